@@ -1,0 +1,102 @@
+/** The whole story on this machine: an upstream finishes a task while its client is down. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { Webhook } from "standardwebhooks";
+import { clientDown } from "./demo-client.ts";
+import { startDevRelay } from "./dev-relay.ts";
+import { writeSecrets } from "./secrets-files.ts";
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(0));
+
+writeSecrets();
+say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 4 s) …");
+const vars = {
+  CALLBACK_SCHEDULE_S: "0,2,4",
+  CALLBACK_TIMEOUT_S: "5",
+  ALLOW_LOCAL_CALLBACKS: "true",
+};
+const relay = await startDevRelay(vars, 8787);
+process.once("exit", relay.stop);
+const operatorKey = operatorKeyOf(readFileSync(join(import.meta.dirname, "../.dev.vars"), "utf8"));
+
+await play();
+if (process.stdout.isTTY) {
+  say("The relay stays up until Ctrl-C:");
+  show("origin", relay.origin);
+  show("operator key", operatorKey);
+} else {
+  process.exit(0);
+}
+
+async function play(): Promise<void> {
+  const client = await clientDown();
+  const id = randomUUID();
+  const event = {
+    id,
+    status: "completed",
+    model: "doubao-seedance-2.0",
+    output: {
+      urls: ["https://cdn.example.com/video.mp4"],
+      metadata: { seed: 41485, ratio: "16:9", duration: 5, resolution: "720p" },
+    },
+    callback_url: client.url,
+  };
+  say("1. The upstream reports that the task has finished; the client is down.");
+  show(`POST ${relay.origin}/v1/events`, event);
+  const recorded = await call("/v1/events", { method: "POST", body: JSON.stringify(event) });
+  show("answer", `${recorded.status} ${recorded.statusText}`);
+
+  say("2. The first attempt, at once, fails; the next one is planned.");
+  show(`GET /v1/tasks/${id}`, await readUntil(id, /"outcome":/));
+
+  say("3. The client comes up, and the second attempt arrives.");
+  const { headers, body } = await client.comeUp();
+  show("headers", headers);
+  show("body", body);
+
+  say("4. The client verifies the signature with the standardwebhooks package.");
+  const secrets: { callbacks: string[] } = JSON.parse(await text("/v1/signing-secrets"));
+  new Webhook(secrets.callbacks[0] ?? "").verify(body, headers);
+  show("signature", "valid");
+
+  say("5. The status, for a client whose own server was down.");
+  show(`GET /v1/tasks/${id}`, await readUntil(id, /"status":"delivered"/));
+  await client.close();
+}
+
+async function readUntil(id: string, wanted: RegExp): Promise<unknown> {
+  for (let tries = 0; tries < 100; tries++) {
+    const task = await text(`/v1/tasks/${id}`);
+    if (wanted.test(task)) return JSON.parse(task);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`task ${id} did not come to ${wanted.source}`);
+}
+
+async function text(path: string): Promise<string> {
+  return (await call(path, {})).text();
+}
+
+async function call(path: string, init: RequestInit): Promise<Response> {
+  const headers = { Authorization: `Bearer ${operatorKey}` };
+  const response = await fetch(relay.origin + path, { ...init, headers });
+  if (response.ok) return response;
+  throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+}
+
+function operatorKeyOf(devVars: string): string {
+  const key = parseEnv(devVars)["OPERATOR_KEYS"]?.split(/\s+/)[0];
+  if (key === undefined) throw new Error(".dev.vars has no OPERATOR_KEYS");
+  return key;
+}
+
+function say(line: string): void {
+  console.log(`\n${line}`);
+}
+
+function show(name: string, value: unknown): void {
+  const lines = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  console.log(`   ${name}: ${lines.replaceAll("\n", "\n   ")}`);
+}

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const root = join(import.meta.dirname, "..");
+
+/** A relay of `wrangler dev` on loopback, in a process group and with a storage of its own. */
+export interface DevRelay {
+  readonly origin: string;
+  /** Ends it and removes its storage. */
+  readonly stop: () => void;
+}
+
+/**
+ * Starts the relay and waits until it answers.
+ * @param vars override `wrangler.toml` and `.dev.vars`.
+ * @throws with the output of wrangler when it does not come up within a minute.
+ */
+export async function startDevRelay(
+  vars: Readonly<Record<string, string>>,
+  preferredPort: number,
+): Promise<DevRelay> {
+  const directory = mkdtempSync(join(tmpdir(), "task-relay-"));
+  const port = await freePort(preferredPort);
+  const origin = `http://127.0.0.1:${port}`;
+  const flags = Object.entries(vars).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
+  const address = ["--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0"];
+  const child = spawn(
+    join(root, "node_modules/.bin/wrangler"),
+    ["dev", "-c", "wrangler.toml", "--persist-to", directory, ...address, ...flags],
+    { cwd: root, detached: true, env: { ...process.env, WRANGLER_SEND_METRICS: "false" } },
+  );
+  const stop = () => {
+    endGroup(child);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  try {
+    await answering(child, `${origin}/healthz`);
+  } catch (error) {
+    stop();
+    throw new Error(`the relay did not start:\n${output}`, { cause: error });
+  }
+  return { origin, stop };
+}
+
+async function answering(child: ChildProcess, url: string): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 200) {
+    if (child.exitCode !== null) throw new Error(`wrangler ended with ${child.exitCode}`);
+    const response = await fetch(url).catch(() => null);
+    if (response?.ok === true) return;
+    await sleep(200);
+  }
+  throw new Error(`${url} did not answer`);
+}
+
+/** The group is wrangler and the runtime that it started. */
+function endGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // The group has ended by itself.
+  }
+}
+
+/** `preferred` when nobody listens there, else any free port. */
+async function freePort(preferred: number): Promise<number> {
+  for (const port of [preferred, 0]) {
+    const found = await new Promise<number | null>((resolve) => {
+      const server = createServer();
+      server.once("error", () => resolve(null));
+      server.listen(port, "127.0.0.1", () => {
+        const address = server.address();
+        server.close(() => resolve(typeof address === "object" ? (address?.port ?? null) : null));
+      });
+    });
+    if (found !== null) return found;
+  }
+  throw new Error("no free port on 127.0.0.1");
+}

@@ -1,0 +1,68 @@
+import type * as z from "zod";
+import { type Issue, invalidRequest, Problem } from "./problem.ts";
+
+const MAX_DEPTH = 64;
+
+/**
+ * The raw body, counted while it is read: neither `Content-Length` nor its absence is believed.
+ * @throws Problem `payload_too_large` as soon as the limit is passed.
+ */
+export async function readBody(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = new Problem("payload_too_large", {
+    detail: `A body may have at most ${maxBytes} bytes.`,
+  });
+  if (Number(request.headers.get("Content-Length") ?? 0) > maxBytes) throw tooLarge;
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLarge;
+    chunks.push(chunk);
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+/** @throws Problem `invalid_json`, also for text that is not UTF-8 or nested beyond reason. */
+export function parseJson(body: Uint8Array): unknown {
+  let value: unknown;
+  try {
+    const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+    value = JSON.parse(utf8.decode(body));
+  } catch {
+    throw new Problem("invalid_json", { detail: "The body must be JSON in UTF-8." });
+  }
+  if (isDeeperThan(value, MAX_DEPTH)) {
+    throw new Problem("invalid_json", { detail: `JSON may be nested ${MAX_DEPTH} levels deep.` });
+  }
+  return value;
+}
+
+/** @throws Problem `invalid_request` that names every field at fault. */
+export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(parsed.error.issues.flatMap(issuesOf));
+}
+
+function issuesOf(issue: z.core.$ZodIssue): Issue[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      path: jsonPointer([...issue.path, key]),
+      message: "Unknown field",
+    }));
+  }
+  return [{ path: jsonPointer(issue.path), message: issue.message }];
+}
+
+function jsonPointer(path: readonly PropertyKey[]): string {
+  return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((member) => isDeeperThan(member, levels - 1));
+}

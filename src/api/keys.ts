@@ -1,0 +1,40 @@
+import { publicJwk, publicWhpk } from "../callback/keyring.ts";
+import { json } from "./answer.ts";
+import { openRoute, operatorRoute, requireRelay } from "./route.ts";
+
+export const readSigningSecrets = operatorRoute(
+  {
+    method: "GET",
+    path: "/v1/signing-secrets",
+    summary: "What receivers verify callbacks with, and what your upstream signs events with",
+    answers: { 200: "the secrets, newest first" },
+    errors: [],
+  },
+  async ({ relay }) => {
+    const { callbackSecrets, eventsSecrets, signingKeys } = relay.keyring;
+    const secrets = {
+      callbacks: callbackSecrets.map(({ text }) => text),
+      events: eventsSecrets.map(({ text }) => text),
+      public_keys: signingKeys.map(publicWhpk),
+    };
+    return json(secrets, 200, { "Cache-Control": "no-store" });
+  },
+);
+
+export const readJwks = openRoute(
+  {
+    method: "GET",
+    path: "/.well-known/jwks.json",
+    summary: "Public keys of the v1a signatures (RFC 7517)",
+    answers: { 200: "the key set" },
+    errors: [],
+  },
+  async ({ env }) => {
+    const { keyring } = await requireRelay(env);
+    const keys = keyring.signingKeys.map(publicJwk);
+    return json({ keys }, 200, {
+      "Content-Type": "application/jwk-set+json",
+      "Cache-Control": "public, max-age=300",
+    });
+  },
+);

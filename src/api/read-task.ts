@@ -1,0 +1,48 @@
+import type { Role } from "../core/view.ts";
+import type { TaskReply } from "../objects/task-object.ts";
+import { taskAnswer } from "./answer.ts";
+import { unknownTask } from "./problem.ts";
+import { operatorRoute } from "./route.ts";
+import { taskClient } from "./task-client.ts";
+import { askUntil, waitMsOf } from "./wait.ts";
+
+const POLL_AGAIN_S = "5";
+
+export const readTask = operatorRoute(
+  {
+    method: "GET",
+    path: "/v1/tasks/{id}",
+    summary: "Read a task; ?wait=N or Prefer: wait=N holds the answer until it is terminal",
+    answers: { 200: "the task", 304: "unchanged since If-None-Match" },
+    errors: ["unknown_task"],
+  },
+  async ({ request, url, env, id, role }) => {
+    const known = request.headers.get("If-None-Match");
+    const task = await askUntil(
+      () => taskClient(env, id).read(role),
+      (reply) => (known === null ? reply.isTerminal : !isKnown(reply, role, known)),
+      waitMsOf(url.searchParams, request.headers),
+    );
+    if (task === null) throw unknownTask();
+    const headers = {
+      ETag: etagOf(task, role),
+      "Cache-Control": "private, no-cache",
+      Vary: "Authorization",
+      ...(task.isTerminal ? {} : { "Retry-After": POLL_AGAIN_S }),
+    };
+    if (known !== null && isKnown(task, role, known)) {
+      return new Response(null, { status: 304, headers });
+    }
+    return taskAnswer(task, 200, headers);
+  },
+);
+
+function etagOf(task: TaskReply, role: Role): string {
+  return `"${task.version}-${role}"`;
+}
+
+/** Weak comparison (RFC 9110 §13.1.2). */
+function isKnown(task: TaskReply, role: Role, ifNoneMatch: string): boolean {
+  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes("*") || tags.includes(etagOf(task, role));
+}

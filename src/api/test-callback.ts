@@ -1,0 +1,64 @@
+import { callbackBody, type Result } from "../core/result.ts";
+import { log } from "../log.ts";
+import { deliver } from "../objects/perform.ts";
+import { json } from "./answer.ts";
+import { requireAcceptable } from "./callback-url.ts";
+import { bodyRoute } from "./route.ts";
+import { TestOrder } from "./schemas.ts";
+
+export const testCallback = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/callbacks/test",
+    who: "operator",
+    summary: "Send a sample callback, once, and tell how it went",
+    answers: { 200: "the outcome of the attempt" },
+    errors: [],
+  },
+  TestOrder,
+  async ({ relay, origin, body }) => {
+    requireAcceptable(body.callback_url, relay, origin);
+    const taskId = crypto.randomUUID();
+    const startedAt = Date.now();
+    const sample = { id: taskId, model: "sample", createdAt: startedAt };
+    const { outcome, statusCode } = await deliver(
+      {
+        taskId,
+        status: body.status,
+        body: callbackBody(sample, SAMPLES[body.status], startedAt),
+        url: body.callback_url,
+        origin,
+        number: 1,
+        startedAt,
+      },
+      relay,
+    );
+    const durationMs = Date.now() - startedAt;
+    log({ event: "callback.test", outcome, status_code: statusCode, duration_ms: durationMs });
+    return json({
+      outcome,
+      ...(statusCode === null ? {} : { status_code: statusCode }),
+      duration_ms: durationMs,
+    });
+  },
+);
+
+const SAMPLES: Readonly<Record<"completed" | "failed", Result>> = {
+  completed: {
+    status: "completed",
+    completedAt: null,
+    urls: ["https://example.com/sample.mp4"],
+    metadata: {
+      seed: 1,
+      ratio: "16:9",
+      duration: 5,
+      resolution: "720p",
+      generate_audio: true,
+      framespersecond: 24,
+    },
+  },
+  failed: {
+    status: "failed",
+    error: { code: "upstream_error", message: "This is a sample of a failed task." },
+  },
+};

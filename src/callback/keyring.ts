@@ -1,0 +1,112 @@
+import { type Config, type Ed25519Jwk, Ed25519JwkSchema } from "../config.ts";
+import { fromBase64, toBase64 } from "./base64.ts";
+
+/** Everything the relay signs and verifies with, imported once per isolate. Newest first. */
+export interface Keyring {
+  readonly callbackSecrets: readonly HmacSecret[];
+  readonly eventsSecrets: readonly HmacSecret[];
+  readonly signingKeys: readonly SigningKey[];
+}
+
+export interface HmacSecret {
+  /** `whsec_…`, as receivers and upstreams configure it. */
+  readonly text: string;
+  readonly key: CryptoKey;
+}
+
+export interface SigningKey {
+  readonly privateKey: CryptoKey;
+  /** Raw public key, 32 bytes, base64url (the JWK member `x`). */
+  readonly x: string;
+}
+
+// The value is kept, never its promise: a promise of one request must not be awaited by another.
+const keyrings = new WeakMap<Config, Keyring | null>();
+
+/**
+ * Derives what `RELAY_SECRET` stands for: HKDF-SHA-256 (RFC 5869) without salt, one label per use.
+ * Configured secrets and keys replace the derived ones; null: one of them is not a key pair.
+ */
+export async function keyringOf(config: Config): Promise<Keyring | null> {
+  const known = keyrings.get(config);
+  if (known !== undefined) return known;
+  const [callbackSecrets, eventsSecrets, signingKeys] = await Promise.all([
+    config.signingSecrets ?? derivedSecrets(config, "callbacks"),
+    config.eventsSecrets ?? derivedSecrets(config, "events"),
+    config.signingKeys ?? derivedKeys(config),
+  ]);
+  const isUsable = (await Promise.all(signingKeys.map(isPair))).every(Boolean);
+  const keyring: Keyring | null = isUsable
+    ? {
+        callbackSecrets: await Promise.all(callbackSecrets.map(hmacSecret)),
+        eventsSecrets: await Promise.all(eventsSecrets.map(hmacSecret)),
+        signingKeys: await Promise.all(signingKeys.map(signingKey)),
+      }
+    : null;
+  keyrings.set(config, keyring);
+  return keyring;
+}
+
+/** The public half as a JWK (RFC 8037); its `kid` is the key itself, so it needs no registry. */
+export function publicJwk({ x }: SigningKey) {
+  return { kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: x, x };
+}
+
+/** The public half as Standard Webhooks writes it. */
+export function publicWhpk({ x }: SigningKey): string {
+  return `whpk_${toBase64(fromBase64(x))}`;
+}
+
+async function derivedSecrets(config: Config, label: string): Promise<string[]> {
+  const derived = await Promise.all(config.relaySecrets.map((secret) => derive(secret, label)));
+  return derived.map((bytes) => `whsec_${toBase64(bytes)}`);
+}
+
+// An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).
+const PKCS8_ED25519 = fromBase64("MC4CAQAwBQYDK2VwBCIEIA==");
+
+async function derivedKeys(config: Config): Promise<Ed25519Jwk[]> {
+  return Promise.all(
+    config.relaySecrets.map(async (secret) => {
+      const pkcs8 = new Uint8Array([...PKCS8_ED25519, ...(await derive(secret, "ed25519"))]);
+      const key = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", true, ["sign"]);
+      return Ed25519JwkSchema.parse(await crypto.subtle.exportKey("jwk", key));
+    }),
+  );
+}
+
+async function derive(secret: string, label: string): Promise<Uint8Array> {
+  const encoder = new TextEncoder();
+  const material = encoder.encode(secret);
+  const key = await crypto.subtle.importKey("raw", material, "HKDF", false, ["deriveBits"]);
+  const info = encoder.encode(`task-relay/v1/${label}`);
+  const params = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
+  return new Uint8Array(await crypto.subtle.deriveBits(params, key, 256));
+}
+
+async function hmacSecret(text: string): Promise<HmacSecret> {
+  const bytes = fromBase64(text.slice("whsec_".length));
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["sign", "verify"]);
+  return { text, key };
+}
+
+async function signingKey(jwk: Ed25519Jwk): Promise<SigningKey> {
+  const privateKey = await crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["sign"]);
+  return { privateKey, x: jwk.x };
+}
+
+// workerd imports halves that are not a pair, and their signatures would verify nowhere.
+async function isPair(jwk: Ed25519Jwk): Promise<boolean> {
+  const { kty, crv, x } = jwk;
+  try {
+    const { privateKey } = await signingKey(jwk);
+    const half = { kty, crv, x };
+    const publicKey = await crypto.subtle.importKey("jwk", half, "Ed25519", false, ["verify"]);
+    const probe = new Uint8Array(1);
+    const signature = await crypto.subtle.sign("Ed25519", privateKey, probe);
+    return await crypto.subtle.verify("Ed25519", publicKey, signature, probe);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,104 @@
+import ipaddr from "ipaddr.js";
+
+const MAX_CHARS = 2048;
+
+/**
+ * Zones without a public receiver: RFC 6761 and 6762, ICANN's `internal`, RFC 7686, and the whole of
+ * `arpa`, which is the DNS' own plumbing and holds the local `home.arpa` (RFC 8375).
+ */
+const PRIVATE_ZONE = /(?:^|\.)(?:localhost|local|internal|onion|arpa)$/;
+
+/** All that IANA hands out as global unicast; `ipaddr.js` says unicast of the unassigned rest too. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
+
+// URL drops these without a word, so what was checked would not be what was written.
+const SILENTLY_DROPPED = /^\s|\s$|\p{Cc}/u;
+// URL forgets an empty user name (`https://@host/`); an @ after the authority is harmless.
+const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
+const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** What the deployment allows. */
+export interface UrlPolicy {
+  /** Development only: also allow http: and loopback hosts. */
+  readonly allowLocal: boolean;
+  /** Where the relay itself is reached, e.g. "https://relay.example.com"; other text is ignored. */
+  readonly ownOrigins: readonly string[];
+}
+
+/** The URL to call, or why not: what follows "callback_url" in an API error, never quoting it. */
+export type UrlVerdict =
+  | { readonly ok: true; readonly url: URL }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * Decides whether the relay may send a request to a URL that a client wrote. Never throws.
+ *
+ * Judged is what WHATWG URL makes of the text, because fetch does the same: `https://0x7f.1` is
+ * 127.0.0.1. IP literals must be global unicast by the IANA special-purpose address registries.
+ * A name that resolves to a private address passes: only the network can refuse that one.
+ */
+export function checkCallbackUrl(text: string, policy: UrlPolicy): UrlVerdict {
+  const url = URL.parse(text);
+  if (url === null) return { ok: false, reason: "must be a valid absolute URL" };
+  const reason = textObjection(text, url) ?? targetObjection(url, policy);
+  return reason === undefined ? { ok: true, url } : { ok: false, reason };
+}
+
+function textObjection(text: string, url: URL): string | undefined {
+  if (Math.max(text.length, url.href.length) > MAX_CHARS) {
+    return `must be at most ${MAX_CHARS} characters long, also when normalised`;
+  }
+  if (SILENTLY_DROPPED.test(text)) {
+    return "must not contain control characters or surrounding whitespace";
+  }
+  if (url.username !== "" || url.password !== "" || USERINFO.test(text)) {
+    return "must not contain a user name or password";
+  }
+  return undefined;
+}
+
+function targetObjection(url: URL, policy: UrlPolicy): string | undefined {
+  if (url.protocol !== "https:" && !(policy.allowLocal && url.protocol === "http:")) {
+    return policy.allowLocal ? "must use https: or http:" : "must use https:";
+  }
+  if (policy.ownOrigins.some((origin) => reachesRelay(url, origin))) {
+    return "must not point at the relay itself";
+  }
+  const host = hostOf(url);
+  return policy.allowLocal && LOOPBACK.test(host) ? undefined : hostObjection(host);
+}
+
+/** Without the dot of a fully qualified name, which changes the text but not the host. */
+function hostOf(url: URL): string {
+  return url.hostname.replace(/\.$/, "");
+}
+
+/**
+ * On Cloudflare every port of our host name ends in the same Worker, so the port does not count;
+ * on a developer's machine it is all that tells the relay from its receivers.
+ */
+function reachesRelay(url: URL, origin: string): boolean {
+  const own = URL.parse(origin);
+  if (own === null) return false;
+  if (LOOPBACK.test(hostOf(own)) && LOOPBACK.test(hostOf(url))) return portOf(own) === portOf(url);
+  return hostOf(own) === hostOf(url);
+}
+
+function portOf(url: URL): string {
+  return url.port || (url.protocol === "https:" ? "443" : "80");
+}
+
+function hostObjection(host: string): string | undefined {
+  if (host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host)) {
+    return isGlobalUnicast(host) ? undefined : "must not use an IP address that is not public";
+  }
+  if (host.split(".").includes("")) return "must not have an empty label in the host name";
+  if (PRIVATE_ZONE.test(host)) return "must not use a local or private host name";
+  return host.includes(".") ? undefined : "must use a fully qualified host name";
+}
+
+function isGlobalUnicast(host: string): boolean {
+  if (!host.startsWith("[")) return ipaddr.IPv4.parse(host).range() === "unicast";
+  const address = ipaddr.IPv6.parse(host.slice(1, -1));
+  return address.match(GLOBAL_IPV6) && address.range() === "unicast";
+}

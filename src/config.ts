@@ -1,0 +1,194 @@
+import * as z from "zod";
+import type { UrlPolicy } from "./callback/url-policy.ts";
+import type { Policy } from "./core/schedule.ts";
+
+/** Vars and secrets, parsed. Durations in milliseconds, sizes in bytes; lists are newest first. */
+export interface Config {
+  readonly scheduleMs: readonly number[];
+  readonly callbackTimeoutMs: number;
+  readonly retentionMs: number;
+  readonly taskDeadlineMs: number;
+  readonly maxBodyBytes: number;
+  readonly allowLocalCallbacks: boolean;
+  readonly paused: boolean;
+  readonly publicUrl: string | null;
+  readonly relaySecrets: readonly string[];
+  readonly operatorKeys: readonly string[];
+  /** `whsec_…`; null: derived from the relay secrets. */
+  readonly signingSecrets: readonly string[] | null;
+  readonly eventsSecrets: readonly string[] | null;
+  readonly signingKeys: readonly Ed25519Jwk[] | null;
+}
+
+/** What stands in the way of running, by variable; values are never repeated. */
+export interface ConfigIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly issues: readonly ConfigIssue[] };
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const PAUSE_LOOK_MS = 60_000;
+
+export type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
+/** A private key as RFC 8037 writes it. */
+export const Ed25519JwkSchema = z.object({
+  kty: z.literal("OKP"),
+  crv: z.literal("Ed25519"),
+  x: z.base64url().length(43),
+  d: z.base64url().length(43),
+});
+
+const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
+
+const VarsSchema = z.object({
+  CALLBACK_SCHEDULE_S: text("0,180,600").transform((value, ctx) => {
+    const waits = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
+    if (waits.length > 10 || !waits.every((wait) => wait <= 86_400)) {
+      ctx.addIssue("must be 1 to 10 whole seconds from 0 to 86400, comma-separated");
+    }
+    return waits.map((wait) => wait * SECOND_MS);
+  }),
+  CALLBACK_TIMEOUT_S: number("10", 1, 25).transform((s) => s * SECOND_MS),
+  RETENTION_DAYS: number("28", 0, 365).transform((days) => days * DAY_MS),
+  TASK_DEADLINE_HOURS: number("72", 0, 8760).transform((hours) => hours * HOUR_MS),
+  // Two bodies and the attempts share one stored value of at most 2 MB.
+  MAX_BODY_KB: number("256", 1, 400).transform((kb) => kb * 1024),
+  ALLOW_LOCAL_CALLBACKS: flag(),
+  PAUSED: flag(),
+  PUBLIC_URL: text("").transform((value, ctx) => {
+    if (value === "") return null;
+    const url = URL.parse(value);
+    if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
+    ctx.addIssue("must be an http(s) URL");
+    return z.NEVER;
+  }),
+  RELAY_SECRET: list("must be one or more of at least 32 random bytes, space-separated", (secret) =>
+    longEnough(secret, 32),
+  ).refine((secrets) => secrets.length > 0, "is required"),
+  OPERATOR_KEYS: list(
+    "must be one or more keys of at least 16 characters, space-separated",
+    (key) => longEnough(key, 16),
+  ).refine((keys) => keys.length > 0, "is required"),
+  SIGNING_SECRETS: list(WHSEC_MESSAGE, isWhsec).transform(orDerived),
+  EVENTS_SECRETS: list(WHSEC_MESSAGE, isWhsec).transform(orDerived),
+  SIGNING_KEYS: text("").transform((value, ctx) => {
+    if (value === "") return null;
+    const keys = value
+      .split(/(?<=\})\s+(?=\{)/)
+      .map((key) => Ed25519JwkSchema.safeParse(json(key)));
+    const parsed = keys.flatMap((key) => (key.success ? [key.data] : []));
+    if (parsed.length === keys.length) return parsed;
+    ctx.addIssue("must be Ed25519 private keys as JWK, space-separated");
+    return z.NEVER;
+  }),
+});
+
+/**
+ * Parses what the platform binds. Every default and unit of the relay stands in this file.
+ * @param flags `Cloudflare.compatibilityFlags` of the running isolate.
+ */
+export function parseConfig(vars: object, flags: Readonly<Record<string, boolean>>): ConfigResult {
+  const parsed = VarsSchema.safeParse(vars);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => ({
+      path: path.join("."),
+      message,
+    }));
+    return { ok: false, issues };
+  }
+  const { data } = parsed;
+  if (!data.ALLOW_LOCAL_CALLBACKS && flags["global_fetch_strictly_public"] !== true) {
+    const message = "must contain global_fetch_strictly_public";
+    return { ok: false, issues: [{ path: "compatibility_flags", message }] };
+  }
+  const config: Config = {
+    scheduleMs: data.CALLBACK_SCHEDULE_S,
+    callbackTimeoutMs: data.CALLBACK_TIMEOUT_S,
+    retentionMs: data.RETENTION_DAYS,
+    taskDeadlineMs: data.TASK_DEADLINE_HOURS,
+    maxBodyBytes: data.MAX_BODY_KB,
+    allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
+    paused: data.PAUSED,
+    publicUrl: data.PUBLIC_URL,
+    relaySecrets: data.RELAY_SECRET,
+    operatorKeys: data.OPERATOR_KEYS,
+    signingSecrets: data.SIGNING_SECRETS,
+    eventsSecrets: data.EVENTS_SECRETS,
+    signingKeys: data.SIGNING_KEYS,
+  };
+  return { ok: true, config };
+}
+
+/** The part of the configuration that the core decides by. A pause is looked at again every minute or so. */
+export function policyOf(config: Config, now: number, jitterMs: number): Policy {
+  return {
+    scheduleMs: config.scheduleMs,
+    taskDeadlineMs: config.taskDeadlineMs,
+    retentionMs: config.retentionMs,
+    holdUntil: config.paused ? now + PAUSE_LOOK_MS + jitterMs : 0,
+  };
+}
+
+/** What a `callback_url` is judged by. @param origin the relay's own, as its caller addressed it. */
+export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
+  const ownOrigins = config.publicUrl === null ? [origin] : [origin, config.publicUrl];
+  return { allowLocal: config.allowLocalCallbacks, ownOrigins };
+}
+
+/** A variable as text: TOML numbers and booleans arrive as such, and an empty one means absent. */
+function text(fallback: string) {
+  return z
+    .union([z.string(), z.number(), z.boolean()], "must be text")
+    .nullish()
+    .transform((value) => (value ?? "").toString().trim() || fallback);
+}
+
+function number(fallback: string, min: number, max: number) {
+  return text(fallback)
+    .transform(Number)
+    .refine(
+      (value) => value >= min && value <= max && value > 0,
+      `must be a number from ${min} to ${max}, more than 0`,
+    );
+}
+
+function flag() {
+  return text("false")
+    .refine((value) => value === "true" || value === "false", "must be true or false")
+    .transform((value) => value === "true");
+}
+
+function list(message: string, isValid: (item: string) => boolean) {
+  return text("")
+    .transform((value) => value.split(/\s+/).filter((item) => item !== ""))
+    .refine((items) => items.every(isValid), message);
+}
+
+function longEnough(secret: string, bytes: number): boolean {
+  return new TextEncoder().encode(secret).length >= bytes;
+}
+
+function isWhsec(secret: string): boolean {
+  const base64 = z.base64().safeParse(secret.replace(/^whsec_/, ""));
+  if (!secret.startsWith("whsec_") || !base64.success) return false;
+  const bytes = Math.floor((base64.data.replace(/=+$/, "").length * 3) / 4);
+  return bytes >= 24 && bytes <= 64;
+}
+
+function orDerived(items: readonly string[]): readonly string[] | null {
+  return items.length === 0 ? null : items;
+}
+
+function json(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return null;
+  }
+}

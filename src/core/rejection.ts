@@ -1,0 +1,14 @@
+import type { TaskRecord } from "./task.ts";
+
+/** Why an event changes nothing. `task` is the record that stands in its way. */
+export type Rejection =
+  | { readonly code: "unknown_task" }
+  | { readonly code: "invalid_field"; readonly field: string; readonly message: string }
+  | { readonly code: ConflictCode; readonly task: TaskRecord };
+
+export type ConflictCode =
+  | "task_exists"
+  | "conflicting_result"
+  | "task_open"
+  | "series_running"
+  | "no_callback";

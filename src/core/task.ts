@@ -1,0 +1,63 @@
+import type { Callback } from "./callback.ts";
+import type { JsonObject } from "./json.ts";
+
+/**
+ * The truth about one task: one value under one key of its object. Times (`…At`) are Unix
+ * milliseconds; the wire speaks seconds. Every record written by an older release stays readable:
+ * `v` changes only together with an upgrade of the older shape.
+ */
+export type TaskRecord = OpenTask | TerminalTask;
+
+export interface OpenTask extends TaskBase {
+  readonly status: "pending" | "processing";
+  readonly callbackUrl: string | null;
+  /** After this the task fails with `upstream_timeout`. */
+  readonly deadlineAt: number;
+}
+
+export interface TerminalTask extends TaskBase {
+  readonly status: "completed" | "failed";
+  /** The callback body, serialised once, sent byte for byte on every attempt; `GET` is built from it. */
+  readonly body: string;
+  readonly failure: Failure | null;
+  readonly callback: Callback | null;
+  /** Retention after the last change; a settled task is erased then. */
+  readonly expiresAt: number;
+}
+
+export interface TaskBase {
+  readonly v: 1;
+  /** Rises with every change, also over an erasure and re-creation under the same id. */
+  readonly version: number;
+  readonly id: string;
+  readonly model: string;
+  readonly account: string | null;
+  readonly createdAt: number;
+  /** Origin of the relay as its creator addressed it, e.g. `https://relay.example.com`. */
+  readonly origin: string;
+  /** What the operator registered, kept to tell a repeat from a conflict; null: created by an event. */
+  readonly registration: Registration | null;
+}
+
+export interface Registration {
+  readonly callbackUrl: string | null;
+  /** What was submitted to the upstream. */
+  readonly parameters: JsonObject | null;
+  /** Labels of the operator, shown in `GET`. */
+  readonly metadata: JsonObject | null;
+  readonly deadlineAt: number | null;
+}
+
+export interface Failure {
+  readonly category: "timeout";
+  readonly retryable: boolean;
+}
+
+export function isTerminal(record: TaskRecord): record is TerminalTask {
+  return record.status === "completed" || record.status === "failed";
+}
+
+/** Version of the change after `previous`: one more, or the time, whichever is larger. */
+export function nextVersion(previous: TaskRecord | null, now: number): number {
+  return Math.max((previous?.version ?? 0) + 1, now);
+}

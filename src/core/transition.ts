@@ -1,0 +1,89 @@
+import { endAttempt, isSettled, orderedSeries, startAttempt } from "./callback.ts";
+import type { Callback } from "./callback.ts";
+import { type Decision, commit, conflict, nothing, UNKNOWN_TASK } from "./decision.ts";
+import type { RedeliverEvent, TaskEvent } from "./event.ts";
+import { finishAtDeadline } from "./finish.ts";
+import { register, report } from "./intake.ts";
+import type { Policy } from "./schedule.ts";
+import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
+
+/**
+ * The one place where a task changes. `record` is the truth as it is at this moment (null: no such
+ * task), `now` the loop's clock in Unix milliseconds.
+ */
+export function transition(
+  record: TaskRecord | null,
+  event: TaskEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  switch (event.type) {
+    case "register":
+      return register(record, event, policy, now);
+    case "report":
+      return report(record, event, policy, now);
+    case "deadline":
+      return passDeadline(record, policy, now);
+    case "attempt_started":
+      return changeCallback(record, policy, now, (callback) => startAttempt(callback, policy, now));
+    case "attempt_ended":
+      return changeCallback(record, policy, now, (callback) =>
+        endAttempt(callback, event, policy, now),
+      );
+    case "redeliver":
+      return redeliver(record, event, policy, now);
+    case "erase":
+      return erase(record);
+  }
+}
+
+function passDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
+  if (record === null || isTerminal(record) || record.deadlineAt > now) return nothing(record);
+  return commit(finishAtDeadline(record, policy, now));
+}
+
+function changeCallback(
+  record: TaskRecord | null,
+  policy: Policy,
+  now: number,
+  change: (callback: Callback) => Callback | null,
+): Decision {
+  if (record === null || !isTerminal(record) || record.callback === null) return nothing(record);
+  const callback = change(record.callback);
+  return callback === null ? nothing(record) : commit(withCallback(record, callback, policy, now));
+}
+
+function redeliver(
+  record: TaskRecord | null,
+  event: RedeliverEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null) return UNKNOWN_TASK;
+  if (!isTerminal(record)) return conflict("task_open", record);
+  const { callback } = record;
+  const { idempotencyKey } = event;
+  if (idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey) return nothing(record);
+  if (!isSettled(callback)) return conflict("series_running", record);
+  const url = event.callbackUrl ?? callback?.url ?? null;
+  if (url === null) return conflict("no_callback", record);
+  return commit(
+    withCallback(record, orderedSeries(callback, url, event, policy, now), policy, now),
+  );
+}
+
+function erase(record: TaskRecord | null): Decision {
+  if (record === null) return UNKNOWN_TASK;
+  if (!isTerminal(record)) return conflict("task_open", record);
+  return isSettled(record.callback) ? { kind: "erase" } : conflict("series_running", record);
+}
+
+function withCallback(
+  record: TerminalTask,
+  callback: Callback,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  const version = nextVersion(record, now);
+  return { ...record, version, callback, expiresAt: now + policy.retentionMs };
+}

@@ -1,0 +1,85 @@
+import type { AttemptResult } from "../core/event.ts";
+import type { Policy } from "../core/schedule.ts";
+import type { Delivery } from "../core/step.ts";
+import type { TaskRecord } from "../core/task.ts";
+import { policyOf } from "../config.ts";
+import { errorText, log } from "../log.ts";
+import { faultsOf, type Relay, relayOf } from "../relay.ts";
+import { deliver } from "./perform.ts";
+import { parseRecord } from "./record-schema.ts";
+import type { Platform } from "./work-loop.ts";
+
+const RECORD_KEY = "task";
+const PAUSE_JITTER_MS = 15_000;
+
+/** The platform of a Durable Object: its storage, its alarm, the clock and the network. */
+export class ObjectPlatform implements Platform {
+  readonly log = log;
+  readonly #ctx: DurableObjectState;
+  readonly #watchdogMarginMs: number;
+  readonly #jitterMs = Math.floor(Math.random() * PAUSE_JITTER_MS);
+  #relay: Relay | null = null;
+
+  constructor(ctx: DurableObjectState, watchdogMarginMs: number) {
+    this.#ctx = ctx;
+    this.#watchdogMarginMs = watchdogMarginMs;
+  }
+
+  /**
+   * Reads the configuration and imports the keys, before anything is decided or an attempt opened.
+   * @throws when the configuration is not valid.
+   */
+  async prepare(env: object): Promise<void> {
+    const result = await relayOf(env);
+    if (!result.ok) throw new Error(`configuration: ${faultsOf(result.issues)}`);
+    this.#relay = result.relay;
+  }
+
+  get watchdogMs(): number {
+    return this.#prepared().config.callbackTimeoutMs + this.#watchdogMarginMs;
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  policy(now: number): Policy {
+    return policyOf(this.#prepared().config, now, this.#jitterMs);
+  }
+
+  load(): TaskRecord | null {
+    const value = this.#ctx.storage.kv.get(RECORD_KEY);
+    return value === undefined ? null : parseRecord(value);
+  }
+
+  // Two calls without an await between them are one commit. Storage that fails breaks the output
+  // gate and resets the object, so the promise of `setAlarm` says nothing more.
+  commit(record: TaskRecord, alarmAt: number): void {
+    this.#ctx.storage.kv.put(RECORD_KEY, record);
+    this.setAlarm(alarmAt);
+  }
+
+  setAlarm(at: number): void {
+    void this.#ctx.storage.setAlarm(at);
+  }
+
+  erase(): Promise<void> {
+    return this.#ctx.storage.deleteAll();
+  }
+
+  send(delivery: Delivery): Promise<AttemptResult> {
+    return deliver(delivery, this.#prepared());
+  }
+
+  background(work: Promise<void>): void {
+    const guarded = work.catch((error: unknown) => {
+      log({ event: "loop.failed", task_id: this.#ctx.id.name ?? null, error: errorText(error) });
+    });
+    this.#ctx.waitUntil(guarded);
+  }
+
+  #prepared(): Relay {
+    if (this.#relay === null) throw new Error("the loop was entered before it was prepared");
+    return this.#relay;
+  }
+}

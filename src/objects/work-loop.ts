@@ -1,0 +1,195 @@
+import type { AttemptResult, TaskEvent } from "../core/event.ts";
+import type { Decision } from "../core/decision.ts";
+import type { Policy } from "../core/schedule.ts";
+import { type Delivery, nextStep, type Step, wakeAt } from "../core/step.ts";
+import { isTerminal, type TaskRecord } from "../core/task.ts";
+import { transition } from "../core/transition.ts";
+import type { LogLine } from "../log.ts";
+
+/** What the loop runs on: the object's own platform, or a simulated one. */
+export interface Platform {
+  /** Unix milliseconds. */
+  now(): number;
+  policy(now: number): Policy;
+  /** The committed record. @throws when it cannot be read. */
+  load(): TaskRecord | null;
+  /** Commits the record together with the alarm that covers it. */
+  commit(record: TaskRecord, alarmAt: number): void;
+  setAlarm(at: number): void;
+  /** Removes the record and the alarm. */
+  erase(): Promise<void>;
+  /** Sends one attempt; a failure of the receiver is a result. */
+  send(delivery: Delivery): Promise<AttemptResult>;
+  /** Lets work go on after the answer. */
+  background(work: Promise<void>): void;
+  log(line: LogLine): void;
+  /** How long after a start of work the alarm looks whether it is still alive: longer than any call. */
+  readonly watchdogMs: number;
+}
+
+// The platform's alarms reach less than 30 days; further times are reached in hops.
+const MAX_ALARM_AHEAD_MS = 29 * 86_400_000;
+const OVERDUE_MS = 60_000;
+// A life has a few steps between two sleeps; more is a core that contradicts itself.
+const MAX_STEPS_PER_RUN = 100;
+const INTERRUPTED: AttemptResult = {
+  outcome: "interrupted",
+  statusCode: null,
+  responseExcerpt: null,
+};
+
+/**
+ * The loop around the pure core: load, ask, commit, act. One per object instance. Nothing read before
+ * an `await` is written after it: every result goes through `apply`, onto the record as it then is.
+ */
+export class WorkLoop {
+  readonly #platform: Platform;
+  #running = false;
+  #finished: Promise<void> = Promise.resolve();
+  /** The attempt that a commit of this instance opened and that nobody has sent yet. */
+  #ownAttempt: number | null = null;
+  /** What the pending alarm was asked for; null when this instance does not know. */
+  #armedFor: number | null = null;
+  /** Scheduled time of the running alarm. */
+  #alarmTime = 0;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  /** Applies an event to the record as it is now and starts whatever became due. */
+  apply(event: TaskEvent): Decision {
+    const now = this.#now();
+    const policy = this.#platform.policy(now);
+    const before = this.#platform.load();
+    const decision = transition(before, event, policy, now);
+    if (decision.kind === "commit") this.#commit(before, decision.record, policy, now);
+    return decision;
+  }
+
+  /** Erases a settled task. */
+  async erase(): Promise<Decision> {
+    const decision = this.apply({ type: "erase" });
+    if (decision.kind === "erase") {
+      this.#armedFor = null;
+      await this.#platform.erase();
+    }
+    return decision;
+  }
+
+  /** The record for a reader. Writes nothing, except to re-arm one whose alarm never came. */
+  read(): TaskRecord | null {
+    const record = this.#platform.load();
+    if (record === null || this.#running) return record;
+    const now = this.#now();
+    const wake = wakeAt(record, this.#platform.policy(now));
+    if (wake < now - OVERDUE_MS) this.#platform.setAlarm(this.#armable(now, now));
+    return record;
+  }
+
+  /** Runs the loop from an alarm, or joins it: an alarm that returned earlier could not bring it back. */
+  async wake(scheduledTime: number): Promise<void> {
+    this.#alarmTime = scheduledTime;
+    this.#armedFor = null;
+    try {
+      do await this.#start();
+      while (this.#running);
+    } finally {
+      this.#alarmTime = 0;
+    }
+  }
+
+  #start(): Promise<void> {
+    if (!this.#running) {
+      this.#running = true;
+      this.#finished = this.#run();
+    }
+    return this.#finished;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (let steps = 0; steps < MAX_STEPS_PER_RUN; steps++) {
+        const record = this.#platform.load();
+        if (record === null) return;
+        const now = this.#now();
+        const policy = this.#platform.policy(now);
+        const step = nextStep(record, policy, now);
+        if (step === null) {
+          const wake = wakeAt(record, policy);
+          if (this.#armedFor !== wake) this.#platform.setAlarm(this.#arm(wake, now));
+          return;
+        }
+        await this.#perform(step);
+      }
+      throw new Error("the work loop does not come to rest");
+    } finally {
+      // In the same turn in which nothing was due, or the next event would find a loop that has ended.
+      this.#running = false;
+    }
+  }
+
+  async #perform(step: Step): Promise<void> {
+    switch (step.kind) {
+      case "deadline":
+        this.apply({ type: "deadline" });
+        return;
+      case "start_attempt":
+        this.apply({ type: "attempt_started" });
+        return;
+      case "send":
+        await this.#send(step.delivery);
+        return;
+      case "expire":
+        await this.erase();
+        return;
+    }
+  }
+
+  async #send(delivery: Delivery): Promise<void> {
+    const { number } = delivery;
+    // An open attempt of an earlier instance: it may have arrived or not, and it counts.
+    const isOwn = this.#ownAttempt === number;
+    this.#ownAttempt = null;
+    const result = isOwn ? await this.#platform.send(delivery) : INTERRUPTED;
+    const decision = this.apply({ type: "attempt_ended", number, ...result });
+    this.#platform.log({
+      event: "callback.attempt",
+      task_id: delivery.taskId,
+      number,
+      outcome: result.outcome,
+      status_code: result.statusCode,
+      duration_ms: Math.max(0, this.#now() - delivery.startedAt),
+      recorded: decision.kind === "commit",
+    });
+  }
+
+  #commit(before: TaskRecord | null, record: TaskRecord, policy: Policy, now: number): void {
+    const isDue = nextStep(record, policy, now) !== null;
+    const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
+    const opened = openAttempt(record);
+    this.#platform.commit(record, this.#arm(alarmAt, now));
+    if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
+    if (isDue && !this.#running) this.#platform.background(this.#start());
+  }
+
+  #arm(at: number, now: number): number {
+    this.#armedFor = at;
+    return this.#armable(at, now);
+  }
+
+  // An alarm at or before the running one, or now, can be lost (workerd #6866).
+  #armable(at: number, now: number): number {
+    return Math.min(Math.max(at, now + 1), now + MAX_ALARM_AHEAD_MS);
+  }
+
+  #now(): number {
+    return Math.max(this.#platform.now(), this.#alarmTime);
+  }
+}
+
+function openAttempt(record: TaskRecord | null): number | null {
+  if (record === null || !isTerminal(record) || record.callback === null) return null;
+  const { state } = record.callback;
+  return state.kind === "in_flight" ? state.number : null;
+}

@@ -1,0 +1,214 @@
+import type { Attempt, Callback } from "../../src/core/callback.ts";
+import type { Decision } from "../../src/core/decision.ts";
+import type {
+  AttemptEndedEvent,
+  Creation,
+  RedeliverEvent,
+  RegisterEvent,
+  ReportEvent,
+  TaskEvent,
+} from "../../src/core/event.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type { Result } from "../../src/core/result.ts";
+import type { Policy } from "../../src/core/schedule.ts";
+import {
+  isTerminal,
+  type OpenTask,
+  type Registration,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** 2026-10-20T12:00:00.250Z: not a whole second, so that lost milliseconds show. */
+export const NOW = 1_792_497_600_250;
+export const NOW_S = 1_792_497_600;
+
+export const ID = "0199f3a2-7c41-4d7e-9b1a-2f60c1d2e3f4";
+export const MODEL = "seedance-1-0-pro";
+export const ORIGIN = "https://relay.example.com";
+export const URL_A = "https://client.example.com/callbacks";
+export const URL_B = "https://repaired.example.com/callbacks";
+export const VIDEO = "https://cdn.example.com/video.mp4";
+
+export const FIRST_WAIT = 180_000;
+export const SECOND_WAIT = 600_000;
+
+export function aPolicy(changes: Partial<Policy> = {}): Policy {
+  return {
+    scheduleMs: [0, FIRST_WAIT, SECOND_WAIT],
+    taskDeadlineMs: 72 * HOUR,
+    retentionMs: 28 * DAY,
+    holdUntil: 0,
+    ...changes,
+  };
+}
+
+export const POLICY = aPolicy();
+
+type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "registration">>;
+
+export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent {
+  const { id = ID, model = MODEL, account = null, origin = ORIGIN, ...rest } = changes;
+  const registration = {
+    callbackUrl: URL_A,
+    parameters: null,
+    metadata: null,
+    deadlineAt: null,
+    ...rest,
+  };
+  return { type: "register", id, model, account, origin, registration };
+}
+
+type Completion = Extract<Result, { status: "completed" }>;
+
+export function aCompletion(changes: Partial<Omit<Completion, "status">> = {}): Completion {
+  return { status: "completed", completedAt: null, urls: [VIDEO], metadata: {}, ...changes };
+}
+
+export function aFailure(code = "content_policy", message = "The prompt was refused."): Result {
+  return { status: "failed", error: { code, message } };
+}
+
+export const PROCESSING = { status: "processing" } as const;
+
+export function aCreation(changes: Partial<Creation> = {}): Creation {
+  return {
+    model: MODEL,
+    account: null,
+    createdAt: null,
+    callbackUrl: URL_A,
+    callbackUrlRefusal: null,
+    origin: ORIGIN,
+    ...changes,
+  };
+}
+
+export function aReport(
+  news: ReportEvent["news"] = aCompletion(),
+  creation: Creation | null = null,
+): ReportEvent {
+  return { type: "report", id: ID, news, creation };
+}
+
+export function aRedelivery(changes: Partial<Omit<RedeliverEvent, "type">> = {}): RedeliverEvent {
+  return { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey: null, ...changes };
+}
+
+/** The end of an attempt; by default the receiver answered 500. */
+export function anEnd(number: number, changes: Partial<AttemptEndedEvent> = {}): AttemptEndedEvent {
+  const answered = { statusCode: 500, responseExcerpt: null };
+  return { type: "attempt_ended", number, outcome: "rejected", ...answered, ...changes };
+}
+
+export function anEndAs(number: number, outcome: Outcome): AttemptEndedEvent {
+  return anEnd(number, { outcome, statusCode: outcome === "delivered" ? 200 : null });
+}
+
+const BASE = {
+  v: 1,
+  version: NOW,
+  id: ID,
+  model: MODEL,
+  account: null,
+  createdAt: NOW,
+  origin: ORIGIN,
+} as const;
+
+export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
+  return {
+    ...BASE,
+    registration: aRegistration().registration,
+    status: "pending",
+    callbackUrl: URL_A,
+    deadlineAt: NOW + POLICY.taskDeadlineMs,
+    ...changes,
+  };
+}
+
+export const BODY = JSON.stringify({
+  id: ID,
+  status: "completed",
+  model: MODEL,
+  created_at: NOW_S,
+  completed_at: NOW_S,
+  output: { urls: [VIDEO], metadata: {} },
+});
+
+/** A completed task whose callback was delivered at the first attempt, within 250 ms. */
+export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask {
+  return {
+    ...BASE,
+    registration: aRegistration().registration,
+    status: "completed",
+    body: BODY,
+    failure: null,
+    callback: aCallback(),
+    expiresAt: NOW + POLICY.retentionMs,
+    ...changes,
+  };
+}
+
+export function aCallback(changes: Partial<Callback> = {}): Callback {
+  return {
+    url: URL_A,
+    attempts: [anAttempt()],
+    lastNumber: 1,
+    series: { number: 1, started: 1, ordered: null },
+    state: { kind: "delivered" },
+    deliveredAt: NOW + 250,
+    lastOrderKey: null,
+    ...changes,
+  };
+}
+
+export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
+  return {
+    number: 1,
+    series: 1,
+    startedAt: NOW,
+    durationMs: 250,
+    outcome: "delivered",
+    statusCode: 200,
+    responseExcerpt: null,
+    ...changes,
+  };
+}
+
+/** The record that a decision commits. @throws when it commits none. */
+export function committed(decision: Decision): TaskRecord {
+  if (decision.kind === "commit") return decision.record;
+  throw new Error(`expected a commit: ${JSON.stringify(decision)}`);
+}
+
+/** The committed record, which must be terminal. */
+export function finished(decision: Decision): TerminalTask {
+  const record = committed(decision);
+  if (isTerminal(record)) return record;
+  throw new Error(`expected a terminal record: ${record.status}`);
+}
+
+export function callbackOf(record: TaskRecord | null): Callback {
+  if (record !== null && isTerminal(record) && record.callback !== null) return record.callback;
+  throw new Error("expected a terminal record with a callback");
+}
+
+export type Happening = readonly [at: number, event: TaskEvent, policy?: Policy];
+
+/** The callback of a task to which all of this happened, each a commit; times count from NOW. */
+export function callbackAfter(...happenings: readonly Happening[]): Callback {
+  return callbackOf(taskAfter(...happenings));
+}
+
+export function taskAfter(...happenings: readonly Happening[]): TaskRecord | null {
+  let record: TaskRecord | null = null;
+  for (const [at, event, policy] of happenings) {
+    record = committed(transition(record, event, policy ?? POLICY, NOW + at));
+  }
+  return record;
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/core/json.ts";
+import { callbackBody, type Result, sameResult } from "../../src/core/result.ts";
+import { aCompletion, aFailure, aFinishedTask, ID, MODEL, NOW, NOW_S, VIDEO } from "./builders.ts";
+
+const identity = { id: ID, model: MODEL, createdAt: NOW - 1_000 };
+const HEAD = `"model":"${MODEL}","created_at":${NOW_S - 1}`;
+
+/** JSON as it arrives, with keys that an object literal would read as syntax. */
+function parsed(text: string): JsonObject {
+  return JSON.parse(text);
+}
+
+function metadataTextOf(metadata: JsonObject): string | undefined {
+  const body = callbackBody(identity, aCompletion({ metadata }), NOW);
+  return /"metadata":(.*)}}$/s.exec(body)?.[1];
+}
+
+describe("the callback body", () => {
+  it("of a completed task has exactly the contract's fields in its order", () => {
+    const metadata = {
+      framespersecond: 24,
+      generate_audio: false,
+      resolution: "720p",
+      duration: 5,
+      ratio: "16:9",
+      seed: 42,
+    };
+    const result = aCompletion({ completedAt: NOW + 2_999, urls: [VIDEO, "http://b/"], metadata });
+    expect(callbackBody(identity, result, NOW)).toBe(
+      `{"id":"${ID}","status":"completed",${HEAD},"completed_at":${NOW_S + 3},` +
+        `"output":{"urls":["${VIDEO}","http://b/"],"metadata":{"seed":42,"ratio":"16:9",` +
+        `"duration":5,"resolution":"720p","generate_audio":false,"framespersecond":24}}}`,
+    );
+  });
+
+  it("of a failed task has the error and no completion time", () => {
+    const body = callbackBody(identity, aFailure("c", 'said "no"'), NOW);
+    expect(body).toBe(
+      `{"id":"${ID}","status":"failed",${HEAD},"error":{"code":"c","message":"said \\"no\\""}}`,
+    );
+  });
+
+  it("says the time of the report when the upstream gave none", () => {
+    expect(JSON.parse(callbackBody(identity, aCompletion(), NOW + 5_000))).toMatchObject({
+      completed_at: NOW_S + 5,
+    });
+  });
+
+  it("speaks whole seconds, rounded down", () => {
+    const result = aCompletion({ completedAt: 1_999 });
+    expect(JSON.parse(callbackBody({ ...identity, createdAt: 999 }, result, NOW))).toMatchObject({
+      created_at: 0,
+      completed_at: 1,
+    });
+  });
+
+  it("takes nothing but code and message from an error", () => {
+    const error = { code: "c", message: "m", stack: "secret" };
+    const result: Result = { status: "failed", error };
+    expect(JSON.parse(callbackBody(identity, result, NOW))).toMatchObject({
+      error: { code: "c", message: "m" },
+    });
+    expect(callbackBody(identity, result, NOW)).not.toContain("secret");
+  });
+});
+
+describe("output metadata", () => {
+  it.each([
+    ["none", "{}", "{}"],
+    [
+      "the six first, the rest as received",
+      '{"z":1,"seed":2,"a":3,"ratio":"1:1"}',
+      '{"seed":2,"ratio":"1:1","z":1,"a":3}',
+    ],
+    ["integer-like keys after the six", '{"7":"x","seed":1,"1":"y"}', '{"seed":1,"1":"y","7":"x"}'],
+    [
+      "__proto__ as a plain key",
+      '{"__proto__":{"a":1},"seed":1}',
+      '{"seed":1,"__proto__":{"a":1}}',
+    ],
+    [
+      "constructor as a plain key",
+      '{"constructor":1,"toString":2}',
+      '{"constructor":1,"toString":2}',
+    ],
+    [
+      "falsy values",
+      '{"seed":0,"generate_audio":false,"ratio":"","x":null}',
+      '{"seed":0,"ratio":"","generate_audio":false,"x":null}',
+    ],
+    [
+      "keys and values that need escapes",
+      '{"\\"\\n":"\\u2028\\ud800"}',
+      '{"\\"\\n":"\u2028\\ud800"}',
+    ],
+    [
+      "nested values untouched",
+      '{"x":{"seed":1,"b":[{"2":1,"1":2}]}}',
+      '{"x":{"seed":1,"b":[{"1":2,"2":1}]}}',
+    ],
+  ])("keeps %s", (_what, received, written) => {
+    expect(metadataTextOf(parsed(received))).toBe(written);
+  });
+});
+
+describe("sameResult", () => {
+  const dangerous = parsed('{"__proto__":{"a":1}}');
+  const task = aFinishedTask({
+    body: callbackBody(
+      { id: ID, model: MODEL, createdAt: NOW },
+      aCompletion({ metadata: dangerous }),
+      NOW,
+    ),
+  });
+
+  it("sees what is under __proto__", () => {
+    const other = parsed('{"__proto__":{"a":2}}');
+    expect(sameResult(task, aCompletion({ metadata: dangerous }))).toBe(true);
+    expect(sameResult(task, aCompletion({ metadata: other }))).toBe(false);
+    expect(sameResult(task, aCompletion({ metadata: {} }))).toBe(false);
+  });
+
+  it("recognises its own body again, whatever the numbers look like", () => {
+    const metadata = parsed('{"seed":-0,"big":12345678901234567890,"small":1e-7}');
+    const result = aCompletion({ metadata });
+    const body = callbackBody({ id: ID, model: MODEL, createdAt: NOW }, result, NOW);
+    expect(sameResult(aFinishedTask({ body }), result)).toBe(true);
+  });
+});

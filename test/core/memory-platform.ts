@@ -1,0 +1,156 @@
+import type { AttemptResult } from "../../src/core/event.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type { Policy } from "../../src/core/schedule.ts";
+import type { Delivery } from "../../src/core/step.ts";
+import type { TaskRecord } from "../../src/core/task.ts";
+import type { LogLine } from "../../src/log.ts";
+import { parseRecord } from "../../src/objects/record-schema.ts";
+import type { Platform, WorkLoop } from "../../src/objects/work-loop.ts";
+import { DAY, NOW, POLICY } from "./builders.ts";
+
+export type Call = "load" | "policy" | "send" | "commit";
+export type Write = "put" | "alarm" | "erase";
+
+/** A request that is on its way until the test answers it. */
+export interface Sending {
+  readonly delivery: Delivery;
+  answer(outcome: Outcome): void;
+}
+
+const RECOVERY_MS = 60_000;
+const MAX_ALARM_AHEAD_MS = 30 * DAY;
+
+/**
+ * A platform in memory: the storage and the alarm of one object, a clock that stands still, and
+ * requests that the test answers. It outlives the loops that run on it, as storage outlives an object.
+ */
+export class MemoryPlatform implements Platform {
+  readonly watchdogMs = 15_000;
+  readonly sent: Sending[] = [];
+  readonly logs: LogLine[] = [];
+  readonly writes: Write[] = [];
+  /** What escaped background work. */
+  readonly failures: unknown[] = [];
+  /** Alarms that workerd would lose or refuse. */
+  readonly badAlarms: number[] = [];
+  clock = NOW;
+  /** The latest time that anyone was told or woken for; the clock itself may step back. */
+  latestClock = NOW;
+  alarm: number | null = null;
+  policyAt: (now: number) => Policy = () => POLICY;
+  /** Which calls throw. */
+  trouble: (call: Call) => boolean = () => false;
+  /** Storage that says it wrote and did not. */
+  isForgetful = false;
+  /** Held until the test lets an erasure end. */
+  erasing: Promise<void> = Promise.resolve();
+  #stored: TaskRecord | null = null;
+  #ringing: number | null = null;
+  /** Requests up to this one were made by an instance that is dead. */
+  #lost = 0;
+
+  now(): number {
+    this.latestClock = Math.max(this.latestClock, this.clock);
+    return this.clock;
+  }
+
+  policy(now: number): Policy {
+    this.#try("policy");
+    return this.policyAt(now);
+  }
+
+  load(): TaskRecord | null {
+    this.#try("load");
+    return this.stored;
+  }
+
+  commit(record: TaskRecord, alarmAt: number): void {
+    this.#try("commit");
+    this.writes.push("put");
+    if (!this.isForgetful) this.#stored = structuredClone(record);
+    this.setAlarm(alarmAt);
+  }
+
+  setAlarm(at: number): void {
+    const after = Math.max(this.clock, this.#ringing ?? 0);
+    if (at <= after || at > after + MAX_ALARM_AHEAD_MS) this.badAlarms.push(at);
+    this.writes.push("alarm");
+    this.alarm = at;
+  }
+
+  erase(): Promise<void> {
+    this.writes.push("erase");
+    this.#stored = null;
+    this.alarm = null;
+    return this.erasing;
+  }
+
+  async send(delivery: Delivery): Promise<AttemptResult> {
+    this.#try("send");
+    const { promise, resolve } = Promise.withResolvers<AttemptResult>();
+    const answer = (outcome: Outcome) =>
+      resolve({ outcome, statusCode: null, responseExcerpt: null });
+    this.sent.push({ delivery, answer });
+    return promise;
+  }
+
+  background(work: Promise<void>): void {
+    void work.catch((error: unknown) => this.failures.push(error));
+  }
+
+  log(line: LogLine): void {
+    this.logs.push(line);
+  }
+
+  /** The committed record, also while `load` throws. */
+  get stored(): TaskRecord | null {
+    return this.#stored === null ? null : parseRecord(structuredClone(this.#stored));
+  }
+
+  /** Numbers of the attempts that were sent. */
+  get numbers(): readonly number[] {
+    return this.sent.map(({ delivery }) => delivery.number);
+  }
+
+  /** Lets the loop go as far as it can, answers its request, and lets it go on. */
+  async answer(outcome: Outcome, afterMs = 0): Promise<void> {
+    await turns();
+    this.clock += afterMs;
+    if (this.sent.length > this.#lost) this.sent.at(-1)?.answer(outcome);
+    await turns();
+  }
+
+  /** Fires the alarm as the runtime and `TaskObject.alarm` do. @throws what escapes the loop. */
+  async ring(loop: WorkLoop, lateByMs = 0): Promise<void> {
+    const at = this.alarm;
+    if (at === null) throw new Error("no alarm is set");
+    this.alarm = null;
+    this.#ringing = at;
+    this.clock = Math.max(this.clock, at + lateByMs);
+    this.latestClock = Math.max(this.latestClock, this.clock, at);
+    try {
+      await loop.wake(at);
+    } catch (error) {
+      this.setAlarm(Math.max(this.clock, at) + RECOVERY_MS);
+      throw error;
+    } finally {
+      this.#ringing = null;
+    }
+  }
+
+  /** The object dies: requests get no answer any more, an alarm that was running comes again. */
+  crash(): void {
+    this.#lost = this.sent.length;
+    this.alarm ??= this.#ringing;
+    this.#ringing = null;
+  }
+
+  #try(call: Call): void {
+    if (this.trouble(call)) throw new Error(`${call} is broken`);
+  }
+}
+
+/** Lets everything run that waits for nothing but its turn. */
+export async function turns(count = 30): Promise<void> {
+  for (let i = 0; i < count; i++) await Promise.resolve();
+}

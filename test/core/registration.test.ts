@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import type { RegisterEvent } from "../../src/core/event.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCallback,
+  aCompletion,
+  aCreation,
+  aFinishedTask,
+  anOpenTask,
+  aRegistration,
+  aReport,
+  committed,
+  HOUR,
+  ID,
+  MODEL,
+  NOW,
+  ORIGIN,
+  POLICY,
+  URL_A,
+  URL_B,
+} from "./builders.ts";
+
+const later = NOW + HOUR;
+
+describe("register", () => {
+  it("creates a pending task that carries all that was registered", () => {
+    const registration = {
+      callbackUrl: URL_A,
+      parameters: { prompt: "a cat" },
+      metadata: { order: 7 },
+      deadlineAt: NOW + HOUR,
+    };
+    const event = aRegistration({ account: "acme", ...registration });
+    expect(transition(null, event, POLICY, NOW)).toEqual({
+      kind: "commit",
+      record: {
+        v: 1,
+        version: NOW,
+        id: ID,
+        model: MODEL,
+        account: "acme",
+        createdAt: NOW,
+        origin: ORIGIN,
+        registration,
+        status: "pending",
+        callbackUrl: URL_A,
+        deadlineAt: NOW + HOUR,
+      },
+    });
+  });
+
+  it("gives a task the configured deadline when none is asked for", () => {
+    const record = committed(transition(null, aRegistration(), POLICY, NOW));
+    expect(record).toEqual(anOpenTask({ deadlineAt: NOW + 72 * HOUR }));
+  });
+
+  it("creates a task without a callback when no URL is given", () => {
+    const event = aRegistration({ callbackUrl: null });
+    expect(committed(transition(null, event, POLICY, NOW))).toEqual(
+      anOpenTask({ callbackUrl: null, registration: event.registration }),
+    );
+  });
+
+  it.each([
+    ["this very moment", NOW],
+    ["the past", NOW - 1],
+  ])("refuses a deadline that is %s", (_what, deadlineAt) => {
+    expect(transition(null, aRegistration({ deadlineAt }), POLICY, NOW)).toEqual({
+      kind: "reject",
+      rejection: {
+        code: "invalid_field",
+        field: "/deadline_at",
+        message: "must be in the future",
+      },
+    });
+  });
+
+  it("accepts a deadline one millisecond ahead", () => {
+    const event = aRegistration({ deadlineAt: NOW + 1 });
+    expect(transition(null, event, POLICY, NOW).kind).toBe("commit");
+  });
+
+  it("gives a later life of the same id a higher version", () => {
+    const first = committed(transition(null, aRegistration(), POLICY, NOW));
+    const second = committed(transition(null, aRegistration(), POLICY, later));
+    expect(second.version).toBeGreaterThan(first.version);
+  });
+});
+
+describe("the same registration again", () => {
+  const full = aRegistration({
+    account: "acme",
+    parameters: { prompt: "a cat", size: { w: 1, h: 2 } },
+    metadata: { a: 1, b: [1, 2] },
+    deadlineAt: NOW + HOUR,
+  });
+  const record = committed(transition(null, full, POLICY, NOW));
+
+  it("changes nothing, also after the registered deadline", () => {
+    expect(transition(record, full, POLICY, NOW + 2 * HOUR)).toEqual({ kind: "nothing", record });
+  });
+
+  it("is recognised whatever the order of its keys", () => {
+    const { callbackUrl, deadlineAt } = full.registration;
+    const shuffled: RegisterEvent = {
+      ...full,
+      registration: {
+        deadlineAt,
+        metadata: { b: [1, 2], a: 1 },
+        parameters: { size: { h: 2, w: 1 }, prompt: "a cat" },
+        callbackUrl,
+      },
+    };
+    expect(transition(record, shuffled, POLICY, later)).toEqual({ kind: "nothing", record });
+  });
+
+  it("is recognised under another origin of the relay", () => {
+    const elsewhere = { ...full, origin: "https://other.example.com" };
+    expect(transition(record, elsewhere, POLICY, later)).toEqual({ kind: "nothing", record });
+  });
+
+  it("is recognised when the task is already finished", () => {
+    const done = aFinishedTask();
+    expect(transition(done, aRegistration(), POLICY, later)).toEqual({
+      kind: "nothing",
+      record: done,
+    });
+  });
+
+  it("is recognised after a redelivery replaced the URL", () => {
+    const done = aFinishedTask({ callback: aCallback({ url: URL_B }) });
+    expect(transition(done, aRegistration(), POLICY, later)).toEqual({
+      kind: "nothing",
+      record: done,
+    });
+  });
+
+  const others: Readonly<Record<string, RegisterEvent>> = {
+    model: { ...full, model: "other" },
+    account: { ...full, account: "other" },
+    "account, now none": { ...full, account: null },
+    callback_url: { ...full, registration: { ...full.registration, callbackUrl: URL_B } },
+    parameters: { ...full, registration: { ...full.registration, parameters: { prompt: "dog" } } },
+    metadata: { ...full, registration: { ...full.registration, metadata: { a: 1, b: [2, 1] } } },
+    "metadata, now none": { ...full, registration: { ...full.registration, metadata: null } },
+    deadline_at: { ...full, registration: { ...full.registration, deadlineAt: NOW + HOUR + 1 } },
+  };
+
+  it.each(Object.entries(others))("is a conflict with another %s", (_field, event) => {
+    expect(transition(record, event, POLICY, later)).toEqual({
+      kind: "reject",
+      rejection: { code: "task_exists", task: record },
+    });
+  });
+});
+
+describe("a registration for an id that an event created", () => {
+  it("is a conflict even when it says the same", () => {
+    const created = committed(transition(null, aReport(aCompletion(), aCreation()), POLICY, NOW));
+    expect(transition(created, aRegistration(), POLICY, later)).toEqual({
+      kind: "reject",
+      rejection: { code: "task_exists", task: created },
+    });
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { waitBeforeMs } from "../../src/core/schedule.ts";
+import { aPolicy } from "./builders.ts";
+
+const standard = aPolicy();
+const patient = aPolicy({ scheduleMs: [5_000, 60_000] });
+
+describe("waitBeforeMs", () => {
+  it.each([
+    ["an automatic series", standard, false, [0, 180_000, 600_000]],
+    ["an automatic series with a first wait", patient, false, [5_000, 60_000]],
+    ["an ordered series", standard, true, [0, 180_000, 600_000]],
+    ["an ordered series, which never waits first", patient, true, [0, 60_000]],
+    ["an ordered series longer than the schedule", patient, true, [0, 60_000, 60_000]],
+    ["an ordered series under a schedule of one", aPolicy({ scheduleMs: [7] }), true, [0, 7, 7]],
+    ["an ordered series without any wait", aPolicy({ scheduleMs: [0] }), true, [0, 0, 0]],
+  ])("of %s", (_what, policy, ordered, waits) => {
+    expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
+  });
+});

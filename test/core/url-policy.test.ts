@@ -1,0 +1,249 @@
+import { describe, expect, it } from "vitest";
+import { checkCallbackUrl, type UrlPolicy } from "../../src/callback/url-policy.ts";
+
+const production: UrlPolicy = {
+  allowLocal: false,
+  ownOrigins: ["https://relay.example.com", "https://bücher.example.com:8443"],
+};
+const development: UrlPolicy = { allowLocal: true, ownOrigins: ["http://localhost:8787"] };
+
+type Rows = Readonly<Record<string, string>>;
+
+function refuses(policy: UrlPolicy, reason: string, rows: Rows) {
+  it.each(Object.entries(rows))(`${reason}: refuses %s`, (_what, text) => {
+    expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, reason });
+  });
+}
+
+function accepts(policy: UrlPolicy, rows: Rows) {
+  it.each(Object.entries(rows))("accepts %s", (_what, text) => {
+    expect(checkCallbackUrl(text, policy)).toEqual({ ok: true, url: new URL(text) });
+  });
+}
+
+const pathOf = (start: string, chars: number) => start + "a".repeat(chars - start.length);
+
+describe("checkCallbackUrl", () => {
+  refuses(production, "must be a valid absolute URL", {
+    nothing: "",
+    "a host without a scheme": "example.com/callback",
+    "a scheme without a host": "https://",
+    "a port that is too large": "https://example.com:65536/",
+    "a space in the host": "https://exa mple.com/",
+    "an IPv6 zone": "https://[fe80::1%25eth0]/",
+    "a full-width @, which does not end a user name": "https://user＠example.com/",
+    "an IPv4 part above 255": "https://127.0.0.256/",
+    "a name that ends in a number": "https://example.0x7f/",
+  });
+
+  refuses(production, "must use https:", {
+    "http:": "http://example.com/callback",
+    "file:": "file:///etc/passwd",
+    "data:": "data:application/json,{}",
+    "javascript:": "javascript:alert(1)",
+    "blob: around https:": "blob:https://example.com/1",
+    "a host and port that read as a scheme": "example.com:443/callback",
+  });
+
+  refuses(production, "must not contain control characters or surrounding whitespace", {
+    "a leading space": " https://example.com/",
+    "a trailing space": "https://example.com/ ",
+    "a trailing newline": "https://example.com/\n",
+    "a trailing no-break space": "https://example.com/\u{a0}",
+    "a tab in the scheme": "ht\ttps://example.com/",
+    "a newline in the host": "https://exam\nple.com/",
+    "a carriage return in the path": "https://example.com/a\r\nX-Header: 1",
+    "a leading NUL": "\u{0}https://example.com/",
+    "a C1 control character in the query": "https://example.com/?\u{85}a",
+  });
+
+  refuses(production, "must not contain a user name or password", {
+    "a user name": "https://user@example.com/",
+    "a user name and a password": "https://user:secret@example.com/",
+    "a password alone": "https://:secret@example.com/",
+    "an empty user name": "https://@example.com/",
+    "an empty user name and password": "https://:@example.com/",
+    "a trusted host as user name": "https://example.com@evil.example.net/",
+    "a trusted host and port as user name": "https://example.com:443@evil.example.net/",
+    "an empty user name after one slash": "https:/@example.com/",
+    "an empty user name after backslashes": "https:\\\\@example.com/",
+    "an empty user name after an upper-case scheme": "HTTPS://@example.com/",
+  });
+
+  refuses(production, "must be at most 2048 characters long, also when normalised", {
+    "2049 characters": pathOf("https://example.com/", 2049),
+    "a text that only grows when it is encoded": `https://example.com/${"é".repeat(400)}`,
+    "a text that only shrinks when it is normalised": `https:${"/".repeat(2048)}example.com`,
+  });
+
+  refuses(production, "must not use an IP address that is not public", {
+    loopback: "https://127.0.0.1/",
+    "loopback with a final dot": "https://127.0.0.1./",
+    "loopback in short form": "https://127.1/",
+    "loopback as one decimal": "https://2130706433/",
+    "loopback as one hexadecimal": "https://0x7f000001/",
+    "loopback as one octal": "https://017700000001/",
+    "loopback in octal parts": "https://0177.0.0.01/",
+    "loopback in hexadecimal parts": "https://0x7F.0x0.0X0.0x1/",
+    "loopback with an empty hexadecimal part": "https://127.0x.0x.1/",
+    "loopback in full-width digits": "https://１２７.０.０.１/",
+    "loopback in full-width digits and dots": "https://１２７。０．０｡１/",
+    "loopback in circled digits": "https://①②⑦.⓪.⓪.①/",
+    "loopback, percent-encoded": "https://%31%32%37%2e0.0.1/",
+    "this host": "https://0.0.0.0/",
+    "this network": "https://0.1.2.3/",
+    "private 172.16/12": "https://172.31.255.254/",
+    "private 192.168/16": "https://192.168.1.1/",
+    "carrier-grade NAT": "https://100.64.0.1/",
+    "the cloud metadata address": "https://169.254.169.254/latest/meta-data/",
+    "the cloud metadata address as one decimal": "https://2852039166/",
+    "the cloud metadata address in mixed parts": "https://0xa9.254.0xa9fe/",
+    "documentation 203.0.113/24": "https://203.0.113.1/",
+    benchmarking: "https://198.19.255.255/",
+    multicast: "https://224.0.0.1/",
+    broadcast: "https://255.255.255.255/",
+    "IPv6 loopback": "https://[::1]/",
+    "IPv6 unspecified": "https://[::]/",
+    "IPv4-mapped loopback": "https://[::ffff:127.0.0.1]/",
+    "IPv4-mapped loopback in hexadecimal": "https://[::FFFF:7f00:1]/",
+    "IPv4-mapped public": "https://[::ffff:8.8.8.8]/",
+    "IPv4-compatible loopback": "https://[::127.0.0.1]/",
+    "IPv4-translated loopback": "https://[::ffff:0:127.0.0.1]/",
+    "NAT64 of a private address": "https://[64:ff9b::10.0.0.1]/",
+    "NAT64 with a local prefix": "https://[64:ff9b:1::10.0.0.1]/",
+    "6to4 of loopback": "https://[2002:7f00:1::]/",
+    Teredo: "https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
+    "unique local": "https://[fd00:ec2::254]/",
+    "link-local": "https://[fe80::1]/",
+    "site-local": "https://[fec0::1]/",
+    "IPv6 documentation": "https://[2001:db8::1]/",
+    "the newer IPv6 documentation range": "https://[3fff:fff::1]/",
+    "discard-only": "https://[100::1]/",
+    ORCHIDv2: "https://[2001:20::1]/",
+    "segment routing": "https://[5f00::1]/",
+    "IPv6 that nobody may use yet": "https://[4000::1]/",
+  });
+
+  refuses(production, "must not use a local or private host name", {
+    localhost: "https://localhost/",
+    "localhost in upper case": "https://LOCALHOST/",
+    "localhost with a final dot": "https://localhost./",
+    "localhost with an encoded final dot": "https://localhost%2e/",
+    "localhost in circled letters": "https://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/",
+    "localhost with a soft hyphen": "https://local\u{ad}host/",
+    "a name under localhost": "https://app.localhost:3000/",
+    "a name under local": "https://printer.local/",
+    "a name under local with an ideographic final dot": "https://printer.LOCAL。/",
+    "a name under local with a zero-width space": "https://printer.lo\u{200b}cal/",
+    "a name under internal": "https://metadata.google.internal/",
+    "a name under onion": "https://hidden.onion/",
+    "a name under home.arpa": "https://nas.home.arpa/",
+    "the NAT64 discovery name": "https://ipv4only.arpa/",
+  });
+
+  refuses(production, "must use a fully qualified host name", {
+    "a single label": "https://intranet/",
+    "a single label with a final dot": "https://intranet./",
+    "a single international label": "https://例え/",
+  });
+
+  refuses(production, "must not have an empty label in the host name", {
+    "two final dots": "https://example.com../",
+    "two final dots behind an address": "https://127.0.0.1../",
+    "two final dots behind localhost": "https://localhost../",
+    "a leading dot": "https://.example.com/",
+  });
+
+  refuses(production, "must not point at the relay itself", {
+    "its origin": "https://relay.example.com/v1/events",
+    "its origin in upper case": "https://RELAY.Example.com/",
+    "its origin with a final dot": "https://relay.example.com./",
+    "its origin, percent-encoded": "https://%72elay.example.com/",
+    "another port of its host": "https://relay.example.com:8443/",
+    "a second origin without its port": "https://bücher.example.com/",
+    "a second origin in Punycode": "https://xn--bcher-kva.example.com/",
+  });
+
+  accepts(production, {
+    "a plain host": "https://example.com",
+    "a path and a query": "https://example.com/callbacks/1?token=abc&x=%20",
+    "a port": "https://example.com:8443/callback",
+    "a fragment": "https://example.com/callback#part",
+    "a fully qualified name with its dot": "https://example.com./callback",
+    "an upper-case scheme and host": "HTTPS://Example.COM/Callback",
+    "an @ in the path": "https://example.com/@user/callback",
+    "an @ in the query": "https://example.com?notify=user@example.net",
+    "an @ in the fragment": "https://example.com/#user@host",
+    "an @ after a backslash, which begins the path": "https://example.com\\@evil.example.net/",
+    "a name under the relay's": "https://receiver.relay.example.com/",
+    "a name that ends like the relay's": "https://otherrelay.example.com/",
+    "a name that only begins with localhost": "https://localhost.example.com/",
+    "a name that only ends in the letters of local": "https://example.notlocal/",
+    "a name that contains an address": "https://127.0.0.1.example.com/",
+    "an underscore in a name": "https://my_app.example.com/",
+    "an international name": "https://例え.jp/コールバック",
+    "a public IPv4 address": "https://8.8.8.8/callback",
+    "the address after private 172.16/12": "https://172.32.0.0/",
+    "the address before carrier-grade NAT": "https://100.63.255.255/",
+    "a public IPv6 address": "https://[2606:4700:4700::1111]/callback",
+    "exactly 2048 characters": pathOf("https://example.com/", 2048),
+  });
+});
+
+describe("checkCallbackUrl in development", () => {
+  const onPort80: UrlPolicy = { allowLocal: true, ownOrigins: ["http://localhost"] };
+
+  accepts(development, {
+    "http:": "http://example.com/callback",
+    "https:": "https://example.com/callback",
+    localhost: "http://localhost:9000/callback",
+    "localhost with a final dot": "http://localhost.:9000/callback",
+    "a name under localhost": "https://app.localhost/callback",
+    "IPv4 loopback beside the relay": "http://127.0.0.1:9000/x",
+    "IPv4 loopback as one decimal": "http://2130706433:9000/x",
+    "IPv6 loopback": "http://[::1]:9000/x",
+    "the relay's port on another host": "http://example.com:8787/",
+  });
+
+  refuses(development, "must not point at the relay itself", {
+    "its origin": "http://localhost:8787/v1/events",
+    "its port over https:": "https://localhost:8787/",
+    "its IPv4 address": "http://127.0.0.1:8787/x",
+    "its IPv4 address as one hexadecimal": "http://0x7f000001:8787/x",
+    "another loopback address": "http://127.8.8.8:8787/",
+    "its IPv6 address": "http://[::1]:8787/",
+    "a name under localhost on its port": "http://relay.localhost.:8787/",
+  });
+
+  refuses(onPort80, "must not point at the relay itself", {
+    "the default port, written out": "http://127.0.0.1:80/",
+    "https: on port 80": "https://[::1]:80/",
+  });
+
+  refuses({ ...production, allowLocal: true }, "must not point at the relay itself", {
+    "any port of a public origin": "http://relay.example.com:9000/",
+  });
+
+  refuses(development, "must use https: or http:", { "ftp:": "ftp://localhost/" });
+
+  refuses(development, "must not contain a user name or password", {
+    "an empty user name": "http://@localhost:9000/",
+  });
+
+  refuses(development, "must not use an IP address that is not public", {
+    "this host": "http://0.0.0.0:9000/",
+    "a private address": "http://192.168.1.1/",
+    "the cloud metadata address": "http://169.254.169.254/latest/meta-data/",
+    "IPv4-mapped loopback": "http://[::ffff:127.0.0.1]:9000/",
+  });
+
+  refuses(development, "must not use a local or private host name", {
+    "a name under local": "http://printer.local/",
+    "a name under internal": "http://metadata.google.internal/",
+  });
+
+  refuses(development, "must not have an empty label in the host name", {
+    "two final dots": "http://localhost..:9000/",
+    "a leading dot": "http://.localhost:9000/",
+  });
+});

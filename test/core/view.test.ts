@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { taskView } from "../../src/core/view.ts";
+import {
+  aCallback,
+  aFinishedTask,
+  anAttempt,
+  anOpenTask,
+  aRegistration,
+  BODY,
+  HOUR,
+  ID,
+  MODEL,
+  NOW,
+  NOW_S,
+  URL_A,
+} from "./builders.ts";
+
+const open = anOpenTask({ deadlineAt: NOW + HOUR });
+const HEAD = `{"id":"${ID}","status":"pending","model":"${MODEL}","created_at":${NOW_S}`;
+
+const refused = anAttempt({
+  outcome: "rejected",
+  statusCode: 503,
+  responseExcerpt: "try later",
+});
+const cut = anAttempt({
+  number: 2,
+  startedAt: NOW + HOUR,
+  durationMs: 10_000,
+  outcome: "timeout",
+  statusCode: null,
+});
+
+describe("the view of an open task", () => {
+  it.each(["operator", "account"] as const)("is small, for the %s", (role) => {
+    expect(taskView(open, role)).toBe(
+      `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
+        `"deadline_at":${NOW_S + 3600}}`,
+    );
+  });
+
+  it("shows its status as it is", () => {
+    expect(JSON.parse(taskView({ ...open, status: "processing" }, "account"))).toMatchObject({
+      status: "processing",
+    });
+  });
+
+  it("says that there is no callback where no URL was given", () => {
+    expect(taskView({ ...open, callbackUrl: null }, "operator")).toBe(
+      `${HEAD},"callback":null,"deadline_at":${NOW_S + 3600}}`,
+    );
+  });
+
+  it("shows account and labels, and never what was submitted or where", () => {
+    const { registration } = aRegistration({
+      metadata: { order: 7 },
+      parameters: { prompt: "secret" },
+    });
+    const record = { ...open, account: "acme", registration };
+    expect(taskView(record, "operator")).toBe(
+      `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
+        `"account":"acme","metadata":{"order":7},"deadline_at":${NOW_S + 3600}}`,
+    );
+  });
+});
+
+const sending = aFinishedTask({
+  account: "acme",
+  registration: aRegistration({ metadata: { order: 7 } }).registration,
+  callback: aCallback({
+    attempts: [refused, cut],
+    lastNumber: 2,
+    series: { number: 1, started: 2, ordered: null },
+    state: { kind: "due", nextAttemptAt: NOW + 2 * HOUR + 999 },
+    deliveredAt: null,
+  }),
+});
+
+function sendingView(excerpt: object) {
+  return {
+    ...JSON.parse(BODY),
+    callback: {
+      url: URL_A,
+      status: "sending",
+      attempts: [
+        {
+          number: 1,
+          series: 1,
+          started_at: NOW_S,
+          duration_ms: 250,
+          outcome: "rejected",
+          status_code: 503,
+          ...excerpt,
+        },
+        {
+          number: 2,
+          series: 1,
+          started_at: NOW_S + 3600,
+          duration_ms: 10_000,
+          outcome: "timeout",
+        },
+      ],
+      next_attempt_at: NOW_S + 7201,
+    },
+    account: "acme",
+    metadata: { order: 7 },
+  };
+}
+
+describe("the view of a finished task", () => {
+  it("shows all to the operator", () => {
+    const excerpt = { response_excerpt: "try later" };
+    expect(taskView(sending, "operator")).toBe(JSON.stringify(sendingView(excerpt)));
+  });
+
+  it("does not show an account what its receiver answered", () => {
+    expect(taskView(sending, "account")).toBe(JSON.stringify(sendingView({})));
+  });
+
+  it("begins with the callback body, byte for byte", () => {
+    const body = BODY.replace('"metadata":{}', '"metadata":{"seed":1,"__proto__":{"7":"\\u00e9"}}');
+    expect(taskView(aFinishedTask({ body }), "account")).toBe(
+      `${body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"delivered","attempts":[` +
+        `{"number":1,"series":1,"started_at":${NOW_S},"duration_ms":250,"outcome":"delivered",` +
+        `"status_code":200}],"delivered_at":${NOW_S}}}`,
+    );
+  });
+
+  it("ends with why it failed, where that is known", () => {
+    const failure = { category: "timeout", retryable: true } as const;
+    expect(taskView(aFinishedTask({ callback: null, failure }), "account")).toBe(
+      `${BODY.slice(0, -1)},"callback":null,` +
+        `"failure":{"category":"timeout","retryable":true}}`,
+    );
+  });
+
+  it("shows an attempt in flight without an outcome", () => {
+    const callback = aCallback({
+      lastNumber: 2,
+      series: { number: 2, started: 1, ordered: 1 },
+      state: { kind: "in_flight", number: 2, startedAt: NOW + HOUR },
+    });
+    const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
+    expect(view.callback).toEqual({
+      url: URL_A,
+      status: "sending",
+      attempts: [
+        {
+          number: 1,
+          series: 1,
+          started_at: NOW_S,
+          duration_ms: 250,
+          outcome: "delivered",
+          status_code: 200,
+        },
+        { number: 2, series: 2, started_at: NOW_S + 3600 },
+      ],
+      delivered_at: NOW_S,
+    });
+  });
+
+  it("shows the status of the latest series and keeps the time of delivery", () => {
+    const callback = aCallback({ attempts: [], state: { kind: "failed" } });
+    const view = JSON.parse(taskView(aFinishedTask({ callback }), "account"));
+    expect(view.callback).toEqual({
+      url: URL_A,
+      status: "failed",
+      attempts: [],
+      delivered_at: NOW_S,
+    });
+  });
+
+  it("shows at most 20 attempts, the open one among them", () => {
+    const attempts = Array.from({ length: 20 }, (_, i) => anAttempt({ number: i + 1 }));
+    const state = { kind: "in_flight", number: 21, startedAt: NOW } as const;
+    const callback = aCallback({ attempts, state, lastNumber: 21 });
+    const view = JSON.parse(taskView(aFinishedTask({ callback }), "account"));
+    expect(view.callback.attempts.map(({ number }: { number: number }) => number)).toEqual(
+      Array.from({ length: 20 }, (_, i) => i + 2),
+    );
+  });
+});

@@ -1,0 +1,13 @@
+import { TaskObject as Released } from "../../../src/objects/task-object.ts";
+
+export { default } from "../../../src/index.ts";
+export { AccountObject } from "../../../src/objects/account-object.ts";
+
+/** Says when it comes into being. With the variable `PINNED` it leaves a timer running, as released code must not. */
+export class TaskObject extends Released {
+  constructor(ctx: DurableObjectState, env: object) {
+    super(ctx, env);
+    console.log(`constructed ${ctx.id.name ?? ""}`);
+    if ("PINNED" in env) setTimeout(() => {}, 600_000);
+  }
+}

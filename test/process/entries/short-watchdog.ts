@@ -1,0 +1,11 @@
+import { TaskObject as Released } from "../../../src/objects/task-object.ts";
+
+export { default } from "../../../src/index.ts";
+export { AccountObject } from "../../../src/objects/account-object.ts";
+
+/** Looks after an attempt 1.8 s before that attempt may end. */
+export class TaskObject extends Released {
+  constructor(ctx: DurableObjectState, env: object) {
+    super(ctx, env, -1800);
+  }
+}

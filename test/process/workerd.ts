@@ -1,0 +1,153 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import * as z from "zod";
+import { Child, freePort, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
+
+/** The bundle of `wrangler deploy --dry-run`, and what wrangler said about it. */
+export interface Bundle {
+  readonly script: string;
+  readonly said: string;
+}
+
+export type Vars = Readonly<Record<string, string>>;
+
+export interface WorkerdOptions {
+  readonly vars: Vars;
+  /** File name in `entries/` to serve instead of `src/index.ts`. */
+  readonly entry?: string;
+}
+
+const NativeWorkerd = z.object({ default: z.string() });
+const require = createRequire(import.meta.url);
+const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
+const bundles = new Map<string, Promise<Bundle>>();
+
+/** What is deployed, made once per test file. */
+export function bundleOf(entry = ""): Promise<Bundle> {
+  const known = bundles.get(entry) ?? makeBundle(entry);
+  bundles.set(entry, known);
+  return known;
+}
+
+/** The relay as anyone may host it: released workerd, storage on disk, `TASKS` and `ACCOUNTS` bound. */
+export class Workerd implements AsyncDisposable {
+  readonly #home: string;
+  readonly #port: number;
+  #child: Child | null = null;
+  #earlierOutput = "";
+
+  private constructor(home: string, port: number) {
+    this.#home = home;
+    this.#port = port;
+  }
+
+  static async start({ vars, entry }: WorkerdOptions): Promise<Workerd> {
+    const { script } = await bundleOf(entry);
+    const home = await mkdtemp(join(tmpdir(), "task-relay-workerd-"));
+    const relay = new Workerd(home, await freePort());
+    try {
+      await mkdir(relay.storage);
+      await writeFile(join(home, "index.js"), script);
+      await relay.restart(vars);
+    } catch (error) {
+      await relay.stop();
+      throw error;
+    }
+    return relay;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Directory of the objects' files. */
+  get storage(): string {
+    return join(this.#home, "storage");
+  }
+
+  /** All that the processes of this relay have logged. */
+  get output(): string {
+    return this.#earlierOutput + (this.#child?.output ?? "");
+  }
+
+  async kill9(): Promise<void> {
+    await this.#child?.kill9();
+    this.#earlierOutput = this.output;
+    this.#child = null;
+  }
+
+  /** A new process on the same storage and port. @param vars `kept`: those of the process before. */
+  async restart(vars: Vars | "kept" = "kept"): Promise<void> {
+    await this.kill9();
+    const config = join(this.#home, "config.capnp");
+    if (vars !== "kept") await writeFile(config, this.#config(vars));
+    this.#child = new Child(workerdBinary, ["serve", config], process.env);
+    await this.#child.answering(`${this.url}/healthz`);
+  }
+
+  async stop(): Promise<void> {
+    await this.kill9();
+    await rm(this.#home, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #config(vars: Vars): string {
+    const texts = Object.entries(vars).map(
+      ([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)}),`,
+    );
+    return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "relay", worker = .relay),
+    (name = "disk", disk = (path = ${JSON.stringify(this.storage)}, writable = true)),
+    (name = "network", network = (
+      allow = ["public", "private"],
+      tlsOptions = (trustBrowserCas = true),
+    )),
+  ],
+  sockets = [
+    (name = "http", address = "127.0.0.1:${this.#port}", http = (), service = "relay"),
+  ],
+);
+const relay :Workerd.Worker = (
+  modules = [(name = "index.js", esModule = embed "index.js")],
+  compatibilityDate = "2026-10-20",
+  compatibilityFlags = ["global_fetch_strictly_public"],
+  globalOutbound = "network",
+  bindings = [
+    (name = "TASKS", durableObjectNamespace = "TaskObject"),
+    (name = "ACCOUNTS", durableObjectNamespace = "AccountObject"),
+    ${texts.join("\n    ")}
+  ],
+  durableObjectNamespaces = [
+    (className = "TaskObject", uniqueKey = "tasks", enableSql = true),
+    (className = "AccountObject", uniqueKey = "accounts", enableSql = true),
+  ],
+  durableObjectStorage = (localDisk = "disk"),
+);
+`;
+  }
+}
+
+async function makeBundle(entry: string): Promise<Bundle> {
+  const outdir = await mkdtemp(join(tmpdir(), "task-relay-bundle-"));
+  try {
+    const entries = entry === "" ? [] : [join(import.meta.dirname, "entries", entry)];
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [WRANGLER, "deploy", ...entries, "-c", "wrangler.toml", "--dry-run", "--outdir", outdir],
+      { cwd: ROOT, env: QUIET_ENV },
+    );
+    const file = entry === "" ? "index.js" : entry.replace(/\.ts$/, ".js");
+    return { script: await readFile(join(outdir, file), "utf8"), said: stdout };
+  } finally {
+    await rm(outdir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,14 @@
+import type { Env as RelayEnv } from "../../src/env.ts";
+import type * as relay from "../../src/index.ts";
+
+declare global {
+  namespace Cloudflare {
+    interface Env extends RelayEnv {
+      readonly RELAY_SECRET: string;
+      readonly OPERATOR_KEYS: string;
+    }
+    interface GlobalProps {
+      mainModule: typeof relay;
+    }
+  }
+}

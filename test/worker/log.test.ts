@@ -1,0 +1,131 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { Webhook } from "standardwebhooks";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import * as z from "zod";
+import { app } from "../../src/app.ts";
+import { restart } from "./instance.ts";
+import { aReceiver, refused, status } from "./receiver.ts";
+import {
+  aCompletion,
+  aFailure,
+  aRequest,
+  atRest,
+  call,
+  CALLBACK_URL,
+  OPERATOR_KEY,
+  pass,
+  post,
+  register,
+  START,
+  START_S,
+  stubOf,
+} from "./support.ts";
+
+/** Planted wherever a client, an upstream or a receiver may say something. */
+const MARK = "planted-marker";
+const SECRETS = [env.RELAY_SECRET, OPERATOR_KEY, "test-only-older-operator-key", "v1,", "Bearer"];
+
+const lines: string[] = [];
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: START });
+  for (const method of ["log", "info", "warn", "error", "debug"] as const) {
+    vi.spyOn(console, method).mockImplementation((...args: readonly unknown[]) => {
+      lines.push(args.map(String).join(" "));
+    });
+  }
+  await sayEverything();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+async function sayEverything(): Promise<void> {
+  aReceiver(status(500, MARK), refused, status(200, MARK));
+  const callback_url = `${CALLBACK_URL}/${MARK}?token=${MARK}`;
+  const labels = { parameters: { prompt: MARK }, metadata: { note: MARK }, model: MARK };
+  const id = await register({ ...labels, callback_url });
+  const output = { urls: [`https://cdn.example.net/a?sig=${MARK}`], metadata: { extra: MARK } };
+  await post(`/v1/events?key=${MARK}`, aCompletion(id, { output }));
+  await atRest(id);
+  for (const wait of [180_000, 600_000]) {
+    pass(wait);
+    await runDurableObjectAlarm(stubOf(id));
+  }
+  await call(`/v1/tasks/${id}?wait=${MARK}`);
+  await call(`/v1/tasks/${MARK}?q=${MARK}`);
+  await call(`/${MARK}?q=${MARK}`);
+  await post(`/v1/tasks/${id}/redeliver`, "", { headers: { "Idempotency-Key": MARK } });
+  await atRest(id);
+  await post("/v1/events", aFailure(id, { error: { code: MARK, message: MARK } }));
+  await post("/v1/events", aFailure(id, { status: MARK }));
+  await post("/v1/tasks", { [MARK]: MARK });
+  await post("/v1/tasks", `{"${MARK}`);
+  await post("/v1/callbacks/test", { callback_url });
+  await post("/v1/tasks", { model: MARK }, { key: MARK });
+  await call("/v1/signing-secrets");
+  await signedEvent();
+  const broken = { ...env, SIGNING_SECRETS: MARK };
+  await app.fetch(aRequest(`/v1/tasks/${id}`), broken);
+  await restart(id, broken);
+  await expect(runDurableObjectAlarm(stubOf(id))).rejects.toThrow("SIGNING_SECRETS");
+  await call(`/v1/tasks/${id}`);
+  await restart(id);
+  await call(`/v1/tasks/${id}`, { method: "DELETE" });
+}
+
+async function signedEvent(): Promise<void> {
+  const Secrets = z.object({ events: z.array(z.string()) });
+  const { events } = Secrets.parse(await (await call("/v1/signing-secrets")).json());
+  const body = JSON.stringify(aCompletion(crypto.randomUUID(), { model: MARK }));
+  const headers = {
+    "webhook-id": MARK,
+    "webhook-timestamp": String(START_S + 780),
+    "webhook-signature": new Webhook(events[0] ?? "").sign(MARK, new Date(Date.now()), body),
+  };
+  const response = await post("/v1/events", body, { key: null, headers });
+  if (response.status !== 202) throw new Error(await response.text());
+}
+
+describe("the log of it all", () => {
+  const Line = z.looseObject({ event: z.string() });
+
+  it("is one JSON object per line, each with an event", () => {
+    const events = lines.map((line) => Line.parse(JSON.parse(line)).event);
+    expect(events.length).toBeGreaterThan(15);
+    expect(new Set(events)).toEqual(
+      new Set([
+        "task.register",
+        "task.completed",
+        "task.failed",
+        "task.redeliver",
+        "task.erase",
+        "callback.attempt",
+        "callback.test",
+        "request.refused",
+        "request.failed",
+        "alarm.failed",
+      ]),
+    );
+  });
+
+  it("has one line per attempt, with task, number, outcome and duration", () => {
+    const said = lines.map((line) => Line.parse(JSON.parse(line)));
+    const attempts = said.filter(({ event }) => event === "callback.attempt");
+    expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
+    expect(attempts).toMatchObject([
+      { number: 1, outcome: "rejected", status_code: 500, duration_ms: 0 },
+      { number: 2, outcome: "unreachable", duration_ms: 0 },
+      { number: 3, outcome: "delivered", status_code: 200, duration_ms: 0 },
+      { number: 4, outcome: "delivered", status_code: 200, duration_ms: 0 },
+    ]);
+  });
+
+  it("holds no payload, no query string, no URL, no key and no secret", () => {
+    const text = lines.join("\n");
+    for (const word of [MARK, "?", "client.example.net", ...SECRETS]) {
+      expect(text).not.toContain(word);
+    }
+    expect(text).not.toMatch(/whsec_[A-Za-z0-9+/]/);
+  });
+});

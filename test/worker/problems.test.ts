@@ -1,0 +1,197 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { type ProblemCode, PROBLEMS } from "../../src/api/problem.ts";
+import { ROUTES } from "../../src/api/routes.ts";
+import { app } from "../../src/app.ts";
+import { aReceiver, status } from "./receiver.ts";
+import {
+  aCompletion,
+  aFailure,
+  aRequest,
+  call,
+  completed,
+  ORIGIN,
+  post,
+  ProblemBody,
+  read,
+  refusal,
+  register,
+  stored,
+  stubOf,
+  useClock,
+} from "./support.ts";
+
+useClock();
+
+/** Refusals of authentication, body and platform, which any route may give. */
+const COMMON: readonly ProblemCode[] = [
+  "invalid_json",
+  "invalid_request",
+  "unauthenticated",
+  "not_found",
+  "method_not_allowed",
+  "payload_too_large",
+  "internal_error",
+  "not_configured",
+  "unavailable",
+];
+
+const redeliver = (id: string) => call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
+
+async function keyReused(): Promise<Response> {
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  await post("/v1/tasks", { model: "a" }, { headers });
+  return post("/v1/tasks", { model: "b" }, { headers });
+}
+
+async function unreadable(): Promise<string> {
+  const id = await register();
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.kv.put("task", { v: 9 }));
+  return id;
+}
+
+/** The namespace of an object that fails as the platform lets it fail. */
+function failing(error: Error): object {
+  const fail = async () => {
+    throw error;
+  };
+  return { ...env, TASKS: { getByName: () => ({ read: fail, apply: fail, erase: fail }) } };
+}
+
+const overloaded = () =>
+  Object.assign(new Error("Durable Object is overloaded."), { overloaded: true });
+
+const PROVOKED = {
+  invalid_json: () => post("/v1/tasks", "{"),
+  invalid_request: () => post("/v1/tasks", {}),
+  unauthenticated: () => post("/v1/tasks", { model: "m" }, { key: null }),
+  not_found: () => call("/v1"),
+  unknown_task: () => call(`/v1/tasks/${crypto.randomUUID()}`),
+  method_not_allowed: () => call("/v1/events"),
+  task_exists: async () => post("/v1/tasks", { id: await register(), model: "other" }),
+  task_open: async () => redeliver(await register()),
+  conflicting_result: async () => post("/v1/events", aFailure(await completed())),
+  series_running: async () => redeliver(await completed()),
+  no_callback: async () => redeliver(await completed({ callback_url: null })),
+  payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
+  idempotency_key_reused: keyReused,
+  internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
+  not_configured: async () => app.fetch(aRequest("/v1/signing-secrets"), { ...env, PAUSED: "?" }),
+  unavailable: async () =>
+    app.fetch(aRequest(`/v1/tasks/${crypto.randomUUID()}`), failing(overloaded())),
+} satisfies Record<ProblemCode, () => Promise<Response>>;
+
+const CONFLICTS: readonly string[] = [
+  "task_exists",
+  "task_open",
+  "conflicting_result",
+  "series_running",
+  "no_callback",
+];
+
+describe.each(Object.entries(PROVOKED))("%s", (code, provoke) => {
+  it("is provoked for real, and says what DESIGN says", async () => {
+    aReceiver(status(500));
+    const response = await provoke();
+    const body = ProblemBody.parse(await response.json());
+    const known = Object.entries(PROBLEMS).find(([each]) => each === code)?.[1];
+    expect(body).toMatchObject({ ...known, code, type: `${ORIGIN}/docs/errors#${code}` });
+    expect(response.status).toBe(known?.status);
+    expect("task" in body).toBe(CONFLICTS.includes(code) || code === "idempotency_key_reused");
+    expect("issues" in body).toBe(code === "invalid_request");
+    expect(response.headers.has("WWW-Authenticate")).toBe(response.status === 401);
+    expect(response.headers.has("Allow")).toBe(response.status === 405);
+    expect(response.headers.has("Retry-After")).toBe(response.status === 503);
+    expect(response.headers.has("X-Request-Id")).toBe(true);
+    expect(response.headers.get("Content-Type")).toMatch(/^application\/problem\+json/);
+  });
+
+  it("is listed by a route or is common to all", () => {
+    const listed: readonly string[] = [...COMMON, ...ROUTES.flatMap(({ errors }) => errors)];
+    expect(listed).toContain(code);
+  });
+});
+
+describe("the statuses of the codes", () => {
+  it("are those of DESIGN", () => {
+    const statuses = Object.entries(PROBLEMS).map(([code, each]) => [code, each.status]);
+    expect(Object.fromEntries(statuses)).toEqual({
+      invalid_json: 400,
+      invalid_request: 400,
+      unauthenticated: 401,
+      not_found: 404,
+      unknown_task: 404,
+      method_not_allowed: 405,
+      task_exists: 409,
+      task_open: 409,
+      conflicting_result: 409,
+      series_running: 409,
+      no_callback: 409,
+      payload_too_large: 413,
+      idempotency_key_reused: 422,
+      internal_error: 500,
+      not_configured: 503,
+      unavailable: 503,
+    });
+  });
+});
+
+describe("an object that cannot be reached", () => {
+  const FAILURES: readonly [string, Error][] = [
+    ["overload", overloaded()],
+    ["a reset", Object.assign(new Error("reset"), { durableObjectReset: true, retryable: true })],
+    ["a retryable failure", Object.assign(new Error("gone"), { retryable: true })],
+    ["a lost connection", new Error("Network connection lost.")],
+  ];
+
+  it.each(FAILURES)("is answered by 503 unavailable and Retry-After for %s", async (_, error) => {
+    const id = crypto.randomUUID();
+    for (const request of [
+      aRequest("/v1/tasks", { body: { id, model: "m" } }),
+      aRequest("/v1/events", { body: aCompletion(id) }),
+      aRequest(`/v1/tasks/${id}`),
+      aRequest(`/v1/tasks/${id}`, { method: "DELETE" }),
+      aRequest(`/v1/tasks/${id}/redeliver`, { method: "POST" }),
+    ]) {
+      const response = await app.fetch(request, failing(error));
+      expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
+      expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+    }
+  });
+});
+
+describe("an unreadable record", () => {
+  it("is answered by 500 without a word of it, and is left as it is", async () => {
+    const id = await unreadable();
+    const before = await stored(id);
+    for (const response of [
+      await call(`/v1/tasks/${id}`),
+      await post("/v1/events", aCompletion(id, { model: "m" })),
+      await post("/v1/tasks", { id, model: "m" }),
+      await redeliver(id),
+      await call(`/v1/tasks/${id}`, { method: "DELETE" }),
+    ]) {
+      const text = await response.text();
+      expect(response.status).toBe(500);
+      expect(text).not.toMatch(/unreadable|zod|stack/i);
+    }
+    expect(await stored(id)).toEqual(before);
+  });
+});
+
+describe("a conflict", () => {
+  it("carries the task as GET shows it", async () => {
+    aReceiver(status(500));
+    const id = await completed({ metadata: { a: 1 } });
+    for (const response of [
+      await post("/v1/events", aFailure(id)),
+      await redeliver(id),
+      await post("/v1/tasks", { id, model: "other" }),
+      await call(`/v1/tasks/${id}`, { method: "DELETE" }),
+    ]) {
+      expect(response.status).toBe(409);
+      expect(ProblemBody.parse(await response.json())["task"]).toEqual(await read(id));
+    }
+  });
+});

@@ -1,0 +1,209 @@
+import { env } from "cloudflare:workers";
+import { Webhook as Standard } from "standardwebhooks";
+import { Webhook as Svix } from "svix";
+import { beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
+import { app } from "../../src/app.ts";
+import { aReceiver, status } from "./receiver.ts";
+import {
+  aCompletion,
+  aRequest,
+  atRest,
+  call,
+  NOTHING,
+  post,
+  refusal,
+  register,
+  START,
+  START_S,
+  stored,
+  useClock,
+} from "./support.ts";
+
+useClock();
+
+let secret = "";
+
+beforeAll(async () => {
+  secret = await eventsSecretOf(await call("/v1/signing-secrets"));
+});
+
+async function eventsSecretOf(response: Response): Promise<string> {
+  const Secrets = z.object({ events: z.array(z.string()).min(1) });
+  return Secrets.parse(await response.json()).events[0] ?? "";
+}
+
+function signedHeaders(
+  body: string,
+  timestamp = START_S,
+  by: Pick<Standard, "sign"> = new Standard(secret),
+) {
+  return {
+    "webhook-id": "evt_1",
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": by.sign("evt_1", new Date(timestamp * 1000), body),
+  };
+}
+
+function send(body: string, headers: Readonly<Record<string, string>>): Promise<Response> {
+  return post("/v1/events", body, { key: null, headers });
+}
+
+async function expectRefused(id: string, response: Response): Promise<void> {
+  expect(await refusal(response)).toEqual({ status: 401, code: "unauthenticated" });
+  expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer/);
+  expect(await stored(id)).toEqual(NOTHING);
+}
+
+function anEvent(): { id: string; body: string } {
+  const id = crypto.randomUUID();
+  return { id, body: JSON.stringify(aCompletion(id, { model: "m" })) };
+}
+
+describe("a signed event", () => {
+  it.each([
+    ["standardwebhooks", () => new Standard(secret)],
+    ["svix", () => new Svix(secret)],
+  ])("is accepted when the %s package signed it with the events secret", async (_, signer) => {
+    const { body } = anEvent();
+    expect((await send(body, signedHeaders(body, START_S, signer()))).status).toBe(202);
+  });
+
+  it.each([-300, -1, 0, 1, 300])("is accepted %i s away from now", async (offset) => {
+    const { body } = anEvent();
+    expect((await send(body, signedHeaders(body, START_S + offset))).status).toBe(202);
+  });
+
+  it.each([-301, 301, -86_400, 86_400])("is refused %i s away from now", async (offset) => {
+    const { id, body } = anEvent();
+    await expectRefused(id, await send(body, signedHeaders(body, START_S + offset)));
+  });
+
+  it("is accepted when any of its signatures is right", async () => {
+    const { body } = anEvent();
+    const headers = signedHeaders(body);
+    const wrong = `v1,${btoa("x".repeat(32))}`;
+    const signatures = `v1a,abc ${wrong} ${headers["webhook-signature"]}`;
+    expect((await send(body, { ...headers, "webhook-signature": signatures })).status).toBe(202);
+  });
+
+  it("is refused when its body was tampered with", async () => {
+    const { id, body } = anEvent();
+    await expectRefused(id, await send(`${body} `, signedHeaders(body)));
+  });
+
+  it.each(["webhook-id", "webhook-timestamp", "webhook-signature"])(
+    "is refused without %s, and when it says something else",
+    async (name) => {
+      const { id, body } = anEvent();
+      const headers: Record<string, string> = signedHeaders(body);
+      const { [name]: _, ...rest } = headers;
+      await expectRefused(id, await send(body, rest));
+      await expectRefused(id, await send(body, { ...rest, [name]: String(START_S - 1) }));
+      await expectRefused(id, await send(body, { ...rest, [name]: "" }));
+    },
+  );
+
+  it.each([
+    ["with a leading zero", `0${START_S}`],
+    ["in milliseconds", String(START)],
+    ["with a fraction", `${START_S}.0`],
+    ["with a sign", `+${START_S}`],
+    ["in exponent notation", `${START_S}e0`],
+    ["that is empty", ""],
+    ["that is text", "now"],
+  ])("is refused with a timestamp %s, although it is signed", async (_, timestamp) => {
+    const { id, body } = anEvent();
+    const key = await crypto.subtle.importKey(
+      "raw",
+      Uint8Array.from(atob(secret.replace("whsec_", "")), (char) => char.charCodeAt(0)),
+      { name: "HMAC", hash: "SHA-256" },
+      false,
+      ["sign"],
+    );
+    const content = new TextEncoder().encode(`evt_1.${timestamp}.${body}`);
+    const bytes = new Uint8Array(await crypto.subtle.sign("HMAC", key, content));
+    const signature = `v1,${btoa(String.fromCharCode(...bytes))}`;
+    const headers = { "webhook-id": "evt_1", "webhook-timestamp": timestamp };
+    await expectRefused(id, await send(body, { ...headers, "webhook-signature": signature }));
+  });
+
+  it.each([
+    ["a truncated signature", (signature: string) => signature.slice(0, -4)],
+    ["a signature without its padding", (signature: string) => signature.replace(/=+$/, "")],
+    ["a signature without its version", (signature: string) => signature.replace("v1,", "")],
+    ["a signature of another version", (signature: string) => signature.replace("v1,", "v2,")],
+    ["an empty signature", () => "v1,"],
+    ["no signature at all", () => " "],
+  ])("is refused with %s", async (_, spoil) => {
+    const { id, body } = anEvent();
+    const headers = signedHeaders(body);
+    const signature = spoil(headers["webhook-signature"]);
+    await expectRefused(id, await send(body, { ...headers, "webhook-signature": signature }));
+  });
+
+  it.each([
+    ["a secret of its own", () => `whsec_${btoa("x".repeat(32))}`],
+    ["the secret of the callbacks", async () => callbackSecret()],
+  ])("is refused when signed with %s", async (_, other) => {
+    const { id, body } = anEvent();
+    const headers = signedHeaders(body, START_S, new Standard(await other()));
+    await expectRefused(id, await send(body, headers));
+  });
+
+  it("is refused, although well signed, with a wrong operator key", async () => {
+    const { id, body } = anEvent();
+    await expectRefused(
+      id,
+      await post("/v1/events", body, { key: "wrong", headers: signedHeaders(body) }),
+    );
+  });
+
+  it("opens nothing else", async () => {
+    const body = JSON.stringify({ model: "m" });
+    const response = await post("/v1/tasks", body, { key: null, headers: signedHeaders(body) });
+    expect(await refusal(response)).toEqual({ status: 401, code: "unauthenticated" });
+  });
+
+  it("is answered without what the receiver said, which is the operator's", async () => {
+    aReceiver(status(500, "internal host name"));
+    const id = await register();
+    const body = JSON.stringify(aCompletion(id));
+    await send(body, signedHeaders(body));
+    await atRest(id);
+    const answer = await send(body, signedHeaders(body));
+    expect(await answer.json()).toMatchObject({ callback: { attempts: [{ status_code: 500 }] } });
+    const seen = await (await send(body, signedHeaders(body))).text();
+    expect(seen).not.toContain("internal host name");
+    expect(await (await call(`/v1/tasks/${id}`)).text()).toContain("internal host name");
+  });
+});
+
+describe("a rotation by prepending to RELAY_SECRET", () => {
+  const newer = "a-newer-test-only-secret-0123456789abcdef";
+  const rotated = { ...env, RELAY_SECRET: `${newer} ${env.RELAY_SECRET}` };
+
+  it("keeps the old events secret accepted and offers the new one first", async () => {
+    const answer = await app.fetch(aRequest("/v1/signing-secrets"), rotated);
+    const newest = await eventsSecretOf(answer);
+    expect(newest).not.toBe(secret);
+    for (const each of [secret, newest]) {
+      const { body } = anEvent();
+      const headers = signedHeaders(body, START_S, new Standard(each));
+      const request = aRequest("/v1/events", { method: "POST", body, key: null, headers });
+      expect((await app.fetch(request, rotated)).status).toBe(202);
+    }
+  });
+
+  it("ends the old one when the old secret is taken away", async () => {
+    const { id, body } = anEvent();
+    const headers = signedHeaders(body);
+    const request = aRequest("/v1/events", { method: "POST", body, key: null, headers });
+    await expectRefused(id, await app.fetch(request, { ...env, RELAY_SECRET: newer }));
+  });
+});
+
+async function callbackSecret(): Promise<string> {
+  const Secrets = z.object({ callbacks: z.array(z.string()).min(1) });
+  return Secrets.parse(await (await call("/v1/signing-secrets")).json()).callbacks[0] ?? "";
+}
