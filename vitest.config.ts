@@ -25,6 +25,7 @@ export default defineConfig({
                 SIGNING_SECRETS: "",
                 EVENTS_SECRETS: "",
                 SIGNING_KEYS: "",
+                SETTLEMENT_URL: "",
               },
             },
           }),

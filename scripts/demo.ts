@@ -26,6 +26,7 @@ if (process.stdout.isTTY) {
   say("The relay stays up until Ctrl-C:");
   show("origin", relay.origin);
   show("operator key", operatorKey);
+  show("for example", `curl ${relay.origin}/healthz -H "Authorization: Bearer ${operatorKey}"`);
 } else {
   process.exit(0);
 }

@@ -13,7 +13,7 @@ export function writeSecrets(): { readonly file: string; readonly isNew: boolean
 }
 
 function generated(): string {
-  return `RELAY_SECRET=${random()}\nOPERATOR_KEYS=${random()}\n`;
+  return `RELAY_SECRET="${random()}"\nOPERATOR_KEYS="${random()}"\n`;
 }
 
 function random(): string {

@@ -35,7 +35,8 @@ for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
   });
 }
 
-app.notFound(() => {
+// Not as `notFound`, which answers outside the middleware.
+app.all("*", () => {
   throw new Problem("not_found", { detail: "There is nothing at this path." });
 });
 

@@ -18,6 +18,8 @@ export interface Config {
   readonly signingSecrets: readonly string[] | null;
   readonly eventsSecrets: readonly string[] | null;
   readonly signingKeys: readonly Ed25519Jwk[] | null;
+  /** Where refunds go instead of the ledger; null: the ledger. */
+  readonly settlementUrl: string | null;
 }
 
 /** What stands in the way of running, by variable; values are never repeated. */
@@ -61,13 +63,10 @@ const VarsSchema = z.object({
   MAX_BODY_KB: number("256", 1, 400).transform((kb) => kb * 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
   PAUSED: flag(),
-  PUBLIC_URL: text("").transform((value, ctx) => {
-    if (value === "") return null;
-    const url = URL.parse(value);
-    if (url !== null && /^https?:$/.test(url.protocol)) return url.origin;
-    ctx.addIssue("must be an http(s) URL");
-    return z.NEVER;
-  }),
+  PUBLIC_URL: httpUrl()
+    .refine((url) => url === null || url.href === `${url.origin}/`, "must not have a path")
+    .transform((url) => url?.origin ?? null),
+  SETTLEMENT_URL: httpUrl().transform((url) => url?.href ?? null),
   RELAY_SECRET: list("must be one or more of at least 32 random bytes, space-separated", (secret) =>
     longEnough(secret, 32),
   ).refine((secrets) => secrets.length > 0, "is required"),
@@ -121,6 +120,7 @@ export function parseConfig(vars: object, flags: Readonly<Record<string, boolean
     signingSecrets: data.SIGNING_SECRETS,
     eventsSecrets: data.EVENTS_SECRETS,
     signingKeys: data.SIGNING_KEYS,
+    settlementUrl: data.SETTLEMENT_URL,
   };
   return { ok: true, config };
 }
@@ -154,8 +154,18 @@ function number(fallback: string, min: number, max: number) {
     .transform(Number)
     .refine(
       (value) => value >= min && value <= max && value > 0,
-      `must be a number from ${min} to ${max}, more than 0`,
+      min === 0 ? `must be more than 0 and at most ${max}` : `must be from ${min} to ${max}`,
     );
+}
+
+function httpUrl() {
+  return text("").transform((value, ctx) => {
+    if (value === "") return null;
+    const url = URL.parse(value);
+    if (url !== null && /^https?:$/.test(url.protocol)) return url;
+    ctx.addIssue("must be an http(s) URL");
+    return z.NEVER;
+  });
 }
 
 function flag() {

@@ -1,5 +1,5 @@
-import type { Applied, TaskReply } from "../objects/task-object.ts";
-import { problemOf } from "./task-client.ts";
+import type { Applied, TaskReply } from "../objects/reply.ts";
+import { problemOf } from "./tasks/task-client.ts";
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return jsonText(JSON.stringify(value), status, headers);
@@ -24,7 +24,10 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
       throw new Error("an event cannot erase a task");
     case "conflict":
     case "invalid_field":
+    case "insufficient_credits":
     case "unknown_task":
+    case "unknown_account":
+    case "charging":
       throw problemOf(applied);
   }
 }

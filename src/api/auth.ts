@@ -1,7 +1,21 @@
-import type { Role } from "../core/view.ts";
 import { verify } from "../callback/signature.ts";
+import type { Env } from "../env.ts";
+import type { Viewer } from "../objects/reply.ts";
 import type { Relay } from "../relay.ts";
+import { ownerOfKey } from "./accounts/account-key.ts";
 import { Problem } from "./problem.ts";
+
+export type Who = "operator" | "owner" | "upstream" | "anyone";
+
+const OPERATOR: Viewer = { role: "operator", accountId: null };
+/** A signed upstream knows the task already, but not what the client's receiver answered. */
+const SIGNED_UPSTREAM: Viewer = { role: "account", accountId: null };
+
+const REQUIRED = {
+  operator: "An operator key is required: Authorization: Bearer <key>.",
+  owner: "An operator or account key is required: Authorization: Bearer <key>.",
+  upstream: "An operator key or a Standard Webhooks signature is required.",
+};
 
 /** Whether the request carries an operator key. Takes the same time for every wrong key. */
 export async function isOperator(headers: Headers, relay: Relay): Promise<boolean> {
@@ -17,28 +31,30 @@ export async function isOperator(headers: Headers, relay: Relay): Promise<boolea
   return matches.includes(true);
 }
 
-/** @throws Problem `unauthenticated`. */
-export async function requireOperator(headers: Headers, relay: Relay): Promise<Role> {
-  if (await isOperator(headers, relay)) return "operator";
-  throw unauthenticated("An operator key is required: Authorization: Bearer <key>.");
-}
-
 /**
- * An upstream's event: with an operator key, or signed with the events secret (Standard Webhooks).
- * The body is asked for only when a signature has to be checked against it.
- * @throws Problem `unauthenticated`.
+ * Who sends the request, if a route for `who` admits them: the operator everywhere, an account (by its
+ * API key) where it may act for itself, an upstream with a signature over the body, which is asked for
+ * only then.
+ * @throws Problem `unauthenticated`; `operator_only` for an account on an operator's route.
  */
-export async function requireSender(
+export async function requireViewer(
+  who: Exclude<Who, "anyone">,
   headers: Headers,
   body: () => Promise<Uint8Array<ArrayBuffer>>,
   relay: Relay,
-): Promise<Role> {
-  if (headers.has("Authorization") || !headers.has("webhook-signature")) {
-    return requireOperator(headers, relay);
+  env: Env,
+): Promise<Viewer> {
+  if (who === "upstream" && !headers.has("Authorization") && headers.has("webhook-signature")) {
+    const { eventsSecrets } = relay.keyring;
+    if (await verify(headers, await body(), eventsSecrets, Date.now())) return SIGNED_UPSTREAM;
+    throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
-  const { eventsSecrets } = relay.keyring;
-  if (await verify(headers, await body(), eventsSecrets, Date.now())) return "account";
-  throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
+  if (await isOperator(headers, relay)) return OPERATOR;
+  const key = bearerOf(headers);
+  const accountId = key === null ? null : await ownerOfKey(env, key);
+  if (accountId === null) throw unauthenticated(REQUIRED[who]);
+  if (who === "owner") return { role: "account", accountId };
+  throw new Problem("operator_only", { detail: "This route is for operator keys." });
 }
 
 function bearerOf(headers: Headers): string | null {

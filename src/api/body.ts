@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { messageOf } from "./issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "./problem.ts";
 
 const MAX_DEPTH = 64;
@@ -17,32 +18,36 @@ export async function readBody(
   if (Number(request.headers.get("Content-Length") ?? 0) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > maxBytes) throw tooLarge;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body ?? []) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof Problem ? error : invalidJson("The body broke off.");
   }
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-/** @throws Problem `invalid_json`, also for text that is not UTF-8 or nested beyond reason. */
+/** @throws Problem `invalid_json`, also for text that is not UTF-8; `invalid_request` for nesting beyond reason. */
 export function parseJson(body: Uint8Array): unknown {
   let value: unknown;
   try {
     const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
     value = JSON.parse(utf8.decode(body));
   } catch {
-    throw new Problem("invalid_json", { detail: "The body must be JSON in UTF-8." });
+    throw invalidJson("The body must be JSON in UTF-8.");
   }
   if (isDeeperThan(value, MAX_DEPTH)) {
-    throw new Problem("invalid_json", { detail: `JSON may be nested ${MAX_DEPTH} levels deep.` });
+    throw invalidRequest([{ path: "", message: `must not be nested deeper than ${MAX_DEPTH}` }]);
   }
   return value;
 }
 
 /** @throws Problem `invalid_request` that names every field at fault. */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: messageOf });
   if (parsed.success) return parsed.data;
   throw invalidRequest(parsed.error.issues.flatMap(issuesOf));
 }
@@ -59,6 +64,10 @@ function issuesOf(issue: z.core.$ZodIssue): Issue[] {
 
 function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function invalidJson(detail: string): Problem {
+  return new Problem("invalid_json", { detail, issues: [{ path: "", message: "must be JSON" }] });
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

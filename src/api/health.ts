@@ -38,6 +38,7 @@ function settingsOf(config: Config) {
     ALLOW_LOCAL_CALLBACKS: config.allowLocalCallbacks,
     PAUSED: config.paused,
     PUBLIC_URL: config.publicUrl,
+    SETTLEMENT_URL: config.settlementUrl === null ? null : new URL(config.settlementUrl).origin,
     secrets: {
       RELAY_SECRET: config.relaySecrets.length,
       OPERATOR_KEYS: config.operatorKeys.length,

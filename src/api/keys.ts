@@ -1,11 +1,12 @@
 import { publicJwk, publicWhpk } from "../callback/keyring.ts";
 import { json } from "./answer.ts";
-import { openRoute, operatorRoute, requireRelay } from "./route.ts";
+import { openRoute, route, requireRelay } from "./route.ts";
 
-export const readSigningSecrets = operatorRoute(
+export const readSigningSecrets = route(
   {
     method: "GET",
     path: "/v1/signing-secrets",
+    who: "operator",
     summary: "What receivers verify callbacks with, and what your upstream signs events with",
     answers: { 200: "the secrets, newest first" },
     errors: [],

@@ -1,18 +1,18 @@
 import type * as z from "zod";
-import type { Role } from "../core/view.ts";
 import type { Env } from "../env.ts";
+import type { Viewer } from "../objects/reply.ts";
 import { faultsOf, type Relay, relayOf } from "../relay.ts";
-import { requireOperator, requireSender } from "./auth.ts";
+import { requireViewer, type Who } from "./auth.ts";
 import { parseJson, readBody, validate } from "./body.ts";
-import { Problem, type ProblemCode, unknownTask } from "./problem.ts";
-import { TaskId } from "./schemas.ts";
+import { Problem, type ProblemCode, unknownAccount, unknownTask } from "./problem.ts";
+import { AccountId, TaskId } from "./schemas.ts";
 
 /** One row of the route table: all that is known about a path and method, and its handler. */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
-  /** With `{id}` for the task. */
+  /** With `{id}` for a task and `{account}` for an account. */
   readonly path: string;
-  readonly who: "operator" | "upstream" | "anyone";
+  readonly who: Who;
   readonly summary: string;
   readonly body: z.ZodType | null;
   /** Status codes of success, with their meaning. */
@@ -34,15 +34,18 @@ export interface Call {
 /** A request whose sender is known, on a relay that is configured. */
 export interface KnownCall<Body> extends Call {
   readonly relay: Relay;
-  readonly role: Role;
+  readonly viewer: Viewer;
   /** The task of the path; empty where the path names none. */
   readonly id: string;
+  /** The account of the path; empty where the path names none. */
+  readonly accountId: string;
   readonly body: Body;
   /** Origin of the relay as its caller addressed it. */
   readonly origin: string;
 }
 
 type Described = Omit<Route, "who" | "body" | "handle">;
+type Guarded = Described & { readonly who: Exclude<Who, "anyone"> };
 type Handler<Body> = (call: KnownCall<Body>) => Promise<Response>;
 
 /** Anyone may ask; the handler sees to the configuration itself. */
@@ -50,36 +53,43 @@ export function openRoute(described: Described, handle: Route["handle"]): Route 
   return { ...described, who: "anyone", body: null, handle };
 }
 
-/** The operator asks, without a body. */
-export function operatorRoute(described: Described, handle: Handler<null>): Route {
-  const guarded = async (call: Call) => {
-    const relay = await requireRelay(call.env);
-    const role = await requireOperator(call.request.headers, relay);
-    return handle(known(call, relay, role, null));
-  };
-  return { ...described, who: "operator", body: null, handle: guarded };
+/** A known sender asks, without a body. */
+export function route(described: Guarded, handle: Handler<null>): Route {
+  return { ...described, body: null, handle: guarded(described, async () => null, handle) };
 }
 
-/** The operator, or for `who: "upstream"` also a signed sender, posts JSON. An empty body reads as `{}`. */
+/** A known sender posts JSON. An empty body reads as `{}`. */
 export function bodyRoute<S extends z.ZodType>(
-  described: Described & { readonly who: "operator" | "upstream" },
+  described: Guarded,
   schema: S,
   handle: Handler<z.output<S>>,
 ): Route {
-  const guarded = async (call: Call) => {
-    const relay = await requireRelay(call.env);
-    const { headers } = call.request;
-    let read: Promise<Uint8Array<ArrayBuffer>> | null = null;
-    const rawBody = () => (read ??= readBody(call.request, relay.config.maxBodyBytes));
-    const role =
-      described.who === "upstream"
-        ? await requireSender(headers, rawBody, relay)
-        : await requireOperator(headers, relay);
+  const read = async (rawBody: RawBody) => {
     const bytes = await rawBody();
-    const body = validate(schema, bytes.length === 0 ? {} : parseJson(bytes));
-    return handle(known(call, relay, role, body));
+    return validate(schema, bytes.length === 0 ? {} : parseJson(bytes));
   };
-  return { ...described, body: schema, handle: guarded };
+  return { ...described, body: schema, handle: guarded(described, read, handle) };
+}
+
+type RawBody = () => Promise<Uint8Array<ArrayBuffer>>;
+
+function guarded<Body>(
+  { who }: Guarded,
+  readBodyFrom: (rawBody: RawBody) => Promise<Body>,
+  handle: Handler<Body>,
+): Route["handle"] {
+  return async (call) => {
+    const { request, env, params } = call;
+    const relay = await requireRelay(env);
+    let read: ReturnType<RawBody> | null = null;
+    const rawBody = () => (read ??= readBody(request, relay.config.maxBodyBytes));
+    const viewer = await requireViewer(who, request.headers, rawBody, relay, env);
+    const accountId = accountIdOf(params, viewer);
+    const id = taskIdOf(params);
+    const body = await readBodyFrom(rawBody);
+    const { origin } = call.url;
+    return handle({ ...call, relay, viewer, id, accountId, body, origin });
+  };
 }
 
 /** @throws Problem `not_configured`, naming the variables at fault and never their values. */
@@ -90,8 +100,13 @@ export async function requireRelay(env: Env): Promise<Relay> {
   throw new Problem("not_configured", { detail: faultsOf(result.issues), headers });
 }
 
-function known<Body>(call: Call, relay: Relay, role: Role, body: Body): KnownCall<Body> {
-  return { ...call, relay, role, id: taskIdOf(call.params), body, origin: call.url.origin };
+/** @throws Problem `not_found` for what cannot be an account, and for any but the viewer's own. */
+function accountIdOf(params: Call["params"], viewer: Viewer): string {
+  const param = params["account"];
+  if (param === undefined) return "";
+  const isOwn = viewer.accountId === null || viewer.accountId === param;
+  if (!isOwn || !AccountId.safeParse(param).success) throw unknownAccount();
+  return param;
 }
 
 /** @throws Problem `unknown_task` for what cannot be an id, before any object is asked. */

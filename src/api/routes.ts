@@ -1,10 +1,15 @@
-import { eraseTask } from "./erase-task.ts";
+import { createAccount, listAccounts, readAccount } from "./accounts/accounts.ts";
+import { createKey, listKeys, revokeKey } from "./accounts/account-keys.ts";
+import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-secrets.ts";
+import { cancelTask } from "./tasks/cancel-task.ts";
+import { grantCredits, listEntries, listGrants } from "./accounts/entries.ts";
+import { eraseTask } from "./tasks/erase-task.ts";
 import { readHealth } from "./health.ts";
 import { readJwks, readSigningSecrets } from "./keys.ts";
-import { readTask } from "./read-task.ts";
-import { redeliverTask } from "./redeliver-task.ts";
-import { registerTask } from "./register-task.ts";
-import { reportEvent } from "./report-event.ts";
+import { readTask } from "./tasks/read-task.ts";
+import { redeliverTask } from "./tasks/redeliver-task.ts";
+import { registerTask } from "./tasks/register-task.ts";
+import { reportEvent } from "./tasks/report-event.ts";
 import type { Route } from "./route.ts";
 import { testCallback } from "./test-callback.ts";
 
@@ -13,9 +18,21 @@ export const ROUTES: readonly Route[] = [
   registerTask,
   readTask,
   redeliverTask,
+  cancelTask,
   eraseTask,
   reportEvent,
   testCallback,
+  createAccount,
+  listAccounts,
+  readAccount,
+  grantCredits,
+  listGrants,
+  listEntries,
+  createKey,
+  listKeys,
+  revokeKey,
+  readAccountSecrets,
+  rotateAccountSecrets,
   readSigningSecrets,
   readJwks,
   readHealth,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { messageOf } from "./issue-message.ts";
 import type { JsonObject } from "../core/json.ts";
 
 const MAX_TIME_S = 99_999_999_999;
@@ -8,7 +9,9 @@ const MAX_METADATA_BYTES = 4096;
 export const TaskId = z.guid().toLowerCase();
 
 const Model = z.string().min(1).max(256);
-const Account = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
+export const AccountId = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -");
 /** Unix seconds. A time in milliseconds is beyond the maximum, and refused. */
 const TimeS = z.int().min(0).max(MAX_TIME_S, "must be Unix seconds");
 
@@ -26,15 +29,24 @@ const Labels = Json.refine(
 );
 
 /** Body of `POST /v1/tasks`. */
-export const Registration = z.strictObject({
-  id: absent(TaskId),
-  model: Model,
-  callback_url: absent(z.string()),
-  account: absent(Account),
-  parameters: absent(Json),
-  metadata: absent(Labels),
-  deadline_at: absent(TimeS),
-});
+export const Registration = z
+  .strictObject({
+    id: absent(TaskId),
+    model: Model,
+    callback_url: absent(z.string()),
+    account: absent(AccountId),
+    parameters: absent(Json),
+    metadata: absent(Labels),
+    deadline_at: absent(TimeS),
+    credits: absent(z.int().min(1)),
+  })
+  .refine(({ account, credits }) => credits === null || account !== null, {
+    path: ["account"],
+    message: "is required with credits",
+  });
+
+/** For a `POST` that takes no fields. */
+export const NoFields = z.strictObject({});
 
 /** Body of `POST /v1/tasks/{id}/redeliver`; an empty body means the defaults. */
 export const RedeliverOrder = z.strictObject({
@@ -56,18 +68,21 @@ export const TestOrder = z.strictObject({
     .transform((status) => status ?? "completed"),
 });
 
+/** Also beyond 2^53, where JSON.parse rounds: a seed must not cost a result. */
+const Integer = z.number().refine(Number.isInteger, "must be an integer");
+
 const MetadataFields = z.object({
-  seed: z.int().nullish(),
+  seed: Integer.nullish(),
   ratio: z.string().nullish(),
-  duration: z.int().nullish(),
+  duration: Integer.nullish(),
   resolution: z.string().nullish(),
   generate_audio: z.boolean().nullish(),
-  framespersecond: z.int().nullish(),
+  framespersecond: Integer.nullish(),
 });
 
 /** The known fields have their types, and `null` there means absent; unknown ones are kept as they are. */
 const Metadata = Json.superRefine((metadata, ctx) => {
-  const issues = MetadataFields.safeParse(metadata).error?.issues ?? [];
+  const issues = MetadataFields.safeParse(metadata, { error: messageOf }).error?.issues ?? [];
   for (const { path, message } of issues) {
     ctx.addIssue({ code: "custom", path: [...path], message, input: metadata });
   }
@@ -88,7 +103,7 @@ const creation = {
   model: absent(Model),
   created_at: absent(TimeS),
   callback_url: absent(z.string()),
-  account: absent(Account),
+  account: absent(AccountId),
 };
 
 const misplaced = z.null("does not belong to this status").optional();

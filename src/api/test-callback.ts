@@ -1,6 +1,7 @@
 import { callbackBody, type Result } from "../core/result.ts";
 import { log } from "../log.ts";
 import { deliver } from "../objects/perform.ts";
+import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
 import { bodyRoute } from "./route.ts";
@@ -10,20 +11,23 @@ export const testCallback = bodyRoute(
   {
     method: "POST",
     path: "/v1/callbacks/test",
-    who: "operator",
+    who: "owner",
     summary: "Send a sample callback, once, and tell how it went",
     answers: { 200: "the outcome of the attempt" },
     errors: [],
   },
   TestOrder,
-  async ({ relay, origin, body }) => {
+  async ({ env, relay, viewer, origin, body }) => {
     requireAcceptable(body.callback_url, relay, origin);
+    const { accountId } = viewer;
+    const account = accountId === null ? null : await findAccount(env, accountId);
     const taskId = crypto.randomUUID();
     const startedAt = Date.now();
     const sample = { id: taskId, model: "sample", createdAt: startedAt };
     const { outcome, statusCode } = await deliver(
       {
         taskId,
+        account,
         status: body.status,
         body: callbackBody(sample, SAMPLES[body.status], startedAt),
         url: body.callback_url,

@@ -1,4 +1,5 @@
 import { type Config, type Ed25519Jwk, Ed25519JwkSchema } from "../config.ts";
+import type { Account } from "../core/task.ts";
 import { fromBase64, toBase64 } from "./base64.ts";
 
 /** Everything the relay signs and verifies with, imported once per isolate. Newest first. */
@@ -45,6 +46,20 @@ export async function keyringOf(config: Config): Promise<Keyring | null> {
     : null;
   keyrings.set(config, keyring);
   return keyring;
+}
+
+/**
+ * What callbacks of an account are signed with: its generation, the one before and the next, so that a
+ * receiver may change secrets at any time around a rotation. Derived, so signing needs no look-up.
+ */
+export async function accountSecrets(
+  config: Config,
+  { id, generation }: Account,
+  generations: readonly number[] = [generation, generation + 1, generation - 1],
+): Promise<HmacSecret[]> {
+  const labels = generations.map((number) => `callbacks/${id}/${number}`);
+  const texts = await Promise.all(labels.map((label) => derivedSecrets(config, label)));
+  return Promise.all(texts.flat().map(hmacSecret));
 }
 
 /** The public half as a JWK (RFC 8037); its `kid` is the key itself, so it needs no registry. */

@@ -1,7 +1,7 @@
 import type { Delivery } from "../core/step.ts";
 import { toSeconds } from "../core/result.ts";
 import type { Keyring } from "./keyring.ts";
-import { sign } from "./signature.ts";
+import { sign, signedHeaders } from "./signature.ts";
 
 export interface CallbackRequest {
   readonly url: string;
@@ -17,11 +17,12 @@ export interface CallbackRequest {
 export async function callbackRequest(
   delivery: Delivery,
   origin: string,
-  keyring: Keyring,
+  keyring: Pick<Keyring, "callbackSecrets" | "signingKeys">,
 ): Promise<CallbackRequest> {
   const { taskId, status, body, url, number, startedAt } = delivery;
   const id = `msg_${taskId}`;
   const timestamp = String(toSeconds(startedAt));
+  const message = { id, timestamp, body };
   const headers = {
     "Content-Type": "application/json",
     "User-Agent": `TaskRelay/1 (+${origin})`,
@@ -29,9 +30,7 @@ export async function callbackRequest(
     "X-Task-Id": taskId,
     "X-Timestamp": timestamp,
     "X-Attempt": String(number),
-    "webhook-id": id,
-    "webhook-timestamp": timestamp,
-    "webhook-signature": await sign({ id, timestamp, body }, keyring),
+    ...signedHeaders(message, await sign(message, keyring)),
   };
   return { url, headers, body };
 }

@@ -12,6 +12,11 @@ export interface SignedMessage {
 const TOLERANCE_S = 300;
 const MAX_SIGNATURES_READ = 16;
 
+/** The three headers of Standard Webhooks. */
+export function signedHeaders({ id, timestamp }: SignedMessage, signature: string) {
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
+}
+
 /** `webhook-signature`: a `v1` HMAC for every secret, then a `v1a` Ed25519 for every key. */
 export async function sign(
   message: SignedMessage,

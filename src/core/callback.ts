@@ -28,6 +28,8 @@ export interface Series {
 }
 
 export type CallbackState =
+  /** Nothing is sent before the credits are back. */
+  | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
   | { readonly kind: "in_flight"; readonly number: number; readonly startedAt: number }
   | { readonly kind: "delivered" }
@@ -43,20 +45,26 @@ export interface Attempt {
   readonly responseExcerpt: string | null;
 }
 
-export function isSettled(callback: Callback | null): boolean {
-  if (callback === null) return true;
-  return callback.state.kind === "delivered" || callback.state.kind === "failed";
+export function isAtRest({ state }: Callback): boolean {
+  return state.kind === "delivered" || state.kind === "failed";
 }
 
-/** Series 1, ordered by the terminal event itself; without a wait its first attempt is open already. */
-export function automaticSeries(url: string, policy: Policy, now: number): Callback {
-  const series = { number: 1, started: 0, ordered: null };
-  return begin(
-    { url, attempts: [], lastNumber: 0, deliveredAt: null, lastOrderKey: null },
-    series,
-    policy,
-    now,
-  );
+/** Series 1, ordered by the terminal event itself; it begins when nothing holds it. */
+export function automaticSeries(url: string): Callback {
+  return {
+    url,
+    attempts: [],
+    lastNumber: 0,
+    series: { number: 1, started: 0, ordered: null },
+    state: { kind: "held" },
+    deliveredAt: null,
+    lastOrderKey: null,
+  };
+}
+
+/** Lets a held series begin; without a wait its first attempt is open at once. */
+export function release(callback: Callback, policy: Policy, now: number): Callback {
+  return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
 
 export interface Order {
@@ -72,19 +80,10 @@ export function orderedSeries(
   policy: Policy,
   now: number,
 ): Callback {
-  const series = {
-    number: (previous?.series.number ?? 1) + 1,
-    started: 0,
-    ordered: order.attempts,
-  };
-  const history = {
-    url,
-    attempts: previous?.attempts ?? [],
-    lastNumber: previous?.lastNumber ?? 0,
-    deliveredAt: previous?.deliveredAt ?? null,
-    lastOrderKey: order.idempotencyKey ?? previous?.lastOrderKey ?? null,
-  };
-  return begin(history, series, policy, now);
+  const callback = previous ?? automaticSeries(url);
+  const series = { number: callback.series.number + 1, started: 0, ordered: order.attempts };
+  const lastOrderKey = order.idempotencyKey ?? callback.lastOrderKey;
+  return begin({ ...callback, url, series, lastOrderKey }, policy, now);
 }
 
 /** Opens the next attempt when it is due; null when none is. */
@@ -124,15 +123,10 @@ export function dueAt(state: { readonly nextAttemptAt: number }, policy: Policy)
   return Math.max(state.nextAttemptAt, policy.holdUntil);
 }
 
-function begin(
-  history: Omit<Callback, "series" | "state">,
-  series: Series,
-  policy: Policy,
-  now: number,
-): Callback {
-  const nextAttemptAt = now + waitBeforeMs(policy, 0, series.ordered !== null);
-  const callback: Callback = { ...history, series, state: { kind: "due", nextAttemptAt } };
-  return startAttempt(callback, policy, now) ?? callback;
+function begin(callback: Callback, policy: Policy, now: number): Callback {
+  const nextAttemptAt = now + waitBeforeMs(policy, 0, callback.series.ordered !== null);
+  const planned: Callback = { ...callback, state: { kind: "due", nextAttemptAt } };
+  return startAttempt(planned, policy, now) ?? planned;
 }
 
 function opened(callback: Callback, now: number): Callback {

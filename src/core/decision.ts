@@ -22,3 +22,5 @@ export function conflict(code: ConflictCode, task: TaskRecord): Decision {
 }
 
 export const UNKNOWN_TASK: Decision = { kind: "reject", rejection: { code: "unknown_task" } };
+export const UNKNOWN_ACCOUNT: Decision = { kind: "reject", rejection: { code: "unknown_account" } };
+export const CHARGING: Decision = { kind: "reject", rejection: { code: "charging" } };

@@ -1,5 +1,5 @@
 import type { Outcome } from "./outcome.ts";
-import type { Registration } from "./task.ts";
+import type { Account, Registration } from "./task.ts";
 import type { Result } from "./result.ts";
 
 /** Everything that can happen to a task; `transition` decides what it means. */
@@ -10,6 +10,9 @@ export type TaskEvent =
   | { readonly type: "attempt_started" }
   | AttemptEndedEvent
   | RedeliverEvent
+  | ChargeEndedEvent
+  | RefundEndedEvent
+  | { readonly type: "cancel" }
   | { readonly type: "erase" };
 
 /** `POST /v1/tasks`. */
@@ -17,9 +20,31 @@ export interface RegisterEvent {
   readonly type: "register";
   readonly id: string;
   readonly model: string;
-  readonly account: string | null;
   readonly origin: string;
   readonly registration: Registration;
+  /** Null also where the charge will tell it. */
+  readonly account: Account | null;
+  /** Reference for the charge; null: nothing is charged here. */
+  readonly chargeId: string | null;
+}
+
+/** The ledger's answer to a charge; `unknown` when there was none in time. */
+export interface ChargeEndedEvent {
+  readonly type: "charge_ended";
+  readonly chargeId: string;
+  readonly answer: ChargeAnswer;
+}
+
+export type ChargeAnswer =
+  | { readonly kind: "charged"; readonly generation: number }
+  | { readonly kind: "insufficient"; readonly balance: number; readonly price: number }
+  | { readonly kind: "unknown_account" }
+  | { readonly kind: "unknown" };
+
+/** Whether the credits are back; false: there was no such answer in time. */
+export interface RefundEndedEvent {
+  readonly type: "refund_ended";
+  readonly isRefunded: boolean;
 }
 
 /** News of the upstream: `POST /v1/events`. */
@@ -33,7 +58,9 @@ export interface ReportEvent {
 
 export interface Creation {
   readonly model: string;
-  readonly account: string | null;
+  readonly account: Account | null;
+  /** Whether an account was named that does not exist. */
+  readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
   /** Why the URL policy refuses `callbackUrl`; null when it does not. */
@@ -50,6 +77,8 @@ export interface AttemptResult {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
+  /** As the receiver sent it: for the log, not obeyed. */
+  readonly retryAfter?: string;
 }
 
 /** `POST /v1/tasks/{id}/redeliver`. */

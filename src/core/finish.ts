@@ -1,9 +1,13 @@
-import { automaticSeries } from "./callback.ts";
+import { automaticSeries, release } from "./callback.ts";
+import { isRefunding, owedAtFailure } from "./credits.ts";
 import { callbackBody, type Result } from "./result.ts";
 import type { Policy } from "./schedule.ts";
 import { type Failure, nextVersion, type OpenTask, type TerminalTask } from "./task.ts";
 
-/** The terminal record of an open task: its callback body is written here, once, and series 1 begins. */
+/**
+ * The terminal record of an open task: its callback body is written here, once. Series 1 begins at once,
+ * or after the refund where a failure has credits to give back.
+ */
 export function finish(
   task: OpenTask,
   result: Result,
@@ -12,15 +16,25 @@ export function finish(
   now: number,
 ): TerminalTask {
   const { callbackUrl, deadlineAt: _, ...base } = task;
+  const credits = result.status === "failed" ? owedAtFailure(task.credits, now) : task.credits;
+  const callback = callbackUrl === null ? null : automaticSeries(callbackUrl);
   return {
     ...base,
     version: nextVersion(task, now),
     status: result.status,
     body: callbackBody(task, result, now),
     failure,
-    callback: callbackUrl === null ? null : automaticSeries(callbackUrl, policy, now),
+    credits,
+    callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
     expiresAt: now + policy.retentionMs,
   };
+}
+
+/** The operator gives a task up. */
+export function finishCanceled(task: OpenTask, policy: Policy, now: number): TerminalTask {
+  const error = { code: "canceled", message: "The task was canceled." };
+  const failure: Failure = { category: "canceled", retryable: false };
+  return finish(task, { status: "failed", error }, failure, policy, now);
 }
 
 /** An upstream that never reported: promise 6, a task does not stay open for ever. */

@@ -1,16 +1,21 @@
-import { type Decision, commit, conflict, nothing, UNKNOWN_TASK } from "./decision.ts";
+import type { Credits } from "./credits.ts";
+import {
+  CHARGING,
+  type Decision,
+  commit,
+  conflict,
+  nothing,
+  UNKNOWN_ACCOUNT,
+  UNKNOWN_TASK,
+} from "./decision.ts";
 import type { Creation, RegisterEvent, ReportEvent } from "./event.ts";
 import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "./json.ts";
 import { sameResult } from "./result.ts";
 import type { Policy } from "./schedule.ts";
-import {
-  isTerminal,
-  nextVersion,
-  type OpenTask,
-  type Registration,
-  type TaskRecord,
-} from "./task.ts";
+import { isOpen, nextVersion, type OpenTask, type Registration, type TaskRecord } from "./task.ts";
+
+const MAX_DEADLINE_MS = 365 * 86_400_000;
 
 /** The operator registers a task; the same again is harmless, anything else under its id a conflict. */
 export function register(
@@ -20,23 +25,32 @@ export function register(
   now: number,
 ): Decision {
   if (record !== null) {
-    return sameRegistration(record, event) ? nothing(record) : conflict("task_exists", record);
+    if (sameRegistration(record, event)) return nothing(record);
+    return record.status === "charging" ? CHARGING : conflict("task_exists", record);
   }
-  const { registration } = event;
+  const { id, model, origin, registration, account, chargeId } = event;
   const deadlineAt = registration.deadlineAt ?? now + policy.taskDeadlineMs;
-  if (deadlineAt <= now) return refusedField("/deadline_at", "must be in the future");
+  if (deadlineAt <= now || deadlineAt > now + MAX_DEADLINE_MS) {
+    return refusedField("/deadline_at", "must be in the future, at most 365 days ahead");
+  }
+  const { callbackUrl, accountId, credits: amount } = registration;
+  const version = nextVersion(null, now);
+  const base = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
+  const task = { ...base, callbackUrl, deadlineAt };
+  if (amount === null || accountId === null) {
+    return commit({ ...task, account, credits: null, status: "pending" });
+  }
+  const price = { accountId, amount };
+  if (chargeId === null) {
+    const credits: Credits = { ...price, chargeId, state: { kind: "charged" } };
+    return commit({ ...task, account, credits, status: "pending" });
+  }
+  const state = { kind: "charging", retryAt: now, tries: 0 } as const;
   return commit({
-    v: 1,
-    version: nextVersion(null, now),
-    id: event.id,
-    model: event.model,
-    account: event.account,
-    createdAt: now,
-    origin: event.origin,
-    registration,
-    status: "pending",
-    callbackUrl: registration.callbackUrl,
-    deadlineAt,
+    ...task,
+    account: null,
+    credits: { ...price, chargeId, state },
+    status: "charging",
   });
 }
 
@@ -49,12 +63,15 @@ export function report(
 ): Decision {
   if (record === null) {
     if (event.creation === null) return UNKNOWN_TASK;
+    if (event.creation.isAccountUnknown) return UNKNOWN_ACCOUNT;
     if (event.creation.callbackUrlRefusal !== null) {
       return refusedField("/callback_url", event.creation.callbackUrlRefusal);
     }
-    return advance(createdByEvent(event.id, event.creation, policy, now), event, policy, now);
+    const task = createdByEvent(event, event.creation, policy, now);
+    return advance(task, event, policy, now);
   }
-  if (!isTerminal(record)) {
+  if (record.status === "charging") return CHARGING;
+  if (isOpen(record)) {
     const isNews = event.news.status !== record.status;
     return isNews ? advance(record, event, policy, now) : nothing(record);
   }
@@ -69,14 +86,21 @@ function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number
   return commit(finish(task, event.news, null, policy, now));
 }
 
-function createdByEvent(id: string, creation: Creation, policy: Policy, now: number): OpenTask {
+function createdByEvent(
+  { id, news }: ReportEvent,
+  creation: Creation,
+  policy: Policy,
+  now: number,
+): OpenTask {
+  const completedAt = news.status === "completed" ? news.completedAt : null;
   return {
     v: 1,
     version: 0,
     id,
     model: creation.model,
     account: creation.account,
-    createdAt: creation.createdAt ?? now,
+    credits: null,
+    createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),
     origin: creation.origin,
     registration: null,
     status: "pending",
@@ -89,14 +113,13 @@ function sameRegistration(record: TaskRecord, event: RegisterEvent): boolean {
   if (record.registration === null) return false;
   return (
     record.model === event.model &&
-    record.account === event.account &&
     jsonEqual(comparable(record.registration), comparable(event.registration))
   );
 }
 
 function comparable(registration: Registration): JsonValue {
-  const { callbackUrl, parameters, metadata, deadlineAt } = registration;
-  return { callbackUrl, parameters, metadata, deadlineAt };
+  const { callbackUrl, parameters, metadata, deadlineAt, accountId, credits } = registration;
+  return { callbackUrl, parameters, metadata, deadlineAt, accountId, credits };
 }
 
 function refusedField(field: string, message: string): Decision {

@@ -54,6 +54,12 @@ export function sameResult(task: TerminalTask, result: Result): boolean {
   return jsonEqual(stored, reported);
 }
 
+/** `error.code` of a failed task's stored body. */
+export function errorCodeOf(body: string): string {
+  const { error }: { error?: { code: string } } = JSON.parse(body);
+  return error?.code ?? "unknown";
+}
+
 export function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }

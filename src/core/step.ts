@@ -1,17 +1,46 @@
-import { dueAt, isSettled } from "./callback.ts";
+import { dueAt } from "./callback.ts";
+import { errorCodeOf } from "./result.ts";
 import type { Policy } from "./schedule.ts";
-import { isTerminal, type TaskRecord, type TerminalTask } from "./task.ts";
+import {
+  type Account,
+  isOpen,
+  isSettled,
+  isTerminal,
+  type TaskRecord,
+  type TerminalTask,
+} from "./task.ts";
 
 /** What the work loop has to do next. */
 export type Step =
+  | { readonly kind: "charge"; readonly charge: Charge }
   | { readonly kind: "deadline" }
+  | { readonly kind: "refund"; readonly refund: Refund }
   | { readonly kind: "start_attempt" }
   | { readonly kind: "send"; readonly delivery: Delivery }
   | { readonly kind: "expire" };
 
+export interface Charge {
+  readonly taskId: string;
+  readonly accountId: string;
+  readonly chargeId: string;
+  readonly amount: number;
+}
+
+export interface Refund {
+  readonly taskId: string;
+  readonly accountId: string;
+  /** Null: the operator's own billing refunds. */
+  readonly chargeId: string | null;
+  readonly amount: number;
+  /** `error.code` of the failure. */
+  readonly reason: string;
+}
+
 /** All that one attempt needs to be sent. */
 export interface Delivery {
   readonly taskId: string;
+  /** Whose secrets sign; null: those of the relay. */
+  readonly account: Account | null;
   readonly status: TerminalTask["status"];
   readonly body: string;
   readonly url: string;
@@ -30,7 +59,7 @@ interface Duty {
 type DutyOf = (record: TaskRecord, policy: Policy) => Duty | null;
 
 /** In the order in which due steps are taken. Later kinds of work are further entries. */
-const DUTIES: readonly DutyOf[] = [passDeadline, deliver, expire];
+const DUTIES: readonly DutyOf[] = [chargePrice, passDeadline, refundPrice, deliver, expire];
 
 /** The first step that is due at `now`; null: nothing to do. */
 export function nextStep(record: TaskRecord, policy: Policy, now: number): Step | null {
@@ -46,8 +75,23 @@ function duties(record: TaskRecord, policy: Policy): readonly Duty[] {
   return DUTIES.flatMap((dutyOf) => dutyOf(record, policy) ?? []);
 }
 
+function chargePrice(record: TaskRecord): Duty | null {
+  if (record.status !== "charging") return null;
+  const { accountId, chargeId, amount, state } = record.credits;
+  const charge = { taskId: record.id, accountId, chargeId, amount };
+  return { dueAt: state.retryAt, step: { kind: "charge", charge } };
+}
+
+function refundPrice(record: TaskRecord): Duty | null {
+  if (!isTerminal(record) || record.credits?.state.kind !== "refunding") return null;
+  const { accountId, chargeId, amount, state } = record.credits;
+  const reason = errorCodeOf(record.body);
+  const refund = { taskId: record.id, accountId, chargeId, amount, reason };
+  return { dueAt: state.retryAt, step: { kind: "refund", refund } };
+}
+
 function passDeadline(record: TaskRecord): Duty | null {
-  if (isTerminal(record)) return null;
+  if (!isOpen(record)) return null;
   return { dueAt: record.deadlineAt, step: { kind: "deadline" } };
 }
 
@@ -58,11 +102,12 @@ function deliver(record: TaskRecord, policy: Policy): Duty | null {
     case "due":
       return { dueAt: dueAt(state, policy), step: { kind: "start_attempt" } };
     case "in_flight": {
-      const { id: taskId, status, body, origin } = record;
+      const { id: taskId, account, status, body, origin } = record;
       const { number, startedAt } = state;
-      const delivery = { taskId, status, body, url, origin, number, startedAt };
+      const delivery = { taskId, account, status, body, url, origin, number, startedAt };
       return { dueAt: startedAt, step: { kind: "send", delivery } };
     }
+    case "held":
     case "delivered":
     case "failed":
       return null;
@@ -70,6 +115,6 @@ function deliver(record: TaskRecord, policy: Policy): Duty | null {
 }
 
 function expire(record: TaskRecord): Duty | null {
-  if (!isTerminal(record) || !isSettled(record.callback)) return null;
+  if (!isTerminal(record) || !isSettled(record)) return null;
   return { dueAt: record.expiresAt, step: { kind: "expire" } };
 }

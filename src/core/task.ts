@@ -1,4 +1,5 @@
-import type { Callback } from "./callback.ts";
+import { type Callback, isAtRest } from "./callback.ts";
+import { type ChargingCredits, type Credits, isRefunding } from "./credits.ts";
 import type { JsonObject } from "./json.ts";
 
 /**
@@ -6,10 +7,21 @@ import type { JsonObject } from "./json.ts";
  * milliseconds; the wire speaks seconds. Every record written by an older release stays readable:
  * `v` changes only together with an upgrade of the older shape.
  */
-export type TaskRecord = OpenTask | TerminalTask;
+export type TaskRecord = ChargingTask | OpenTask | TerminalTask;
+
+/** Its price is being charged: until that is known, the task does not exist for anyone. */
+export interface ChargingTask extends TaskBase {
+  readonly status: "charging";
+  readonly callbackUrl: string | null;
+  readonly deadlineAt: number;
+  readonly account: null;
+  readonly credits: ChargingCredits;
+}
 
 export interface OpenTask extends TaskBase {
   readonly status: "pending" | "processing";
+  /** What was taken in advance; null: nothing. */
+  readonly credits: Credits | null;
   readonly callbackUrl: string | null;
   /** After this the task fails with `upstream_timeout`. */
   readonly deadlineAt: number;
@@ -20,6 +32,7 @@ export interface TerminalTask extends TaskBase {
   /** The callback body, serialised once, sent byte for byte on every attempt; `GET` is built from it. */
   readonly body: string;
   readonly failure: Failure | null;
+  readonly credits: Credits | null;
   readonly callback: Callback | null;
   /** Retention after the last change; a settled task is erased then. */
   readonly expiresAt: number;
@@ -31,7 +44,7 @@ export interface TaskBase {
   readonly version: number;
   readonly id: string;
   readonly model: string;
-  readonly account: string | null;
+  readonly account: Account | null;
   readonly createdAt: number;
   /** Origin of the relay as its creator addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
@@ -46,15 +59,33 @@ export interface Registration {
   /** Labels of the operator, shown in `GET`. */
   readonly metadata: JsonObject | null;
   readonly deadlineAt: number | null;
+  readonly accountId: string | null;
+  /** What the task costs; only with an account. */
+  readonly credits: number | null;
+}
+
+/** The tenant, with the generation of its callback secret, so that signing needs no look-up. */
+export interface Account {
+  readonly id: string;
+  readonly generation: number;
 }
 
 export interface Failure {
-  readonly category: "timeout";
+  readonly category: "timeout" | "canceled";
   readonly retryable: boolean;
+}
+
+export function isOpen(record: TaskRecord): record is OpenTask {
+  return record.status === "pending" || record.status === "processing";
 }
 
 export function isTerminal(record: TaskRecord): record is TerminalTask {
   return record.status === "completed" || record.status === "failed";
+}
+
+/** Nothing more is owed: the credits of a failure are back, and no attempt is due. */
+export function isSettled({ credits, callback }: TerminalTask): boolean {
+  return !isRefunding(credits) && (callback === null || isAtRest(callback));
 }
 
 /** Version of the change after `previous`: one more, or the time, whichever is larger. */

@@ -1,11 +1,19 @@
-import { endAttempt, isSettled, orderedSeries, startAttempt } from "./callback.ts";
+import { endAttempt, orderedSeries, startAttempt } from "./callback.ts";
 import type { Callback } from "./callback.ts";
 import { type Decision, commit, conflict, nothing, UNKNOWN_TASK } from "./decision.ts";
 import type { RedeliverEvent, TaskEvent } from "./event.ts";
-import { finishAtDeadline } from "./finish.ts";
+import { finishAtDeadline, finishCanceled } from "./finish.ts";
 import { register, report } from "./intake.ts";
+import { endCharge, endRefund } from "./settlement.ts";
 import type { Policy } from "./schedule.ts";
-import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
+import {
+  isOpen,
+  isSettled,
+  isTerminal,
+  nextVersion,
+  type TaskRecord,
+  type TerminalTask,
+} from "./task.ts";
 
 /**
  * The one place where a task changes. `record` is the truth as it is at this moment (null: no such
@@ -32,13 +40,19 @@ export function transition(
       );
     case "redeliver":
       return redeliver(record, event, policy, now);
+    case "charge_ended":
+      return endCharge(record, event, now);
+    case "refund_ended":
+      return endRefund(record, event, policy, now);
+    case "cancel":
+      return cancel(record, policy, now);
     case "erase":
       return erase(record);
   }
 }
 
 function passDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
-  if (record === null || isTerminal(record) || record.deadlineAt > now) return nothing(record);
+  if (record === null || !isOpen(record) || record.deadlineAt > now) return nothing(record);
   return commit(finishAtDeadline(record, policy, now));
 }
 
@@ -59,12 +73,12 @@ function redeliver(
   policy: Policy,
   now: number,
 ): Decision {
-  if (record === null) return UNKNOWN_TASK;
+  if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (!isTerminal(record)) return conflict("task_open", record);
   const { callback } = record;
   const { idempotencyKey } = event;
   if (idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey) return nothing(record);
-  if (!isSettled(callback)) return conflict("series_running", record);
+  if (!isSettled(record)) return conflict("series_running", record);
   const url = event.callbackUrl ?? callback?.url ?? null;
   if (url === null) return conflict("no_callback", record);
   return commit(
@@ -72,10 +86,16 @@ function redeliver(
   );
 }
 
+function cancel(record: TaskRecord | null, policy: Policy, now: number): Decision {
+  if (record === null || record.status === "charging") return UNKNOWN_TASK;
+  if (isTerminal(record)) return conflict("task_settled", record);
+  return commit(finishCanceled(record, policy, now));
+}
+
 function erase(record: TaskRecord | null): Decision {
-  if (record === null) return UNKNOWN_TASK;
+  if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (!isTerminal(record)) return conflict("task_open", record);
-  return isSettled(record.callback) ? { kind: "erase" } : conflict("series_running", record);
+  return isSettled(record) ? { kind: "erase" } : conflict("series_running", record);
 }
 
 function withCallback(

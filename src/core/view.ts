@@ -1,4 +1,5 @@
 import { type Attempt, type Callback, type CallbackState, MAX_ATTEMPTS_KEPT } from "./callback.ts";
+import type { ChargingCredits, Credits } from "./credits.ts";
 import { toSeconds } from "./result.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "./task.ts";
 
@@ -9,8 +10,9 @@ export type Role = "operator" | "account";
 export function taskView(record: TaskRecord, role: Role): string {
   const extras = JSON.stringify({
     callback: callbackView(record, role),
-    ...optional("account", record.account),
+    ...optional("account", record.account?.id ?? null),
     ...optional("metadata", record.registration?.metadata ?? null),
+    ...optional("credits", creditsView(record.credits)),
     ...(isTerminal(record)
       ? optional("failure", record.failure)
       : { deadline_at: toSeconds(record.deadlineAt) }),
@@ -47,6 +49,7 @@ function terminalCallbackView({ callback }: TerminalTask, role: Role) {
 
 function callbackStatus(state: CallbackState): "sending" | "delivered" | "failed" {
   switch (state.kind) {
+    case "held":
     case "due":
     case "in_flight":
       return "sending";
@@ -72,6 +75,10 @@ function attemptView(attempt: Attempt, role: Role) {
 function openAttemptView({ state, series }: Callback) {
   if (state.kind !== "in_flight") return [];
   return [{ number: state.number, series: series.number, started_at: toSeconds(state.startedAt) }];
+}
+
+function creditsView(credits: Credits | ChargingCredits | null) {
+  return credits === null ? null : { amount: credits.amount, state: credits.state.kind };
 }
 
 function optional(name: string, value: unknown): Record<string, unknown> {

@@ -4,6 +4,7 @@ import type { CallbackRequest } from "../callback/request.ts";
 
 const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
+const MAX_RETRY_AFTER_CHARS = 64;
 
 /**
  * The relay's only way out: one POST, redirects not followed, one deadline over all of it. Whatever
@@ -22,7 +23,13 @@ export async function post(request: CallbackRequest, timeoutMs: number): Promise
     });
     const responseExcerpt = await excerptOf(response);
     const { status } = response;
-    return { outcome: outcomeOfStatus(status), statusCode: status, responseExcerpt };
+    const retryAfter = response.headers.get("Retry-After");
+    return {
+      outcome: outcomeOfStatus(status),
+      statusCode: status,
+      responseExcerpt,
+      ...(retryAfter !== null && { retryAfter: retryAfter.slice(0, MAX_RETRY_AFTER_CHARS) }),
+    };
   } catch {
     const outcome = deadline.signal.aborted ? "timeout" : "unreachable";
     return { outcome, statusCode: null, responseExcerpt: null };

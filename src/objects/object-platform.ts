@@ -1,13 +1,18 @@
-import type { AttemptResult } from "../core/event.ts";
+import type { AttemptResult, ChargeAnswer } from "../core/event.ts";
 import type { Policy } from "../core/schedule.ts";
-import type { Delivery } from "../core/step.ts";
+import type { Charge, Delivery, Refund } from "../core/step.ts";
 import type { TaskRecord } from "../core/task.ts";
 import { policyOf } from "../config.ts";
 import { errorText, log } from "../log.ts";
 import { faultsOf, type Relay, relayOf } from "../relay.ts";
-import { deliver } from "./perform.ts";
+import type { AccountObject } from "./account-object.ts";
+import { answered, LEDGER_TIMEOUT_MS } from "./answered.ts";
+import { deliver, settle } from "./perform.ts";
 import { parseRecord } from "./record-schema.ts";
 import type { Platform } from "./work-loop.ts";
+
+/** The objects that keep the money. */
+export type Accounts = DurableObjectNamespace<AccountObject>;
 
 const RECORD_KEY = "task";
 const PAUSE_JITTER_MS = 15_000;
@@ -16,12 +21,14 @@ const PAUSE_JITTER_MS = 15_000;
 export class ObjectPlatform implements Platform {
   readonly log = log;
   readonly #ctx: DurableObjectState;
+  readonly #accounts: Accounts;
   readonly #watchdogMarginMs: number;
   readonly #jitterMs = Math.floor(Math.random() * PAUSE_JITTER_MS);
   #relay: Relay | null = null;
 
-  constructor(ctx: DurableObjectState, watchdogMarginMs: number) {
+  constructor(ctx: DurableObjectState, accounts: Accounts, watchdogMarginMs: number) {
     this.#ctx = ctx;
+    this.#accounts = accounts;
     this.#watchdogMarginMs = watchdogMarginMs;
   }
 
@@ -69,6 +76,24 @@ export class ObjectPlatform implements Platform {
 
   send(delivery: Delivery): Promise<AttemptResult> {
     return deliver(delivery, this.#prepared());
+  }
+
+  charge({ accountId, chargeId: reference, amount, taskId }: Charge): Promise<ChargeAnswer> {
+    const account = this.#accounts.getByName(accountId);
+    const notAfter = Date.now() + LEDGER_TIMEOUT_MS;
+    const asked = async () => account.charge({ reference, amount }, taskId, notAfter);
+    return answered("charge", asked, { kind: "unknown" });
+  }
+
+  refund(refund: Refund): Promise<boolean> {
+    const { chargeId, accountId, taskId } = refund;
+    const relay = this.#prepared();
+    if (chargeId !== null) {
+      const account = this.#accounts.getByName(accountId);
+      return answered("refund", async () => account.refund(chargeId, taskId), false);
+    }
+    const url = relay.config.settlementUrl;
+    return url === null ? Promise.resolve(false) : settle(refund, url, relay);
   }
 
   background(work: Promise<void>): void {

@@ -22,6 +22,7 @@ const Callback = z.object({
   lastNumber: z.int(),
   series: z.object({ number: z.int(), started: z.int(), ordered: z.int().nullable() }),
   state: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("held") }),
     z.object({ kind: z.literal("due"), nextAttemptAt: Time }),
     z.object({ kind: z.literal("in_flight"), number: z.int(), startedAt: Time }),
     z.object({ kind: z.literal("delivered") }),
@@ -31,12 +32,27 @@ const Callback = z.object({
   lastOrderKey: z.string().nullable(),
 });
 
+const Account = z.object({ id: z.string(), generation: z.int() });
+const price = { accountId: z.string(), amount: z.int() };
+const retry = { retryAt: Time, tries: z.int() };
+const Charging = z.object({ kind: z.literal("charging"), ...retry });
+
+const Credits = z.object({
+  ...price,
+  chargeId: z.string().nullable(),
+  state: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("charged") }),
+    z.object({ kind: z.literal("refunding"), ...retry }),
+    z.object({ kind: z.literal("refunded") }),
+  ]),
+});
+
 const base = {
   v: z.literal(1),
   version: z.int(),
   id: z.string(),
   model: z.string(),
-  account: z.string().nullable(),
+  account: Account.nullable(),
   createdAt: Time,
   origin: z.string(),
   registration: z
@@ -45,12 +61,24 @@ const base = {
       parameters: Json.nullable(),
       metadata: Json.nullable(),
       deadlineAt: Time.nullable(),
+      accountId: z.string().nullable(),
+      credits: z.int().nullable(),
     })
     .nullable(),
 };
 
+const ChargingTask = z.object({
+  ...base,
+  account: z.null(),
+  status: z.literal("charging"),
+  callbackUrl: z.string().nullable(),
+  deadlineAt: Time,
+  credits: z.object({ ...price, chargeId: z.string(), state: Charging }),
+});
+
 const OpenTask = z.object({
   ...base,
+  credits: Credits.nullable(),
   status: z.enum(["pending", "processing"]),
   callbackUrl: z.string().nullable(),
   deadlineAt: Time,
@@ -58,14 +86,17 @@ const OpenTask = z.object({
 
 const TerminalTask = z.object({
   ...base,
+  credits: Credits.nullable(),
   status: z.enum(["completed", "failed"]),
   body: z.string(),
-  failure: z.object({ category: z.literal("timeout"), retryable: z.boolean() }).nullable(),
+  failure: z
+    .object({ category: z.enum(["timeout", "canceled"]), retryable: z.boolean() })
+    .nullable(),
   callback: Callback.nullable(),
   expiresAt: Time,
 });
 
-const Record = z.discriminatedUnion("status", [OpenTask, TerminalTask]);
+const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
 
 /** A stored record. @throws when it is not one that this release can read; nothing may act on it then. */
 export function parseRecord(value: unknown): TaskRecord {

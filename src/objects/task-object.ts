@@ -1,63 +1,53 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Decision } from "../core/decision.ts";
-import type { RedeliverEvent, RegisterEvent, ReportEvent } from "../core/event.ts";
-import type { ConflictCode, Rejection } from "../core/rejection.ts";
-import { isTerminal, type TaskRecord } from "../core/task.ts";
-import { type Role, taskView } from "../core/view.ts";
+import type { TaskEvent } from "../core/event.ts";
 import { errorText, log } from "../log.ts";
-import { ObjectPlatform } from "./object-platform.ts";
+import { type Accounts, ObjectPlatform } from "./object-platform.ts";
+import { type Applied, appliedOf, replyOf, type TaskReply, type Viewer } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
-/** A task as one reader may see it. */
-export interface TaskReply {
-  readonly version: number;
-  readonly isTerminal: boolean;
-  /** JSON text of the task object. */
-  readonly json: string;
-}
-
-/** What became of a request to the object. */
-export type Applied =
-  | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
-  | { readonly kind: "erased" }
-  | Refused;
-
-export type Refused =
-  | { readonly kind: "conflict"; readonly code: ConflictCode; readonly task: TaskReply }
-  | { readonly kind: "invalid_field"; readonly field: string; readonly message: string }
-  | { readonly kind: "unknown_task" };
+/** What the outside may tell a task; everything else it tells itself. */
+export type OutsideEvent = Extract<
+  TaskEvent,
+  { readonly type: "register" | "report" | "redeliver" | "cancel" | "erase" }
+>;
 
 const RECOVERY_MS = 60_000;
 /** Beyond the longest outgoing call: a loop that has been silent for so long is dead. */
 const WATCHDOG_MARGIN_MS = 5_000;
+const UNKNOWN_TASK: Applied = { kind: "unknown_task" };
 
 /** One task: one record under one key, and the alarm that follows from it. */
-export class TaskObject extends DurableObject<object> {
+export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
   readonly #platform: ObjectPlatform;
   readonly #loop: WorkLoop;
 
-  constructor(ctx: DurableObjectState, env: object, watchdogMarginMs = WATCHDOG_MARGIN_MS) {
+  constructor(
+    ctx: DurableObjectState,
+    env: { readonly ACCOUNTS: Accounts },
+    watchdogMarginMs = WATCHDOG_MARGIN_MS,
+  ) {
     super(ctx, env);
-    this.#platform = new ObjectPlatform(ctx, watchdogMarginMs);
+    this.#platform = new ObjectPlatform(ctx, env.ACCOUNTS, watchdogMarginMs);
     this.#loop = new WorkLoop(this.#platform);
   }
 
-  async apply(event: RegisterEvent | ReportEvent | RedeliverEvent, role: Role): Promise<Applied> {
+  async apply(event: OutsideEvent, viewer: Viewer): Promise<Applied> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
-    return this.#answer(nameOf(event), this.#loop.apply(event), role, startedAt);
+    const applied = this.#isForeign(viewer) ? UNKNOWN_TASK : await this.#conclude(event, viewer);
+    const outcome = applied.kind === "conflict" ? applied.code : applied.kind;
+    const durationMs = Date.now() - startedAt;
+    const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
+    log({ event: `task.${nameOf(event)}`, ...line });
+    return applied;
   }
 
-  async erase(role: Role): Promise<Applied> {
-    const startedAt = Date.now();
-    await this.#platform.prepare(this.env);
-    return this.#answer("erase", await this.#loop.erase(), role, startedAt);
-  }
-
-  async read(role: Role): Promise<TaskReply | null> {
+  async read(viewer: Viewer): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
-    return record === null ? null : replyOf(record, role);
+    if (record === null || record.status === "charging" || this.#isForeign(viewer)) return null;
+    return replyOf(record, viewer.role);
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
@@ -67,6 +57,7 @@ export class TaskObject extends DurableObject<object> {
       await this.#loop.wake(scheduledTime);
     } catch (error) {
       // The platform drops an alarm that keeps throwing; one that was set before the throw it keeps.
+      // What the loop remembers of its alarm is refreshed when this one comes.
       this.#platform.setAlarm(Math.max(Date.now(), scheduledTime) + RECOVERY_MS);
       log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) });
       throw error;
@@ -77,49 +68,37 @@ export class TaskObject extends DurableObject<object> {
     return this.ctx.id.name ?? null;
   }
 
-  #answer(type: string, decision: Decision, role: Role, startedAt: number): Applied {
-    const applied = appliedOf(decision, role);
-    const outcome = applied.kind === "conflict" ? applied.code : applied.kind;
-    const durationMs = Date.now() - startedAt;
-    log({ event: `task.${type}`, task_id: this.#taskId, outcome, duration_ms: durationMs });
-    return applied;
+  async #conclude(event: OutsideEvent, viewer: Viewer): Promise<Applied> {
+    const decision = await this.#loop.conclude(event);
+    return isCharging(decision)
+      ? this.#charged(decision.kind === "commit", viewer)
+      : appliedOf(decision, viewer.role);
+  }
+
+  /** Waits for the ledger: only its answer says whether there is a task. */
+  async #charged(isNew: boolean, { role }: Viewer): Promise<Applied> {
+    const answer = await this.#loop.workOff();
+    const record = this.#platform.load();
+    if (record === null && answer?.kind === "insufficient") {
+      const { balance, price } = answer;
+      return { kind: "insufficient_credits", balance, price };
+    }
+    if (record === null && answer?.kind === "unknown_account") return { kind: "unknown_account" };
+    if (record === null || record.status === "charging") return { kind: "charging" };
+    return { kind: isNew ? "recorded" : "repeated", task: replyOf(record, role) };
+  }
+
+  #isForeign({ accountId }: Viewer): boolean {
+    return accountId !== null && this.#platform.load()?.account?.id !== accountId;
   }
 }
 
-/** What the log calls an event: `register`, `redeliver`, or the status that was reported. */
-function nameOf(event: RegisterEvent | ReportEvent | RedeliverEvent): string {
+function isCharging(decision: Decision): boolean {
+  if (decision.kind !== "commit" && decision.kind !== "nothing") return false;
+  return decision.record?.status === "charging";
+}
+
+/** What the log calls an event: its type, or the status that was reported. */
+function nameOf(event: OutsideEvent): string {
   return event.type === "report" ? event.news.status : event.type;
-}
-
-function appliedOf(decision: Decision, role: Role): Applied {
-  switch (decision.kind) {
-    case "commit":
-      return { kind: "recorded", task: replyOf(decision.record, role) };
-    case "nothing":
-      if (decision.record === null) return { kind: "unknown_task" };
-      return { kind: "repeated", task: replyOf(decision.record, role) };
-    case "erase":
-      return { kind: "erased" };
-    case "reject":
-      return refusedOf(decision.rejection, role);
-  }
-}
-
-function refusedOf(rejection: Rejection, role: Role): Refused {
-  switch (rejection.code) {
-    case "unknown_task":
-      return { kind: "unknown_task" };
-    case "invalid_field":
-      return { kind: "invalid_field", field: rejection.field, message: rejection.message };
-    case "task_exists":
-    case "conflicting_result":
-    case "task_open":
-    case "series_running":
-    case "no_callback":
-      return { kind: "conflict", code: rejection.code, task: replyOf(rejection.task, role) };
-  }
-}
-
-function replyOf(record: TaskRecord, role: Role): TaskReply {
-  return { version: record.version, isTerminal: isTerminal(record), json: taskView(record, role) };
 }

@@ -1,7 +1,14 @@
-import type { AttemptResult, TaskEvent } from "../core/event.ts";
+import type { AttemptResult, ChargeAnswer, TaskEvent } from "../core/event.ts";
 import type { Decision } from "../core/decision.ts";
 import type { Policy } from "../core/schedule.ts";
-import { type Delivery, nextStep, type Step, wakeAt } from "../core/step.ts";
+import {
+  type Charge,
+  type Delivery,
+  nextStep,
+  type Refund,
+  type Step,
+  wakeAt,
+} from "../core/step.ts";
 import { isTerminal, type TaskRecord } from "../core/task.ts";
 import { transition } from "../core/transition.ts";
 import type { LogLine } from "../log.ts";
@@ -20,6 +27,10 @@ export interface Platform {
   erase(): Promise<void>;
   /** Sends one attempt; a failure of the receiver is a result. */
   send(delivery: Delivery): Promise<AttemptResult>;
+  /** Asks the ledger to charge; `unknown` when there is no answer in time. */
+  charge(charge: Charge): Promise<ChargeAnswer>;
+  /** Has the credits given back; false when there is no such answer in time. */
+  refund(refund: Refund): Promise<boolean>;
   /** Lets work go on after the answer. */
   background(work: Promise<void>): void;
   log(line: LogLine): void;
@@ -30,7 +41,7 @@ export interface Platform {
 // The platform's alarms reach less than 30 days; further times are reached in hops.
 const MAX_ALARM_AHEAD_MS = 29 * 86_400_000;
 const OVERDUE_MS = 60_000;
-// A life has a few steps between two sleeps; more is a core that contradicts itself.
+// A task has a few steps between two sleeps; so many are a core that contradicts itself.
 const MAX_STEPS_PER_RUN = 100;
 const INTERRUPTED: AttemptResult = {
   outcome: "interrupted",
@@ -52,6 +63,7 @@ export class WorkLoop {
   #armedFor: number | null = null;
   /** Scheduled time of the running alarm. */
   #alarmTime = 0;
+  #lastChargeAnswer: ChargeAnswer | null = null;
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -67,14 +79,21 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Erases a settled task. */
-  async erase(): Promise<Decision> {
-    const decision = this.apply({ type: "erase" });
+  /** Applies an event that may end the record. */
+  async conclude(event: TaskEvent): Promise<Decision> {
+    const decision = this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
       await this.#platform.erase();
     }
     return decision;
+  }
+
+  /** Works, or joins the work, until nothing is due; tells how the ledger last answered this instance. */
+  async workOff(): Promise<ChargeAnswer | null> {
+    do await this.#start();
+    while (this.#running);
+    return this.#lastChargeAnswer;
   }
 
   /** The record for a reader. Writes nothing, except to re-arm one whose alarm never came. */
@@ -92,8 +111,7 @@ export class WorkLoop {
     this.#alarmTime = scheduledTime;
     this.#armedFor = null;
     try {
-      do await this.#start();
-      while (this.#running);
+      await this.workOff();
     } finally {
       this.#alarmTime = 0;
     }
@@ -131,6 +149,12 @@ export class WorkLoop {
 
   async #perform(step: Step): Promise<void> {
     switch (step.kind) {
+      case "charge":
+        await this.#charge(step.charge);
+        return;
+      case "refund":
+        await this.#refund(step.refund);
+        return;
       case "deadline":
         this.apply({ type: "deadline" });
         return;
@@ -141,9 +165,28 @@ export class WorkLoop {
         await this.#send(step.delivery);
         return;
       case "expire":
-        await this.erase();
+        await this.conclude({ type: "erase" });
         return;
     }
+  }
+
+  async #charge(charge: Charge): Promise<void> {
+    const { taskId, chargeId, accountId, amount } = charge;
+    const answer = await this.#platform.charge(charge);
+    this.#lastChargeAnswer = answer;
+    await this.conclude({ type: "charge_ended", chargeId, answer });
+    const outcome = answer.kind;
+    const line = { task_id: taskId, account: accountId, amount, outcome };
+    this.#platform.log({ event: "credits.charge", ...line });
+  }
+
+  async #refund(refund: Refund): Promise<void> {
+    const { taskId, accountId, amount } = refund;
+    const isRefunded = await this.#platform.refund(refund);
+    this.apply({ type: "refund_ended", isRefunded });
+    const outcome = isRefunded ? "refunded" : "unknown";
+    const line = { task_id: taskId, account: accountId, amount, outcome };
+    this.#platform.log({ event: "credits.refund", ...line });
   }
 
   async #send(delivery: Delivery): Promise<void> {
@@ -159,6 +202,7 @@ export class WorkLoop {
       number,
       outcome: result.outcome,
       status_code: result.statusCode,
+      ...(result.retryAfter !== undefined && { retry_after: result.retryAfter }),
       duration_ms: Math.max(0, this.#now() - delivery.startedAt),
       recorded: decision.kind === "commit",
     });

@@ -12,6 +12,7 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import type { Result } from "../../src/core/result.ts";
 import type { Policy } from "../../src/core/schedule.ts";
 import {
+  type Account,
   isTerminal,
   type OpenTask,
   type Registration,
@@ -35,6 +36,7 @@ export const ORIGIN = "https://relay.example.com";
 export const URL_A = "https://client.example.com/callbacks";
 export const URL_B = "https://repaired.example.com/callbacks";
 export const VIDEO = "https://cdn.example.com/video.mp4";
+export const ACCOUNT: Account = { id: "acme", generation: 3 };
 
 export const FIRST_WAIT = 180_000;
 export const SECOND_WAIT = 600_000;
@@ -54,15 +56,18 @@ export const POLICY = aPolicy();
 type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "registration">>;
 
 export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent {
-  const { id = ID, model = MODEL, account = null, origin = ORIGIN, ...rest } = changes;
+  const { id = ID, model = MODEL, origin = ORIGIN, account = null, ...others } = changes;
+  const { chargeId = null, ...rest } = others;
   const registration = {
     callbackUrl: URL_A,
     parameters: null,
     metadata: null,
     deadlineAt: null,
+    accountId: null,
+    credits: null,
     ...rest,
   };
-  return { type: "register", id, model, account, origin, registration };
+  return { type: "register", id, model, account, chargeId, origin, registration };
 }
 
 type Completion = Extract<Result, { status: "completed" }>;
@@ -81,6 +86,7 @@ export function aCreation(changes: Partial<Creation> = {}): Creation {
   return {
     model: MODEL,
     account: null,
+    isAccountUnknown: false,
     createdAt: null,
     callbackUrl: URL_A,
     callbackUrlRefusal: null,
@@ -124,6 +130,7 @@ export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
   return {
     ...BASE,
     registration: aRegistration().registration,
+    credits: null,
     status: "pending",
     callbackUrl: URL_A,
     deadlineAt: NOW + POLICY.taskDeadlineMs,
@@ -148,6 +155,7 @@ export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask
     status: "completed",
     body: BODY,
     failure: null,
+    credits: null,
     callback: aCallback(),
     expiresAt: NOW + POLICY.retentionMs,
     ...changes,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
+  ACCOUNT,
   aCallback,
   aCompletion,
   aFailure,
@@ -125,12 +126,12 @@ describe("a finished task", () => {
 
   it("says all that its open attempt needs to be sent", () => {
     const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
-    const record = aFinishedTask({ callback: aCallback({ state }) });
-    const { id: taskId, status, body, origin } = record;
+    const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
+    const { id: taskId, account, status, body, origin } = record;
     const url = aCallback().url;
     expect(nextStep(record, POLICY, NOW)).toEqual({
       kind: "send",
-      delivery: { taskId, status, body, url, origin, number: 3, startedAt: NOW },
+      delivery: { taskId, account, status, body, url, origin, number: 3, startedAt: NOW },
     });
   });
 });

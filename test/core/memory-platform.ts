@@ -1,14 +1,15 @@
-import type { AttemptResult } from "../../src/core/event.ts";
+import type { AttemptResult, ChargeAnswer } from "../../src/core/event.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Policy } from "../../src/core/schedule.ts";
-import type { Delivery } from "../../src/core/step.ts";
+import type { Charge, Delivery, Refund } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/task.ts";
 import type { LogLine } from "../../src/log.ts";
 import { parseRecord } from "../../src/objects/record-schema.ts";
 import type { Platform, WorkLoop } from "../../src/objects/work-loop.ts";
 import { DAY, NOW, POLICY } from "./builders.ts";
+import { ModelLedger } from "./model-ledger.ts";
 
-export type Call = "load" | "policy" | "send" | "commit";
+export type Call = "load" | "policy" | "send" | "commit" | "charge" | "refund";
 export type Write = "put" | "alarm" | "erase";
 
 /** A request that is on its way until the test answers it. */
@@ -16,6 +17,9 @@ export interface Sending {
   readonly delivery: Delivery;
   answer(outcome: Outcome): void;
 }
+
+/** How the ledger fails: it is not reached, or its answer is not. */
+export type Outage = "deaf" | "mute";
 
 const RECOVERY_MS = 60_000;
 const MAX_ALARM_AHEAD_MS = 30 * DAY;
@@ -29,6 +33,18 @@ export class MemoryPlatform implements Platform {
   readonly sent: Sending[] = [];
   readonly logs: LogLine[] = [];
   readonly writes: Write[] = [];
+  /** Every record that was committed, in order. */
+  readonly history: TaskRecord[] = [];
+  readonly ledger = new ModelLedger();
+  /** What the ledger was asked for, answered or not. */
+  readonly charges: Charge[] = [];
+  readonly refunds: Refund[] = [];
+  /** Failures that were sent while their credits were not back. */
+  readonly early: Delivery[] = [];
+  outage: Outage | null = null;
+  /** Held until the test lets a call reach the ledger, and until it lets the answer come back. */
+  arriving: Promise<void> | null = null;
+  answering: Promise<void> | null = null;
   /** What escaped background work. */
   readonly failures: unknown[] = [];
   /** Alarms that workerd would lose or refuse. */
@@ -46,6 +62,7 @@ export class MemoryPlatform implements Platform {
   erasing: Promise<void> = Promise.resolve();
   #stored: TaskRecord | null = null;
   #ringing: number | null = null;
+  #life = 0;
   /** Requests up to this one were made by an instance that is dead. */
   #lost = 0;
 
@@ -68,6 +85,7 @@ export class MemoryPlatform implements Platform {
     this.#try("commit");
     this.writes.push("put");
     if (!this.isForgetful) this.#stored = structuredClone(record);
+    this.history.push(record);
     this.setAlarm(alarmAt);
   }
 
@@ -87,11 +105,26 @@ export class MemoryPlatform implements Platform {
 
   async send(delivery: Delivery): Promise<AttemptResult> {
     this.#try("send");
+    const credits = this.#stored?.credits ?? null;
+    const isBack = credits === null || this.ledger.gaveBack(delivery.taskId, credits.chargeId);
+    if (delivery.status === "failed" && !isBack) this.early.push(delivery);
     const { promise, resolve } = Promise.withResolvers<AttemptResult>();
     const answer = (outcome: Outcome) =>
       resolve({ outcome, statusCode: null, responseExcerpt: null });
     this.sent.push({ delivery, answer });
     return promise;
+  }
+
+  async charge(charge: Charge): Promise<ChargeAnswer> {
+    this.#try("charge");
+    this.charges.push(charge);
+    return this.#ask(() => this.ledger.charge(charge), { kind: "unknown" });
+  }
+
+  async refund(refund: Refund): Promise<boolean> {
+    this.#try("refund");
+    this.refunds.push(refund);
+    return this.#ask(() => this.ledger.refund(refund), false);
   }
 
   background(work: Promise<void>): void {
@@ -122,6 +155,7 @@ export class MemoryPlatform implements Platform {
 
   /** Fires the alarm as the runtime and `TaskObject.alarm` do. @throws what escapes the loop. */
   async ring(loop: WorkLoop, lateByMs = 0): Promise<void> {
+    const life = this.#life;
     const at = this.alarm;
     if (at === null) throw new Error("no alarm is set");
     this.alarm = null;
@@ -131,18 +165,29 @@ export class MemoryPlatform implements Platform {
     try {
       await loop.wake(at);
     } catch (error) {
-      this.setAlarm(Math.max(this.clock, at) + RECOVERY_MS);
+      if (life === this.#life) this.setAlarm(Math.max(this.clock, at) + RECOVERY_MS);
       throw error;
     } finally {
-      this.#ringing = null;
+      if (life === this.#life) this.#ringing = null;
     }
   }
 
   /** The object dies: requests get no answer any more, an alarm that was running comes again. */
   crash(): void {
+    this.#life++;
     this.#lost = this.sent.length;
     this.alarm ??= this.#ringing;
     this.#ringing = null;
+  }
+
+  // A call of an instance that is dead may still reach the ledger; its answer reaches nobody.
+  async #ask<T>(book: () => T, unknown: T): Promise<T> {
+    const life = this.#life;
+    if (this.arriving !== null) await this.arriving;
+    const answer = this.outage === "deaf" ? unknown : book();
+    if (this.answering !== null) await this.answering;
+    if (life !== this.#life) await new Promise(() => {});
+    return this.outage === null ? answer : unknown;
   }
 
   #try(call: Call): void {

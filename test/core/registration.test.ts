@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RegisterEvent } from "../../src/core/event.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
+  ACCOUNT,
   aCallback,
   aCompletion,
   aCreation,
@@ -29,8 +30,10 @@ describe("register", () => {
       parameters: { prompt: "a cat" },
       metadata: { order: 7 },
       deadlineAt: NOW + HOUR,
+      accountId: "acme",
+      credits: null,
     };
-    const event = aRegistration({ account: "acme", ...registration });
+    const event = aRegistration({ account: ACCOUNT, ...registration });
     expect(transition(null, event, POLICY, NOW)).toEqual({
       kind: "commit",
       record: {
@@ -38,10 +41,11 @@ describe("register", () => {
         version: NOW,
         id: ID,
         model: MODEL,
-        account: "acme",
+        account: ACCOUNT,
         createdAt: NOW,
         origin: ORIGIN,
         registration,
+        credits: null,
         status: "pending",
         callbackUrl: URL_A,
         deadlineAt: NOW + HOUR,
@@ -64,13 +68,14 @@ describe("register", () => {
   it.each([
     ["this very moment", NOW],
     ["the past", NOW - 1],
+    ["more than 365 days ahead", NOW + 365 * 86_400_000 + 1],
   ])("refuses a deadline that is %s", (_what, deadlineAt) => {
     expect(transition(null, aRegistration({ deadlineAt }), POLICY, NOW)).toEqual({
       kind: "reject",
       rejection: {
         code: "invalid_field",
         field: "/deadline_at",
-        message: "must be in the future",
+        message: "must be in the future, at most 365 days ahead",
       },
     });
   });
@@ -89,7 +94,8 @@ describe("register", () => {
 
 describe("the same registration again", () => {
   const full = aRegistration({
-    account: "acme",
+    account: ACCOUNT,
+    accountId: "acme",
     parameters: { prompt: "a cat", size: { w: 1, h: 2 } },
     metadata: { a: 1, b: [1, 2] },
     deadlineAt: NOW + HOUR,
@@ -109,6 +115,8 @@ describe("the same registration again", () => {
         metadata: { b: [1, 2], a: 1 },
         parameters: { size: { h: 2, w: 1 }, prompt: "a cat" },
         callbackUrl,
+        credits: null,
+        accountId: "acme",
       },
     };
     expect(transition(record, shuffled, POLICY, later)).toEqual({ kind: "nothing", record });
@@ -117,6 +125,11 @@ describe("the same registration again", () => {
   it("is recognised under another origin of the relay", () => {
     const elsewhere = { ...full, origin: "https://other.example.com" };
     expect(transition(record, elsewhere, POLICY, later)).toEqual({ kind: "nothing", record });
+  });
+
+  it("is recognised after the account rotated its secret, and keeps its generation", () => {
+    const rotated = { ...full, account: { id: "acme", generation: 4 } };
+    expect(transition(record, rotated, POLICY, later)).toEqual({ kind: "nothing", record });
   });
 
   it("is recognised when the task is already finished", () => {
@@ -137,8 +150,9 @@ describe("the same registration again", () => {
 
   const others: Readonly<Record<string, RegisterEvent>> = {
     model: { ...full, model: "other" },
-    account: { ...full, account: "other" },
-    "account, now none": { ...full, account: null },
+    account: { ...full, registration: { ...full.registration, accountId: "other" } },
+    "account, now none": { ...full, registration: { ...full.registration, accountId: null } },
+    "price, which had none": { ...full, registration: { ...full.registration, credits: 1 } },
     callback_url: { ...full, registration: { ...full.registration, callbackUrl: URL_B } },
     parameters: { ...full, registration: { ...full.registration, parameters: { prompt: "dog" } } },
     metadata: { ...full, registration: { ...full.registration, metadata: { a: 1, b: [2, 1] } } },

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TaskRecord } from "../../src/core/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
+  ACCOUNT,
   aCallback,
   aCompletion,
   aCreation,
@@ -147,14 +148,14 @@ describe("a report about a finished task", () => {
 describe("a report's own fields", () => {
   const creation = aCreation({
     model: "event-model",
-    account: "event-account",
+    account: { id: "event-account", generation: 7 },
     createdAt: NOW - DAY,
     callbackUrl: URL_B,
     origin: "https://event.example.com",
   });
 
   it("do not count for a registered task", () => {
-    const task = anOpenTask({ account: "acme" });
+    const task = anOpenTask({ account: ACCOUNT });
     const news = aReport(aCompletion(), creation);
     expect(transition(task, news, POLICY, NOW)).toEqual(transition(task, aReport(), POLICY, NOW));
   });
@@ -165,7 +166,7 @@ describe("a report's own fields", () => {
       record: {
         ...anOpenTask(),
         model: "event-model",
-        account: "event-account",
+        account: { id: "event-account", generation: 7 },
         createdAt: NOW - DAY,
         origin: "https://event.example.com",
         registration: null,
@@ -190,6 +191,16 @@ describe("a report's own fields", () => {
       kind: "reject",
       rejection: { code: "unknown_task" },
     });
+  });
+
+  it("cannot create a task for an account that does not exist", () => {
+    const news = aReport(aCompletion(), aCreation({ isAccountUnknown: true }));
+    expect(transition(null, news, POLICY, NOW)).toEqual({
+      kind: "reject",
+      rejection: { code: "unknown_account" },
+    });
+    const task = anOpenTask();
+    expect(transition(task, news, POLICY, NOW)).toEqual(transition(task, aReport(), POLICY, NOW));
   });
 
   it("cannot create a task with a URL that the policy refuses", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { taskView } from "../../src/core/view.ts";
 import {
+  ACCOUNT,
   aCallback,
   aFinishedTask,
   anAttempt,
@@ -14,6 +15,7 @@ import {
   NOW_S,
   URL_A,
 } from "./builders.ts";
+import { aChargedTask, aRefundingTask, credits, PRICE } from "./credit-builders.ts";
 
 const open = anOpenTask({ deadlineAt: NOW + HOUR });
 const HEAD = `{"id":"${ID}","status":"pending","model":"${MODEL}","created_at":${NOW_S}`;
@@ -56,7 +58,7 @@ describe("the view of an open task", () => {
       metadata: { order: 7 },
       parameters: { prompt: "secret" },
     });
-    const record = { ...open, account: "acme", registration };
+    const record = { ...open, account: ACCOUNT, registration };
     expect(taskView(record, "operator")).toBe(
       `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
         `"account":"acme","metadata":{"order":7},"deadline_at":${NOW_S + 3600}}`,
@@ -65,7 +67,7 @@ describe("the view of an open task", () => {
 });
 
 const sending = aFinishedTask({
-  account: "acme",
+  account: ACCOUNT,
   registration: aRegistration({ metadata: { order: 7 } }).registration,
   callback: aCallback({
     attempts: [refused, cut],
@@ -178,5 +180,34 @@ describe("the view of a finished task", () => {
     expect(view.callback.attempts.map(({ number }: { number: number }) => number)).toEqual(
       Array.from({ length: 20 }, (_, i) => i + 2),
     );
+  });
+});
+
+describe("the view of a task with a price", () => {
+  const roles = ["operator", "account"] as const;
+
+  it.each(roles)("shows the %s what is charged, in its place", (role) => {
+    const { registration } = aRegistration({ metadata: { order: 7 } });
+    expect(taskView(aChargedTask({ registration, deadlineAt: NOW + HOUR }), role)).toBe(
+      `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
+        `"account":"acme","metadata":{"order":7},` +
+        `"credits":{"amount":${PRICE},"state":"charged"},"deadline_at":${NOW_S + 3600}}`,
+    );
+  });
+
+  it.each(roles)("shows the %s a callback that is held as sending, without a time", (role) => {
+    const failure = { category: "canceled", retryable: false } as const;
+    const task = aRefundingTask({ failure });
+    expect(taskView(task, role)).toBe(
+      `${task.body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"sending","attempts":[]},` +
+        `"account":"acme","credits":{"amount":${PRICE},"state":"refunding"},` +
+        `"failure":{"category":"canceled","retryable":false}}`,
+    );
+  });
+
+  it.each(["charged", "refunded"] as const)("shows a finished one as %s", (kind) => {
+    const task = aFinishedTask({ callback: null, credits: credits({ kind }) });
+    const paid = JSON.stringify({ callback: null, credits: { amount: PRICE, state: kind } });
+    expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
   });
 });

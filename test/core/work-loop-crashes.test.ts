@@ -110,7 +110,7 @@ describe("a result that comes too late", () => {
     loop.apply(finish);
     const other = new WorkLoop(platform);
     await platform.ring(other);
-    await other.erase();
+    await other.conclude({ type: "erase" });
     other.apply(aRegistration());
     const { stored } = platform;
     await platform.answer("delivered");

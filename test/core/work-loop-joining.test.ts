@@ -181,13 +181,13 @@ async function deliver(): Promise<void> {
 describe("erase", () => {
   it("removes a settled task and its alarm", async () => {
     await deliver();
-    expect(await loop.erase()).toEqual({ kind: "erase" });
+    expect(await loop.conclude({ type: "erase" })).toEqual({ kind: "erase" });
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
   });
 
   it("writes nothing when it is refused", async () => {
     loop.apply(finish);
-    expect((await loop.erase()).kind).toBe("reject");
+    expect((await loop.conclude({ type: "erase" })).kind).toBe("reject");
     expect(platform.writes).toEqual(["put", "alarm"]);
   });
 
@@ -206,7 +206,7 @@ describe("erase", () => {
 
   it("lets the same id begin a new life that is armed and sent like the first", async () => {
     await deliver();
-    await loop.erase();
+    await loop.conclude({ type: "erase" });
     platform.clock += HOUR;
     loop.apply(aRegistration());
     expect(platform.alarm).toBe(platform.clock + POLICY.taskDeadlineMs);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, completedEvent, SECRETS, Task } from "./client.ts";
+import { inParallel } from "./parallel.ts";
 import { type Behaviour, type Post, Receiver } from "./receiver.ts";
 import { seeded } from "./seeded.ts";
 import { Workerd } from "./workerd.ts";
@@ -73,7 +74,7 @@ export async function crashRun({ seed, entry, watchdogMs }: CrashPlan): Promise<
   let kills = 0;
   for (let left = KILLS_AFTERWARDS; left > 0; kills++) {
     const missing = Math.min(BATCH, TASKS - accepted.length);
-    const posted = inParallel(Array.from({ length: missing }), post);
+    const posted = inParallel(PARALLEL, Array.from({ length: missing }), post);
     await sleep(50 + moments() * 2000);
     isUp = false;
     await relay.kill9();
@@ -95,8 +96,8 @@ export async function crashRun({ seed, entry, watchdogMs }: CrashPlan): Promise<
   };
   return {
     kills,
-    accepted: await inParallel(accepted, remember),
-    unknown: await inParallel(unknown, remember),
+    accepted: await inParallel(PARALLEL, accepted, remember),
+    unknown: await inParallel(PARALLEL, unknown, remember),
     verify: await client.verifier(),
     output: relay.output,
   };
@@ -122,14 +123,4 @@ async function isRecorded(client: Client, id: string, callbackUrl: string): Prom
   }
   if (status !== 202) throw new Error(`the event of a new task was answered with ${status}`);
   return true;
-}
-
-async function inParallel<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const queue = items.entries();
-  const worker = async () => {
-    for (const [i, item] of queue) results[i] = await work(item);
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, worker));
-  return results;
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -26,37 +26,49 @@ const Row = z.object({ value: z.instanceof(Uint8Array) });
  * relay died now. Null when no file in `storage` holds the task.
  */
 export function storedCallback(storage: string, taskId: string): StoredCallback | null {
-  const files = globSync(join(storage, "*.sqlite"));
-  for (const file of files.filter((path) => basename(path) !== "metadata.sqlite")) {
+  for (const file of objectFiles(storage)) {
     const record = StoredRecord.safeParse(storedRecord(file));
     if (record.success && record.data.id === taskId) return record.data.callback;
   }
   return null;
 }
 
-// A copy is read, because a lock of ours could stand in the relay's way. The log is copied first: played
-// onto a file that holds some of it already, it says the same.
-function storedRecord(file: string): unknown {
+/**
+ * Reads a copy of an object's file as it stands at this moment; null when it cannot be read. A copy,
+ * because a lock of ours could stand in the relay's way. The log is copied first: played onto a file
+ * that holds some of it already, it says the same, unless that file took in more of it meanwhile.
+ */
+export function readCopy<T>(file: string, read: (database: DatabaseSync) => T): T | null {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-record-"));
+  const copy = join(directory, "object.sqlite");
   try {
-    const copy = join(directory, "object.sqlite");
-    if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`);
-    copyFileSync(file, copy);
-    return recordIn(copy);
+    let changedAt: number;
+    do {
+      changedAt = statSync(file).mtimeMs;
+      rmSync(`${copy}-wal`, { force: true });
+      if (existsSync(`${file}-wal`)) copyFileSync(`${file}-wal`, `${copy}-wal`);
+      copyFileSync(file, copy);
+    } while (statSync(file).mtimeMs !== changedAt);
+    using database = new DatabaseSync(copy);
+    return read(database);
   } catch {
-    // The file of another task, in the making or in the removing.
+    // The file of another object, in the making or in the removing.
     return null;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function recordIn(file: string): unknown {
-  const database = new DatabaseSync(file);
-  try {
+/** The record in the file of a task's object; null when there is none. */
+export function storedRecord(file: string): unknown {
+  return readCopy(file, (database) => {
     const row = database.prepare("SELECT value FROM _cf_KV WHERE key = 'task'").get();
     return row === undefined ? null : deserialize(Row.parse(row).value);
-  } finally {
-    database.close();
-  }
+  });
+}
+
+/** The files of all objects of a class. */
+export function objectFiles(storage: string): string[] {
+  const files = globSync(join(storage, "*.sqlite"));
+  return files.filter((path) => basename(path) !== "metadata.sqlite");
 }

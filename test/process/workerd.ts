@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { Child, freePort, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
@@ -17,8 +17,10 @@ export type Vars = Readonly<Record<string, string>>;
 
 export interface WorkerdOptions {
   readonly vars: Vars;
-  /** File name in `entries/` to serve instead of `src/index.ts`. */
+  /** File to serve instead of `src/index.ts`; a relative path starts in `entries/`. */
   readonly entry?: string;
+  /** Where to make its temporary directory; the system's place for them otherwise. */
+  readonly parent?: string;
 }
 
 const NativeWorkerd = z.object({ default: z.string() });
@@ -45,9 +47,9 @@ export class Workerd implements AsyncDisposable {
     this.#port = port;
   }
 
-  static async start({ vars, entry }: WorkerdOptions): Promise<Workerd> {
+  static async start({ vars, entry, parent = tmpdir() }: WorkerdOptions): Promise<Workerd> {
     const { script } = await bundleOf(entry);
-    const home = await mkdtemp(join(tmpdir(), "task-relay-workerd-"));
+    const home = await mkdtemp(join(parent, "task-relay-workerd-"));
     const relay = new Workerd(home, await freePort());
     try {
       await mkdir(relay.storage);
@@ -139,13 +141,13 @@ const relay :Workerd.Worker = (
 async function makeBundle(entry: string): Promise<Bundle> {
   const outdir = await mkdtemp(join(tmpdir(), "task-relay-bundle-"));
   try {
-    const entries = entry === "" ? [] : [join(import.meta.dirname, "entries", entry)];
+    const entries = entry === "" ? [] : [resolve(import.meta.dirname, "entries", entry)];
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [WRANGLER, "deploy", ...entries, "-c", "wrangler.toml", "--dry-run", "--outdir", outdir],
       { cwd: ROOT, env: QUIET_ENV },
     );
-    const file = entry === "" ? "index.js" : entry.replace(/\.ts$/, ".js");
+    const file = entry === "" ? "index.js" : `${basename(entry, ".ts")}.js`;
     return { script: await readFile(join(outdir, file), "utf8"), said: stdout };
   } finally {
     await rm(outdir, { recursive: true, force: true });

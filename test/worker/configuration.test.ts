@@ -50,7 +50,10 @@ const FAULTS: readonly [string, string, unknown][] = [
   ["ALLOW_LOCAL_CALLBACKS", "neither true nor false", MARK],
   ["PAUSED", "neither true nor false", MARK],
   ["PUBLIC_URL", "no URL", MARK],
+  ["PUBLIC_URL", "with a path", `https://example.com/${MARK}`],
   ["PUBLIC_URL", "of another scheme", `ftp://${MARK}.example`],
+  ["SETTLEMENT_URL", "no URL", MARK],
+  ["SETTLEMENT_URL", "of another scheme", `ftp://${MARK}.example`],
   ["SIGNING_SECRETS", "without its prefix", btoa(MARK.repeat(2))],
   ["SIGNING_SECRETS", "too short", whsec(23)],
   ["SIGNING_SECRETS", "too long", whsec(65)],
@@ -77,6 +80,9 @@ describe.each(FAULTS)("%s that is %s", (name, _, value) => {
       aRequest(`/v1/tasks/${id}`, { method: "DELETE" }),
       aRequest(`/v1/tasks/${id}/redeliver`, { body: { callback_url: CALLBACK_URL } }),
       aRequest("/v1/callbacks/test", { body: { callback_url: CALLBACK_URL } }),
+      aRequest(`/v1/tasks/${id}/cancel`, { method: "POST" }),
+      aRequest("/v1/accounts", { body: { id } }),
+      aRequest(`/v1/accounts/${id}`),
       aRequest("/v1/signing-secrets"),
       aRequest("/.well-known/jwks.json"),
     ]) {
@@ -157,6 +163,7 @@ describe("GET /healthz", () => {
         ALLOW_LOCAL_CALLBACKS: false,
         PAUSED: false,
         PUBLIC_URL: null,
+        SETTLEMENT_URL: null,
         secrets: {
           RELAY_SECRET: 1,
           OPERATOR_KEYS: 2,

@@ -24,7 +24,7 @@ import {
 useClock();
 
 describe("PUBLIC_URL", () => {
-  const bindings = { ...env, PUBLIC_URL: "https://public.example.org/ignored/path" };
+  const bindings = { ...env, PUBLIC_URL: "https://public.example.org/" };
 
   it("is the origin that problems and callbacks name", async () => {
     const problem = await app.fetch(aRequest("/nowhere"), bindings);

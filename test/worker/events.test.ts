@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { anAccount } from "./accounts.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
   aCompletion,
@@ -47,7 +48,8 @@ describe("POST /v1/events", () => {
   it("creates an unregistered task from an event with a model, with all that the event says", async () => {
     aReceiver();
     const id = crypto.randomUUID();
-    const created = { model: "kling", created_at: 1_700_000_000, account: "acme" };
+    const account = await anAccount();
+    const created = { model: "kling", created_at: 1_700_000_000, account };
     const event = aCompletion(id, { ...created, callback_url: CALLBACK_URL, completed_at: 7 });
     expect((await post("/v1/events", event)).status).toBe(202);
     await atRest(id);
@@ -73,19 +75,20 @@ describe("POST /v1/events", () => {
 
   it("lets the registration win over model, created_at, callback_url and account", async () => {
     const received = aReceiver();
-    const id = await register({ account: "acme" });
+    const account = await anAccount();
+    const id = await register({ account });
     const event = aCompletion(id, {
       model: "other",
       created_at: 5,
       callback_url: "http://127.0.0.1/not-even-allowed",
-      account: "thief",
+      account: await anAccount(),
     });
     expect((await post("/v1/events", event)).status).toBe(202);
     await atRest(id);
     expect(await read(id)).toMatchObject({
       model: "seedance",
       created_at: START_S,
-      account: "acme",
+      account,
       callback: { url: CALLBACK_URL },
     });
     expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL]);

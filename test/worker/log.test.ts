@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
+import { aCharged, aKey, anAccount, breakLedger } from "./accounts.ts";
 import { restart } from "./instance.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
 import {
@@ -19,12 +20,22 @@ import {
   register,
   START,
   START_S,
+  stored,
   stubOf,
+  until,
 } from "./support.ts";
 
 /** Planted wherever a client, an upstream or a receiver may say something. */
 const MARK = "planted-marker";
-const SECRETS = [env.RELAY_SECRET, OPERATOR_KEY, "test-only-older-operator-key", "v1,", "Bearer"];
+const SECRETS = [
+  env.RELAY_SECRET,
+  "trk_",
+  "5ec2e7",
+  OPERATOR_KEY,
+  "test-only-older-operator-key",
+  "v1,",
+  "Bearer",
+];
 
 const lines: string[] = [];
 
@@ -65,6 +76,7 @@ async function sayEverything(): Promise<void> {
   await post("/v1/tasks", { model: MARK }, { key: MARK });
   await call("/v1/signing-secrets");
   await signedEvent();
+  await sayCredits();
   const broken = { ...env, SIGNING_SECRETS: MARK };
   await app.fetch(aRequest(`/v1/tasks/${id}`), broken);
   await restart(id, broken);
@@ -72,6 +84,24 @@ async function sayEverything(): Promise<void> {
   await call(`/v1/tasks/${id}`);
   await restart(id);
   await call(`/v1/tasks/${id}`, { method: "DELETE" });
+}
+
+async function sayCredits(): Promise<void> {
+  const account = await anAccount(10);
+  const { key } = await aKey(account);
+  await post(`/v1/accounts/${account}/grants`, { reference: MARK, amount: 1 });
+  await post(`/v1/accounts/${account}/keys`, { label: MARK, sha256: "5ec2e7".padEnd(64, "0") });
+  await call(`/v1/accounts/${account}?q=${MARK}`, { key });
+  await call("/v1/accounts", { key });
+  await call(`/v1/accounts/${MARK}`, { key: `trk_${MARK}_${"a".repeat(48)}` });
+  await post(`/v1/accounts/${account}/signing-secrets`, "");
+  const id = await aCharged(account, 4, { callback_url: null });
+  const heal = await breakLedger(account);
+  await post(`/v1/tasks/${id}/cancel`, "");
+  await until(async () => (await stored(id)).alarm === Date.now() + 5000);
+  heal();
+  pass(5000);
+  await runDurableObjectAlarm(stubOf(id));
 }
 
 async function signedEvent(): Promise<void> {
@@ -99,7 +129,11 @@ describe("the log of it all", () => {
         "task.completed",
         "task.failed",
         "task.redeliver",
+        "task.cancel",
         "task.erase",
+        "credits.charge",
+        "credits.refund",
+        "ledger.unreachable",
         "callback.attempt",
         "callback.test",
         "request.refused",
@@ -118,6 +152,17 @@ describe("the log of it all", () => {
       { number: 2, outcome: "unreachable", duration_ms: 0 },
       { number: 3, outcome: "delivered", status_code: 200, duration_ms: 0 },
       { number: 4, outcome: "delivered", status_code: 200, duration_ms: 0 },
+    ]);
+  });
+
+  it("has one line per order to the ledger, with task, account, amount and outcome", () => {
+    const said = lines.map((line) => Line.parse(JSON.parse(line)));
+    const orders = said.filter(({ event }) => event.startsWith("credits."));
+    const order = { task_id: expect.any(String), account: expect.any(String), amount: 4 };
+    expect(orders).toEqual([
+      { event: "credits.charge", ...order, outcome: "charged" },
+      { event: "credits.refund", ...order, outcome: "unknown" },
+      { event: "credits.refund", ...order, outcome: "refunded" },
     ]);
   });
 

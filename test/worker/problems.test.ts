@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/problem.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { app } from "../../src/app.ts";
+import { aKey, anAccount, priced } from "./accounts.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
   aCompletion,
@@ -29,6 +30,7 @@ const COMMON: readonly ProblemCode[] = [
   "invalid_json",
   "invalid_request",
   "unauthenticated",
+  "operator_only",
   "not_found",
   "method_not_allowed",
   "payload_too_large",
@@ -43,6 +45,17 @@ async function keyReused(): Promise<Response> {
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   await post("/v1/tasks", { model: "a" }, { headers });
   return post("/v1/tasks", { model: "b" }, { headers });
+}
+
+async function operatorOnly(): Promise<Response> {
+  const { key } = await aKey(await anAccount());
+  return post("/v1/tasks", { model: "m" }, { key });
+}
+
+async function referenceReused(): Promise<Response> {
+  const path = `/v1/accounts/${await anAccount()}/grants`;
+  await post(path, { reference: "order 7", amount: 1 });
+  return post(path, { reference: "order 7", amount: 2 });
 }
 
 async function unreadable(): Promise<string> {
@@ -66,17 +79,22 @@ const PROVOKED = {
   invalid_json: () => post("/v1/tasks", "{"),
   invalid_request: () => post("/v1/tasks", {}),
   unauthenticated: () => post("/v1/tasks", { model: "m" }, { key: null }),
+  operator_only: operatorOnly,
+  insufficient_credits: async () => post("/v1/tasks", priced(await anAccount(), 1)),
   not_found: () => call("/v1"),
   unknown_task: () => call(`/v1/tasks/${crypto.randomUUID()}`),
   method_not_allowed: () => call("/v1/events"),
   task_exists: async () => post("/v1/tasks", { id: await register(), model: "other" }),
   task_open: async () => redeliver(await register()),
+  task_settled: async () => post(`/v1/tasks/${await completed()}/cancel`, ""),
+  reference_reused: referenceReused,
   conflicting_result: async () => post("/v1/events", aFailure(await completed())),
   series_running: async () => redeliver(await completed()),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
   idempotency_key_reused: keyReused,
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
+  index_disabled: () => call("/v1/accounts"),
   not_configured: async () => app.fetch(aRequest("/v1/signing-secrets"), { ...env, PAUSED: "?" }),
   unavailable: async () =>
     app.fetch(aRequest(`/v1/tasks/${crypto.randomUUID()}`), failing(overloaded())),
@@ -85,6 +103,7 @@ const PROVOKED = {
 const CONFLICTS: readonly string[] = [
   "task_exists",
   "task_open",
+  "task_settled",
   "conflicting_result",
   "series_running",
   "no_callback",
@@ -99,7 +118,7 @@ describe.each(Object.entries(PROVOKED))("%s", (code, provoke) => {
     expect(body).toMatchObject({ ...known, code, type: `${ORIGIN}/docs/errors#${code}` });
     expect(response.status).toBe(known?.status);
     expect("task" in body).toBe(CONFLICTS.includes(code) || code === "idempotency_key_reused");
-    expect("issues" in body).toBe(code === "invalid_request");
+    expect("issues" in body).toBe(code.startsWith("invalid_"));
     expect(response.headers.has("WWW-Authenticate")).toBe(response.status === 401);
     expect(response.headers.has("Allow")).toBe(response.status === 405);
     expect(response.headers.has("Retry-After")).toBe(response.status === 503);
@@ -120,17 +139,22 @@ describe("the statuses of the codes", () => {
       invalid_json: 400,
       invalid_request: 400,
       unauthenticated: 401,
+      insufficient_credits: 402,
+      operator_only: 403,
       not_found: 404,
       unknown_task: 404,
       method_not_allowed: 405,
       task_exists: 409,
       task_open: 409,
+      task_settled: 409,
+      reference_reused: 409,
       conflicting_result: 409,
       series_running: 409,
       no_callback: 409,
       payload_too_large: 413,
       idempotency_key_reused: 422,
       internal_error: 500,
+      index_disabled: 501,
       not_configured: 503,
       unavailable: 503,
     });
@@ -153,6 +177,7 @@ describe("an object that cannot be reached", () => {
       aRequest(`/v1/tasks/${id}`),
       aRequest(`/v1/tasks/${id}`, { method: "DELETE" }),
       aRequest(`/v1/tasks/${id}/redeliver`, { method: "POST" }),
+      aRequest(`/v1/tasks/${id}/cancel`, { method: "POST" }),
     ]) {
       const response = await app.fetch(request, failing(error));
       expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
@@ -170,6 +195,7 @@ describe("an unreadable record", () => {
       await post("/v1/events", aCompletion(id, { model: "m" })),
       await post("/v1/tasks", { id, model: "m" }),
       await redeliver(id),
+      await post(`/v1/tasks/${id}/cancel`, ""),
       await call(`/v1/tasks/${id}`, { method: "DELETE" }),
     ]) {
       const text = await response.text();

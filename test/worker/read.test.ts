@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { anAccount } from "./accounts.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
   aFailure,
@@ -31,7 +32,8 @@ async function tagOf(id: string): Promise<string> {
 describe("GET /v1/tasks/{id}", () => {
   it("shows a completed task: the callback body first, then how the callback stands", async () => {
     aReceiver(status(200, "thanks"));
-    const id = await register({ metadata: { order: 7 }, account: "acme" });
+    const account = await anAccount();
+    const id = await register({ metadata: { order: 7 }, account });
     await post("/v1/events", aCompletion(id, { completed_at: START_S - 5 }));
     await atRest(id);
     const response = await call(`/v1/tasks/${id}`);
@@ -41,7 +43,7 @@ describe("GET /v1/tasks/{id}", () => {
         `"callback":{"url":"${CALLBACK_URL}","status":"delivered","attempts":[{"number":1,` +
         `"series":1,"started_at":${START_S},"duration_ms":0,"outcome":"delivered",` +
         `"status_code":200,"response_excerpt":"thanks"}],"delivered_at":${START_S}},` +
-        `"account":"acme","metadata":{"order":7}}`,
+        `"account":"${account}","metadata":{"order":7}}`,
     );
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { anAccount } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import {
   aCompletion,
@@ -23,12 +24,13 @@ const DEADLINE_S = START_S + 72 * 3600;
 
 describe("POST /v1/tasks", () => {
   it("answers 201 with the whole task and where it is", async () => {
+    const account = await anAccount();
     const id = crypto.randomUUID();
     const response = await post("/v1/tasks", {
       id,
       model: "seedance",
       callback_url: CALLBACK_URL,
-      account: "acme_1",
+      account,
       parameters: { prompt: "a cat" },
       metadata: { order: 7 },
       deadline_at: START_S + 60,
@@ -41,7 +43,7 @@ describe("POST /v1/tasks", () => {
       model: "seedance",
       created_at: START_S,
       callback: { url: CALLBACK_URL, status: "waiting", attempts: [] },
-      account: "acme_1",
+      account,
       metadata: { order: 7 },
       deadline_at: START_S + 60,
     });
@@ -80,7 +82,9 @@ describe("POST /v1/tasks", () => {
     ["parameters", { parameters: { prompt: "b" } }],
     ["metadata", { metadata: { a: [2, 1] } }],
     ["deadline_at", { deadline_at: START_S + 5 }],
+    ["credits", { account: "acme", credits: 1 }],
   ])("answers 409 task_exists with the task when %s differs", async (_, change) => {
+    await post("/v1/accounts", { id: "acme" });
     const id = await register({ metadata: { a: [1, 2] } });
     const before = await stored(id);
     const body = { id, model: "seedance", callback_url: CALLBACK_URL, metadata: { a: [1, 2] } };

@@ -1,3 +1,4 @@
+import type { Accounts } from "../../../src/objects/object-platform.ts";
 import { TaskObject as Released } from "../../../src/objects/task-object.ts";
 
 export { default } from "../../../src/index.ts";
@@ -5,7 +6,7 @@ export { AccountObject } from "../../../src/objects/account-object.ts";
 
 /** Says when it comes into being. With the variable `PINNED` it leaves a timer running, as released code must not. */
 export class TaskObject extends Released {
-  constructor(ctx: DurableObjectState, env: object) {
+  constructor(ctx: DurableObjectState, env: { readonly ACCOUNTS: Accounts }) {
     super(ctx, env);
     console.log(`constructed ${ctx.id.name ?? ""}`);
     if ("PINNED" in env) setTimeout(() => {}, 600_000);

@@ -1,3 +1,4 @@
+import type { Accounts } from "../../../src/objects/object-platform.ts";
 import { TaskObject as Released } from "../../../src/objects/task-object.ts";
 
 export { default } from "../../../src/index.ts";
@@ -5,7 +6,7 @@ export { AccountObject } from "../../../src/objects/account-object.ts";
 
 /** Looks after an attempt 1.8 s before that attempt may end. */
 export class TaskObject extends Released {
-  constructor(ctx: DurableObjectState, env: object) {
+  constructor(ctx: DurableObjectState, env: { readonly ACCOUNTS: Accounts }) {
     super(ctx, env, -1800);
   }
 }

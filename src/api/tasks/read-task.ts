@@ -1,25 +1,27 @@
-import type { Role } from "../core/view.ts";
-import type { TaskReply } from "../objects/task-object.ts";
-import { taskAnswer } from "./answer.ts";
-import { unknownTask } from "./problem.ts";
-import { operatorRoute } from "./route.ts";
+import type { Role } from "../../core/view.ts";
+import type { TaskReply } from "../../objects/reply.ts";
+import { taskAnswer } from "../answer.ts";
+import { unknownTask } from "../problem.ts";
+import { route } from "../route.ts";
 import { taskClient } from "./task-client.ts";
 import { askUntil, waitMsOf } from "./wait.ts";
 
 const POLL_AGAIN_S = "5";
 
-export const readTask = operatorRoute(
+export const readTask = route(
   {
     method: "GET",
     path: "/v1/tasks/{id}",
+    who: "owner",
     summary: "Read a task; ?wait=N or Prefer: wait=N holds the answer until it is terminal",
     answers: { 200: "the task", 304: "unchanged since If-None-Match" },
     errors: ["unknown_task"],
   },
-  async ({ request, url, env, id, role }) => {
+  async ({ request, url, env, id, viewer }) => {
+    const { role } = viewer;
     const known = request.headers.get("If-None-Match");
     const task = await askUntil(
-      () => taskClient(env, id).read(role),
+      () => taskClient(env, id).read(viewer),
       (reply) => (known === null ? reply.isTerminal : !isKnown(reply, role, known)),
       waitMsOf(url.searchParams, request.headers),
     );

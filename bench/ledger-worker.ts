@@ -1,0 +1,42 @@
+import type { AccountObject } from "../src/objects/account-object.ts";
+
+export { AccountObject } from "../src/objects/account-object.ts";
+export { TaskObject } from "../src/objects/task-object.ts";
+
+type Account = DurableObjectStub<AccountObject>;
+
+const PRICE = 3;
+const ENOUGH = 1_000_000_000;
+
+/**
+ * Charges and refunds on one account, `concurrency` pairs at a time, until there are as many `pairs`
+ * or `ms` have passed; answers how many there were.
+ */
+export default {
+  async fetch(request: Request, env: { readonly ACCOUNTS: DurableObjectNamespace<AccountObject> }) {
+    const { searchParams } = new URL(request.url);
+    const limit = (name: string) => Number(searchParams.get(name) ?? Number.POSITIVE_INFINITY);
+    const account = env.ACCOUNTS.getByName(searchParams.get("account") ?? "bench");
+    await account.create();
+    await account.grant({ reference: "opening", amount: ENOUGH });
+    const giveUpAt = Date.now() + limit("ms");
+    let [started, done] = [0, 0];
+    const worker = async () => {
+      while (started++ < limit("pairs") && Date.now() < giveUpAt) {
+        await pair(account);
+        done++;
+      }
+    };
+    const concurrency = searchParams.has("concurrency") ? limit("concurrency") : 0;
+    await Promise.all(Array.from({ length: concurrency }, worker));
+    return Response.json({ pairs: done });
+  },
+};
+
+/** What a task that fails costs its account. */
+async function pair(account: Account): Promise<void> {
+  const [taskId, reference] = [crypto.randomUUID(), crypto.randomUUID()];
+  const charged = await account.charge({ reference, amount: PRICE }, taskId, Date.now() + 2_000);
+  if (charged.kind !== "charged") throw new Error(`the charge was answered with ${charged.kind}`);
+  if (!(await account.refund(reference, taskId))) throw new Error("the charge was not refunded");
+}

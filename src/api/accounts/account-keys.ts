@@ -1,0 +1,94 @@
+import { toSeconds } from "../../core/result.ts";
+import type { Env } from "../../env.ts";
+import type { StoredKey } from "../../objects/account-store.ts";
+import { askAccount } from "./account-client.ts";
+import { generateKey, keyObject, sha256Hex } from "./account-key.ts";
+import { NewKey } from "./account-schemas.ts";
+import { json } from "../answer.ts";
+import { Problem } from "../problem.ts";
+import { reached } from "../reached.ts";
+import { bodyRoute, route } from "../route.ts";
+
+const NO_STORE = { "Cache-Control": "no-store" };
+const DAY_S = 86_400;
+
+export const createKey = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/accounts/{account}/keys",
+    who: "operator",
+    summary: "Make an API key, shown once, or import one by its SHA-256",
+    answers: { 201: "the key" },
+    errors: ["not_found", "reference_reused"],
+  },
+  NewKey,
+  async ({ env, accountId, body: { label, sha256 } }) => {
+    await askAccount(env, accountId, (object) => object.describe());
+    if (sha256 !== null) {
+      await claim(env, accountId, sha256);
+      const prefix = `sha256:${sha256.slice(0, 8)}`;
+      return json(keyView(await store(env, accountId, sha256, prefix, label)), 201);
+    }
+    const { key, prefix } = generateKey(accountId);
+    const stored = await store(env, accountId, await sha256Hex(key), prefix, label);
+    return json({ ...keyView(stored), key }, 201, NO_STORE);
+  },
+);
+
+export const listKeys = route(
+  {
+    method: "GET",
+    path: "/v1/accounts/{account}/keys",
+    who: "owner",
+    summary: "List API keys, without the keys themselves",
+    answers: { 200: "the keys" },
+    errors: ["not_found"],
+  },
+  async ({ env, accountId }) => {
+    const keys = await askAccount(env, accountId, (object) => object.keys());
+    return json({ data: keys.map(keyView) });
+  },
+);
+
+export const revokeKey = route(
+  {
+    method: "DELETE",
+    path: "/v1/accounts/{account}/keys/{key}",
+    who: "operator",
+    summary: "Revoke an API key; it is refused everywhere within a minute",
+    answers: { 204: "revoked" },
+    errors: ["not_found"],
+  },
+  async ({ env, accountId, params }) => {
+    const id = params["key"] ?? "";
+    const hash = await reached(() => env.ACCOUNTS.getByName(accountId).revokeKey(id));
+    if (hash === null) throw new Problem("not_found", { detail: "There is no such key." });
+    const object = keyObject(env, hash);
+    if ((await reached(() => object.keyOwner())) !== null) await reached(() => object.disownKey());
+    return new Response(null, { status: 204 });
+  },
+);
+
+/** @throws Problem `reference_reused` when the key is another account's. */
+async function claim(env: Env, accountId: string, sha256: string): Promise<void> {
+  const owner = await reached(() => keyObject(env, sha256).claimKey(accountId));
+  if (owner === accountId) return;
+  throw new Problem("reference_reused", { detail: "This key belongs to another account." });
+}
+
+function store(
+  env: Env,
+  accountId: string,
+  sha256: string,
+  prefix: string,
+  label: string | null,
+): Promise<StoredKey> {
+  const id = crypto.randomUUID();
+  const key: StoredKey = { id, prefix, label, createdAt: Date.now(), lastUsedDay: null };
+  return askAccount(env, accountId, (object) => object.addKey(key, sha256));
+}
+
+function keyView({ id, prefix, label, createdAt, lastUsedDay }: StoredKey) {
+  const used = lastUsedDay === null ? {} : { last_used_at: lastUsedDay * DAY_S };
+  return { id, prefix, label, created_at: toSeconds(createdAt), ...used };
+}

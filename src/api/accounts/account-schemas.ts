@@ -1,0 +1,25 @@
+import * as z from "zod";
+import { AccountId } from "../schemas.ts";
+
+export const NewAccount = z.strictObject({ id: AccountId });
+
+/** Body of `POST /v1/accounts/{account}/grants`. */
+export const Grant = z.strictObject({
+  /** The caller's own name for the grant: it is booked once. */
+  reference: z.string().min(1).max(255),
+  amount: z.int().min(1),
+});
+
+/** Body of `POST /v1/accounts/{account}/keys`: a key is generated, or imported by its hash. */
+export const NewKey = z.strictObject({
+  label: z
+    .string()
+    .max(100)
+    .nullish()
+    .transform((label) => label ?? null),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+    .nullish()
+    .transform((sha256) => sha256 ?? null),
+});

@@ -1,0 +1,29 @@
+import type * as z from "zod";
+
+/** What an issue says of its field, as the rest of a sentence; undefined: the schema says it. */
+export function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === "invalid_type") {
+    return issue.input === undefined ? "is required" : `must be ${named(issue.expected)}`;
+  }
+  if (issue.code === "invalid_format" && issue.format === "guid") return "must be a UUID";
+  if (issue.code === "invalid_value") return oneOf(issue.values);
+  if (issue.code === "invalid_union" && Array.isArray(issue.options)) return oneOf(issue.options);
+  if (issue.code === "too_small") return bounded("at least", issue.minimum, issue.origin);
+  if (issue.code === "too_big") return bounded("at most", issue.maximum, issue.origin);
+  return undefined;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return `must be one of ${values.join(", ")}`;
+}
+
+function named(expected: string): string {
+  if (expected === "int") return "an integer";
+  return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
+}
+
+function bounded(relation: string, bound: number | bigint, origin: string): string {
+  if (origin === "string") return `must have ${relation} ${bound} characters`;
+  if (origin === "array") return `must have ${relation} ${bound} items`;
+  return `must be ${relation} ${bound}`;
+}

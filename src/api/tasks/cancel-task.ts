@@ -1,0 +1,20 @@
+import { accepted, taskAnswer } from "../answer.ts";
+import { bodyRoute } from "../route.ts";
+import { NoFields } from "../schemas.ts";
+import { taskClient } from "./task-client.ts";
+
+export const cancelTask = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/tasks/{id}/cancel",
+    who: "operator",
+    summary: "Give an open task up: it fails with the code canceled, and is refunded",
+    answers: { 200: "the task, failed" },
+    errors: ["unknown_task", "task_settled"],
+  },
+  NoFields,
+  async ({ env, id, viewer }) => {
+    const { task } = accepted(await taskClient(env, id).apply({ type: "cancel" }, viewer));
+    return taskAnswer(task, 200);
+  },
+);

@@ -1,0 +1,64 @@
+import type * as z from "zod";
+import type { ReportEvent } from "../../core/event.ts";
+import type { Env } from "../../env.ts";
+import { findAccount } from "../accounts/account-client.ts";
+import { accepted, taskAnswer } from "../answer.ts";
+import { refusalOf } from "../callback-url.ts";
+import { bodyRoute } from "../route.ts";
+import { TaskFinishEvent } from "../schemas.ts";
+import { taskClient } from "./task-client.ts";
+
+export const reportEvent = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/events",
+    who: "upstream",
+    summary: "Report that a task goes on, has completed or has failed",
+    answers: { 202: "recorded", 200: "the same event again" },
+    errors: ["unknown_task", "conflicting_result", "not_found"],
+  },
+  TaskFinishEvent,
+  async ({ env, relay, viewer, origin, body }) => {
+    const creation = body.model === null ? null : await creationOf(body, body.model, env);
+    const event: ReportEvent = {
+      type: "report",
+      id: body.id,
+      news: newsOf(body),
+      creation: creation && {
+        ...creation,
+        callbackUrlRefusal: refusalOf(body.callback_url, relay, origin),
+        origin,
+      },
+    };
+    const { isNew, task } = accepted(await taskClient(env, body.id).apply(event, viewer));
+    return taskAnswer(task, isNew ? 202 : 200);
+  },
+);
+
+type Body = z.output<typeof TaskFinishEvent>;
+
+async function creationOf(body: Body, model: string, env: Env) {
+  const { account: accountId, created_at, callback_url: callbackUrl } = body;
+  const account = accountId === null ? null : await findAccount(env, accountId);
+  return {
+    model,
+    account,
+    isAccountUnknown: accountId !== null && account === null,
+    createdAt: created_at === null ? null : created_at * 1000,
+    callbackUrl,
+  };
+}
+
+function newsOf(body: Body): ReportEvent["news"] {
+  switch (body.status) {
+    case "processing":
+      return { status: "processing" };
+    case "completed": {
+      const { urls, metadata } = body.output;
+      const completedAt = body.completed_at === null ? null : body.completed_at * 1000;
+      return { status: "completed", completedAt, urls, metadata };
+    }
+    case "failed":
+      return { status: "failed", error: body.error };
+  }
+}

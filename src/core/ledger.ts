@@ -1,0 +1,60 @@
+/** One booking of an account. Amounts are whole credits, more than 0; `balance` is the one after it. */
+export interface Entry {
+  readonly kind: EntryKind;
+  /** Once per kind: the caller's for a grant, the task's charge id for a charge and its refund. */
+  readonly reference: string;
+  readonly amount: number;
+  readonly balance: number;
+}
+
+export type EntryKind = "opening" | "grant" | "charge" | "refund";
+
+/** What an order comes to: a new entry, nothing because it is booked already, or a refusal. */
+export type Posting =
+  | { readonly kind: "book"; readonly entry: Entry }
+  | { readonly kind: "booked" }
+  | { readonly kind: "refused"; readonly reason: LedgerRefusal };
+
+export type LedgerRefusal = "insufficient" | "reference_reused" | "no_charge" | "too_large";
+
+export interface Order {
+  readonly reference: string;
+  readonly amount: number;
+}
+
+/** Half of what a number can count, so that there is always room for refunds. */
+const MAX_GRANTED_BALANCE = 2 ** 52;
+
+/** Gives credits. The same reference again is harmless, another amount under it a mistake. */
+export function grant(balance: number, known: Entry | null, order: Order): Posting {
+  return post(balance, known, { kind: "grant", ...order });
+}
+
+/** Takes credits in advance, if there are as many. */
+export function charge(balance: number, known: Entry | null, order: Order): Posting {
+  return post(balance, known, { kind: "charge", ...order });
+}
+
+/** Gives the credits of a charge back: all of them, once. */
+export function refund(balance: number, charged: Entry | null, known: Entry | null): Posting {
+  if (charged === null) return { kind: "refused", reason: "no_charge" };
+  const { reference, amount } = charged;
+  return post(balance, known, { kind: "refund", reference, amount });
+}
+
+function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance">): Posting {
+  if (known !== null) {
+    if (known.amount === wanted.amount) return { kind: "booked" };
+    return { kind: "refused", reason: "reference_reused" };
+  }
+  const entry: Entry = { ...wanted, balance: balance + signed(wanted) };
+  if (entry.balance < 0) return { kind: "refused", reason: "insufficient" };
+  if (entry.kind === "grant" && entry.balance > MAX_GRANTED_BALANCE) {
+    return { kind: "refused", reason: "too_large" };
+  }
+  return { kind: "book", entry };
+}
+
+function signed({ kind, amount }: Omit<Entry, "balance">): number {
+  return kind === "charge" ? -amount : amount;
+}

@@ -1,0 +1,60 @@
+import { release } from "./callback.ts";
+import { type Credits, laterRetry } from "./credits.ts";
+import { type Decision, commit, nothing } from "./decision.ts";
+import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
+import type { Policy } from "./schedule.ts";
+import { isTerminal, nextVersion, type TaskRecord } from "./task.ts";
+
+/** The ledger has answered a charge, or not: only now the task exists, or is gone without a trace. */
+export function endCharge(
+  record: TaskRecord | null,
+  event: ChargeEndedEvent,
+  now: number,
+): Decision {
+  if (record?.status !== "charging" || record.credits.chargeId !== event.chargeId) {
+    return nothing(record);
+  }
+  const version = nextVersion(record, now);
+  const { credits } = record;
+  switch (event.answer.kind) {
+    case "charged": {
+      const account = { id: credits.accountId, generation: event.answer.generation };
+      const charged: Credits = { ...credits, state: { kind: "charged" } };
+      return commit({ ...record, version, status: "pending", account, credits: charged });
+    }
+    case "insufficient":
+    case "unknown_account":
+      return { kind: "erase" };
+    case "unknown": {
+      const state = { kind: "charging", ...laterRetry(credits.state, now) } as const;
+      return commit({ ...record, version, credits: { ...credits, state } });
+    }
+  }
+}
+
+/** The credits of a failure are back, and the callback may begin; or the refund is tried again later. */
+export function endRefund(
+  record: TaskRecord | null,
+  event: RefundEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || !isTerminal(record) || record.credits === null) return nothing(record);
+  const { credits, callback } = record;
+  if (credits.state.kind !== "refunding") return nothing(record);
+  const changed = {
+    ...record,
+    version: nextVersion(record, now),
+    expiresAt: now + policy.retentionMs,
+  };
+  if (event.isRefunded) {
+    const refunded: Credits = { ...credits, state: { kind: "refunded" } };
+    return commit({
+      ...changed,
+      credits: refunded,
+      callback: callback && release(callback, policy, now),
+    });
+  }
+  const state = { kind: "refunding", ...laterRetry(credits.state, now) } as const;
+  return commit({ ...changed, credits: { ...credits, state } });
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import type { ChargeAnswer, TaskEvent } from "../../src/core/event.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { TaskRecord } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  ACCOUNT,
+  aCompletion,
+  aCreation,
+  aFailure,
+  aFinishedTask,
+  anOpenTask,
+  aPolicy,
+  aRedelivery,
+  aReport,
+  committed,
+  finished,
+  HOUR,
+  ID,
+  MINUTE,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+  URL_B,
+} from "./builders.ts";
+import {
+  aChargedTask,
+  aChargeEnd,
+  aChargingTask,
+  aPricedRegistration,
+  aRefundEnd,
+  aRefundingTask,
+  aSettledRegistration,
+  CHARGE_ID,
+  credits,
+  PRICE,
+} from "./credit-builders.ts";
+
+const later = NOW + HOUR;
+const UNKNOWN: ChargeAnswer = { kind: "unknown" };
+
+describe("a registration with a price", () => {
+  it("begins with the charge, due at once", () => {
+    const record = committed(transition(null, aPricedRegistration(), POLICY, NOW));
+    expect(record).toEqual(aChargingTask());
+    const charge = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
+    expect(wakeAt(record, POLICY)).toBe(NOW);
+    expect(nextStep(record, POLICY, NOW)).toEqual({ kind: "charge", charge });
+  });
+
+  it("is charged by the operator's own billing where it has no charge id: it is open at once", () => {
+    const event = aSettledRegistration();
+    const { registration } = event;
+    expect(committed(transition(null, event, POLICY, NOW))).toEqual(
+      anOpenTask({
+        account: ACCOUNT,
+        registration,
+        credits: credits({ kind: "charged" }, { chargeId: null }),
+      }),
+    );
+  });
+
+  it("again joins the charge, whatever charge id it brings", () => {
+    const record = aChargingTask();
+    const again = aPricedRegistration({ chargeId: "charge-2" });
+    expect(transition(record, again, POLICY, later)).toEqual({ kind: "nothing", record });
+  });
+
+  it.each([
+    ["price", aPricedRegistration({ credits: PRICE + 1 })],
+    ["account", aPricedRegistration({ accountId: "other" })],
+    ["URL", aPricedRegistration({ callbackUrl: URL_B })],
+  ])("with another %s is put off, not answered", (_what, other) => {
+    expect(transition(aChargingTask(), other, POLICY, later)).toEqual({
+      kind: "reject",
+      rejection: { code: "charging" },
+    });
+  });
+
+  it("with another price is a conflict once the task exists", () => {
+    const record = aChargedTask();
+    const other = aPricedRegistration({ credits: PRICE + 1 });
+    expect(transition(record, other, POLICY, later)).toEqual({
+      kind: "reject",
+      rejection: { code: "task_exists", task: record },
+    });
+  });
+});
+
+describe("while the price is being charged", () => {
+  it.each<[string, TaskEvent, "charging" | "unknown_task"]>([
+    ["processing", aReport(PROCESSING), "charging"],
+    ["a completion", aReport(), "charging"],
+    ["a failure", aReport(aFailure()), "charging"],
+    ["a completion that could create it", aReport(aCompletion(), aCreation()), "charging"],
+    ["a redelivery", aRedelivery(), "unknown_task"],
+    ["a cancellation", { type: "cancel" }, "unknown_task"],
+    ["an erasure", { type: "erase" }, "unknown_task"],
+  ])("%s changes nothing and is told nothing of the task", (_what, event, code) => {
+    expect(transition(aChargingTask(), event, POLICY, later)).toEqual({
+      kind: "reject",
+      rejection: { code },
+    });
+  });
+
+  it.each<[string, TaskEvent]>([
+    ["the deadline", { type: "deadline" }],
+    ["a refund", aRefundEnd(true)],
+    ["a charge of another life", aChargeEnd(undefined, "charge-0")],
+    ["a refusal of another life", aChargeEnd({ kind: "unknown_account" }, "charge-0")],
+    ["silence about another life", aChargeEnd(UNKNOWN, "charge-0")],
+  ])("%s means nothing", (_what, event) => {
+    const record = aChargingTask({ deadlineAt: NOW });
+    expect(transition(record, event, POLICY, later)).toEqual({ kind: "nothing", record });
+  });
+
+  it("the charge is all that is owed, past the deadline and while paused", () => {
+    const record = aChargingTask({ deadlineAt: NOW - 1 });
+    const paused = aPolicy({ holdUntil: later });
+    expect(wakeAt(record, paused)).toBe(NOW);
+    expect(nextStep(record, paused, later)?.kind).toBe("charge");
+  });
+});
+
+describe("the answer of the ledger", () => {
+  it("makes the task exist, with its account's generation", () => {
+    const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
+    expect(committed(decision)).toEqual(aChargedTask({ version: later }));
+  });
+
+  it("that comes after the deadline makes a task that fails and is refunded", () => {
+    const record = aChargingTask({ deadlineAt: NOW + MINUTE });
+    const open = committed(transition(record, aChargeEnd(), POLICY, later));
+    expect(nextStep(open, POLICY, later)).toEqual({ kind: "deadline" });
+    const failed = finished(transition(open, { type: "deadline" }, POLICY, later));
+    expect(failed.credits?.state).toEqual({ kind: "refunding", retryAt: later, tries: 0 });
+  });
+
+  it.each<ChargeAnswer>([
+    { kind: "insufficient", balance: 39, price: PRICE },
+    { kind: "unknown_account" },
+  ])("$kind leaves nothing behind", (answer) => {
+    expect(transition(aChargingTask(), aChargeEnd(answer), POLICY, later)).toEqual({
+      kind: "erase",
+    });
+  });
+
+  it("that does not come is asked for again after 5 s, 10 s … 5 min, without end", () => {
+    let record: TaskRecord = aChargingTask();
+    const waits: number[] = [];
+    let now = NOW;
+    for (let i = 0; i < 40; i++) {
+      record = committed(transition(record, aChargeEnd(UNKNOWN), POLICY, now));
+      expect(record).toMatchObject({ status: "charging", credits: { chargeId: CHARGE_ID } });
+      const wake = wakeAt(record, POLICY);
+      expect(nextStep(record, POLICY, wake)?.kind).toBe("charge");
+      expect(nextStep(record, POLICY, wake - 1)).toBeNull();
+      waits.push((wake - now) / SECOND);
+      now = wake;
+    }
+    expect(waits.slice(0, 8)).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
+    expect(waits.slice(8).every((wait) => wait === 300)).toBe(true);
+    const charged = committed(transition(record, aChargeEnd(), POLICY, now));
+    expect(charged.status).toBe("pending");
+  });
+
+  it.each<[string, TaskRecord | null]>([
+    ["nothing", null],
+    ["an open task", aChargedTask()],
+    ["a task that cost nothing", anOpenTask()],
+    ["a completed task", aFinishedTask({ credits: credits() })],
+    ["a failed task", aRefundingTask()],
+  ])("changes nothing about %s", (_what, record) => {
+    for (const answer of [undefined, UNKNOWN, { kind: "unknown_account" } as const]) {
+      expect(transition(record, aChargeEnd(answer), POLICY, later)).toEqual({
+        kind: "nothing",
+        record,
+      });
+    }
+  });
+});

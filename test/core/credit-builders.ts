@@ -1,0 +1,115 @@
+import type { Credits, CreditsState } from "../../src/core/credits.ts";
+import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/core/event.ts";
+import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/task.ts";
+import {
+  ACCOUNT,
+  aCallback,
+  aFinishedTask,
+  anOpenTask,
+  aRegistration,
+  ID,
+  MODEL,
+  NOW,
+  NOW_S,
+} from "./builders.ts";
+
+export const CHARGE_ID = "charge-1";
+export const PRICE = 40;
+export const CHARGED: ChargeAnswer = { kind: "charged", generation: ACCOUNT.generation };
+
+/** A registration that costs credits, of our ledger. */
+export function aPricedRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+): RegisterEvent {
+  return aRegistration({
+    accountId: ACCOUNT.id,
+    credits: PRICE,
+    chargeId: CHARGE_ID,
+    ...changes,
+  });
+}
+
+/** A registration that the operator's own billing has charged. */
+export function aSettledRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+): RegisterEvent {
+  return aPricedRegistration({ account: ACCOUNT, chargeId: null, ...changes });
+}
+
+export function aChargeEnd(answer: ChargeAnswer = CHARGED, chargeId = CHARGE_ID): ChargeEndedEvent {
+  return { type: "charge_ended", chargeId, answer };
+}
+
+export function aRefundEnd(isRefunded: boolean) {
+  return { type: "refund_ended", isRefunded } as const;
+}
+
+export function credits(
+  state: CreditsState = { kind: "charged" },
+  changes: Partial<Credits> = {},
+): Credits {
+  return { accountId: ACCOUNT.id, amount: PRICE, chargeId: CHARGE_ID, state, ...changes };
+}
+
+export function refunding(retryAt = NOW, tries = 0): CreditsState {
+  return { kind: "refunding", retryAt, tries };
+}
+
+export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask {
+  const { callbackUrl, deadlineAt, v, version, id, model, createdAt, origin } = anOpenTask();
+  return {
+    v,
+    version,
+    id,
+    model,
+    createdAt,
+    origin,
+    callbackUrl,
+    deadlineAt,
+    registration: aPricedRegistration().registration,
+    account: null,
+    status: "charging",
+    credits: {
+      accountId: ACCOUNT.id,
+      amount: PRICE,
+      chargeId: CHARGE_ID,
+      state: { kind: "charging", retryAt: NOW, tries: 0 },
+    },
+    ...changes,
+  };
+}
+
+/** An open task whose price was charged. */
+export function aChargedTask(changes: Partial<OpenTask> = {}): OpenTask {
+  const { registration } = aPricedRegistration();
+  return anOpenTask({ account: ACCOUNT, registration, credits: credits(), ...changes });
+}
+
+export function failedBody(code: string, message: string): string {
+  const head = { id: ID, status: "failed", model: MODEL, created_at: NOW_S };
+  return JSON.stringify({ ...head, error: { code, message } });
+}
+
+/** A charged task that failed just now: its credits are on their way back, its callback is held. */
+export function aRefundingTask(changes: Partial<TerminalTask> = {}): TerminalTask {
+  const { account, registration } = aChargedTask();
+  return aFinishedTask({
+    account,
+    registration,
+    status: "failed",
+    body: failedBody("content_policy", "The prompt was refused."),
+    credits: credits(refunding()),
+    callback: aHeldCallback(),
+    ...changes,
+  });
+}
+
+export function aHeldCallback() {
+  return aCallback({
+    attempts: [],
+    lastNumber: 0,
+    series: { number: 1, started: 0, ordered: null },
+    state: { kind: "held" },
+    deliveredAt: null,
+  });
+}

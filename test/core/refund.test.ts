@@ -1,0 +1,230 @@
+import { describe, expect, it } from "vitest";
+import type { TaskEvent } from "../../src/core/event.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { TaskRecord, TerminalTask } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  ACCOUNT,
+  aCompletion,
+  aFailure,
+  aFinishedTask,
+  anEndAs,
+  aPolicy,
+  aRedelivery,
+  aReport,
+  DAY,
+  finished,
+  HOUR,
+  ID,
+  MINUTE,
+  NOW,
+  POLICY,
+  SECOND,
+  URL_B,
+} from "./builders.ts";
+import {
+  aChargedTask,
+  aHeldCallback,
+  aRefundEnd,
+  aRefundingTask,
+  CHARGE_ID,
+  credits,
+  failedBody,
+  PRICE,
+  refunding,
+} from "./credit-builders.ts";
+
+const later = NOW + HOUR;
+const cancel: TaskEvent = { type: "cancel" };
+
+const failures: [string, TaskEvent, string, TerminalTask["failure"], string][] = [
+  ["an event", aReport(aFailure()), "content_policy", null, "The prompt was refused."],
+  [
+    "the deadline",
+    { type: "deadline" },
+    "upstream_timeout",
+    { category: "timeout", retryable: true },
+    "The upstream did not report a result before the deadline.",
+  ],
+  [
+    "a cancellation",
+    cancel,
+    "canceled",
+    { category: "canceled", retryable: false },
+    "The task was canceled.",
+  ],
+];
+
+describe.each(failures)("a charged task that %s fails", (_what, event, code, failure, message) => {
+  const task = aChargedTask({ deadlineAt: later });
+  const failed = finished(transition(task, event, POLICY, later));
+
+  it("owes its credits, and its callback is held", () => {
+    expect(failed).toEqual(
+      aRefundingTask({
+        version: later,
+        body: failedBody(code, message),
+        failure,
+        credits: credits(refunding(later)),
+        expiresAt: later + 28 * DAY,
+      }),
+    );
+  });
+
+  it("has the refund due at once, and nothing else, ever", () => {
+    const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
+    expect(wakeAt(failed, POLICY)).toBe(later);
+    for (const at of [later, later + 365 * DAY]) {
+      expect(nextStep(failed, POLICY, at)).toEqual({
+        kind: "refund",
+        refund: { ...refund, reason: code },
+      });
+    }
+  });
+
+  it("owes them without a callback_url too", () => {
+    const silent = finished(transition({ ...task, callbackUrl: null }, event, POLICY, later));
+    expect(silent).toEqual({ ...failed, callback: null });
+    expect(nextStep(silent, POLICY, later)?.kind).toBe("refund");
+  });
+
+  it("of the operator's own billing is settled there", () => {
+    const own = { ...task, credits: credits(undefined, { chargeId: null }) };
+    const settling = finished(transition(own, event, POLICY, later));
+    expect(nextStep(settling, POLICY, later)).toMatchObject({ refund: { chargeId: null } });
+    expect(settling.callback).toEqual(failed.callback);
+  });
+
+  it("owes nothing when it cost nothing", () => {
+    const free = finished(transition({ ...task, credits: null }, event, POLICY, later));
+    expect(free.credits).toBeNull();
+    expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
+  });
+});
+
+describe("a charged task that completes", () => {
+  it("keeps its charge and is sent at once", () => {
+    const completed = finished(transition(aChargedTask(), aReport(), POLICY, later));
+    expect(completed.credits).toEqual(credits());
+    expect(completed.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
+    expect(nextStep(completed, POLICY, later)?.kind).toBe("send");
+  });
+});
+
+describe("the end of a refund", () => {
+  const held = aRefundingTask();
+  const refunded = {
+    ...held,
+    version: later,
+    credits: credits({ kind: "refunded" }),
+    expiresAt: later + 28 * DAY,
+  };
+
+  it("books it and opens the first attempt in the same commit", () => {
+    const callback = aHeldCallback();
+    expect(finished(transition(held, aRefundEnd(true), POLICY, later))).toEqual({
+      ...refunded,
+      callback: {
+        ...callback,
+        lastNumber: 1,
+        series: { ...callback.series, started: 1 },
+        state: { kind: "in_flight", number: 1, startedAt: later },
+      },
+    });
+  });
+
+  it.each([
+    ["waits as the schedule says", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
+    ["waits while the relay is paused", aPolicy({ holdUntil: later + HOUR }), HOUR],
+  ])("%s before the first attempt, counted from itself", (_what, policy, waitMs) => {
+    const record = finished(transition(held, aRefundEnd(true), policy, later));
+    expect(record.callback?.state.kind).toBe("due");
+    expect(wakeAt(record, policy)).toBe(later + waitMs);
+  });
+
+  it("is all there was to do where there is no callback", () => {
+    const silent = { ...held, callback: null };
+    const record = finished(transition(silent, aRefundEnd(true), POLICY, later));
+    expect(record).toEqual({ ...refunded, callback: null });
+    expect(wakeAt(record, POLICY)).toBe(later + 28 * DAY);
+  });
+
+  it("that does not come is asked for again after 5 s, 10 s … 5 min, without end", () => {
+    let record: TaskRecord = held;
+    const waits: number[] = [];
+    let now = NOW;
+    for (let i = 0; i < 10_000; i++) {
+      record = finished(transition(record, aRefundEnd(false), POLICY, now));
+      const wake = wakeAt(record, POLICY);
+      waits.push((wake - now) / SECOND);
+      now = wake;
+    }
+    expect(waits.slice(0, 8)).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
+    expect(waits.slice(8).every((wait) => wait === 300)).toBe(true);
+    // More than a month: beyond the retention, and it is not forgotten.
+    expect(now - NOW).toBeGreaterThan(POLICY.retentionMs);
+    expect(nextStep(record, POLICY, now)?.kind).toBe("refund");
+    expect(nextStep(record, POLICY, now - 1)).toBeNull();
+    expect(record).toMatchObject({ callback: held.callback, body: held.body });
+    const done = finished(transition(record, aRefundEnd(true), POLICY, now));
+    expect(done.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: now });
+  });
+
+  it.each<[string, TaskRecord | null]>([
+    ["nothing", null],
+    ["an open task", aChargedTask()],
+    ["a task that cost nothing", aFinishedTask()],
+    ["a completed task", aFinishedTask({ credits: credits() })],
+    ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded" }) })],
+  ])("changes nothing about %s", (_what, record) => {
+    for (const isRefunded of [true, false]) {
+      expect(transition(record, aRefundEnd(isRefunded), POLICY, later)).toEqual({
+        kind: "nothing",
+        record,
+      });
+    }
+  });
+});
+
+describe("while the credits are on their way back", () => {
+  const tasks = [aRefundingTask(), aRefundingTask({ callback: null })];
+
+  it.each<[string, TaskEvent, string]>([
+    ["a redelivery", aRedelivery({ idempotencyKey: "k" }), "series_running"],
+    ["a redelivery elsewhere", aRedelivery({ callbackUrl: URL_B }), "series_running"],
+    ["an erasure", { type: "erase" }, "series_running"],
+    ["a cancellation", cancel, "task_settled"],
+    ["another result", aReport(aCompletion()), "conflicting_result"],
+  ])("%s is refused", (_what, event, code) => {
+    for (const record of tasks) {
+      expect(transition(record, event, POLICY, later)).toEqual({
+        kind: "reject",
+        rejection: { code, task: record },
+      });
+    }
+  });
+
+  it.each<[string, TaskEvent]>([
+    ["the same failure again", aReport(aFailure())],
+    ["the deadline", { type: "deadline" }],
+    ["the time of an attempt", { type: "attempt_started" }],
+    ["the end of an attempt", anEndAs(1, "delivered")],
+  ])("%s changes nothing", (_what, event) => {
+    for (const record of tasks) {
+      expect(transition(record, event, POLICY, later)).toEqual({ kind: "nothing", record });
+    }
+  });
+});
+
+describe("a redelivery", () => {
+  it.each([
+    ["charged", aFinishedTask({ credits: credits() })],
+    ["refunded", aFinishedTask({ status: "failed", credits: credits({ kind: "refunded" }) })],
+  ])("of a task whose credits are %s leaves them there", (_what, task) => {
+    const sent = finished(transition(task, aRedelivery(), POLICY, later));
+    expect(sent.callback?.state).toEqual({ kind: "in_flight", number: 2, startedAt: later });
+    const ended = finished(transition(sent, anEndAs(2, "timeout"), POLICY, later));
+    expect([sent.credits, ended.credits]).toEqual([task.credits, task.credits]);
+    expect(wakeAt(ended, POLICY)).toBe(later + 28 * DAY);
+  });
+});

@@ -1,0 +1,117 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import * as z from "zod";
+import { app } from "../../src/app.ts";
+import { aRequest, call, CALLBACK_URL, post, until } from "./support.ts";
+
+export const Entry = z.strictObject({
+  kind: z.enum(["opening", "grant", "charge", "refund"]),
+  amount: z.int(),
+  balance: z.int(),
+  reference: z.string(),
+  task_id: z.string().optional(),
+  created_at: z.int(),
+});
+export type Entry = z.output<typeof Entry>;
+
+export const Page = z.strictObject({
+  data: z.array(Entry),
+  next_cursor: z.string().nullable(),
+});
+
+/** A new account with so many credits. */
+export async function anAccount(credits = 0): Promise<string> {
+  const id = `acct_${crypto.randomUUID()}`;
+  await expecting(201, post("/v1/accounts", { id }));
+  if (credits > 0) await grant(id, credits);
+  return id;
+}
+
+export async function grant(account: string, amount: number): Promise<void> {
+  const reference = crypto.randomUUID();
+  await expecting(201, post(`/v1/accounts/${account}/grants`, { reference, amount }));
+}
+
+/** A generated API key of the account. */
+export async function aKey(
+  account: string,
+): Promise<{ readonly id: string; readonly key: string }> {
+  const response = await expecting(201, post(`/v1/accounts/${account}/keys`, ""));
+  return z.looseObject({ id: z.string(), key: z.string() }).parse(await response.json());
+}
+
+/** The body of a registration of a new task that costs so much. */
+export function priced(account: string, credits: number, fields: object = {}) {
+  const id = crypto.randomUUID();
+  return { id, model: "m", callback_url: CALLBACK_URL, account, credits, ...fields };
+}
+
+/** Registers a new task that is charged. */
+export async function aCharged(account: string, credits: number, fields: object = {}) {
+  const body = priced(account, credits, fields);
+  await expecting(201, post("/v1/tasks", body));
+  return body.id;
+}
+
+export async function balanceOf(account: string): Promise<number> {
+  const response = await call(`/v1/accounts/${account}`);
+  return z.looseObject({ balance: z.int() }).parse(await response.json()).balance;
+}
+
+/** All entries, newest first. Also from inside a receiver, which runs in the object that calls it. */
+export async function entriesOf(account: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  let cursor: string | null = null;
+  do {
+    const query: string = cursor === null ? "" : `&cursor=${cursor}`;
+    const path = `/v1/accounts/${account}/entries?limit=200${query}`;
+    const page = Page.parse(await (await app.fetch(aRequest(path), env)).json());
+    entries.push(...page.data);
+    if (page.next_cursor === cursor && cursor !== null) throw new Error("the pages have no end");
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return entries;
+}
+
+/** Kinds and amounts, oldest first: how the ledger reads. */
+export async function booksOf(account: string): Promise<readonly string[]> {
+  const entries = await entriesOf(account);
+  return entries.map(({ kind, amount }) => `${kind} ${amount}`).toReversed();
+}
+
+export function accountStub(account: string) {
+  return env.ACCOUNTS.getByName(account);
+}
+
+/** Lets the storage of an account fail until the returned function is called. */
+export async function breakLedger(account: string): Promise<() => void> {
+  return runInDurableObject(accountStub(account), (_, { storage }) => {
+    const broken = vi.spyOn(storage.kv, "get").mockImplementation(() => {
+      throw new Error("the disk is on fire");
+    });
+    return () => broken.mockRestore();
+  });
+}
+
+/** Lets an account keep everyone waiting until the returned function is called. */
+export async function holdLedger(account: string): Promise<() => Promise<void>> {
+  const hold = { begun: false, ended: false };
+  const held = runInDurableObject(accountStub(account), (_, state) =>
+    state.blockConcurrencyWhile(async () => {
+      hold.begun = true;
+      await until(() => hold.ended);
+    }),
+  );
+  await until(() => hold.begun);
+  return async () => {
+    hold.ended = true;
+    await held;
+  };
+}
+
+export async function expecting(status: number, answer: Promise<Response>): Promise<Response> {
+  const response = await answer;
+  if (response.status === status) return response;
+  throw new Error(`${response.status} ${await response.text()}`);
+}

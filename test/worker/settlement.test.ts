@@ -1,0 +1,198 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { Webhook as Standard } from "standardwebhooks";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { app } from "../../src/app.ts";
+import { aCharged, anAccount, booksOf, priced } from "./accounts.ts";
+import { restart } from "./instance.ts";
+import { type Answer, aReceiver, never, type Received, refused, status } from "./receiver.ts";
+import {
+  aCompletion,
+  aFailure,
+  aRequest,
+  atRest,
+  call,
+  CALLBACK_URL,
+  NOTHING,
+  pass,
+  post,
+  read,
+  START,
+  START_S,
+  stored,
+  stubOf,
+  taskOf,
+  until,
+  useClock,
+} from "./support.ts";
+
+useClock();
+
+const BILLING_URL = "https://billing.example.org/refunds?tenant=7";
+const BILLING = { ...env, SETTLEMENT_URL: BILLING_URL };
+
+/** A task of a relay whose operator bills on its own. */
+async function billed(account: string, fields: object = {}): Promise<string> {
+  const body = priced(account, 4, fields);
+  await restart(body.id, BILLING);
+  const response = await app.fetch(aRequest("/v1/tasks", { body }), BILLING);
+  expect(response.status).toBe(201);
+  expect(await taskOf(response)).toMatchObject({ credits: { amount: 4, state: "charged" } });
+  return body.id;
+}
+
+const fail = (id: string) => post("/v1/events", aFailure(id));
+
+/** The next try is due in so many seconds. */
+function isDue(id: string, seconds: number): Promise<void> {
+  return until(async () => (await stored(id)).alarm === Date.now() + seconds * 1000);
+}
+
+const urls = (received: readonly Received[]) => received.map(({ url }) => url);
+
+describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
+  it("is settled by one signed POST to the operator's billing, and only then called back", async () => {
+    const received = aReceiver();
+    const account = await anAccount();
+    const id = await billed(account);
+    await fail(id);
+    await until(() => received.length === 2);
+    expect(urls(received)).toEqual([BILLING_URL, CALLBACK_URL]);
+    const { method, redirect, headers, body } = nth(received, 0);
+    expect([method, redirect]).toEqual(["POST", "manual"]);
+    expect(JSON.parse(body)).toEqual({ task_id: id, account, credits: 4, reason: "moderation" });
+    expect(headers).toMatchObject({
+      "content-type": "application/json",
+      "webhook-id": `refund_${id}`,
+      "webhook-timestamp": String(START_S),
+    });
+    const Secrets = z.object({ callbacks: z.array(z.string()).length(1) });
+    const { callbacks } = Secrets.parse(await (await call("/v1/signing-secrets")).json());
+    expect(new Standard(callbacks[0] ?? "").verify(body, headers)).toEqual(JSON.parse(body));
+    await atRest(id);
+    expect(await read(id)).toMatchObject({
+      credits: { state: "refunded" },
+      callback: { status: "delivered", attempts: [{ number: 1 }] },
+    });
+    expect(await booksOf(account)).toEqual([]);
+  });
+
+  it("is asked again 5 s, 10 s, 20 s … 5 min later for an hour; then one refund, then the callback", async () => {
+    const endpoint: { answer: Answer } = { answer: status(503) };
+    const received = aReceiver((signal) => endpoint.answer(signal));
+    const id = await billed(await anAccount());
+    await fail(id);
+    await isDue(id, 5);
+    const waits = [5, 10, 20, 40, 80, 160, ...Array.from({ length: 11 }, () => 300)];
+    for (const wait of waits) {
+      expect((await stored(id)).alarm).toBe(Date.now() + wait * 1000);
+      expect(await read(id)).toMatchObject({
+        credits: { state: "refunding" },
+        callback: { status: "sending", attempts: [] },
+      });
+      pass(wait * 1000);
+      await runDurableObjectAlarm(stubOf(id));
+    }
+    expect(Date.now() - START).toBeGreaterThanOrEqual(3_600_000);
+    expect(new Set(urls(received))).toEqual(new Set([BILLING_URL]));
+    expect(received).toHaveLength(waits.length + 1);
+    endpoint.answer = status(204);
+    pass(300_000);
+    await runDurableObjectAlarm(stubOf(id));
+    expect(urls(received).slice(waits.length + 1)).toEqual([BILLING_URL, CALLBACK_URL]);
+    const settled = received.filter(({ url }) => url === BILLING_URL);
+    expect(new Set(settled.map(({ headers }) => headers["webhook-id"]))).toEqual(
+      new Set([`refund_${id}`]),
+    );
+    expect(new Set(settled.map(({ body }) => body)).size).toBe(1);
+    await post(`/v1/tasks/${id}/redeliver`, "");
+    await atRest(id);
+    expect(urls(received).slice(waits.length + 3)).toEqual([CALLBACK_URL]);
+  });
+
+  it.each<[string, Answer]>([
+    ["refuses", status(500)],
+    ["has another opinion", status(409)],
+    ["redirects", () => Response.redirect(CALLBACK_URL, 308)],
+    ["is down", refused],
+  ])("is asked again when the billing %s", async (_, answer) => {
+    const received = aReceiver(answer, status(200));
+    const id = await billed(await anAccount());
+    await fail(id);
+    await isDue(id, 5);
+    expect(urls(received)).toEqual([BILLING_URL]);
+    pass(5000);
+    await runDurableObjectAlarm(stubOf(id));
+    expect(urls(received)).toEqual([BILLING_URL, BILLING_URL, CALLBACK_URL]);
+  });
+
+  it("is asked again when the billing does not answer within the timeout", async () => {
+    const received = aReceiver(never, status(200));
+    const id = await billed(await anAccount());
+    await restart(id, { ...BILLING, CALLBACK_TIMEOUT_S: "1" });
+    await post("/v1/events", aFailure(id));
+    await isDue(id, 5);
+    expect(urls(received)).toEqual([BILLING_URL]);
+  });
+
+  it("is told the reason of a cancellation and of a deadline", async () => {
+    const received = aReceiver();
+    const canceled = await billed(await anAccount(), { callback_url: null });
+    await post(`/v1/tasks/${canceled}/cancel`, "");
+    await until(() => received.length === 1);
+    const late = await billed(await anAccount(), { callback_url: null });
+    pass(72 * 3_600_000);
+    await runDurableObjectAlarm(stubOf(late));
+    const reasons = received.map(({ body }) =>
+      z.object({ reason: z.string() }).parse(JSON.parse(body)),
+    );
+    expect(reasons).toEqual([{ reason: "canceled" }, { reason: "upstream_timeout" }]);
+  });
+});
+
+describe("where SETTLEMENT_URL is set", () => {
+  it("a completed task is never settled", async () => {
+    const received = aReceiver();
+    const id = await billed(await anAccount());
+    await post("/v1/events", aCompletion(id));
+    await atRest(id);
+    expect(urls(received)).toEqual([CALLBACK_URL]);
+    expect(await read(id)).toMatchObject({ credits: { state: "charged" } });
+  });
+
+  it("a failed task without credits is not settled", async () => {
+    const received = aReceiver();
+    const body = { ...priced(await anAccount(), 1), credits: null };
+    const { id } = body;
+    await restart(id, BILLING);
+    await post("/v1/tasks", body);
+    await fail(id);
+    await atRest(id);
+    expect(urls(received)).toEqual([CALLBACK_URL]);
+  });
+
+  it("a task that our ledger had charged before is refunded there", async () => {
+    const received = aReceiver();
+    const account = await anAccount(10);
+    const id = await aCharged(account, 4);
+    await restart(id, BILLING);
+    await fail(id);
+    await until(() => received.length > 0);
+    expect(urls(received)).toEqual([CALLBACK_URL]);
+    expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
+  });
+
+  it("an unknown account is still 404, and nothing remains", async () => {
+    const body = priced(crypto.randomUUID(), 4);
+    const response = await app.fetch(aRequest("/v1/tasks", { body }), BILLING);
+    expect(response.status).toBe(404);
+    expect(await stored(body.id)).toEqual(NOTHING);
+  });
+});
+
+function nth(received: readonly Received[], index: number): Received {
+  const request = received[index];
+  if (request === undefined) throw new Error(`there is no request ${index}`);
+  return request;
+}
