@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { ROOT } from "./child.ts";
 
 const FILES = [".dev.vars", ".secrets"];
-const SECRET_LINES = /^RELAY_SECRET=([\w-]{43})\nOPERATOR_KEYS=([\w-]{43})\n$/;
+const SECRET_LINES = /^RELAY_SECRET="([\w-]{43})"\nOPERATOR_KEYS="([\w-]{43})"\n$/;
 
 it("generates secrets of its own for each file, readable by the owner alone, and only once", async () => {
   const copy = await mkdtemp(join(tmpdir(), "task-relay-setup-"));
