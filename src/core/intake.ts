@@ -13,7 +13,14 @@ import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "./json.ts";
 import { sameResult } from "./result.ts";
 import type { Policy } from "./schedule.ts";
-import { isOpen, nextVersion, type OpenTask, type Registration, type TaskRecord } from "./task.ts";
+import {
+  isOpen,
+  isTerminal,
+  nextVersion,
+  type OpenTask,
+  type Registration,
+  type TaskRecord,
+} from "./task.ts";
 
 const MAX_DEADLINE_MS = 365 * 86_400_000;
 
@@ -77,6 +84,12 @@ export function report(
   }
   if (event.news.status === "processing") return nothing(record);
   return sameResult(record, event.news) ? nothing(record) : conflict("conflicting_result", record);
+}
+
+/** A success after the deadline had failed the task. It changes nothing, but the operator should know. */
+export function isLateResult(record: TaskRecord | null, { news }: ReportEvent): boolean {
+  if (record === null || !isTerminal(record)) return false;
+  return news.status === "completed" && record.failure?.category === "timeout";
 }
 
 function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {

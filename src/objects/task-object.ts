@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Decision } from "../core/decision.ts";
 import type { TaskEvent } from "../core/event.ts";
+import { isLateResult } from "../core/intake.ts";
 import { errorText, log } from "../log.ts";
 import { type Accounts, ObjectPlatform } from "./object-platform.ts";
 import { type Applied, appliedOf, replyOf, type TaskReply, type Viewer } from "./reply.ts";
@@ -36,7 +37,7 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
     const applied = this.#isForeign(viewer) ? UNKNOWN_TASK : await this.#conclude(event, viewer);
-    const outcome = applied.kind === "conflict" ? applied.code : applied.kind;
+    const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
     log({ event: `task.${nameOf(event)}`, ...line });
@@ -66,6 +67,12 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
 
   get #taskId(): string | null {
     return this.ctx.id.name ?? null;
+  }
+
+  #outcomeOf(applied: Applied, event: OutsideEvent): string {
+    if (applied.kind !== "conflict") return applied.kind;
+    const isLate = event.type === "report" && isLateResult(this.#platform.load(), event);
+    return isLate ? "late_result" : applied.code;
   }
 
   async #conclude(event: OutsideEvent, viewer: Viewer): Promise<Applied> {

@@ -1,3 +1,4 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
@@ -10,11 +11,13 @@ import {
   call,
   completed,
   post,
+  pass,
   ProblemBody,
   read,
   refusal,
   register,
   START_S,
+  stubOf,
   useClock,
   VIDEO,
 } from "./support.ts";
@@ -86,6 +89,18 @@ describe("a redelivery", () => {
     const order = () => call(`/v1/tasks/${id}/redeliver`, { method: "POST", headers });
     expect((await order()).headers.get("Idempotent-Replayed")).toBe(null);
     expect((await order()).headers.get("Idempotent-Replayed")).toBe("true");
+  });
+});
+
+describe("a success after the deadline", () => {
+  it("is refused like any other result, and noted for the operator", async () => {
+    const id = await register({ deadline_at: START_S + 60 });
+    pass(60_000);
+    await runDurableObjectAlarm(stubOf(id));
+    const lines = vi.spyOn(console, "log");
+    expect(await refusal(await post("/v1/events", aCompletion(id)))).toMatchObject({ status: 409 });
+    expect(lines.mock.calls.flat().join("\n")).toContain('"outcome":"late_result"');
+    expect(await read(id)).toMatchObject({ error: { code: "upstream_timeout" } });
   });
 });
 
