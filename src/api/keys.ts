@@ -12,11 +12,13 @@ export const readSigningSecrets = route(
     errors: [],
   },
   async ({ relay }) => {
-    const { callbackSecrets, eventsSecrets, signingKeys } = relay.keyring;
+    const { callbackSecrets, eventsSecrets, signingKeys, settlementSecrets } = relay.keyring;
+    const settlement = settlementSecrets.map(({ text }) => text);
     const secrets = {
       callbacks: callbackSecrets.map(({ text }) => text),
       events: eventsSecrets.map(({ text }) => text),
       public_keys: signingKeys.map(publicWhpk),
+      ...(relay.config.settlementUrl !== null && { settlement }),
     };
     return json(secrets, 200, { "Cache-Control": "no-store" });
   },

@@ -4,7 +4,13 @@ import type { Viewer } from "../objects/reply.ts";
 import { faultsOf, type Relay, relayOf } from "../relay.ts";
 import { requireViewer, type Who } from "./auth.ts";
 import { parseJson, readBody, validate } from "./body.ts";
-import { Problem, type ProblemCode, unknownAccount, unknownTask } from "./problem.ts";
+import {
+  invalidRequest,
+  Problem,
+  type ProblemCode,
+  unknownAccount,
+  unknownTask,
+} from "./problem.ts";
 import { AccountId, TaskId } from "./schemas.ts";
 
 /** One row of the route table: all that is known about a path and method, and its handler. */
@@ -100,13 +106,14 @@ export async function requireRelay(env: Env): Promise<Relay> {
   throw new Problem("not_configured", { detail: faultsOf(result.issues), headers });
 }
 
-/** @throws Problem `not_found` for what cannot be an account, and for any but the viewer's own. */
+/** @throws Problem `not_found` for any but the viewer's own; `invalid_request` for what cannot be an account. */
 function accountIdOf(params: Call["params"], viewer: Viewer): string {
   const param = params["account"];
   if (param === undefined) return "";
-  const isOwn = viewer.accountId === null || viewer.accountId === param;
-  if (!isOwn || !AccountId.safeParse(param).success) throw unknownAccount();
-  return param;
+  if (viewer.accountId !== null && viewer.accountId !== param) throw unknownAccount();
+  const parsed = AccountId.safeParse(param);
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(parsed.error.issues.map(({ message }) => ({ path: "/account", message })));
 }
 
 /** @throws Problem `unknown_task` for what cannot be an id, before any object is asked. */

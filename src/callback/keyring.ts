@@ -7,6 +7,8 @@ export interface Keyring {
   readonly callbackSecrets: readonly HmacSecret[];
   readonly eventsSecrets: readonly HmacSecret[];
   readonly signingKeys: readonly SigningKey[];
+  /** For the operator's own billing alone: receivers know the callback secrets. */
+  readonly settlementSecrets: readonly HmacSecret[];
 }
 
 export interface HmacSecret {
@@ -31,10 +33,11 @@ const keyrings = new WeakMap<Config, Keyring | null>();
 export async function keyringOf(config: Config): Promise<Keyring | null> {
   const known = keyrings.get(config);
   if (known !== undefined) return known;
-  const [callbackSecrets, eventsSecrets, signingKeys] = await Promise.all([
+  const [callbackSecrets, eventsSecrets, signingKeys, settlementSecrets] = await Promise.all([
     config.signingSecrets ?? derivedSecrets(config, "callbacks"),
     config.eventsSecrets ?? derivedSecrets(config, "events"),
     config.signingKeys ?? derivedKeys(config),
+    derivedSecrets(config, "settlement"),
   ]);
   const isUsable = (await Promise.all(signingKeys.map(isPair))).every(Boolean);
   const keyring: Keyring | null = isUsable
@@ -42,6 +45,7 @@ export async function keyringOf(config: Config): Promise<Keyring | null> {
         callbackSecrets: await Promise.all(callbackSecrets.map(hmacSecret)),
         eventsSecrets: await Promise.all(eventsSecrets.map(hmacSecret)),
         signingKeys: await Promise.all(signingKeys.map(signingKey)),
+        settlementSecrets: await Promise.all(settlementSecrets.map(hmacSecret)),
       }
     : null;
   keyrings.set(config, keyring);

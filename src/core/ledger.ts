@@ -22,7 +22,7 @@ export interface Order {
   readonly amount: number;
 }
 
-/** Half of what a number can count, so that there is always room for refunds. */
+/** Half of what a number can count: the rest is room for refunds. */
 const MAX_GRANTED_BALANCE = 2 ** 52;
 
 /** Gives credits. The same reference again is harmless, another amount under it a mistake. */

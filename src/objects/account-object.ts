@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { ChargeAnswer } from "../core/event.ts";
-import { charge, type EntryKind, grant, type Order, type Posting, refund } from "../core/ledger.ts";
+import { charge, grant, type Order, type Posting, refund } from "../core/ledger.ts";
 import { AccountStore, type StoredEntry, type StoredKey } from "./account-store.ts";
 
 export interface AccountState {
@@ -84,7 +84,7 @@ export class AccountObject extends DurableObject<object> {
     return { kind, balance: this.#store.balance() };
   }
 
-  entries(kind: EntryKind | null, before: number, limit: number): StoredEntry[] | null {
+  entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
     return this.#profile() === null ? null : this.#store.page(kind, before, limit);
   }
 
@@ -100,9 +100,12 @@ export class AccountObject extends DurableObject<object> {
     return this.#profile() === null ? null : this.#store.keys();
   }
 
-  /** The hash of the revoked key, or null. */
-  revokeKey(id: string): string | null {
-    return this.#profile() === null ? null : this.#store.removeKey(id);
+  keyHash(id: string): string | null {
+    return this.#profile() === null ? null : this.#store.keyHash(id);
+  }
+
+  removeKey(id: string): void {
+    if (this.#profile() !== null) this.#store.removeKey(id);
   }
 
   verifyKey(sha256: string): boolean {
@@ -114,9 +117,10 @@ export class AccountObject extends DurableObject<object> {
     return true;
   }
 
-  rotateSecret(): AccountState | null {
+  /** Raises the generation. @param seen only from this one, so that a repeated order rotates once. */
+  rotateSecret(seen: number | null): AccountState | null {
     const profile = this.#profile();
-    if (profile === null) return null;
+    if (profile === null || (seen !== null && seen !== profile.generation)) return this.describe();
     const rotated: Profile = { ...profile, generation: profile.generation + 1 };
     this.ctx.storage.kv.put(PROFILE_KEY, rotated);
     return this.describe();
@@ -131,8 +135,8 @@ export class AccountObject extends DurableObject<object> {
   }
 
   /**
-   * A key that was made elsewhere does not name its account. The object named after its hash
-   * (`keyObjectName`) does, and holds nothing else.
+   * Who owns a key is kept in an object named after the key's hash, which holds nothing else, so that
+   * keys can be tried without reaching an account.
    * @returns the account that the key belongs to, which may have been another already.
    */
   claimKey(accountId: string): string {
@@ -145,8 +149,8 @@ export class AccountObject extends DurableObject<object> {
     return this.ctx.storage.kv.get<string>(OWNER_KEY) ?? null;
   }
 
-  async disownKey(): Promise<void> {
-    await this.ctx.storage.deleteAll();
+  async disownKey(accountId: string): Promise<void> {
+    if (this.keyOwner() === accountId) await this.ctx.storage.deleteAll();
   }
 
   #profile(): Profile | null {

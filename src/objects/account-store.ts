@@ -94,11 +94,11 @@ export class AccountStore {
     );
   }
 
-  /** Newest first, those before `seq`, of all kinds or one. */
-  page(kind: EntryKind | null, before: number, limit: number): StoredEntry[] {
-    const query = `SELECT * FROM entries WHERE seq < ?1 AND (?2 IS NULL OR kind = ?2)
-                   ORDER BY seq DESC LIMIT ?3`;
-    return this.#sql.exec<EntryRow>(query, before, kind, limit).toArray().map(entryOf);
+  /** Newest first, those before `seq`: all, or the grants alone, which are few (found by their kind). */
+  page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
+    const only = kind === null ? "" : "AND kind = 'grant'";
+    const query = `SELECT * FROM entries WHERE seq < ? ${only} ORDER BY seq DESC LIMIT ?`;
+    return this.#sql.exec<EntryRow>(query, before, limit).toArray().map(entryOf);
   }
 
   /**
@@ -149,10 +149,13 @@ export class AccountStore {
     this.#sql.exec("UPDATE keys SET last_used_day = ? WHERE id = ?", day, id);
   }
 
-  /** The hash of the removed key; null: there is none with this id. */
-  removeKey(id: string): string | null {
-    const statement = "DELETE FROM keys WHERE id = ? RETURNING sha256";
-    return this.#sql.exec<{ sha256: string }>(statement, id).toArray()[0]?.sha256 ?? null;
+  keyHash(id: string): string | null {
+    const query = "SELECT sha256 FROM keys WHERE id = ?";
+    return this.#sql.exec<{ sha256: string }>(query, id).toArray()[0]?.sha256 ?? null;
+  }
+
+  removeKey(id: string): void {
+    this.#sql.exec("DELETE FROM keys WHERE id = ?", id);
   }
 }
 

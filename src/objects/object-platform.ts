@@ -93,7 +93,9 @@ export class ObjectPlatform implements Platform {
       return answered("refund", async () => account.refund(chargeId, taskId), false);
     }
     const url = relay.config.settlementUrl;
-    return url === null ? Promise.resolve(false) : settle(refund, url, relay);
+    if (url !== null) return settle(refund, url, relay);
+    log({ event: "settlement.impossible", task_id: taskId, detail: "SETTLEMENT_URL is not set" });
+    return Promise.resolve(false);
   }
 
   background(work: Promise<void>): void {

@@ -32,9 +32,10 @@ export async function settle(refund: Refund, url: string, relay: Relay): Promise
   const { taskId, accountId: account, amount: credits, reason } = refund;
   const body = JSON.stringify({ task_id: taskId, account, credits, reason });
   const message = { id: `refund_${taskId}`, timestamp: String(toSeconds(Date.now())), body };
+  const keys = { callbackSecrets: relay.keyring.settlementSecrets, signingKeys: [] };
   const headers = {
     "Content-Type": "application/json",
-    ...signedHeaders(message, await sign(message, relay.keyring)),
+    ...signedHeaders(message, await sign(message, keys)),
   };
   const { outcome } = await post({ url, headers, body }, relay.config.callbackTimeoutMs);
   return outcome === "delivered";

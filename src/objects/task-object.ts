@@ -77,21 +77,23 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
 
   async #conclude(event: OutsideEvent, viewer: Viewer): Promise<Applied> {
     const decision = await this.#loop.conclude(event);
-    return isCharging(decision)
-      ? this.#charged(decision.kind === "commit", viewer)
-      : appliedOf(decision, viewer.role);
+    const chargeId = outstandingCharge(decision);
+    if (chargeId === null) return appliedOf(decision, viewer.role);
+    return this.#charged(chargeId, decision.kind === "commit", viewer);
   }
 
   /** Waits for the ledger: only its answer says whether there is a task. */
-  async #charged(isNew: boolean, { role }: Viewer): Promise<Applied> {
-    const answer = await this.#loop.workOff();
-    const record = this.#platform.load();
-    if (record === null && answer?.kind === "insufficient") {
+  async #charged(chargeId: string, isNew: boolean, { role }: Viewer): Promise<Applied> {
+    const last = await this.#loop.workOff();
+    const answer = last?.chargeId === chargeId ? last.answer : null;
+    if (answer?.kind === "insufficient") {
       const { balance, price } = answer;
       return { kind: "insufficient_credits", balance, price };
     }
-    if (record === null && answer?.kind === "unknown_account") return { kind: "unknown_account" };
+    if (answer?.kind === "unknown_account") return { kind: "unknown_account" };
+    const record = this.#platform.load();
     if (record === null || record.status === "charging") return { kind: "charging" };
+    if (record.credits?.chargeId !== chargeId) return { kind: "charging" };
     return { kind: isNew ? "recorded" : "repeated", task: replyOf(record, role) };
   }
 
@@ -100,9 +102,10 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
   }
 }
 
-function isCharging(decision: Decision): boolean {
-  if (decision.kind !== "commit" && decision.kind !== "nothing") return false;
-  return decision.record?.status === "charging";
+/** The charge that has to be answered before anything can be said of the task. */
+function outstandingCharge(decision: Decision): string | null {
+  if (decision.kind !== "commit" && decision.kind !== "nothing") return null;
+  return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
 }
 
 /** What the log calls an event: its type, or the status that was reported. */

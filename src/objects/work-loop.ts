@@ -38,6 +38,12 @@ export interface Platform {
   readonly watchdogMs: number;
 }
 
+/** What the ledger said to which charge. */
+export interface AnsweredCharge {
+  readonly chargeId: string;
+  readonly answer: ChargeAnswer;
+}
+
 // The platform's alarms reach less than 30 days; further times are reached in hops.
 const MAX_ALARM_AHEAD_MS = 29 * 86_400_000;
 const OVERDUE_MS = 60_000;
@@ -63,7 +69,7 @@ export class WorkLoop {
   #armedFor: number | null = null;
   /** Scheduled time of the running alarm. */
   #alarmTime = 0;
-  #lastChargeAnswer: ChargeAnswer | null = null;
+  #lastCharge: AnsweredCharge | null = null;
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -90,10 +96,10 @@ export class WorkLoop {
   }
 
   /** Works, or joins the work, until nothing is due; tells how the ledger last answered this instance. */
-  async workOff(): Promise<ChargeAnswer | null> {
+  async workOff(): Promise<AnsweredCharge | null> {
     do await this.#start();
     while (this.#running);
-    return this.#lastChargeAnswer;
+    return this.#lastCharge;
   }
 
   /** The record for a reader. Writes nothing, except to re-arm one whose alarm never came. */
@@ -173,7 +179,7 @@ export class WorkLoop {
   async #charge(charge: Charge): Promise<void> {
     const { taskId, chargeId, accountId, amount } = charge;
     const answer = await this.#platform.charge(charge);
-    this.#lastChargeAnswer = answer;
+    this.#lastCharge = { chargeId, answer };
     await this.conclude({ type: "charge_ended", chargeId, answer });
     const outcome = answer.kind;
     const line = { task_id: taskId, account: accountId, amount, outcome };

@@ -87,7 +87,7 @@ describe("a task that is created again under its id", () => {
     await loop.workOff();
     platform.ledger.granted = PRICE;
     loop.apply(aPricedRegistration({ chargeId: "life-2" }));
-    expect(await loop.workOff()).toEqual(CHARGED);
+    expect((await loop.workOff())?.answer).toEqual(CHARGED);
     expect(platform.stored).toMatchObject({ status: "pending", credits: { chargeId: "life-2" } });
     expect(platform.ledger.balance).toBe(0);
   });

@@ -34,7 +34,7 @@ describe("a create with a price", () => {
     loop.apply(create);
     expect(platform.stored?.status).toBe("charging");
     expect(platform.alarm).toBe(NOW + WATCHDOG);
-    expect(await loop.workOff()).toEqual(CHARGED);
+    expect((await loop.workOff())?.answer).toEqual(CHARGED);
     expect(platform.stored).toMatchObject({ status: "pending", account: ACCOUNT });
     expect(platform.charges).toEqual([
       { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE },
@@ -56,7 +56,7 @@ describe("a create with a price", () => {
     platform.ledger.granted = PRICE - 1;
     loop.apply(create);
     const answer = { kind: "insufficient", balance: PRICE - 1, price: PRICE };
-    expect(await loop.workOff()).toEqual(answer);
+    expect((await loop.workOff())?.answer).toEqual(answer);
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
     expect(platform.ledger.entries).toEqual([]);
   });
@@ -64,7 +64,7 @@ describe("a create with a price", () => {
   it("for an account that does not exist says so and leaves nothing", async () => {
     platform.ledger.hasAccount = false;
     loop.apply(create);
-    expect(await loop.workOff()).toEqual({ kind: "unknown_account" });
+    expect((await loop.workOff())?.answer).toEqual({ kind: "unknown_account" });
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
   });
 
@@ -86,7 +86,7 @@ describe("a create with a price", () => {
     const answers = [1, 2, 3].map(async (i) => {
       const again = loop.apply(aPricedRegistration({ chargeId: `again-${i}` }));
       expect(again).toMatchObject({ kind: "nothing", record: { status: "charging" } });
-      return loop.workOff();
+      return (await loop.workOff())?.answer;
     });
     const rung = platform.ring(loop);
     reached.open();
@@ -140,7 +140,7 @@ describe("a ledger that does not answer", () => {
     async (_w, outage, booked) => {
       platform.outage = outage;
       loop.apply(create);
-      expect(await loop.workOff()).toEqual({ kind: "unknown" });
+      expect((await loop.workOff())?.answer).toEqual({ kind: "unknown" });
       expect(platform.ledger.entries).toHaveLength(booked);
       for (const waitS of [5, 10, 20, 40, 80, 160, 300, 300, 300]) {
         expect(platform.stored?.status).toBe("charging");
@@ -162,7 +162,7 @@ describe("a ledger that does not answer", () => {
     loop.apply(create);
     await loop.workOff();
     loop.apply(create);
-    expect(await loop.workOff()).toEqual({ kind: "unknown" });
+    expect((await loop.workOff())?.answer).toEqual({ kind: "unknown" });
     expect(platform.charges).toHaveLength(1);
     expect(platform.alarm).toBe(NOW + 5 * SECOND);
   });

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
+import { AccountObject } from "../../src/objects/account-object.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { call, pass, post, refusal, START, START_S, useClock } from "./support.ts";
 
@@ -96,9 +97,24 @@ describe("POST /v1/accounts/{account}/keys", () => {
   it("never lets an import take over a key that was generated for another account", async () => {
     const [owner, thief] = [await anAccount(), await anAccount()];
     const { key } = await aKey(owner);
-    await make(thief, { sha256: await sha256(key) });
+    const response = await make(thief, { sha256: await sha256(key) });
+    expect(await refusal(response)).toEqual({ status: 409, code: "reference_reused" });
     expect(await statusFor(owner, key)).toBe(200);
     expect(await statusFor(thief, key)).toBe(404);
+  });
+
+  it("imports a key that names another account, from another relay", async () => {
+    const account = await anAccount();
+    const key = `trk_somebody_${"0123456789abcdef".repeat(3)}`;
+    await make(account, { sha256: await sha256(key) });
+    expect(await statusFor(account, key)).toBe(200);
+  });
+
+  it("never asks an account about a key that it does not have", async () => {
+    const account = await anAccount();
+    const asked = vi.spyOn(AccountObject.prototype, "verifyKey");
+    expect(await statusFor(account, `trk_${account}_${"0".repeat(48)}`)).toBe(401);
+    expect(asked).not.toHaveBeenCalled();
   });
 
   it.each<[string, unknown, string]>([

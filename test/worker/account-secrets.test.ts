@@ -22,6 +22,7 @@ import {
 useClock();
 
 const Secrets = z.strictObject({
+  generation: z.number(),
   callbacks: z.array(z.string()),
   public_keys: z.array(z.string()),
 });
@@ -176,7 +177,15 @@ describe("POST /v1/accounts/{account}/signing-secrets", () => {
     expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([true, true]);
   });
 
-  it("takes no fields", async () => {
+  it("rotates once, however often the order is repeated with the generation it saw", async () => {
+    const account = await anAccount();
+    const order = () => post(`/v1/accounts/${account}/signing-secrets`, { generation: 1 });
+    const answers = [Secrets.parse(await (await order()).json()), await (await order()).json()];
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[0]).toMatchObject({ generation: 2 });
+  });
+
+  it("takes no other fields", async () => {
     const account = await anAccount();
     const response = await post(`/v1/accounts/${account}/signing-secrets`, { secret: "mine" });
     expect(response.status).toBe(400);

@@ -116,12 +116,17 @@ describe("an account that does not exist", () => {
   it.each(ROUTES)("is answered by 404: %s %s", async (method, path, body) => {
     const unknown = crypto.randomUUID();
     const bytes = new Set<string>();
-    for (const id of [unknown, "x".repeat(65), "a.b", "%C3%A9", "key:0", "a%2Fb"]) {
+    for (const id of [unknown, crypto.randomUUID()]) {
       const response = await call(`/v1/accounts/${id}${path}`, { method, body });
       expect(response.status).toBe(404);
       bytes.add(await response.text());
     }
     expect(bytes.size).toBe(1);
+    for (const id of ["x".repeat(65), "a.b", "%C3%A9", "key:0", "a%2Fb"]) {
+      const response = await call(`/v1/accounts/${id}${path}`, { method, body });
+      const { status, paths } = await refusal(response);
+      expect({ status, paths }).toEqual({ status: 400, paths: ["/account"] });
+    }
     expect(await storageOf(unknown)).toEqual({ keys: [], tables: [], alarm: null });
   });
 

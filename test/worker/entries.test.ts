@@ -1,5 +1,6 @@
+import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { aCharged, anAccount, balanceOf, entriesOf, grant, Page } from "./accounts.ts";
+import { accountStub, aCharged, anAccount, balanceOf, entriesOf, grant, Page } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import { aFailure, atRest, call, pass, post, refusal, START_S, useClock } from "./support.ts";
 
@@ -118,5 +119,17 @@ describe("GET /v1/accounts/{account}/entries", () => {
       0,
     );
     expect(sum).toBe(91);
+  });
+});
+
+describe("GET /v1/accounts/{account}/grants", () => {
+  it("reads the grants alone, however many charges there are", async () => {
+    const account = await anAccount(1);
+    const plan = await runInDurableObject(accountStub(account), (_, { storage }) => {
+      const query =
+        "EXPLAIN QUERY PLAN SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
+      return storage.sql.exec<{ detail: string }>(query, 9, 9).toArray();
+    });
+    expect(plan[0]?.detail).toMatch(/^SEARCH entries USING INDEX \S+ \(kind=\?\)$/);
   });
 });

@@ -12,7 +12,6 @@ import {
   aFailure,
   aRequest,
   atRest,
-  call,
   CALLBACK_URL,
   NOTHING,
   pass,
@@ -67,9 +66,15 @@ describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
       "webhook-id": `refund_${id}`,
       "webhook-timestamp": String(START_S),
     });
-    const Secrets = z.object({ callbacks: z.array(z.string()).length(1) });
-    const { callbacks } = Secrets.parse(await (await call("/v1/signing-secrets")).json());
-    expect(new Standard(callbacks[0] ?? "").verify(body, headers)).toEqual(JSON.parse(body));
+    const Secrets = z.object({
+      callbacks: z.array(z.string()),
+      settlement: z.array(z.string()).length(1),
+    });
+    const answer = await app.fetch(aRequest("/v1/signing-secrets"), BILLING);
+    const { callbacks, settlement } = Secrets.parse(await answer.json());
+    expect(new Standard(settlement[0] ?? "").verify(body, headers)).toEqual(JSON.parse(body));
+    // Receivers know the callback secret, and must not be able to order a refund with it.
+    expect(() => new Standard(callbacks[0] ?? "").verify(body, headers)).toThrow("signature");
     await atRest(id);
     expect(await read(id)).toMatchObject({
       credits: { state: "refunded" },

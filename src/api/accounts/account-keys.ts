@@ -2,7 +2,7 @@ import { toSeconds } from "../../core/result.ts";
 import type { Env } from "../../env.ts";
 import type { StoredKey } from "../../objects/account-store.ts";
 import { askAccount } from "./account-client.ts";
-import { generateKey, keyObject, sha256Hex } from "./account-key.ts";
+import { forgetKey, generateKey, keyObject, sha256Hex } from "./account-key.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../answer.ts";
 import { Problem } from "../problem.ts";
@@ -25,13 +25,12 @@ export const createKey = bodyRoute(
   async ({ env, accountId, body: { label, sha256 } }) => {
     await askAccount(env, accountId, (object) => object.describe());
     if (sha256 !== null) {
-      await claim(env, accountId, sha256);
       const prefix = `sha256:${sha256.slice(0, 8)}`;
-      return json(keyView(await store(env, accountId, sha256, prefix, label)), 201);
+      return json(keyView(await keep(env, accountId, sha256, prefix, label)), 201);
     }
     const { key, prefix } = generateKey(accountId);
-    const stored = await store(env, accountId, await sha256Hex(key), prefix, label);
-    return json({ ...keyView(stored), key }, 201, NO_STORE);
+    const kept = await keep(env, accountId, await sha256Hex(key), prefix, label);
+    return json({ ...keyView(kept), key }, 201, NO_STORE);
   },
 );
 
@@ -61,28 +60,29 @@ export const revokeKey = route(
   },
   async ({ env, accountId, params }) => {
     const id = params["key"] ?? "";
-    const hash = await reached(() => env.ACCOUNTS.getByName(accountId).revokeKey(id));
+    const account = env.ACCOUNTS.getByName(accountId);
+    const hash = await reached(() => account.keyHash(id));
     if (hash === null) throw new Problem("not_found", { detail: "There is no such key." });
-    const object = keyObject(env, hash);
-    if ((await reached(() => object.keyOwner())) !== null) await reached(() => object.disownKey());
+    // The account's list goes last, so that a revocation that broke off can be repeated.
+    await reached(() => keyObject(env, hash).disownKey(accountId));
+    await reached(() => account.removeKey(id));
+    forgetKey(hash);
     return new Response(null, { status: 204 });
   },
 );
 
 /** @throws Problem `reference_reused` when the key is another account's. */
-async function claim(env: Env, accountId: string, sha256: string): Promise<void> {
-  const owner = await reached(() => keyObject(env, sha256).claimKey(accountId));
-  if (owner === accountId) return;
-  throw new Problem("reference_reused", { detail: "This key belongs to another account." });
-}
-
-function store(
+async function keep(
   env: Env,
   accountId: string,
   sha256: string,
   prefix: string,
   label: string | null,
 ): Promise<StoredKey> {
+  const owner = await reached(() => keyObject(env, sha256).claimKey(accountId));
+  if (owner !== accountId) {
+    throw new Problem("reference_reused", { detail: "This key belongs to another account." });
+  }
   const id = crypto.randomUUID();
   const key: StoredKey = { id, prefix, label, createdAt: Date.now(), lastUsedDay: null };
   return askAccount(env, accountId, (object) => object.addKey(key, sha256));

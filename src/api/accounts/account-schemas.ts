@@ -10,6 +10,14 @@ export const Grant = z.strictObject({
   amount: z.int().min(1),
 });
 
+/** Body of `POST /v1/accounts/{account}/signing-secrets`: the generation seen makes it repeatable. */
+export const Rotation = z.strictObject({
+  generation: z
+    .int()
+    .nullish()
+    .transform((generation) => generation ?? null),
+});
+
 /** Body of `POST /v1/accounts/{account}/keys`: a key is generated, or imported by its hash. */
 export const NewKey = z.strictObject({
   label: z

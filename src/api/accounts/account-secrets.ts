@@ -2,7 +2,7 @@ import { accountSecrets, publicWhpk } from "../../callback/keyring.ts";
 import { askAccount, forgetAccount } from "./account-client.ts";
 import { json } from "../answer.ts";
 import { bodyRoute, type KnownCall, route } from "../route.ts";
-import { NoFields } from "../schemas.ts";
+import { Rotation } from "./account-schemas.ts";
 
 export const readAccountSecrets = route(
   {
@@ -25,14 +25,16 @@ export const rotateAccountSecrets = bodyRoute(
     method: "POST",
     path: "/v1/accounts/{account}/signing-secrets",
     who: "operator",
-    summary: "Make a new callback secret; the one before stays valid until the next rotation",
+    summary: "Make a new callback secret; callbacks stay signed with the one before, too",
     answers: { 200: "the secrets, newest first" },
     errors: ["not_found"],
   },
-  NoFields,
+  Rotation,
   async (call) => {
-    const { env, accountId } = call;
-    const account = await askAccount(env, accountId, (object) => object.rotateSecret());
+    const { env, accountId, body } = call;
+    const account = await askAccount(env, accountId, (object) =>
+      object.rotateSecret(body.generation),
+    );
     forgetAccount(accountId);
     return secretsAnswer(call, account.generation);
   },
@@ -46,6 +48,7 @@ async function secretsAnswer(
   const current = generation > 1 ? [generation, generation - 1] : [generation];
   const secrets = await accountSecrets(relay.config, account, current);
   const body = {
+    generation,
     callbacks: secrets.map(({ text }) => text),
     public_keys: relay.keyring.signingKeys.map(publicWhpk),
   };

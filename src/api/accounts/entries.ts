@@ -1,4 +1,3 @@
-import type { EntryKind } from "../../core/ledger.ts";
 import { toSeconds } from "../../core/result.ts";
 import type { GrantAnswer } from "../../objects/account-object.ts";
 import type { StoredEntry } from "../../objects/account-store.ts";
@@ -63,7 +62,7 @@ export const listEntries = route(
   (call) => pageOf(call, null),
 );
 
-async function pageOf(call: KnownCall<null>, kind: EntryKind | null): Promise<Response> {
+async function pageOf(call: KnownCall<null>, kind: "grant" | null): Promise<Response> {
   const { env, url, accountId } = call;
   const limit = integerOf(url.searchParams, "limit", DEFAULT_LIMIT, MAX_LIMIT);
   const before = integerOf(url.searchParams, "cursor", MAX_CURSOR, MAX_CURSOR);
