@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "core", include: ["test/core/**/*.test.ts"] } },
+      { test: { name: "core", include: ["test/core/**/*.test.ts"], testTimeout: 60_000 } },
       {
         plugins: [
           cloudflareTest({
@@ -30,7 +30,7 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "worker", include: ["test/worker/**/*.test.ts"] },
+        test: { name: "worker", include: ["test/worker/**/*.test.ts"], testTimeout: 60_000 },
       },
       {
         test: {

@@ -147,7 +147,7 @@ export async function atRest(id: string): Promise<void> {
 }
 
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 1000; tries++) {
+  for (let tries = 0; tries < 10_000; tries++) {
     if (await isSo()) return;
     await realMs(2);
   }
