@@ -8,7 +8,7 @@ import { Problem } from "./problem.ts";
 export type Who = "operator" | "owner" | "upstream" | "anyone";
 
 const OPERATOR: Viewer = { role: "operator", accountId: null };
-/** A signed upstream knows the task already, but not what the client's receiver answered. */
+/** A signed upstream sees what it reports on, but not what the client's receiver answered. */
 const SIGNED_UPSTREAM: Viewer = { role: "account", accountId: null };
 
 const REQUIRED = {

@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/objects/account-object.ts";
 import { accountStub, aKey, anAccount, priced } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
+import { rowsOf } from "./rows.ts";
 import {
   aCompletion,
   aFailure,
@@ -21,20 +22,6 @@ import {
 useClock();
 
 const RETENTION_MS = 28 * 86_400_000;
-
-/** What the object of a task writes; `deleteAll` is taken as one row. */
-async function taskRows(id: string): Promise<() => number> {
-  return runInDurableObject(stubOf(id), (_, { storage }) => {
-    const spies = [
-      vi.spyOn(storage.kv, "put"),
-      vi.spyOn(storage.kv, "delete"),
-      vi.spyOn(storage, "setAlarm"),
-      vi.spyOn(storage, "deleteAll"),
-      vi.spyOn(storage.sql, "exec"),
-    ];
-    return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
-  });
-}
 
 /** What the object of an account writes, as the platform counts it: rows of tables and of indexes. */
 async function accountRows(account: string): Promise<() => number> {
@@ -88,7 +75,7 @@ describe("a task that is registered, calls back once, is read and expires", () =
     aReceiver();
     const account = await anAccount(10);
     const body = priced(account, 4);
-    const [rows, ledgerRows] = [await taskRows(body.id), await accountRows(account)];
+    const [rows, ledgerRows] = [await rowsOf(body.id), await accountRows(account)];
     const asked = accountCalls();
     await liveAndExpire(body, event(body.id));
     expect(rows()).toBe(ofTask);

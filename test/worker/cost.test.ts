@@ -1,7 +1,8 @@
-import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { aReceiver, status } from "./receiver.ts";
+import { rowsOf } from "./rows.ts";
 import {
   aCompletion,
   atRest,
@@ -18,22 +19,6 @@ import {
 useClock();
 
 const DAY = 86_400_000;
-
-/** Counts what the object of a task writes; `deleteAll` is taken as one row. */
-async function rowsOf(id: string): Promise<() => number> {
-  return runInDurableObject(stubOf(id), (_, { storage }) => {
-    const spies = [
-      vi.spyOn(storage.kv, "put"),
-      vi.spyOn(storage.kv, "delete"),
-      vi.spyOn(storage, "put"),
-      vi.spyOn(storage, "delete"),
-      vi.spyOn(storage, "setAlarm"),
-      vi.spyOn(storage, "deleteAll"),
-      vi.spyOn(storage.sql, "exec"),
-    ];
-    return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
-  });
-}
 
 async function finishReadAndExpire(id: string, event: object): Promise<void> {
   await post("/v1/events", event);

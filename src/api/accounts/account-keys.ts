@@ -54,7 +54,7 @@ export const revokeKey = route(
     method: "DELETE",
     path: "/v1/accounts/{account}/keys/{key}",
     who: "operator",
-    summary: "Revoke an API key; it is refused everywhere within a minute",
+    summary: "Revoke an API key; it is refused everywhere within about a minute",
     answers: { 204: "revoked" },
     errors: ["not_found"],
   },
