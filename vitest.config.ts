@@ -1,10 +1,26 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 
+/** They wait for alarms and polls far more than they work, so they wait together. */
+const WAITING_TESTS = [
+  "eviction",
+  "hanging-poll",
+  "jwks",
+  "lost-hooks",
+  "providers",
+  "unconfigured",
+].map((name) => `test/process/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "core", include: ["test/core/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "core",
+          include: ["test/core/**/*.test.ts", "test/providers/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
       {
         plugins: [
           cloudflareTest({
@@ -26,6 +42,36 @@ export default defineConfig({
                 EVENTS_SECRETS: "",
                 SIGNING_KEYS: "",
                 SETTLEMENT_URL: "",
+                SANDBOX: "",
+                ERROR_TEXT: "",
+                CONNECTIONS: "",
+                ARK_API_KEY: "",
+                ARK_BASE_URL: "",
+                FAL_KEY: "",
+                FAL_BASE_URL: "",
+                FAL_USER_ID: "",
+                KIE_API_KEY: "",
+                KIE_BASE_URL: "",
+                KIE_WEBHOOK_KEY: "",
+                KLING_API_KEY: "",
+                KLING_BASE_URL: "",
+                LUMA_API_KEY: "",
+                LUMA_BASE_URL: "",
+                MINIMAX_API_KEY: "",
+                MINIMAX_BASE_URL: "",
+                OPENROUTER_API_KEY: "",
+                OPENROUTER_BASE_URL: "",
+                OPENROUTER_WEBHOOK_SECRET: "",
+                REPLICATE_API_TOKEN: "",
+                REPLICATE_BASE_URL: "",
+                REPLICATE_WEBHOOK_SECRET: "",
+                RUNWAY_API_KEY: "",
+                RUNWAY_BASE_URL: "",
+                VIDU_API_KEY: "",
+                VIDU_BASE_URL: "",
+                WAVESPEED_API_KEY: "",
+                WAVESPEED_BASE_URL: "",
+                WAVESPEED_WEBHOOK_SECRET: "",
               },
             },
           }),
@@ -36,10 +82,22 @@ export default defineConfig({
         test: {
           name: "process",
           include: ["test/process/**/*.test.ts"],
+          exclude: WAITING_TESTS,
           testTimeout: 300_000,
           hookTimeout: 60_000,
           // Each of these starts servers of its own and measures nothing but order and counts.
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "waiting",
+          include: WAITING_TESTS,
+          testTimeout: 300_000,
+          hookTimeout: 60_000,
+          maxWorkers: WAITING_TESTS.length,
+          maxConcurrency: 12,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -1,10 +1,10 @@
 /** The whole story on this machine: an upstream finishes a task while its client is down. */
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { clientDown } from "./demo-client.ts";
+import { demoUpstream, submit } from "./demo-upstream.ts";
 import { startDevRelay } from "./dev-relay.ts";
 import { writeSecrets } from "./secrets-files.ts";
 
@@ -12,7 +12,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () =>
 
 writeSecrets();
 say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 4 s) …");
+const upstream = await demoUpstream();
 const vars = {
+  ARK_API_KEY: upstream.key,
+  ARK_BASE_URL: upstream.baseUrl,
   CALLBACK_SCHEDULE_S: "0,2,4",
   CALLBACK_TIMEOUT_S: "5",
   ALLOW_LOCAL_CALLBACKS: "true",
@@ -33,23 +36,19 @@ if (process.stdout.isTTY) {
 
 async function play(): Promise<void> {
   const client = await clientDown();
-  const id = randomUUID();
-  const event = {
-    id,
-    status: "completed",
-    model: "doubao-seedance-2.0",
-    output: {
-      urls: ["https://cdn.example.com/video.mp4"],
-      metadata: { seed: 41485, ratio: "16:9", duration: 5, resolution: "720p" },
-    },
-    callback_url: client.url,
-  };
-  say("1. The upstream reports that the task has finished; the client is down.");
-  show(`POST ${relay.origin}/v1/events`, event);
-  const recorded = await call("/v1/events", { method: "POST", body: JSON.stringify(event) });
-  show("answer", `${recorded.status} ${recorded.statusText}`);
+  const order = { model: "doubao-seedance-2.0", provider: "ark", callback_url: client.url };
+  say(
+    "1. Your service registers a task, and gives the hook URL to the upstream (Ark-shaped, local).",
+  );
+  show(`POST ${relay.origin}/v1/tasks`, order);
+  const { id, hook_url }: { id: string; hook_url: string } = await post("/v1/tasks", order);
+  show("hook_url", hook_url);
+  const job = { provider: "ark", id: await submit(upstream, hook_url) };
+  show(`POST ${relay.origin}/v1/tasks/${id}/upstream`, job);
+  await post(`/v1/tasks/${id}/upstream`, job);
 
-  say("2. The first attempt, at once, fails; the next one is planned.");
+  say("2. It finishes and posts its unsigned hook; the relay asks it with the API key.");
+  say("   The client is down: the first attempt, at once, fails, and the next one is planned.");
   show(`GET /v1/tasks/${id}`, await readUntil(id, /"outcome":/));
 
   say("3. The client comes up, and the second attempt arrives.");
@@ -65,6 +64,7 @@ async function play(): Promise<void> {
   say("5. The status, for a client whose own server was down.");
   show(`GET /v1/tasks/${id}`, await readUntil(id, /"status":"delivered"/));
   await client.close();
+  upstream.close();
 }
 
 async function readUntil(id: string, wanted: RegExp): Promise<unknown> {
@@ -74,6 +74,11 @@ async function readUntil(id: string, wanted: RegExp): Promise<unknown> {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(`task ${id} did not come to ${wanted.source}`);
+}
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const response = await call(path, { method: "POST", body: JSON.stringify(body) });
+  return JSON.parse(await response.text());
 }
 
 async function text(path: string): Promise<string> {

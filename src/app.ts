@@ -1,5 +1,5 @@
-import { Hono } from "hono";
-import { requestId } from "hono/request-id";
+import { Hono } from "hono/tiny";
+import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
 import { Problem, PROBLEMS, problemResponse } from "./api/problem.ts";
 import { ROUTES } from "./api/routes.ts";
@@ -7,7 +7,7 @@ import type { Env } from "./env.ts";
 import { errorText, log } from "./log.ts";
 import { configOf } from "./relay.ts";
 
-export const app = new Hono<{ Bindings: Env }>();
+export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
 
 app.use(requestId());
 app.use(async (c, next) => {

@@ -1,6 +1,12 @@
 import * as z from "zod";
+import { isHmacSecret } from "./callback/hmac-secret.ts";
 import type { UrlPolicy } from "./callback/url-policy.ts";
+import { parseConnections } from "./connections.ts";
 import type { Policy } from "./core/schedule.ts";
+import type { PollLimits } from "./core/tracking.ts";
+import type { ErrorText } from "./providers/failure.ts";
+import type { Connection } from "./providers/provider.ts";
+import { flag, httpUrl, json, list, longEnough, number, orDerived, text } from "./variables.ts";
 
 /** Vars and secrets, parsed. Durations in milliseconds, sizes in bytes; lists are newest first. */
 export interface Config {
@@ -18,6 +24,12 @@ export interface Config {
   readonly signingSecrets: readonly string[] | null;
   readonly eventsSecrets: readonly string[] | null;
   readonly signingKeys: readonly Ed25519Jwk[] | null;
+  /** Ways to upstreams, by name. */
+  readonly connections: ReadonlyMap<string, Connection>;
+  /** Those of them that can be asked, and how often. */
+  readonly polls: ReadonlyMap<string, PollLimits>;
+  /** Whether clients do not read the upstream's own text of a failure. */
+  readonly isErrorTextGeneric: boolean;
   /** Where refunds go instead of the ledger; null: the ledger. */
   readonly settlementUrl: string | null;
 }
@@ -36,6 +48,7 @@ const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const PAUSE_LOOK_MS = 60_000;
+const PAUSE_JITTER_MS = 15_000;
 
 export type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
 /** A private key as RFC 8037 writes it. */
@@ -56,9 +69,9 @@ const VarsSchema = z.object({
     }
     return waits.map((wait) => wait * SECOND_MS);
   }),
-  CALLBACK_TIMEOUT_S: number("10", 1, 25).transform((s) => s * SECOND_MS),
-  RETENTION_DAYS: number("28", 0, 365).transform((days) => days * DAY_MS),
-  TASK_DEADLINE_HOURS: number("72", 0, 8760).transform((hours) => hours * HOUR_MS),
+  CALLBACK_TIMEOUT_S: number("10", 1, 25).transform((s) => Math.round(s * SECOND_MS)),
+  RETENTION_DAYS: number("28", 0, 365).transform((days) => Math.round(days * DAY_MS)),
+  TASK_DEADLINE_HOURS: number("72", 0, 8760).transform((hours) => Math.round(hours * HOUR_MS)),
   // Two bodies and the attempts share one stored value of at most 2 MB.
   MAX_BODY_KB: number("256", 1, 400).transform((kb) => kb * 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
@@ -67,6 +80,11 @@ const VarsSchema = z.object({
     .refine((url) => url === null || url.href === `${url.origin}/`, "must not have a path")
     .transform((url) => url?.origin ?? null),
   SETTLEMENT_URL: httpUrl().transform((url) => url?.href ?? null),
+  SANDBOX: flag(),
+  ERROR_TEXT: text("upstream").refine(
+    (value) => value === "upstream" || value === "generic",
+    "must be upstream or generic",
+  ),
   RELAY_SECRET: list("must be one or more of at least 32 random bytes, space-separated", (secret) =>
     longEnough(secret, 32),
   ).refine((secrets) => secrets.length > 0, "is required"),
@@ -74,8 +92,8 @@ const VarsSchema = z.object({
     "must be one or more keys of at least 16 characters, space-separated",
     (key) => longEnough(key, 16),
   ).refine((keys) => keys.length > 0, "is required"),
-  SIGNING_SECRETS: list(WHSEC_MESSAGE, isWhsec).transform(orDerived),
-  EVENTS_SECRETS: list(WHSEC_MESSAGE, isWhsec).transform(orDerived),
+  SIGNING_SECRETS: list(WHSEC_MESSAGE, isHmacSecret).transform(orDerived),
+  EVENTS_SECRETS: list(WHSEC_MESSAGE, isHmacSecret).transform(orDerived),
   SIGNING_KEYS: text("").transform((value, ctx) => {
     if (value === "") return null;
     const keys = value
@@ -102,6 +120,8 @@ export function parseConfig(vars: object, flags: Readonly<Record<string, boolean
     return { ok: false, issues };
   }
   const { data } = parsed;
+  const connected = parseConnections(vars, data.ALLOW_LOCAL_CALLBACKS, data.SANDBOX);
+  if (!connected.ok) return connected;
   if (!data.ALLOW_LOCAL_CALLBACKS && flags["global_fetch_strictly_public"] !== true) {
     const message = "must contain global_fetch_strictly_public";
     return { ok: false, issues: [{ path: "compatibility_flags", message }] };
@@ -121,84 +141,35 @@ export function parseConfig(vars: object, flags: Readonly<Record<string, boolean
     eventsSecrets: data.EVENTS_SECRETS,
     signingKeys: data.SIGNING_KEYS,
     settlementUrl: data.SETTLEMENT_URL,
+    connections: connected.connections,
+    polls: connected.polls,
+    isErrorTextGeneric: data.ERROR_TEXT === "generic",
   };
   return { ok: true, config };
 }
 
 /** The part of the configuration that the core decides by. A pause is looked at again every minute or so. */
-export function policyOf(config: Config, now: number, jitterMs: number): Policy {
+export function policyOf(config: Config, now: number, jitter: number): Policy {
   return {
     scheduleMs: config.scheduleMs,
     taskDeadlineMs: config.taskDeadlineMs,
     retentionMs: config.retentionMs,
-    holdUntil: config.paused ? now + PAUSE_LOOK_MS + jitterMs : 0,
+    holdUntil: config.paused ? now + PAUSE_LOOK_MS + Math.round(jitter * PAUSE_JITTER_MS) : 0,
+    polls: config.polls,
+    jitter,
   };
+}
+
+/** How much of an upstream's own text the client of a task reads. */
+export function errorTextOf(config: Config, { key, webhookSecret }: Connection): ErrorText {
+  // Each half of a key of two parts is a secret too.
+  const known = [key, ...(key ?? "").split(":"), webhookSecret];
+  const secrets = known.flatMap((secret) => (secret !== null && secret.length >= 8 ? secret : []));
+  return { isGeneric: config.isErrorTextGeneric, secrets };
 }
 
 /** What a `callback_url` is judged by. @param origin the relay's own, as its caller addressed it. */
 export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
   const ownOrigins = config.publicUrl === null ? [origin] : [origin, config.publicUrl];
   return { allowLocal: config.allowLocalCallbacks, ownOrigins };
-}
-
-/** A variable as text: TOML numbers and booleans arrive as such, and an empty one means absent. */
-function text(fallback: string) {
-  return z
-    .union([z.string(), z.number(), z.boolean()], "must be text")
-    .nullish()
-    .transform((value) => (value ?? "").toString().trim() || fallback);
-}
-
-function number(fallback: string, min: number, max: number) {
-  return text(fallback)
-    .transform(Number)
-    .refine(
-      (value) => value >= min && value <= max && value > 0,
-      min === 0 ? `must be more than 0 and at most ${max}` : `must be from ${min} to ${max}`,
-    );
-}
-
-function httpUrl() {
-  return text("").transform((value, ctx) => {
-    if (value === "") return null;
-    const url = URL.parse(value);
-    if (url !== null && /^https?:$/.test(url.protocol)) return url;
-    ctx.addIssue("must be an http(s) URL");
-    return z.NEVER;
-  });
-}
-
-function flag() {
-  return text("false")
-    .refine((value) => value === "true" || value === "false", "must be true or false")
-    .transform((value) => value === "true");
-}
-
-function list(message: string, isValid: (item: string) => boolean) {
-  return text("")
-    .transform((value) => value.split(/\s+/).filter((item) => item !== ""))
-    .refine((items) => items.every(isValid), message);
-}
-
-function longEnough(secret: string, bytes: number): boolean {
-  return new TextEncoder().encode(secret).length >= bytes;
-}
-
-function isWhsec(secret: string): boolean {
-  const base64 = z.base64().safeParse(secret.replace(/^whsec_/, ""));
-  if (!secret.startsWith("whsec_") || !base64.success) return false;
-  const bytes = Math.floor((base64.data.replace(/=+$/, "").length * 3) / 4);
-  return bytes >= 24 && bytes <= 64;
-}
-
-function orDerived(items: readonly string[]): readonly string[] | null {
-  return items.length === 0 ? null : items;
-}
-
-function json(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return null;
-  }
 }

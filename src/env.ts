@@ -1,8 +1,8 @@
-import type { AccountObject } from "./objects/account-object.ts";
+import type { Accounts } from "./objects/account-objects.ts";
 import type { TaskObject } from "./objects/task-object.ts";
 
 /** What `wrangler.toml` binds; variables and secrets are parsed from it by `config.ts`. */
 export interface Env {
   readonly TASKS: DurableObjectNamespace<TaskObject>;
-  readonly ACCOUNTS: DurableObjectNamespace<AccountObject>;
+  readonly ACCOUNTS: Accounts;
 }

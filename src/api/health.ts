@@ -1,10 +1,17 @@
 import type { Config } from "../config.ts";
+import { toSeconds } from "../core/result.ts";
+import type { Env } from "../env.ts";
+import { connectionObject } from "../objects/account-objects.ts";
+import { SANDBOX } from "../providers/sandbox.ts";
 import { relayOf } from "../relay.ts";
 import { json } from "./answer.ts";
 import { isOperator } from "./auth.ts";
+import { reached } from "./reached.ts";
 import { openRoute } from "./route.ts";
 
 const NO_STORE = { "Cache-Control": "no-store" };
+/** Longer than two polls of a task can be apart, so that a refused key shows as long as it is in use. */
+const REFUSAL_SHOWN_MS = 900_000;
 
 export const readHealth = openRoute(
   {
@@ -22,10 +29,24 @@ export const readHealth = openRoute(
     }
     const { relay } = result;
     const isPrivileged = await isOperator(request.headers, relay);
-    const details = isPrivileged ? { configuration: settingsOf(relay.config) } : {};
-    return json({ status: "ok", ...details }, 200, NO_STORE);
+    if (!isPrivileged) return json({ status: "ok" }, 200, NO_STORE);
+    const { config } = relay;
+    const connections = await connectionsOf(config, env);
+    return json({ status: "ok", configuration: settingsOf(config), connections }, 200, NO_STORE);
   },
 );
+
+/** The ways to upstreams that have a key, and whether the provider refuses it these days. */
+async function connectionsOf({ connections }: Config, env: Env) {
+  const withKey = [...connections.values()].filter(({ key }) => key);
+  const fares = withKey.map(async ({ name, provider }) => {
+    const refusedAt = await reached(() => connectionObject(env.ACCOUNTS, name).keyRefusedAt());
+    const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
+    const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
+    return [name, { provider, ...state }] as const;
+  });
+  return Object.fromEntries(await Promise.all(fares));
+}
 
 /** The configuration in the units of its variables, secrets counted instead of shown. */
 function settingsOf(config: Config) {
@@ -37,6 +58,8 @@ function settingsOf(config: Config) {
     MAX_BODY_KB: config.maxBodyBytes / 1024,
     ALLOW_LOCAL_CALLBACKS: config.allowLocalCallbacks,
     PAUSED: config.paused,
+    ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
+    SANDBOX: config.connections.has(SANDBOX),
     PUBLIC_URL: config.publicUrl,
     SETTLEMENT_URL: config.settlementUrl === null ? null : new URL(config.settlementUrl).origin,
     secrets: {

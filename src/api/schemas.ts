@@ -35,6 +35,7 @@ export const Registration = z
     model: Model,
     callback_url: absent(z.string()),
     account: absent(AccountId),
+    provider: absent(z.string()),
     parameters: absent(Json),
     metadata: absent(Labels),
     deadline_at: absent(TimeS),
@@ -44,6 +45,18 @@ export const Registration = z
     path: ["account"],
     message: "is required with credits",
   });
+
+/** Body of `POST /v1/tasks/{id}/upstream`. Neither field can lead out of its place in a path. */
+export const Attachment = z.strictObject({
+  provider: z.string(),
+  id: z.string().regex(/^[A-Za-z0-9][\w.:~-]{0,255}$/, "must be an id of the upstream"),
+  endpoint: absent(
+    z
+      .string()
+      .max(256)
+      .regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/, "must be a path like a/b/c"),
+  ),
+});
 
 /** For a `POST` that takes no fields. */
 export const NoFields = z.strictObject({});

@@ -1,6 +1,7 @@
 import { type Config, type Ed25519Jwk, Ed25519JwkSchema } from "../config.ts";
 import type { Account } from "../core/task.ts";
 import { fromBase64, toBase64 } from "./base64.ts";
+import { hmacKey, type HmacSecret, hmacSecret } from "./hmac-secret.ts";
 
 /** Everything the relay signs and verifies with, imported once per isolate. Newest first. */
 export interface Keyring {
@@ -9,12 +10,8 @@ export interface Keyring {
   readonly signingKeys: readonly SigningKey[];
   /** For the operator's own billing alone: receivers know the callback secrets. */
   readonly settlementSecrets: readonly HmacSecret[];
-}
-
-export interface HmacSecret {
-  /** `whsec_…`, as receivers and upstreams configure it. */
-  readonly text: string;
-  readonly key: CryptoKey;
+  /** Makes and checks the tokens in hook URLs. */
+  readonly hookKeys: readonly CryptoKey[];
 }
 
 export interface SigningKey {
@@ -46,6 +43,7 @@ export async function keyringOf(config: Config): Promise<Keyring | null> {
         eventsSecrets: await Promise.all(eventsSecrets.map(hmacSecret)),
         signingKeys: await Promise.all(signingKeys.map(signingKey)),
         settlementSecrets: await Promise.all(settlementSecrets.map(hmacSecret)),
+        hookKeys: await Promise.all(config.relaySecrets.map(hookKey)),
       }
     : null;
   keyrings.set(config, keyring);
@@ -94,20 +92,17 @@ async function derivedKeys(config: Config): Promise<Ed25519Jwk[]> {
   );
 }
 
-async function derive(secret: string, label: string): Promise<Uint8Array> {
+async function hookKey(secret: string): Promise<CryptoKey> {
+  return hmacKey(await derive(secret, "hooks"));
+}
+
+async function derive(secret: string, label: string): Promise<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   const material = encoder.encode(secret);
   const key = await crypto.subtle.importKey("raw", material, "HKDF", false, ["deriveBits"]);
   const info = encoder.encode(`task-relay/v1/${label}`);
   const params = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
   return new Uint8Array(await crypto.subtle.deriveBits(params, key, 256));
-}
-
-async function hmacSecret(text: string): Promise<HmacSecret> {
-  const bytes = fromBase64(text.slice("whsec_".length));
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["sign", "verify"]);
-  return { text, key };
 }
 
 async function signingKey(jwk: Ed25519Jwk): Promise<SigningKey> {

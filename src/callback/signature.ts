@@ -1,5 +1,6 @@
 import { fromBase64, toBase64 } from "./base64.ts";
-import type { HmacSecret, Keyring } from "./keyring.ts";
+import type { HmacSecret } from "./hmac-secret.ts";
+import type { Keyring } from "./keyring.ts";
 
 /** The signed content of Standard Webhooks (https://www.standardwebhooks.com): id, timestamp, raw body. */
 export interface SignedMessage {

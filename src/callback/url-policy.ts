@@ -68,6 +68,11 @@ function targetObjection(url: URL, policy: UrlPolicy): string | undefined {
   return policy.allowLocal && LOOPBACK.test(host) ? undefined : hostObjection(host);
 }
 
+/** A host of this machine: where a developer's receivers and upstreams are. */
+export function isLoopback(url: URL): boolean {
+  return LOOPBACK.test(hostOf(url));
+}
+
 /** Without the dot of a fully qualified name, which changes the text but not the host. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, "");

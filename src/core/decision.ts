@@ -3,18 +3,21 @@ import type { TaskRecord } from "./task.ts";
 
 /** What an event means for a task. */
 export type Decision =
-  | { readonly kind: "commit"; readonly record: TaskRecord }
+  | { readonly kind: "commit"; readonly record: TaskRecord; readonly note?: Note }
   | { readonly kind: "erase" }
   /** Already so, or about something that is over. */
-  | { readonly kind: "nothing"; readonly record: TaskRecord | null }
+  | { readonly kind: "nothing"; readonly record: TaskRecord | null; readonly note?: Note }
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
-export function commit(record: TaskRecord): Decision {
-  return { kind: "commit", record };
+/** What became of a hook, for the operator's log. */
+export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
+
+export function commit(record: TaskRecord, note?: Note): Decision {
+  return { kind: "commit", record, ...(note && { note }) };
 }
 
-export function nothing(record: TaskRecord | null): Decision {
-  return { kind: "nothing", record };
+export function nothing(record: TaskRecord | null, note?: Note): Decision {
+  return { kind: "nothing", record, ...(note && { note }) };
 }
 
 export function conflict(code: ConflictCode, task: TaskRecord): Decision {

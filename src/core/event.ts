@@ -1,11 +1,15 @@
 import type { Outcome } from "./outcome.ts";
 import type { Account, Registration } from "./task.ts";
 import type { Result } from "./result.ts";
+import type { Job, UpstreamNews } from "./upstream.ts";
 
 /** Everything that can happen to a task; `transition` decides what it means. */
 export type TaskEvent =
   | RegisterEvent
   | ReportEvent
+  | AttachEvent
+  | HookEvent
+  | PollEndedEvent
   | { readonly type: "deadline" }
   | { readonly type: "attempt_started" }
   | AttemptEndedEvent
@@ -22,6 +26,10 @@ export interface RegisterEvent {
   readonly model: string;
   readonly origin: string;
   readonly registration: Registration;
+  /** Null: attached later, or never. */
+  readonly job: Job | null;
+  /** Instead of the configured time until the deadline; null: the configured one. */
+  readonly deadlineMs: number | null;
   /** Null also where the charge will tell it. */
   readonly account: Account | null;
   /** Reference for the charge; null: nothing is charged here. */
@@ -55,6 +63,42 @@ export interface ReportEvent {
   /** Counts only when this event creates the task; null where the event cannot create one. */
   readonly creation: Creation | null;
 }
+
+/** `POST /v1/tasks/{id}/upstream`. */
+export interface AttachEvent {
+  readonly type: "attach";
+  readonly connection: string;
+  readonly job: Job;
+}
+
+/** `POST /hooks/{provider}/{id}/{token}`. */
+export interface HookEvent {
+  readonly type: "hook";
+  readonly connection: string;
+  /** The job that the hook names; null: none. */
+  readonly jobId: string | null;
+  readonly news: UpstreamNews;
+  /** Whether the provider has signed what the hook says. */
+  readonly isSigned: boolean;
+}
+
+/** The upstream was asked. */
+export interface PollEndedEvent {
+  readonly type: "poll_ended";
+  readonly job: Job;
+  /** When this poll was due; another time in the record means that something nudged meanwhile. */
+  readonly plannedAt: number;
+  readonly answer: PollAnswer;
+}
+
+export type PollAnswer =
+  | { readonly kind: "news"; readonly news: UpstreamNews }
+  /** The provider wants to be left alone for so long. */
+  | { readonly kind: "limited"; readonly retryAfterMs: number | null }
+  /** The key is refused. */
+  | { readonly kind: "unauthorized" }
+  /** Nothing came in time, or nothing that could be understood. */
+  | { readonly kind: "unanswered" };
 
 export interface Creation {
   readonly model: string;

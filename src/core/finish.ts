@@ -1,8 +1,10 @@
 import { automaticSeries, release } from "./callback.ts";
 import { isRefunding, owedAtFailure } from "./credits.ts";
+import { metadataOf } from "./parameters.ts";
 import { callbackBody, type Result } from "./result.ts";
 import type { Policy } from "./schedule.ts";
 import { type Failure, nextVersion, type OpenTask, type TerminalTask } from "./task.ts";
+import type { UpstreamEnd } from "./upstream.ts";
 
 /**
  * The terminal record of an open task: its callback body is written here, once. Series 1 begins at once,
@@ -15,7 +17,7 @@ export function finish(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const { callbackUrl, deadlineAt: _, ...base } = task;
+  const { callbackUrl, deadlineAt: _, tracking: __, ...base } = task;
   const credits = result.status === "failed" ? owedAtFailure(task.credits, now) : task.credits;
   const callback = callbackUrl === null ? null : automaticSeries(callbackUrl);
   return {
@@ -30,6 +32,33 @@ export function finish(
   };
 }
 
+/** The end that the upstream tells; what it leaves open of the output is known from the registration. */
+export function finishUpstream(
+  task: OpenTask,
+  news: UpstreamEnd,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  switch (news.status) {
+    case "completed": {
+      const submitted = metadataOf(task.registration?.parameters ?? null);
+      const metadata = { ...submitted, ...news.metadata };
+      return finish(task, { ...news, metadata }, null, policy, now);
+    }
+    case "failed":
+      return finish(task, { status: "failed", error: news.error }, news.failure, policy, now);
+    case "no_output": {
+      const message = "The upstream reported success without output.";
+      const failure: Failure = { category: "provider", retryable: true };
+      const error = { code: "upstream_error", message };
+      return finish(task, { status: "failed", error }, failure, policy, now);
+    }
+  }
+}
+
+/** `error.code` of a task that nobody reported on in time. */
+export const TIMEOUT_CODE = "upstream_timeout";
+
 /** The operator gives a task up. */
 export function finishCanceled(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const error = { code: "canceled", message: "The task was canceled." };
@@ -40,7 +69,7 @@ export function finishCanceled(task: OpenTask, policy: Policy, now: number): Ter
 /** An upstream that never reported: promise 6, a task does not stay open for ever. */
 export function finishAtDeadline(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const error = {
-    code: "upstream_timeout",
+    code: TIMEOUT_CODE,
     message: "The upstream did not report a result before the deadline.",
   };
   const failure: Failure = { category: "timeout", retryable: true };

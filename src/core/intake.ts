@@ -13,14 +13,8 @@ import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "./json.ts";
 import { sameResult } from "./result.ts";
 import type { Policy } from "./schedule.ts";
-import {
-  isOpen,
-  isTerminal,
-  nextVersion,
-  type OpenTask,
-  type Registration,
-  type TaskRecord,
-} from "./task.ts";
+import { isOpen, nextVersion, type OpenTask, type Registration, type TaskRecord } from "./task.ts";
+import { trackingOf } from "./tracking.ts";
 
 const MAX_DEADLINE_MS = 365 * 86_400_000;
 
@@ -36,21 +30,22 @@ export function register(
     return record.status === "charging" ? CHARGING : conflict("task_exists", record);
   }
   const { id, model, origin, registration, account, chargeId } = event;
-  const deadlineAt = registration.deadlineAt ?? now + policy.taskDeadlineMs;
+  const deadlineMs = event.deadlineMs ?? policy.taskDeadlineMs;
+  const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
   if (deadlineAt <= now || deadlineAt > now + MAX_DEADLINE_MS) {
     return refusedField("/deadline_at", "must be in the future, at most 365 days ahead");
   }
-  const { callbackUrl, accountId, credits: amount } = registration;
+  const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const base = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
-  const task = { ...base, callbackUrl, deadlineAt };
-  if (amount === null || accountId === null) {
-    return commit({ ...task, account, credits: null, status: "pending" });
-  }
+  const upstream = provider === null ? null : { connection: provider, job: event.job };
+  const task = { ...base, upstream, callbackUrl, deadlineAt };
+  const open = { ...task, status: "pending", tracking: trackingOf(upstream, policy, now) } as const;
+  if (amount === null || accountId === null) return commit({ ...open, account, credits: null });
   const price = { accountId, amount };
   if (chargeId === null) {
     const credits: Credits = { ...price, chargeId, state: { kind: "charged" } };
-    return commit({ ...task, account, credits, status: "pending" });
+    return commit({ ...open, account, credits });
   }
   const state = { kind: "charging", retryAt: now, tries: 0 } as const;
   return commit({
@@ -86,12 +81,6 @@ export function report(
   return sameResult(record, event.news) ? nothing(record) : conflict("conflicting_result", record);
 }
 
-/** A success after the deadline had failed the task. It changes nothing, but the operator should know. */
-export function isLateResult(record: TaskRecord | null, { news }: ReportEvent): boolean {
-  if (record === null || !isTerminal(record)) return false;
-  return news.status === "completed" && record.failure?.category === "timeout";
-}
-
 function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {
   if (event.news.status === "processing") {
     return commit({ ...task, version: nextVersion(task, now), status: "processing" });
@@ -113,12 +102,14 @@ function createdByEvent(
     model: creation.model,
     account: creation.account,
     credits: null,
+    upstream: null,
     createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),
     origin: creation.origin,
     registration: null,
     status: "pending",
     callbackUrl: creation.callbackUrl,
     deadlineAt: now + policy.taskDeadlineMs,
+    tracking: trackingOf(null, policy, now),
   };
 }
 
@@ -131,8 +122,9 @@ function sameRegistration(record: TaskRecord, event: RegisterEvent): boolean {
 }
 
 function comparable(registration: Registration): JsonValue {
-  const { callbackUrl, parameters, metadata, deadlineAt, accountId, credits } = registration;
-  return { callbackUrl, parameters, metadata, deadlineAt, accountId, credits };
+  const { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits } =
+    registration;
+  return { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits };
 }
 
 function refusedField(field: string, message: string): Decision {

@@ -1,3 +1,5 @@
+import type { PollLimits } from "./tracking.ts";
+
 /** The configured decisions that the core follows. Durations in milliseconds. */
 export interface Policy {
   /** Wait before each attempt, counted from the end of the one before; its length is the number of attempts. */
@@ -6,6 +8,10 @@ export interface Policy {
   readonly retentionMs: number;
   /** While the relay is paused nothing is sent before this time; 0 when it is not. */
   readonly holdUntil: number;
+  /** The connections that can be asked, by name. */
+  readonly polls: ReadonlyMap<string, PollLimits>;
+  /** From 0 to 1, another one for each instance, so that a crowd of tasks does not poll in step. */
+  readonly jitter: number;
 }
 
 /**

@@ -4,11 +4,13 @@ import { type Decision, commit, nothing } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "./schedule.ts";
 import { isTerminal, nextVersion, type TaskRecord } from "./task.ts";
+import { trackingOf } from "./tracking.ts";
 
 /** The ledger has answered a charge, or not: only now the task exists, or is gone without a trace. */
 export function endCharge(
   record: TaskRecord | null,
   event: ChargeEndedEvent,
+  policy: Policy,
   now: number,
 ): Decision {
   if (record?.status !== "charging" || record.credits.chargeId !== event.chargeId) {
@@ -20,7 +22,9 @@ export function endCharge(
     case "charged": {
       const account = { id: credits.accountId, generation: event.answer.generation };
       const charged: Credits = { ...credits, state: { kind: "charged" } };
-      return commit({ ...record, version, status: "pending", account, credits: charged });
+      const tracking = trackingOf(record.upstream, policy, now);
+      const task = { ...record, version, account, credits: charged, tracking };
+      return commit({ ...task, status: "pending" });
     }
     case "insufficient":
     case "unknown_account":

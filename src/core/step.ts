@@ -6,18 +6,31 @@ import {
   isOpen,
   isSettled,
   isTerminal,
+  type OpenTask,
   type TaskRecord,
   type TerminalTask,
 } from "./task.ts";
+import { pollableJob } from "./tracking.ts";
+import type { Job } from "./upstream.ts";
 
 /** What the work loop has to do next. */
 export type Step =
   | { readonly kind: "charge"; readonly charge: Charge }
+  | { readonly kind: "poll"; readonly poll: Poll }
   | { readonly kind: "deadline" }
   | { readonly kind: "refund"; readonly refund: Refund }
   | { readonly kind: "start_attempt" }
   | { readonly kind: "send"; readonly delivery: Delivery }
   | { readonly kind: "expire" };
+
+export interface Poll {
+  readonly taskId: string;
+  readonly connection: string;
+  readonly job: Job;
+  readonly plannedAt: number;
+  /** When the task was created. */
+  readonly createdAt: number;
+}
 
 export interface Charge {
   readonly taskId: string;
@@ -59,7 +72,14 @@ interface Duty {
 type DutyOf = (record: TaskRecord, policy: Policy) => Duty | null;
 
 /** In the order in which due steps are taken. Later kinds of work are further entries. */
-const DUTIES: readonly DutyOf[] = [chargePrice, passDeadline, refundPrice, deliver, expire];
+const DUTIES: readonly DutyOf[] = [
+  chargePrice,
+  pollUpstream,
+  passDeadline,
+  refundPrice,
+  deliver,
+  expire,
+];
 
 /** The first step that is due at `now`; null: nothing to do. */
 export function nextStep(record: TaskRecord, policy: Policy, now: number): Step | null {
@@ -90,8 +110,25 @@ function refundPrice(record: TaskRecord): Duty | null {
   return { dueAt: state.retryAt, step: { kind: "refund", refund } };
 }
 
-function passDeadline(record: TaskRecord): Duty | null {
-  if (!isOpen(record)) return null;
+/** Also at the deadline, before the task is given up; a provider's own limit goes before both. */
+function pollUpstream(record: TaskRecord, policy: Policy): Duty | null {
+  if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
+  const { id: taskId, upstream, deadlineAt, createdAt } = record;
+  const { at, notBefore } = record.tracking.poll;
+  const wantedAt = Math.min(Math.max(at, policy.holdUntil), deadlineAt);
+  const askAt = Math.max(wantedAt, notBefore);
+  const job = pollableJob(record, policy, askAt);
+  if (job === null || isHeld(record, policy)) return null;
+  const { connection } = upstream;
+  return {
+    dueAt: askAt,
+    step: { kind: "poll", poll: { taskId, connection, job, plannedAt: at, createdAt } },
+  };
+}
+
+/** Where the upstream can be asked, the poll at the deadline decides. */
+function passDeadline(record: TaskRecord, policy: Policy): Duty | null {
+  if (!isOpen(record) || pollUpstream(record, policy) !== null) return null;
   return { dueAt: record.deadlineAt, step: { kind: "deadline" } };
 }
 
@@ -112,6 +149,11 @@ function deliver(record: TaskRecord, policy: Policy): Duty | null {
     case "failed":
       return null;
   }
+}
+
+/** A pause stops polls, but no deadline: it passes without a last poll. */
+function isHeld({ deadlineAt }: OpenTask, { holdUntil }: Policy): boolean {
+  return holdUntil > deadlineAt;
 }
 
 function expire(record: TaskRecord): Duty | null {

@@ -1,6 +1,8 @@
 import { type Callback, isAtRest } from "./callback.ts";
 import { type ChargingCredits, type Credits, isRefunding } from "./credits.ts";
 import type { JsonObject } from "./json.ts";
+import type { Tracking } from "./tracking.ts";
+import type { Upstream } from "./upstream.ts";
 
 /**
  * The truth about one task: one value under one key of its object. Times (`…At`) are Unix
@@ -25,6 +27,7 @@ export interface OpenTask extends TaskBase {
   readonly callbackUrl: string | null;
   /** After this the task fails with `upstream_timeout`. */
   readonly deadlineAt: number;
+  readonly tracking: Tracking;
 }
 
 export interface TerminalTask extends TaskBase {
@@ -45,6 +48,8 @@ export interface TaskBase {
   readonly id: string;
   readonly model: string;
   readonly account: Account | null;
+  /** Null: no provider that the relay knows; results come as events. */
+  readonly upstream: Upstream | null;
   readonly createdAt: number;
   /** Origin of the relay as its creator addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
@@ -54,6 +59,8 @@ export interface TaskBase {
 
 export interface Registration {
   readonly callbackUrl: string | null;
+  /** Name of the connection. */
+  readonly provider: string | null;
   /** What was submitted to the upstream. */
   readonly parameters: JsonObject | null;
   /** Labels of the operator, shown in `GET`. */
@@ -71,9 +78,21 @@ export interface Account {
 }
 
 export interface Failure {
-  readonly category: "timeout" | "canceled";
+  readonly category: FailureCategory;
+  /** Whether the same task may succeed when it is submitted again. */
   readonly retryable: boolean;
 }
+
+export type FailureCategory = (typeof FAILURE_CATEGORIES)[number];
+
+export const FAILURE_CATEGORIES = [
+  "moderation",
+  "invalid_input",
+  "rate_limited",
+  "timeout",
+  "canceled",
+  "provider",
+] as const;
 
 export function isOpen(record: TaskRecord): record is OpenTask {
   return record.status === "pending" || record.status === "processing";

@@ -3,7 +3,9 @@ import type { Callback } from "./callback.ts";
 import { type Decision, commit, conflict, nothing, UNKNOWN_TASK } from "./decision.ts";
 import type { RedeliverEvent, TaskEvent } from "./event.ts";
 import { finishAtDeadline, finishCanceled } from "./finish.ts";
+import { attach, takeHook } from "./hooks.ts";
 import { register, report } from "./intake.ts";
+import { endPoll } from "./polling.ts";
 import { endCharge, endRefund } from "./settlement.ts";
 import type { Policy } from "./schedule.ts";
 import {
@@ -30,6 +32,12 @@ export function transition(
       return register(record, event, policy, now);
     case "report":
       return report(record, event, policy, now);
+    case "attach":
+      return attach(record, event, policy, now);
+    case "hook":
+      return takeHook(record, event, policy, now);
+    case "poll_ended":
+      return endPoll(record, event, policy, now);
     case "deadline":
       return passDeadline(record, policy, now);
     case "attempt_started":
@@ -41,7 +49,7 @@ export function transition(
     case "redeliver":
       return redeliver(record, event, policy, now);
     case "charge_ended":
-      return endCharge(record, event, now);
+      return endCharge(record, event, policy, now);
     case "refund_ended":
       return endRefund(record, event, policy, now);
     case "cancel":

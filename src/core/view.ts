@@ -2,6 +2,7 @@ import { type Attempt, type Callback, type CallbackState, MAX_ATTEMPTS_KEPT } fr
 import type { ChargingCredits, Credits } from "./credits.ts";
 import { toSeconds } from "./result.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "./task.ts";
+import type { Upstream } from "./upstream.ts";
 
 /** Who reads: the operator sees all, an account not what its receiver answered. */
 export type Role = "operator" | "account";
@@ -11,6 +12,8 @@ export function taskView(record: TaskRecord, role: Role): string {
   const extras = JSON.stringify({
     callback: callbackView(record, role),
     ...optional("account", record.account?.id ?? null),
+    ...optional("provider", role === "operator" ? (record.upstream?.connection ?? null) : null),
+    ...optional("upstream", role === "operator" ? upstreamView(record.upstream) : null),
     ...optional("metadata", record.registration?.metadata ?? null),
     ...optional("credits", creditsView(record.credits)),
     ...(isTerminal(record)
@@ -75,6 +78,12 @@ function attemptView(attempt: Attempt, role: Role) {
 function openAttemptView({ state, series }: Callback) {
   if (state.kind !== "in_flight") return [];
   return [{ number: state.number, series: series.number, started_at: toSeconds(state.startedAt) }];
+}
+
+function upstreamView(upstream: Upstream | null) {
+  if (upstream?.job == null) return null;
+  const { id, endpoint } = upstream.job;
+  return { id, ...optional("endpoint", endpoint) };
 }
 
 function creditsView(credits: Credits | ChargingCredits | null) {

@@ -19,9 +19,12 @@ type Profile = Omit<AccountState, "balance">;
 
 const PROFILE_KEY = "account";
 const OWNER_KEY = "owner";
+const REFUSED_KEY = "refused_at";
 const DAY_MS = 86_400_000;
 const FOLD_EVERY_MS = 28 * DAY_MS;
 const FOLD_PAUSE_MS = 1_000;
+/** Many tasks meet the same refusal at once; it is written down once a minute. */
+const REFUSAL_PAUSE_MS = 60_000;
 const FOLD_AFTER_MS = 400 * DAY_MS;
 
 /**
@@ -151,6 +154,18 @@ export class AccountObject extends DurableObject<object> {
 
   async disownKey(accountId: string): Promise<void> {
     if (this.keyOwner() === accountId) await this.ctx.storage.deleteAll();
+  }
+
+  /** In the object of a connection: a provider has just refused its API key. */
+  noteRefusedKey(): void {
+    const now = Date.now();
+    const last = this.keyRefusedAt();
+    if (last === null || now - last > REFUSAL_PAUSE_MS) this.ctx.storage.kv.put(REFUSED_KEY, now);
+  }
+
+  /** When the key of a connection was last refused, in Unix milliseconds. */
+  keyRefusedAt(): number | null {
+    return this.ctx.storage.kv.get<number>(REFUSED_KEY) ?? null;
   }
 
   #profile(): Profile | null {

@@ -1,21 +1,18 @@
-import type { AttemptResult, ChargeAnswer } from "../core/event.ts";
+import type { AttemptResult, ChargeAnswer, PollAnswer } from "../core/event.ts";
 import type { Policy } from "../core/schedule.ts";
-import type { Charge, Delivery, Refund } from "../core/step.ts";
+import type { Charge, Delivery, Poll, Refund } from "../core/step.ts";
 import type { TaskRecord } from "../core/task.ts";
 import { policyOf } from "../config.ts";
 import { errorText, log } from "../log.ts";
 import { faultsOf, type Relay, relayOf } from "../relay.ts";
-import type { AccountObject } from "./account-object.ts";
+import { type Accounts, connectionObject } from "./account-objects.ts";
 import { answered, LEDGER_TIMEOUT_MS } from "./answered.ts";
 import { deliver, settle } from "./perform.ts";
 import { parseRecord } from "./record-schema.ts";
-import type { Platform } from "./work-loop.ts";
-
-/** The objects that keep the money. */
-export type Accounts = DurableObjectNamespace<AccountObject>;
+import type { Platform } from "./platform.ts";
+import { askUpstream } from "./poll.ts";
 
 const RECORD_KEY = "task";
-const PAUSE_JITTER_MS = 15_000;
 
 /** The platform of a Durable Object: its storage, its alarm, the clock and the network. */
 export class ObjectPlatform implements Platform {
@@ -23,7 +20,7 @@ export class ObjectPlatform implements Platform {
   readonly #ctx: DurableObjectState;
   readonly #accounts: Accounts;
   readonly #watchdogMarginMs: number;
-  readonly #jitterMs = Math.floor(Math.random() * PAUSE_JITTER_MS);
+  readonly #jitter = Math.random();
   #relay: Relay | null = null;
 
   constructor(ctx: DurableObjectState, accounts: Accounts, watchdogMarginMs: number) {
@@ -51,7 +48,7 @@ export class ObjectPlatform implements Platform {
   }
 
   policy(now: number): Policy {
-    return policyOf(this.#prepared().config, now, this.#jitterMs);
+    return policyOf(this.#prepared().config, now, this.#jitter);
   }
 
   load(): TaskRecord | null {
@@ -62,6 +59,8 @@ export class ObjectPlatform implements Platform {
   // Two calls without an await between them are one commit. Storage that fails breaks the output
   // gate and resets the object, so the promise of `setAlarm` says nothing more.
   commit(record: TaskRecord, alarmAt: number): void {
+    // What could not be read again must not be written: the event fails, and the task lives on.
+    parseRecord(record);
     this.#ctx.storage.kv.put(RECORD_KEY, record);
     this.setAlarm(alarmAt);
   }
@@ -98,11 +97,25 @@ export class ObjectPlatform implements Platform {
     return Promise.resolve(false);
   }
 
+  async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
+    const answer = await askUpstream(poll, this.#prepared(), aborted);
+    if (answer.kind === "unauthorized") this.#noteRefusedKey(poll);
+    return answer;
+  }
+
   background(work: Promise<void>): void {
     const guarded = work.catch((error: unknown) => {
       log({ event: "loop.failed", task_id: this.#ctx.id.name ?? null, error: errorText(error) });
     });
     this.#ctx.waitUntil(guarded);
+  }
+
+  /** For `/healthz`; the object keeps when a connection's key was last refused. */
+  #noteRefusedKey({ connection, taskId }: Poll): void {
+    log({ event: "provider.unauthorized", task_id: taskId, connection });
+    const keeper = connectionObject(this.#accounts, connection);
+    const noted = answered("refused key", async () => keeper.noteRefusedKey(), undefined);
+    this.#ctx.waitUntil(noted);
   }
 
   #prepared(): Relay {

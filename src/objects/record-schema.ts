@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../core/json.ts";
 import { OUTCOMES } from "../core/outcome.ts";
-import type { TaskRecord } from "../core/task.ts";
+import { FAILURE_CATEGORIES, type TaskRecord } from "../core/task.ts";
 
 const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
 const Time = z.int().nonnegative();
@@ -32,6 +32,35 @@ const Callback = z.object({
   lastOrderKey: z.string().nullable(),
 });
 
+const Job = z.object({ id: z.string(), endpoint: z.string().nullable() });
+const Upstream = z.object({ connection: z.string(), job: Job.nullable() });
+
+const Failure = z.object({ category: z.enum(FAILURE_CATEGORIES), retryable: z.boolean() });
+
+const News = z.discriminatedUnion("status", [
+  z.object({ status: z.enum(["queued", "processing"]) }),
+  z.object({ status: z.literal("no_output") }),
+  z.object({
+    status: z.literal("completed"),
+    completedAt: z.int().nullable(),
+    urls: z.array(z.string()),
+    metadata: Json,
+  }),
+  z.object({
+    status: z.literal("failed"),
+    error: z.object({ code: z.string(), message: z.string() }),
+    failure: Failure,
+  }),
+]);
+
+const Tracking = z.object({
+  poll: z
+    .object({ at: Time, tries: z.int(), notBefore: Time, isOutputMissing: z.boolean() })
+    .nullable(),
+  keptHooks: z.array(z.object({ jobId: z.string().nullable(), news: News })),
+  isExtended: z.boolean(),
+});
+
 const Account = z.object({ id: z.string(), generation: z.int() });
 const price = { accountId: z.string(), amount: z.int() };
 const retry = { retryAt: Time, tries: z.int() };
@@ -47,17 +76,20 @@ const Credits = z.object({
   ]),
 });
 
+// Fields that have a default are younger than the first records.
 const base = {
   v: z.literal(1),
   version: z.int(),
   id: z.string(),
   model: z.string(),
   account: Account.nullable(),
+  upstream: Upstream.nullable().default(null),
   createdAt: Time,
   origin: z.string(),
   registration: z
     .object({
       callbackUrl: z.string().nullable(),
+      provider: z.string().nullable().default(null),
       parameters: Json.nullable(),
       metadata: Json.nullable(),
       deadlineAt: Time.nullable(),
@@ -82,6 +114,7 @@ const OpenTask = z.object({
   status: z.enum(["pending", "processing"]),
   callbackUrl: z.string().nullable(),
   deadlineAt: Time,
+  tracking: Tracking.default({ poll: null, keptHooks: [], isExtended: false }),
 });
 
 const TerminalTask = z.object({
@@ -89,9 +122,7 @@ const TerminalTask = z.object({
   credits: Credits.nullable(),
   status: z.enum(["completed", "failed"]),
   body: z.string(),
-  failure: z
-    .object({ category: z.enum(["timeout", "canceled"]), retryable: z.boolean() })
-    .nullable(),
+  failure: Failure.nullable(),
   callback: Callback.nullable(),
   expiresAt: Time,
 });

@@ -1,16 +1,17 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Decision } from "../core/decision.ts";
-import type { TaskEvent } from "../core/event.ts";
-import { isLateResult } from "../core/intake.ts";
+import type { HookEvent, TaskEvent } from "../core/event.ts";
+import { isLate } from "../core/hooks.ts";
 import { errorText, log } from "../log.ts";
-import { type Accounts, ObjectPlatform } from "./object-platform.ts";
+import type { Accounts } from "./account-objects.ts";
+import { ObjectPlatform } from "./object-platform.ts";
 import { type Applied, appliedOf, replyOf, type TaskReply, type Viewer } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
 /** What the outside may tell a task; everything else it tells itself. */
 export type OutsideEvent = Extract<
   TaskEvent,
-  { readonly type: "register" | "report" | "redeliver" | "cancel" | "erase" }
+  { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
 const RECOVERY_MS = 60_000;
@@ -44,6 +45,18 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
     return applied;
   }
 
+  /** A native hook: it is taken, or there is no such task; nothing conflicts with it. */
+  async hook(event: HookEvent): Promise<"taken" | "unknown_task"> {
+    await this.#platform.prepare(this.env);
+    const decision = this.#loop.apply(event);
+    const isUnknown = decision.kind === "reject";
+    const said = "note" in decision ? decision.note : undefined;
+    const outcome = said ?? (decision.kind === "commit" ? "recorded" : "unknown_task");
+    const { connection, news } = event;
+    log({ event: "task.hook", task_id: this.#taskId, connection, status: news.status, outcome });
+    return isUnknown ? "unknown_task" : "taken";
+  }
+
   async read(viewer: Viewer): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
@@ -71,8 +84,8 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
 
   #outcomeOf(applied: Applied, event: OutsideEvent): string {
     if (applied.kind !== "conflict") return applied.kind;
-    const isLate = event.type === "report" && isLateResult(this.#platform.load(), event);
-    return isLate ? "late_result" : applied.code;
+    const isSuccessTooLate = event.type === "report" && isLate(this.#platform.load(), event.news);
+    return isSuccessTooLate ? "late_result" : applied.code;
   }
 
   async #conclude(event: OutsideEvent, viewer: Viewer): Promise<Applied> {

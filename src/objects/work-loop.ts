@@ -5,38 +5,14 @@ import {
   type Charge,
   type Delivery,
   nextStep,
+  type Poll,
   type Refund,
   type Step,
   wakeAt,
 } from "../core/step.ts";
-import { isTerminal, type TaskRecord } from "../core/task.ts";
+import { isOpen, isTerminal, type TaskRecord } from "../core/task.ts";
 import { transition } from "../core/transition.ts";
-import type { LogLine } from "../log.ts";
-
-/** What the loop runs on: the object's own platform, or a simulated one. */
-export interface Platform {
-  /** Unix milliseconds. */
-  now(): number;
-  policy(now: number): Policy;
-  /** The committed record. @throws when it cannot be read. */
-  load(): TaskRecord | null;
-  /** Commits the record together with the alarm that covers it. */
-  commit(record: TaskRecord, alarmAt: number): void;
-  setAlarm(at: number): void;
-  /** Removes the record and the alarm. */
-  erase(): Promise<void>;
-  /** Sends one attempt; a failure of the receiver is a result. */
-  send(delivery: Delivery): Promise<AttemptResult>;
-  /** Asks the ledger to charge; `unknown` when there is no answer in time. */
-  charge(charge: Charge): Promise<ChargeAnswer>;
-  /** Has the credits given back; false when there is no such answer in time. */
-  refund(refund: Refund): Promise<boolean>;
-  /** Lets work go on after the answer. */
-  background(work: Promise<void>): void;
-  log(line: LogLine): void;
-  /** How long after a start of work the alarm looks whether it is still alive: longer than any call. */
-  readonly watchdogMs: number;
-}
+import type { Platform } from "./platform.ts";
 
 /** What the ledger said to which charge. */
 export interface AnsweredCharge {
@@ -70,6 +46,7 @@ export class WorkLoop {
   /** Scheduled time of the running alarm. */
   #alarmTime = 0;
   #lastCharge: AnsweredCharge | null = null;
+  #pollInFlight: AbortController | null = null;
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -161,6 +138,9 @@ export class WorkLoop {
       case "refund":
         await this.#refund(step.refund);
         return;
+      case "poll":
+        await this.#poll(step.poll);
+        return;
       case "deadline":
         this.apply({ type: "deadline" });
         return;
@@ -195,6 +175,18 @@ export class WorkLoop {
     this.#platform.log({ event: "credits.refund", ...line });
   }
 
+  async #poll(poll: Poll): Promise<void> {
+    const { taskId, connection, job, plannedAt } = poll;
+    const aborter = new AbortController();
+    this.#pollInFlight = aborter;
+    const answer = await this.#platform.poll(poll, aborter.signal);
+    this.#pollInFlight = null;
+    this.apply({ type: "poll_ended", job, plannedAt, answer });
+    const told = answer.kind === "news" ? answer.news.status : answer.kind;
+    const outcome = aborter.signal.aborted ? "aborted" : told;
+    this.#platform.log({ event: "upstream.poll", task_id: taskId, connection, outcome });
+  }
+
   async #send(delivery: Delivery): Promise<void> {
     const { number } = delivery;
     // An open attempt of an earlier instance: it may have arrived or not, and it counts.
@@ -219,6 +211,8 @@ export class WorkLoop {
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
     const opened = openAttempt(record);
     this.#platform.commit(record, this.#arm(alarmAt, now));
+    // Nothing may delay the first attempt.
+    if (!isOpen(record)) this.#pollInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }

@@ -19,6 +19,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/task.ts";
+import type { PollLimits } from "../../src/core/tracking.ts";
 import { transition } from "../../src/core/transition.ts";
 
 export const SECOND = 1_000;
@@ -41,12 +42,19 @@ export const ACCOUNT: Account = { id: "acme", generation: 3 };
 export const FIRST_WAIT = 180_000;
 export const SECOND_WAIT = 600_000;
 
+/** The connection that has a key; there is no other. */
+export const CONNECTION = "ark";
+export const LIMITS: PollLimits = { firstMs: 15 * SECOND, gapMs: SECOND, maxAgeMs: 7 * DAY };
+const POLLS = new Map([[CONNECTION, LIMITS]]);
+
 export function aPolicy(changes: Partial<Policy> = {}): Policy {
   return {
     scheduleMs: [0, FIRST_WAIT, SECOND_WAIT],
     taskDeadlineMs: 72 * HOUR,
     retentionMs: 28 * DAY,
     holdUntil: 0,
+    polls: POLLS,
+    jitter: 0,
     ...changes,
   };
 }
@@ -57,9 +65,10 @@ type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "
 
 export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent {
   const { id = ID, model = MODEL, origin = ORIGIN, account = null, ...others } = changes;
-  const { chargeId = null, ...rest } = others;
+  const { chargeId = null, job = null, deadlineMs = null, ...rest } = others;
   const registration = {
     callbackUrl: URL_A,
+    provider: null,
     parameters: null,
     metadata: null,
     deadlineAt: null,
@@ -67,7 +76,8 @@ export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent 
     credits: null,
     ...rest,
   };
-  return { type: "register", id, model, account, chargeId, origin, registration };
+  const options = { job, deadlineMs };
+  return { type: "register", id, model, account, chargeId, origin, registration, ...options };
 }
 
 type Completion = Extract<Result, { status: "completed" }>;
@@ -122,6 +132,7 @@ const BASE = {
   id: ID,
   model: MODEL,
   account: null,
+  upstream: null,
   createdAt: NOW,
   origin: ORIGIN,
 } as const;
@@ -134,6 +145,7 @@ export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
     status: "pending",
     callbackUrl: URL_A,
     deadlineAt: NOW + POLICY.taskDeadlineMs,
+    tracking: { poll: null, keptHooks: [], isExtended: false },
     ...changes,
   };
 }
@@ -192,6 +204,12 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
 export function committed(decision: Decision): TaskRecord {
   if (decision.kind === "commit") return decision.record;
   throw new Error(`expected a commit: ${JSON.stringify(decision)}`);
+}
+
+/** The record as it is after an event, whether or not that changed it. */
+export function afterwards(decision: Decision): TaskRecord {
+  if (decision.kind === "nothing" && decision.record !== null) return decision.record;
+  return committed(decision);
 }
 
 /** The committed record, which must be terminal. */

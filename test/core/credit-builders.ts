@@ -68,6 +68,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     deadlineAt,
     registration: aPricedRegistration().registration,
     account: null,
+    upstream: null,
     status: "charging",
     credits: {
       accountId: ACCOUNT.id,

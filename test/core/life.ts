@@ -1,13 +1,15 @@
-import type { TaskEvent } from "../../src/core/event.ts";
+import type { PollAnswer, TaskEvent } from "../../src/core/event.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { WorkLoop } from "../../src/objects/work-loop.ts";
-import { aPolicy, POLICY } from "./builders.ts";
+import { aCompletion, aPolicy, POLICY } from "./builders.ts";
 import { type Call, MemoryPlatform, type Outage } from "./memory-platform.ts";
+import { told } from "./upstream-builders.ts";
 
 /** What happens to an object, from outside or underneath. */
 export type Action =
   | { readonly kind: "event"; readonly event: TaskEvent }
   | { readonly kind: "answer"; readonly outcome: Outcome; readonly afterMs: number }
+  | { readonly kind: "poll"; readonly answer: PollAnswer; readonly afterMs: number }
   | { readonly kind: "ring"; readonly lateByMs: number }
   | { readonly kind: "read" | "crash" | "repair" }
   | { readonly kind: "clock"; readonly byMs: number }
@@ -33,6 +35,8 @@ export class Life {
         return this.#guarded(() => this.loop.read());
       case "answer":
         return this.platform.answer(action.outcome, action.afterMs);
+      case "poll":
+        return this.platform.answerPoll(action.answer, action.afterMs);
       case "ring":
         return this.#startRinging(action.lateByMs);
       case "crash":
@@ -62,13 +66,14 @@ export class Life {
   }
 
   /** Everything works again, receivers refuse: the task must come to its end by its alarms alone. */
-  async drain(): Promise<void> {
+  async drain(upstream: () => PollAnswer = () => told(aCompletion())): Promise<void> {
     this.platform.trouble = () => false;
     this.platform.policyAt = () => POLICY;
     this.#setLedger(null);
     this.#crash();
     for (let i = 0; i < 40 && this.platform.stored !== null; i++) {
       this.#startRinging(0);
+      await this.platform.answerPoll(upstream());
       await this.platform.answer("rejected");
     }
   }

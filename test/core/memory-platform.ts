@@ -1,21 +1,29 @@
-import type { AttemptResult, ChargeAnswer } from "../../src/core/event.ts";
+import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Policy } from "../../src/core/schedule.ts";
-import type { Charge, Delivery, Refund } from "../../src/core/step.ts";
+import type { Charge, Delivery, Poll, Refund } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/task.ts";
 import type { LogLine } from "../../src/log.ts";
 import { parseRecord } from "../../src/objects/record-schema.ts";
-import type { Platform, WorkLoop } from "../../src/objects/work-loop.ts";
+import type { Platform } from "../../src/objects/platform.ts";
+import type { WorkLoop } from "../../src/objects/work-loop.ts";
 import { DAY, NOW, POLICY } from "./builders.ts";
 import { ModelLedger } from "./model-ledger.ts";
 
-export type Call = "load" | "policy" | "send" | "commit" | "charge" | "refund";
+export type Call = "load" | "policy" | "send" | "commit" | "charge" | "refund" | "poll";
 export type Write = "put" | "alarm" | "erase";
 
 /** A request that is on its way until the test answers it. */
 export interface Sending {
   readonly delivery: Delivery;
   answer(outcome: Outcome): void;
+}
+
+/** A question to the upstream that is on its way until the test answers it, or it is aborted. */
+export interface Polling {
+  readonly poll: Poll;
+  readonly aborted: AbortSignal;
+  answer(answer: PollAnswer): void;
 }
 
 /** How the ledger fails: it is not reached, or its answer is not. */
@@ -31,6 +39,7 @@ const MAX_ALARM_AHEAD_MS = 30 * DAY;
 export class MemoryPlatform implements Platform {
   readonly watchdogMs = 15_000;
   readonly sent: Sending[] = [];
+  readonly polls: Polling[] = [];
   readonly logs: LogLine[] = [];
   readonly writes: Write[] = [];
   /** Every record that was committed, in order. */
@@ -65,6 +74,7 @@ export class MemoryPlatform implements Platform {
   #life = 0;
   /** Requests up to this one were made by an instance that is dead. */
   #lost = 0;
+  #lostPolls = 0;
 
   now(): number {
     this.latestClock = Math.max(this.latestClock, this.clock);
@@ -127,6 +137,14 @@ export class MemoryPlatform implements Platform {
     return this.#ask(() => this.ledger.refund(refund), false);
   }
 
+  async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
+    this.#try("poll");
+    const { promise, resolve } = Promise.withResolvers<PollAnswer>();
+    aborted.addEventListener("abort", () => resolve({ kind: "unanswered" }));
+    this.polls.push({ poll, aborted, answer: resolve });
+    return promise;
+  }
+
   background(work: Promise<void>): void {
     void work.catch((error: unknown) => this.failures.push(error));
   }
@@ -153,6 +171,14 @@ export class MemoryPlatform implements Platform {
     await turns();
   }
 
+  /** Lets the loop go as far as it can, answers its question to the upstream, and lets it go on. */
+  async answerPoll(answer: PollAnswer, afterMs = 0): Promise<void> {
+    await turns();
+    this.clock += afterMs;
+    if (this.polls.length > this.#lostPolls) this.polls.at(-1)?.answer(answer);
+    await turns();
+  }
+
   /** Fires the alarm as the runtime and `TaskObject.alarm` do. @throws what escapes the loop. */
   async ring(loop: WorkLoop, lateByMs = 0): Promise<void> {
     const life = this.#life;
@@ -176,6 +202,7 @@ export class MemoryPlatform implements Platform {
   crash(): void {
     this.#life++;
     this.#lost = this.sent.length;
+    this.#lostPolls = this.polls.length;
     this.alarm ??= this.#ringing;
     this.#ringing = null;
   }

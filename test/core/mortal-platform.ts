@@ -1,9 +1,9 @@
-import type { AttemptResult, ChargeAnswer } from "../../src/core/event.ts";
+import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
 import type { Policy } from "../../src/core/schedule.ts";
-import type { Charge, Delivery, Refund } from "../../src/core/step.ts";
+import type { Charge, Delivery, Poll, Refund } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/task.ts";
 import type { LogLine } from "../../src/log.ts";
-import type { Platform } from "../../src/objects/work-loop.ts";
+import type { Platform } from "../../src/objects/platform.ts";
 import type { MemoryPlatform } from "./memory-platform.ts";
 
 /** The instance is gone; nobody catches this but the test. */
@@ -74,6 +74,10 @@ export class MortalPlatform implements Platform {
 
   async refund(refund: Refund): Promise<boolean> {
     return this.#call(() => this.#base.refund(refund));
+  }
+
+  async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
+    return this.#call(() => this.#base.poll(poll, aborted));
   }
 
   background(work: Promise<void>): void {

@@ -27,6 +27,7 @@ describe("register", () => {
   it("creates a pending task that carries all that was registered", () => {
     const registration = {
       callbackUrl: URL_A,
+      provider: "ark",
       parameters: { prompt: "a cat" },
       metadata: { order: 7 },
       deadlineAt: NOW + HOUR,
@@ -42,6 +43,7 @@ describe("register", () => {
         id: ID,
         model: MODEL,
         account: ACCOUNT,
+        upstream: { connection: "ark", job: null },
         createdAt: NOW,
         origin: ORIGIN,
         registration,
@@ -49,6 +51,7 @@ describe("register", () => {
         status: "pending",
         callbackUrl: URL_A,
         deadlineAt: NOW + HOUR,
+        tracking: { poll: null, keptHooks: [], isExtended: false },
       },
     });
   });
@@ -115,6 +118,7 @@ describe("the same registration again", () => {
         metadata: { b: [1, 2], a: 1 },
         parameters: { size: { h: 2, w: 1 }, prompt: "a cat" },
         callbackUrl,
+        provider: null,
         credits: null,
         accountId: "acme",
       },

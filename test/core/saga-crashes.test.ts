@@ -1,14 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { RegisterEvent, TaskEvent } from "../../src/core/event.ts";
-import { aCompletion, aFailure, aReport, PROCESSING } from "./builders.ts";
+import type { UpstreamNews } from "../../src/core/upstream.ts";
+import { aCompletion, aFailure, aReport, CONNECTION, PROCESSING } from "./builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "./credit-builders.ts";
 import type { Outage } from "./memory-platform.ts";
 import { Saga } from "./saga.ts";
+import { aHook, anAttachment, anUpstreamFailure, told as tells } from "./upstream-builders.ts";
 
 interface Story {
   readonly registration: RegisterEvent;
   /** What the outside says once the task exists; what an instance dies of is not said again. */
   readonly news: readonly TaskEvent[];
+  /** How its job ends; nothing answers where this is missing. */
+  readonly end?: UpstreamNews;
   readonly balance?: number;
   readonly hasAccount?: boolean;
 }
@@ -24,6 +28,16 @@ const stories: Readonly<Record<string, Story>> = {
   },
   "is never heard of again": { registration: priced, news: [] },
   "is canceled": { registration: priced, news: [{ type: "cancel" }] },
+  "completes upstream": {
+    registration: aPricedRegistration({ provider: CONNECTION }),
+    news: [anAttachment(), aHook(anUpstreamFailure())],
+    end: aCompletion(),
+  },
+  "fails upstream": {
+    registration: aPricedRegistration({ provider: CONNECTION }),
+    news: [aHook(aCompletion()), anAttachment()],
+    end: anUpstreamFailure(),
+  },
   "is refused for want of credits": { registration: priced, news: [], balance: PRICE - 1 },
   "is refused for want of an account": { registration: priced, news: [], hasAccount: false },
   "fails, charged by the operator's own billing": {
@@ -38,6 +52,8 @@ async function told(story: Story, ...deaths: readonly number[]): Promise<Saga> {
   const { ledger } = saga.platform;
   ledger.granted = story.balance ?? ledger.granted;
   ledger.hasAccount = story.hasAccount ?? true;
+  const { end } = story;
+  if (end !== undefined) saga.upstream = () => tells(end);
   await saga.tell(story.registration);
   await saga.sleepUntil(({ status }) => status !== "charging");
   for (const event of story.news) if (saga.platform.stored !== null) await saga.tell(event);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
+import type { PollAnswer, TaskEvent } from "../../src/core/event.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
 import { WorkLoop } from "../../src/objects/work-loop.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
@@ -8,6 +8,8 @@ import { Death, MortalPlatform } from "./mortal-platform.ts";
 /** One object whose instances die at the given points, counted over all of them from 1. */
 export class Saga {
   readonly platform = new MemoryPlatform();
+  /** What the upstream says at a time. */
+  upstream: (now: number) => PollAnswer = () => ({ kind: "unanswered" });
   readonly #deaths: ReadonlySet<number>;
   #points = 0;
   #instance = this.#born();
@@ -68,6 +70,7 @@ export class Saga {
   async #settle(): Promise<void> {
     await turns();
     expect(this.platform.early).toEqual([]);
+    await this.platform.answerPoll(this.upstream(this.platform.clock));
     await this.platform.answer("delivered");
     if (this.#ring !== null && this.#instance.life.isDead) this.#ring = null;
   }

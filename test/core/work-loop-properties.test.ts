@@ -11,6 +11,7 @@ import {
   aRedelivery,
   aRegistration,
   aReport,
+  CONNECTION,
   DAY,
   MINUTE,
   NOW,
@@ -21,6 +22,8 @@ import { type Action, Life } from "./life.ts";
 import { type Call, type MemoryPlatform, type Outage, turns } from "./memory-platform.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./saga.ts";
+import { aProvidedRegistration, JOB } from "./upstream-builders.ts";
+import { attachments, hooks, pollAnswers } from "./world-upstream.ts";
 
 const SEED = 20_261_020;
 /** For a machine that does other things too. */
@@ -46,6 +49,14 @@ const orders: TaskEvent[] = [
   aRedelivery({ callbackUrl: URL_B }),
 ];
 
+const provided: TaskEvent[] = [
+  aProvidedRegistration(),
+  aProvidedRegistration({ job: JOB }),
+  aProvidedRegistration({ provider: "fal" }),
+  aPricedRegistration({ provider: CONNECTION, job: JOB }),
+  aProvidedRegistration({ deadlineAt: NOW + MINUTE, job: JOB }),
+];
+
 const event = (those: readonly TaskEvent[]) =>
   fc.constantFrom(...those).map((chosen): Action => ({ kind: "event", event: chosen }));
 const kinds = (...those: ("read" | "crash" | "repair")[]) =>
@@ -53,6 +64,12 @@ const kinds = (...those: ("read" | "crash" | "repair")[]) =>
 const answer = fc
   .record({ outcome: fc.constantFrom(...OUTCOMES), afterMs: fc.constantFrom(0, 1, 10_000) })
   .map((given): Action => ({ kind: "answer", ...given }));
+const poll = fc
+  .record({ answer: pollAnswers, afterMs: fc.constantFrom(0, 1, 10_000) })
+  .map((given): Action => ({ kind: "poll", ...given }));
+const upstreaming = fc
+  .oneof(hooks, attachments, fc.constantFrom(...provided))
+  .map((chosen): Action => ({ kind: "event", event: chosen }));
 const ring = fc
   .constantFrom(0, -5, 1, MINUTE, DAY)
   .map((lateByMs): Action => ({ kind: "ring", lateByMs }));
@@ -61,7 +78,7 @@ const clock = fc
   .map((byMs): Action => ({ kind: "clock", byMs }));
 const trouble = fc
   .record({
-    call: fc.constantFrom<Call>("load", "policy", "send", "commit", "charge", "refund"),
+    call: fc.constantFrom<Call>("load", "policy", "send", "commit", "charge", "refund", "poll"),
     nth: fc.integer({ min: 1, max: 4 }),
   })
   .map((given): Action => ({ kind: "break", ...given }));
@@ -80,8 +97,9 @@ const purse = fc.constantFrom(0, PRICE, GRANTED);
 
 const actions = fc.array(
   fc.oneof(
-    { weight: 4, arbitrary: fc.oneof(answer, ring) },
+    { weight: 4, arbitrary: fc.oneof(answer, ring, poll) },
     { weight: 2, arbitrary: fc.oneof(event(events), event(orders), event(prices)) },
+    { weight: 3, arbitrary: upstreaming },
     { weight: 1, arbitrary: fc.oneof(ledger, ledger, grant) },
     { weight: 1, arbitrary: fc.oneof(kinds("read", "repair"), clock, policy) },
     { weight: 1, arbitrary: fc.oneof(kinds("crash"), trouble) },
@@ -124,10 +142,12 @@ describe("an object under any sequence of events, answers, alarms, crashes and f
         fc.asyncProperty(actions, purse, async (sequence, granted) => {
           const life = new Life();
           life.platform.ledger.granted = granted;
-          for (const action of sequence) {
+          for (const [i, action] of sequence.entries()) {
             await life.do(action);
             await turns();
             checkAlways(life);
+            // Whatever happens has at most one poll begin: the loop does not spin.
+            expect(life.platform.polls.length).toBeLessThanOrEqual(i + 1);
             // A second life would count its attempts from 1 again.
             if (hasEnded(life)) return checkBooks(life.platform);
           }

@@ -1,14 +1,16 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import type { ChargeAnswer, TaskEvent } from "../../src/core/event.ts";
+import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../src/core/event.ts";
 import { OUTCOMES } from "../../src/core/outcome.ts";
 import type { Result } from "../../src/core/result.ts";
 import type { Policy } from "../../src/core/schedule.ts";
 import { nextStep, type Step, wakeAt } from "../../src/core/step.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import { isOpen, type TaskRecord } from "../../src/core/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import * as build from "./builders.ts";
 import * as priced from "./credit-builders.ts";
+import { JOB, OTHER_JOB, told, UNANSWERED } from "./upstream-builders.ts";
+import { attachments, hooks, keys, pollAnswers } from "./world-upstream.ts";
 
 const { DAY, HOUR, MINUTE, NOW, URL_A, URL_B } = build;
 
@@ -16,11 +18,18 @@ export type Command =
   | { readonly kind: "event"; readonly event: TaskEvent }
   /** The ledger answers the charge that is open, or one that nobody waits for. */
   | { readonly kind: "charge_end"; readonly answer: ChargeAnswer; readonly isStale: boolean }
-  /** What the work loop would do now; a ledger that is down answers nothing. */
-  | { readonly kind: "step"; readonly isLedgerUp: boolean }
+  /** The upstream answers after the attached job, or after one that nobody asks for. */
+  | { readonly kind: "poll_end"; readonly answer: PollAnswer; readonly isStale: boolean }
+  /** What the work loop would do now; a ledger or an upstream that is down answers nothing. */
+  | { readonly kind: "step"; readonly isUp: boolean }
   | { readonly kind: "wake" }
   | { readonly kind: "clock"; readonly byMs: number }
-  | { readonly kind: "policy"; readonly scheduleMs: readonly number[]; readonly holdMs: number };
+  | {
+      readonly kind: "policy";
+      readonly scheduleMs: readonly number[];
+      readonly holdMs: number;
+      readonly polls: Policy["polls"];
+    };
 
 /** One task id, the record under it, and what is known of its present life. */
 export interface World {
@@ -61,7 +70,12 @@ const registering = fc
       priced.aPricedRegistration,
       priced.aSettledRegistration,
     ),
-    fc.record({ callbackUrl: url, deadlineAt: fc.constantFrom(null, NOW + MINUTE, NOW + DAY) }),
+    fc.record({
+      callbackUrl: url,
+      deadlineAt: fc.constantFrom(null, NOW + MINUTE, NOW + DAY),
+      provider: fc.constantFrom(null, build.CONNECTION, build.CONNECTION, "fal"),
+      job: fc.constantFrom(null, JOB),
+    }),
   )
   .map(([register, changes]) => register(changes));
 
@@ -108,12 +122,16 @@ const charging = fc
   })
   .map((given): Command => ({ kind: "charge_end", ...given }));
 
+const polling = fc
+  .record({ answer: pollAnswers, isStale: fc.constantFrom(false, false, true) })
+  .map((given): Command => ({ kind: "poll_end", ...given }));
+
 const happening = fc
-  .oneof(registering, report, ending, redelivery, simple)
+  .oneof(registering, report, ending, redelivery, simple, hooks, attachments)
   .map((event): Command => ({ kind: "event", event }));
 const working = fc.constantFrom<Command>(
-  { kind: "step", isLedgerUp: true },
-  { kind: "step", isLedgerUp: false },
+  { kind: "step", isUp: true },
+  { kind: "step", isUp: false },
   { kind: "wake" },
   { kind: "wake" },
 );
@@ -122,14 +140,18 @@ const ticking = fc
   .map((byMs): Command => ({ kind: "clock", byMs }));
 const wait = fc.constantFrom(0, 1, 180_000, 600_000, HOUR);
 const deciding = fc
-  .tuple(fc.array(wait, { minLength: 1, maxLength: 5 }), fc.constantFrom(0, 0, 75_000))
-  .map(([scheduleMs, holdMs]): Command => ({ kind: "policy", scheduleMs, holdMs }));
+  .record({
+    scheduleMs: fc.array(wait, { minLength: 1, maxLength: 5 }),
+    holdMs: fc.constantFrom(0, 0, 75_000),
+    polls: keys,
+  })
+  .map((given): Command => ({ kind: "policy", ...given }));
 
 export const commands = fc.array(
   fc.oneof(
     { weight: 5, arbitrary: happening },
     { weight: 3, arbitrary: working },
-    { weight: 2, arbitrary: charging },
+    { weight: 2, arbitrary: fc.oneof(charging, polling) },
     { weight: 1, arbitrary: ticking },
     { weight: 1, arbitrary: deciding },
   ),
@@ -143,25 +165,37 @@ export function eventOf(world: World, given: Command): TaskEvent | null {
     const chargeId = given.isStale ? "of another life" : record?.credits?.chargeId;
     return priced.aChargeEnd(given.answer, chargeId ?? "of nothing");
   }
-  if (given.kind === "event") {
-    const { event } = given;
-    if (event.type !== "register" || event.chargeId === null) return event;
-    return { ...event, chargeId: `charge-${orders}` };
-  }
+  if (given.kind === "poll_end") return pollEnd(record, given.answer, given.isStale);
+  if (given.kind === "event") return ordered(given.event, orders);
   if (given.kind !== "step" || record === null) return null;
   const step = nextStep(record, policy, now);
-  return step === null ? null : performed(step, given.isLedgerUp);
+  return step === null ? null : performed(step, given.isUp);
 }
 
-function performed(step: Step, isLedgerUp: boolean): TaskEvent {
+function ordered(event: TaskEvent, orders: number): TaskEvent {
+  if (event.type !== "register" || event.chargeId === null) return event;
+  return { ...event, chargeId: `charge-${orders}` };
+}
+
+/** A stale answer is about another job. */
+function pollEnd(record: TaskRecord | null, answer: PollAnswer, isStale: boolean): TaskEvent {
+  const isAsked = record !== null && isOpen(record);
+  const job = (isStale ? null : record?.upstream?.job) ?? OTHER_JOB;
+  const plannedAt = (isAsked ? record.tracking.poll?.at : null) ?? NOW;
+  return { type: "poll_ended", job, plannedAt, answer };
+}
+
+function performed(step: Step, isUp: boolean): TaskEvent {
   switch (step.kind) {
     case "charge":
-      return priced.aChargeEnd(
-        isLedgerUp ? priced.CHARGED : { kind: "unknown" },
-        step.charge.chargeId,
-      );
+      return priced.aChargeEnd(isUp ? priced.CHARGED : { kind: "unknown" }, step.charge.chargeId);
     case "refund":
-      return priced.aRefundEnd(isLedgerUp);
+      return priced.aRefundEnd(isUp);
+    case "poll": {
+      const { job, plannedAt } = step.poll;
+      const answer = isUp ? told(build.aCompletion()) : UNANSWERED;
+      return { type: "poll_ended", job, plannedAt, answer };
+    }
     case "deadline":
       return { type: "deadline" };
     case "start_attempt":
@@ -182,10 +216,10 @@ export function next(world: World, given: Command): World {
     return record === null ? world : { ...world, now: Math.max(now, wakeAt(record, policy)) };
   }
   if (given.kind === "policy") {
-    const { scheduleMs, holdMs } = given;
+    const { scheduleMs, holdMs, polls } = given;
     const holdUntil = holdMs === 0 ? 0 : now + holdMs;
     const most = Math.max(longest, scheduleMs.length);
-    return { ...world, policy: build.aPolicy({ scheduleMs, holdUntil }), longest: most };
+    return { ...world, policy: build.aPolicy({ scheduleMs, holdUntil, polls }), longest: most };
   }
   const event = eventOf(world, given);
   return event === null ? world : applied(world, event);

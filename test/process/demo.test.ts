@@ -11,8 +11,10 @@ it("tells the whole story in under 30 s and ends by itself without a terminal", 
   expect(demo.stderr).toBe("");
   expect(demo.status).toBe(0);
   const story = [
-    /POST http:\S+\/v1\/events/,
-    /answer: 202 Accepted/,
+    /POST http:\S+\/v1\/tasks/,
+    /hook_url: http:\S+\/hooks\/ark\//,
+    /"id": "cgt-\S+"/,
+    /"status": "completed"/,
     /"outcome": "unreachable"/,
     /"x-attempt": "2"/,
     /body: \{"id":/,

@@ -39,6 +39,8 @@ export interface Post {
   closedAt: number | null;
 }
 
+const KEEP_ALIVE_MS = 600_000;
+
 type Arrival = (path: string, headers: Readonly<Record<string, string>>) => void;
 
 const CHUNK = Buffer.alloc(16 * 1024, "x");
@@ -62,6 +64,8 @@ export class Receiver implements AsyncDisposable {
   static async start(onArrival: Arrival = () => {}): Promise<Receiver> {
     const receiver = new Receiver(onArrival);
     receiver.#port = await freePort();
+    // A connection closed for idleness may meet a request that is on its way, and loses it.
+    receiver.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     receiver.#server.listen(receiver.#port, "127.0.0.1");
     await once(receiver.#server, "listening");
     return receiver;

@@ -49,6 +49,10 @@ const FAULTS: readonly [string, string, unknown][] = [
   ["MAX_BODY_KB", "infinite", "Infinity"],
   ["ALLOW_LOCAL_CALLBACKS", "neither true nor false", MARK],
   ["PAUSED", "neither true nor false", MARK],
+  ["SANDBOX", "neither true nor false", MARK],
+  ["ERROR_TEXT", "neither upstream nor generic", MARK],
+  ["CONNECTIONS", "not JSON", MARK],
+  ["ARK_BASE_URL", "no URL", MARK],
   ["PUBLIC_URL", "no URL", MARK],
   ["PUBLIC_URL", "with a path", `https://example.com/${MARK}`],
   ["PUBLIC_URL", "of another scheme", `ftp://${MARK}.example`],
@@ -81,6 +85,8 @@ describe.each(FAULTS)("%s that is %s", (name, _, value) => {
       aRequest(`/v1/tasks/${id}/redeliver`, { body: { callback_url: CALLBACK_URL } }),
       aRequest("/v1/callbacks/test", { body: { callback_url: CALLBACK_URL } }),
       aRequest(`/v1/tasks/${id}/cancel`, { method: "POST" }),
+      aRequest(`/v1/tasks/${id}/upstream`, { body: { provider: "ark", id: "cgt-1" } }),
+      aRequest(`/hooks/ark/${id}/${"A".repeat(43)}`, { body: {}, key: null }),
       aRequest("/v1/accounts", { body: { id } }),
       aRequest(`/v1/accounts/${id}`),
       aRequest("/v1/signing-secrets"),
@@ -162,6 +168,8 @@ describe("GET /healthz", () => {
         MAX_BODY_KB: 256,
         ALLOW_LOCAL_CALLBACKS: false,
         PAUSED: false,
+        ERROR_TEXT: "upstream",
+        SANDBOX: false,
         PUBLIC_URL: null,
         SETTLEMENT_URL: null,
         secrets: {
@@ -172,6 +180,7 @@ describe("GET /healthz", () => {
           SIGNING_KEYS: 0,
         },
       },
+      connections: {},
     });
   });
 });

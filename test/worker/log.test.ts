@@ -5,7 +5,9 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { aCharged, aKey, anAccount, breakLedger } from "./accounts.ts";
+import { attach, hooked, sendHook } from "./hooked.ts";
 import { restart } from "./instance.ts";
+import { anOutside, answering } from "./outside.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
 import {
   aCompletion,
@@ -37,7 +39,10 @@ const SECRETS = [
   "Bearer",
 ];
 
+const ARK_KEY = "test-only-ark-key";
+
 const lines: string[] = [];
+const hookTokens: string[] = [];
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
@@ -77,6 +82,7 @@ async function sayEverything(): Promise<void> {
   await call("/v1/signing-secrets");
   await signedEvent();
   await sayCredits();
+  await sayHooks();
   const broken = { ...env, SIGNING_SECRETS: MARK };
   await app.fetch(aRequest(`/v1/tasks/${id}`), broken);
   await restart(id, broken);
@@ -84,6 +90,21 @@ async function sayEverything(): Promise<void> {
   await call(`/v1/tasks/${id}`);
   await restart(id);
   await call(`/v1/tasks/${id}`, { method: "DELETE" });
+}
+
+async function sayHooks(): Promise<void> {
+  const outside = anOutside();
+  outside.on("https://ark.", answering({ error: MARK }, 401));
+  const bindings = { ...env, ARK_API_KEY: ARK_KEY };
+  const task = await hooked({ provider: "ark", bindings, fields: { model: MARK } });
+  hookTokens.push(task.hookUrl.split("/").at(-1) ?? "");
+  await attach(task, `cgt-${MARK}`);
+  const said = { id: `cgt-${MARK}`, status: "failed", error: { code: MARK, message: MARK } };
+  await sendHook({ ...task, hookUrl: `${task.hookUrl}?q=${MARK}` }, JSON.stringify(said));
+  await until(() => lines.some((line) => line.includes("provider.unauthorized")));
+  await sendHook(task, `{"${MARK}`);
+  await sendHook({ ...task, hookUrl: `${task.hookUrl}${MARK}` }, JSON.stringify(said));
+  await until(() => lines.some((line) => line.includes("upstream.poll")));
 }
 
 async function sayCredits(): Promise<void> {
@@ -129,6 +150,11 @@ describe("the log of it all", () => {
         "task.completed",
         "task.failed",
         "task.redeliver",
+        "task.attach",
+        "task.hook",
+        "hook.ignored",
+        "upstream.poll",
+        "provider.unauthorized",
         "task.cancel",
         "task.erase",
         "credits.charge",
@@ -166,9 +192,22 @@ describe("the log of it all", () => {
     ]);
   });
 
+  it("has one line per hook and per poll, with task, connection and outcome", () => {
+    const said = lines.map((line) => Line.parse(JSON.parse(line)));
+    const about = said.filter(({ connection }) => connection === "ark");
+    const line = { task_id: expect.any(String), connection: "ark" };
+    expect(about).toEqual([
+      { event: "task.hook", ...line, status: "failed", outcome: "nudged" },
+      { event: "provider.unauthorized", ...line },
+      { event: "upstream.poll", ...line, outcome: "unauthorized" },
+      { event: "hook.ignored", ...line, reason: "malformed" },
+    ]);
+  });
+
   it("holds no payload, no query string, no URL, no key and no secret", () => {
     const text = lines.join("\n");
-    for (const word of [MARK, "?", "client.example.net", ...SECRETS]) {
+    expect(hookTokens).toHaveLength(1);
+    for (const word of [MARK, "?", "client.example.net", ARK_KEY, ...hookTokens, ...SECRETS]) {
       expect(text).not.toContain(word);
     }
     expect(text).not.toMatch(/whsec_[A-Za-z0-9+/]/);

@@ -5,6 +5,7 @@ import { type ProblemCode, PROBLEMS } from "../../src/api/problem.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { app } from "../../src/app.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
+import { hooked } from "./hooked.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
   aCompletion,
@@ -69,7 +70,7 @@ function failing(error: Error): object {
   const fail = async () => {
     throw error;
   };
-  return { ...env, TASKS: { getByName: () => ({ read: fail, apply: fail, erase: fail }) } };
+  return { ...env, TASKS: { getByName: () => ({ read: fail, apply: fail, hook: fail }) } };
 }
 
 const overloaded = () =>
@@ -170,8 +171,11 @@ describe("an object that cannot be reached", () => {
   ];
 
   it.each(FAILURES)("is answered by 503 unavailable and Retry-After for %s", async (_, error) => {
-    const id = crypto.randomUUID();
+    const { id, hookUrl } = await hooked({ provider: "ark" });
+    const hook = JSON.stringify({ id: "cgt-1", status: "running" });
     for (const request of [
+      aRequest(new URL(hookUrl).pathname, { body: hook, key: null }),
+      aRequest(`/v1/tasks/${id}/upstream`, { body: { provider: "ark", id: "cgt-1" } }),
       aRequest("/v1/tasks", { body: { id, model: "m" } }),
       aRequest("/v1/events", { body: aCompletion(id) }),
       aRequest(`/v1/tasks/${id}`),
@@ -196,6 +200,7 @@ describe("an unreadable record", () => {
       await post("/v1/tasks", { id, model: "m" }),
       await redeliver(id),
       await post(`/v1/tasks/${id}/cancel`, ""),
+      await post(`/v1/tasks/${id}/upstream`, { provider: "ark", id: "cgt-1" }),
       await call(`/v1/tasks/${id}`, { method: "DELETE" }),
     ]) {
       const text = await response.text();

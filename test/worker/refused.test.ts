@@ -36,6 +36,26 @@ const AT_THE_DOOR: readonly [string, number, Attempt][] = [
     (id) => call(`/v1/tasks/${id}`, { method: "DELETE", key: null }),
   ],
   ["a redelivery without a key", 401, (id) => post(`/v1/tasks/${id}/redeliver`, "", { key: null })],
+  [
+    "an attachment without a key",
+    401,
+    (id) => post(`/v1/tasks/${id}/upstream`, { provider: "ark", id: "cgt-1" }, { key: null }),
+  ],
+  [
+    "an attachment to an unknown provider",
+    400,
+    (id) => post(`/v1/tasks/${id}/upstream`, { provider: "nobody", id: "cgt-1" }),
+  ],
+  [
+    "a registration with an unknown provider",
+    400,
+    (id) => post("/v1/tasks", { id, model: "m", provider: "nobody" }),
+  ],
+  [
+    "a hook with a made-up token",
+    404,
+    (id) => post(`/hooks/ark/${id}/${"A".repeat(43)}`, { id: "cgt-1", status: "failed" }),
+  ],
   ["a malformed registration", 400, (id) => post("/v1/tasks", { id })],
   ["a malformed event", 400, (id) => post("/v1/events", { id, status: "done", model: "m" })],
   ["a body that is not JSON", 400, (id) => post("/v1/events", `{"id":"${id}"`)],
@@ -64,6 +84,11 @@ const AT_THE_DOOR: readonly [string, number, Attempt][] = [
 const BY_THE_OBJECT: readonly [string, number, Attempt][] = [
   ["a read", 404, (id) => call(`/v1/tasks/${id}`)],
   ["an event without a model", 404, (id) => post("/v1/events", aCompletion(id))],
+  [
+    "an attachment",
+    404,
+    (id) => post(`/v1/tasks/${id}/upstream`, { provider: "ark", id: "cgt-1" }),
+  ],
   ["an erasure", 404, (id) => call(`/v1/tasks/${id}`, { method: "DELETE" })],
   ["a redelivery", 404, (id) => post(`/v1/tasks/${id}/redeliver`, { callback_url: CALLBACK_URL })],
   [

@@ -1,4 +1,5 @@
 import type { Env } from "../../env.ts";
+import { keyObject } from "../../objects/account-objects.ts";
 import { reached } from "../reached.ts";
 
 /** Keys may look like anything of this length: those made elsewhere are imported by their hash. */
@@ -31,7 +32,7 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
   const hash = await sha256Hex(key);
   const known = remembered.get(hash);
   if (known !== undefined && known.until > Date.now()) return known.accountId;
-  const accountId = await reached(() => keyObject(env, hash).keyOwner());
+  const accountId = await reached(() => keyObject(env.ACCOUNTS, hash).keyOwner());
   if (accountId === null) return null;
   const isValid = await reached(() => env.ACCOUNTS.getByName(accountId).verifyKey(hash));
   if (!isValid) return null;
@@ -43,11 +44,6 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
 /** Makes this isolate ask again. */
 export function forgetKey(hash: string): void {
   remembered.delete(hash);
-}
-
-/** The object that tells the owner of a key; the colon keeps it apart from all accounts. */
-export function keyObject(env: Env, hash: string) {
-  return env.ACCOUNTS.getByName(`key:${hash}`);
 }
 
 export async function sha256Hex(text: string): Promise<string> {

@@ -1,8 +1,9 @@
 import { toSeconds } from "../../core/result.ts";
 import type { Env } from "../../env.ts";
+import { keyObject } from "../../objects/account-objects.ts";
 import type { StoredKey } from "../../objects/account-store.ts";
 import { askAccount } from "./account-client.ts";
-import { forgetKey, generateKey, keyObject, sha256Hex } from "./account-key.ts";
+import { forgetKey, generateKey, sha256Hex } from "./account-key.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../answer.ts";
 import { Problem } from "../problem.ts";
@@ -64,7 +65,7 @@ export const revokeKey = route(
     const hash = await reached(() => account.keyHash(id));
     if (hash === null) throw new Problem("not_found", { detail: "There is no such key." });
     // The account's list goes last, so that a revocation that broke off can be repeated.
-    await reached(() => keyObject(env, hash).disownKey(accountId));
+    await reached(() => keyObject(env.ACCOUNTS, hash).disownKey(accountId));
     await reached(() => account.removeKey(id));
     forgetKey(hash);
     return new Response(null, { status: 204 });
@@ -79,7 +80,7 @@ async function keep(
   prefix: string,
   label: string | null,
 ): Promise<StoredKey> {
-  const owner = await reached(() => keyObject(env, sha256).claimKey(accountId));
+  const owner = await reached(() => keyObject(env.ACCOUNTS, sha256).claimKey(accountId));
   if (owner !== accountId) {
     throw new Problem("reference_reused", { detail: "This key belongs to another account." });
   }

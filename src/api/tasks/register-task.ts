@@ -2,10 +2,14 @@ import type * as z from "zod";
 import type { RegisterEvent } from "../../core/event.ts";
 import type { Account } from "../../core/task.ts";
 import type { Env } from "../../env.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { SANDBOX_LATE, SANDBOX_LATE_DEADLINE_MS, SANDBOX_MODELS } from "../../providers/sandbox.ts";
 import type { Relay } from "../../relay.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { accepted, taskAnswer } from "../answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
+import { isSandbox, requireConnection } from "./connection.ts";
+import { hookFields } from "../hooks/hook-url.ts";
 import { idempotencyKeyOf, idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../problem.ts";
 import { bodyRoute } from "../route.ts";
@@ -26,6 +30,8 @@ export const registerTask = bodyRoute(
     const key = idempotencyKeyOf(request.headers);
     requireAcceptable(body.callback_url, relay, origin);
     if (body.credits !== null && body.id === null && key === null) throw unrepeatable();
+    const connection =
+      body.provider === null ? null : requireConnection(body.provider, relay.config);
     const id = body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(viewer.role, key));
     const event: RegisterEvent = {
       type: "register",
@@ -33,13 +39,16 @@ export const registerTask = bodyRoute(
       model: body.model,
       origin,
       registration: registrationOf(body),
+      ...upstreamOf(body.model, connection),
       ...(await billingOf(body, env, relay)),
     };
     const applied = await taskClient(env, id).apply(event, viewer);
     if (applied.kind === "conflict" && body.id === null) throw keyReused(applied.task.json);
     const { isNew, task } = accepted(applied);
-    if (isNew) return taskAnswer(task, 201, { Location: `/v1/tasks/${id}` });
-    return taskAnswer(task, 200, key === null ? {} : { "Idempotent-Replayed": "true" });
+    const fields = connection === null ? {} : await hookFields(connection, id, relay, origin);
+    const answer = { ...task, json: withFields(task.json, fields) };
+    if (isNew) return taskAnswer(answer, 201, { Location: `/v1/tasks/${id}` });
+    return taskAnswer(answer, 200, key === null ? {} : { "Idempotent-Replayed": "true" });
   },
 );
 
@@ -48,12 +57,29 @@ type Body = z.output<typeof Registration>;
 function registrationOf(body: Body): RegisterEvent["registration"] {
   return {
     callbackUrl: body.callback_url,
+    provider: body.provider,
     parameters: body.parameters,
     metadata: body.metadata,
     deadlineAt: body.deadline_at === null ? null : body.deadline_at * 1000,
     accountId: body.account,
     credits: body.credits,
   };
+}
+
+/** The sandbox works by itself: its job is its model. @throws Problem `invalid_request`. */
+function upstreamOf(model: string, connection: Connection | null) {
+  if (connection === null || !isSandbox(connection)) return { job: null, deadlineMs: null };
+  if (!SANDBOX_MODELS.includes(model)) {
+    const message = `must be one of ${SANDBOX_MODELS.join(", ")}`;
+    throw invalidRequest([{ path: "/model", message }]);
+  }
+  const deadlineMs = model === SANDBOX_LATE ? SANDBOX_LATE_DEADLINE_MS : null;
+  return { job: { id: model, endpoint: null }, deadlineMs };
+}
+
+function withFields(json: string, fields: Readonly<Record<string, string>>): string {
+  const members = JSON.stringify(fields).slice(1);
+  return members === "}" ? json : `${json.slice(0, -1)},${members}`;
 }
 
 /** Where our ledger charges, it answers for the account too; otherwise the account is looked up here. */

@@ -1,4 +1,4 @@
-import type { Accounts } from "../../../src/objects/object-platform.ts";
+import type { Accounts } from "../../../src/objects/account-objects.ts";
 import { TaskObject as Released } from "../../../src/objects/task-object.ts";
 
 export { default } from "../../../src/index.ts";

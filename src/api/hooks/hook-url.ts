@@ -1,0 +1,44 @@
+import { hookToken, isHookToken } from "../../callback/hook-token.ts";
+import { PROVIDERS } from "../../providers/index.ts";
+import type { Connection, HookAdapter } from "../../providers/provider.ts";
+import type { Relay } from "../../relay.ts";
+import { unknownTask } from "../problem.ts";
+import type { Call } from "../route.ts";
+import { TaskId } from "../schemas.ts";
+
+/** Whom a hook URL belongs to. */
+export interface HookAddress {
+  readonly connection: Connection;
+  readonly adapter: HookAdapter;
+  readonly taskId: string;
+}
+
+/** What the submit call has to carry, as the answer to a registration says it; `{}` without hooks. */
+export async function hookFields(
+  connection: Connection,
+  taskId: string,
+  relay: Relay,
+  origin: string,
+): Promise<Readonly<Record<string, string>>> {
+  const hooks = PROVIDERS.get(connection.provider)?.hooks ?? null;
+  if (hooks === null) return {};
+  const token = await hookToken(connection.name, taskId, relay.keyring.hookKeys);
+  const base = relay.config.publicUrl ?? origin;
+  return {
+    hook_url: `${base}/hooks/${connection.name}/${taskId}/${token}`,
+    hook_parameter: hooks.parameter,
+    ...(hooks.idParameter !== null && { id_parameter: hooks.idParameter }),
+  };
+}
+
+/** @throws Problem `unknown_task` for whatever is not a URL of ours, without asking any object. */
+export async function addressOf(params: Call["params"], relay: Relay): Promise<HookAddress> {
+  const { provider: name = "", id = "", token = "" } = params;
+  const taskId = TaskId.safeParse(id);
+  const connection = relay.config.connections.get(name);
+  const adapter = PROVIDERS.get(connection?.provider ?? "")?.hooks ?? null;
+  if (!taskId.success || connection === undefined || adapter === null) throw unknownTask();
+  const isOurs = await isHookToken(token, name, taskId.data, relay.keyring.hookKeys);
+  if (!isOurs) throw unknownTask();
+  return { connection, adapter, taskId: taskId.data };
+}

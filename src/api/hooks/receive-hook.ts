@@ -1,0 +1,95 @@
+import { errorTextOf } from "../../config.ts";
+import type { HookEvent } from "../../core/event.ts";
+import { log } from "../../log.ts";
+import { publicKeys } from "../../objects/jwks.ts";
+import { newsOf } from "../../providers/observation.ts";
+import type { Authenticity, Hook } from "../../providers/provider.ts";
+import type { Relay } from "../../relay.ts";
+import { readBody } from "../body.ts";
+import { Problem, unknownTask } from "../problem.ts";
+import { reached, unavailable } from "../reached.ts";
+import { TaskId } from "../schemas.ts";
+import { openRoute, requireRelay } from "../route.ts";
+import { addressOf, type HookAddress } from "./hook-url.ts";
+
+export const receiveHook = openRoute(
+  {
+    method: "POST",
+    path: "/hooks/{provider}/{id}/{token}",
+    summary: "A provider's own completion hook",
+    answers: { 200: "ok: taken, or nothing new; or the answer to a handshake" },
+    errors: ["unknown_task", "unauthenticated", "unavailable"],
+  },
+  async ({ request, env, url, params }) => {
+    const relay = await requireRelay(env);
+    const address = await addressOf(params, relay);
+    const body = await readBody(request, relay.config.maxBodyBytes);
+    const { headers } = request;
+    const hook: Hook = { path: url.pathname, query: url.search.slice(1), headers, body };
+    const json = jsonOf(body);
+    const handshake = address.adapter.preflight?.(json) ?? null;
+    if (handshake !== null) {
+      return new Response(handshake, { headers: { "Content-Type": "application/json" } });
+    }
+    const isSigned = (await authenticated(address, hook)) === "signed";
+    const event = eventOf(address, json, hook, isSigned, relay);
+    if (event !== null) {
+      const receipt = await reached(() => env.TASKS.getByName(address.taskId).hook(event));
+      if (receipt === "unknown_task") throw unknownTask();
+    }
+    // Some providers repeat a hook unless the answer is exactly this.
+    return new Response("ok");
+  },
+);
+
+/** @throws Problem `unauthenticated`; `unavailable` while the provider's keys cannot be had. */
+async function authenticated(
+  { adapter, connection }: HookAddress,
+  hook: Hook,
+): Promise<Exclude<Authenticity, "refused" | "unavailable">> {
+  const context = { now: Date.now(), publicKeys };
+  const authenticity = await adapter.authenticate(hook, connection, context);
+  switch (authenticity) {
+    case "signed":
+    case "unsigned":
+      return authenticity;
+    case "refused":
+      throw new Problem("unauthenticated", {
+        detail: "The provider's signature is missing, wrong, or not within 300 s of now.",
+        headers: { "WWW-Authenticate": 'Signature realm="task-relay"' },
+      });
+    case "unavailable":
+      throw unavailable("The provider's signing keys cannot be reached.");
+  }
+}
+
+/** What the hook says, as an event; null, and one line of log, when it says nothing about the task. */
+function eventOf(
+  { adapter, connection, taskId }: HookAddress,
+  json: unknown,
+  hook: Hook,
+  isSigned: boolean,
+  relay: Relay,
+): HookEvent | null {
+  const ignored = (reason: string): null => {
+    log({ event: "hook.ignored", task_id: taskId, connection: connection.name, reason });
+    return null;
+  };
+  const observation = json === undefined ? null : adapter.read(json, hook);
+  if (observation === null) return ignored("malformed");
+  // An operator may have put something else into the field that takes our id.
+  const named = TaskId.safeParse(observation.taskId);
+  if (named.success && named.data !== taskId) return ignored("other_task");
+  const news = newsOf(observation, errorTextOf(relay.config, connection));
+  if (news === null) return ignored("unknown_state");
+  const { jobId } = observation;
+  return { type: "hook", connection: connection.name, jobId, news, isSigned };
+}
+
+function jsonOf(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}

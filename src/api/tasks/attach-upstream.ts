@@ -1,0 +1,39 @@
+import { PROVIDERS } from "../../providers/index.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { accepted, taskAnswer } from "../answer.ts";
+import { requireConnection } from "./connection.ts";
+import { invalidRequest } from "../problem.ts";
+import { bodyRoute } from "../route.ts";
+import { Attachment } from "../schemas.ts";
+import { taskClient } from "./task-client.ts";
+
+export const attachUpstream = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/tasks/{id}/upstream",
+    who: "operator",
+    summary: "Say under which id the upstream works, as its submit call returned it",
+    answers: { 200: "the task; hooks that came before are judged now" },
+    errors: ["unknown_task", "task_settled"],
+  },
+  Attachment,
+  async ({ env, relay, id, viewer, body }) => {
+    const connection = requireConnection(body.provider, relay.config);
+    requireEndpoint(connection, body.endpoint);
+    const job = { id: body.id, endpoint: body.endpoint };
+    const event = { type: "attach", connection: connection.name, job } as const;
+    const { task } = accepted(await taskClient(env, id).apply(event, viewer));
+    return taskAnswer(task, 200);
+  },
+);
+
+/** Without it the provider could not be asked. @throws Problem `invalid_request`. */
+function requireEndpoint({ provider, key }: Connection, endpoint: string | null): void {
+  const wanted = PROVIDERS.get(provider)?.polls.endpoint ?? null;
+  if (wanted === null && endpoint !== null) {
+    throw invalidRequest([{ path: "/endpoint", message: `is not used by ${provider}` }]);
+  }
+  if (wanted?.isRequired === true && endpoint === null && key !== null) {
+    throw invalidRequest([{ path: "/endpoint", message: `is required: ${wanted.meaning}` }]);
+  }
+}

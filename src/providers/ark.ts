@@ -1,0 +1,63 @@
+import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { bearer, knowsUrl, type Provider, readingOf } from "./provider.ts";
+
+/**
+ * Volcengine Ark and BytePlus ModelArk (Seedance). Hooks carry the answer of the query API on every
+ * change of status, unsigned (https://www.volcengine.com/docs/82379/1520757).
+ */
+export const ark: Provider = {
+  name: "ark",
+  variables: { key: "ARK_API_KEY", baseUrl: "ARK_BASE_URL" },
+  baseUrls: [
+    "https://ark.cn-beijing.volces.com/api/v3",
+    "https://ark.ap-southeast.bytepluses.com/api/v3",
+  ],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "callback_url",
+    idParameter: null,
+    authenticate: knowsUrl,
+    read: observe,
+  },
+  polls: {
+    gapMs: 1_000,
+    // Only tasks of the last 7 days can be queried.
+    maxAgeMs: 7 * 86_400_000,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/contents/generations/tasks/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+};
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const state = textAt(body, "status");
+  const updatedAt = numberAt(body, "updated_at");
+  const failed = { code: textAt(body, "error", "code"), text: textAt(body, "error", "message") };
+  return {
+    jobId,
+    state,
+    urls: urlsOf(listAt(body, "content", "video_url")),
+    metadata: {
+      seed: integerAt(body, "seed"),
+      ratio: textAt(body, "ratio"),
+      duration: durationOf(body),
+      resolution: textAt(body, "resolution"),
+      generate_audio: booleanAt(body, "generate_audio"),
+      framespersecond: integerAt(body, "framespersecond"),
+    },
+    completedAt: updatedAt === null ? null : updatedAt * 1000,
+    error: at(body, "error") == null ? null : failed,
+  };
+}
+
+/** Either `duration` or `frames` is told, never both. */
+function durationOf(body: unknown): number | null {
+  const frames = numberAt(body, "frames");
+  const perSecond = integerAt(body, "framespersecond");
+  const counted = frames === null || !perSecond ? null : Math.round(frames / perSecond);
+  return integerAt(body, "duration") ?? counted;
+}

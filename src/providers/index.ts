@@ -1,0 +1,19 @@
+import { ark } from "./ark.ts";
+import { kling } from "./kling.ts";
+import { luma } from "./luma.ts";
+import { minimax } from "./minimax.ts";
+import { runway } from "./runway.ts";
+import { fal } from "./fal.ts";
+import { kie } from "./kie.ts";
+import { openrouter } from "./openrouter.ts";
+import { replicate } from "./replicate.ts";
+import { vidu } from "./vidu.ts";
+import { wavespeed } from "./wavespeed.ts";
+import type { Provider } from "./provider.ts";
+
+/** Every upstream that the relay knows, by name. */
+export const PROVIDERS: ReadonlyMap<string, Provider> = new Map(
+  [ark, kling, luma, minimax, runway, fal, kie, openrouter, replicate, vidu, wavespeed].map(
+    (provider) => [provider.name, provider],
+  ),
+);

@@ -1,0 +1,85 @@
+import { sign } from "hono/utils/jwt/jwt";
+import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { bearer, knowsUrl, type Provider, readingOf } from "./provider.ts";
+
+/**
+ * Kling, both generations of its API: the classic one, whose jobs are asked after under the path they
+ * were submitted to, and that of 2026. Hooks come on every change of status, unsigned
+ * (https://app.klingai.com/global/dev/document-api).
+ */
+export const kling: Provider = {
+  name: "kling",
+  variables: { key: "KLING_API_KEY", baseUrl: "KLING_BASE_URL" },
+  baseUrls: [
+    "https://api-singapore.klingai.com",
+    "https://api-beijing.klingai.com",
+    "https://api.klingai.com",
+  ],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "callback_url",
+    idParameter: "external_task_id",
+    authenticate: knowsUrl,
+    read: (body) => observe(body) ?? observe(at(body, "data")),
+  },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: {
+      isRequired: false,
+      meaning: "the submit path of the classic API after /v1/, e.g. videos/text2video",
+    },
+    headers: async (key, now) => bearer(await tokenOf(key, now)),
+    path: ({ id, endpoint }) => {
+      const escaped = encodeURIComponent(id);
+      if (endpoint === null) return `/tasks?task_ids=${escaped}`;
+      return `/v1/${endpoint.split("/").map(encodeURIComponent).join("/")}/${escaped}`;
+    },
+    read: ({ body }, { id, endpoint }) => {
+      const data = at(body, "data");
+      const task = endpoint === null ? listAt(data).find((item) => idOf(item) === id) : data;
+      return readingOf(observe(task));
+    },
+  },
+};
+
+/** A key `accesskey:secretkey` is the classic kind: it signs a token for half an hour. */
+async function tokenOf(key: string, now: number): Promise<string> {
+  const [, accessKey, secretKey] = /^([^:]+):([^:]+)$/.exec(key) ?? [];
+  if (accessKey === undefined || secretKey === undefined) return key;
+  const seconds = Math.floor(now / 1000);
+  return sign({ iss: accessKey, exp: seconds + 1800, nbf: seconds - 5 }, secretKey, "HS256");
+}
+
+function observe(task: unknown): Observation | null {
+  const state = textAt(task, "task_status") ?? textAt(task, "status");
+  if (state === null) return null;
+  const outputs = [
+    ...listAt(task, "task_result", "videos"),
+    ...listAt(task, "task_result", "images"),
+    ...mainOutputs(listAt(task, "outputs")),
+  ];
+  const text = textAt(task, "task_status_msg") ?? textAt(task, "message");
+  return {
+    jobId: idOf(task),
+    taskId: textAt(task, "task_info", "external_task_id") ?? textAt(task, "external_id"),
+    state,
+    urls: urlsOf(outputs.map((output) => at(output, "url"))),
+    metadata: { duration: integerAt(outputs[0], "duration") },
+    completedAt: numberAt(task, "updated_at") ?? numberAt(task, "update_time"),
+    error: text === null ? null : { code: null, text },
+  };
+}
+
+/** A video may come with its cover; a job for images has nothing else. */
+function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
+  const [videos, images] = ["video", "image"].map((type) =>
+    outputs.filter((output) => at(output, "type") === type),
+  );
+  return videos?.length ? videos : (images ?? []);
+}
+
+function idOf(task: unknown): string | null {
+  return idAt(task, "task_id") ?? idAt(task, "id");
+}

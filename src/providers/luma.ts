@@ -1,0 +1,48 @@
+import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { bearer, knowsUrl, type Provider, readingOf } from "./provider.ts";
+
+/**
+ * Luma Dream Machine. Hooks carry the generation as the API returns it, unsigned; four tries within a
+ * second (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance).
+ */
+export const luma: Provider = {
+  name: "luma",
+  variables: { key: "LUMA_API_KEY", baseUrl: "LUMA_BASE_URL" },
+  baseUrls: ["https://api.lumalabs.ai/dream-machine/v1"],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "callback_url",
+    idParameter: null,
+    authenticate: knowsUrl,
+    read: observe,
+  },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/generations/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+};
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  // A video generation has an image too: its thumbnail.
+  const asset = at(body, "generation_type") === "image" ? "image" : "video";
+  const reason = textAt(body, "failure_reason");
+  return {
+    jobId,
+    state: textAt(body, "state"),
+    urls: urlsOf(listAt(body, "assets", asset)),
+    metadata: {
+      ratio: textAt(body, "request", "aspect_ratio"),
+      duration: integerAt(body, "request", "duration"),
+      resolution: textAt(body, "request", "resolution"),
+    },
+    completedAt: null,
+    error: reason === null ? null : { code: null, text: reason },
+  };
+}

@@ -1,0 +1,127 @@
+import type { UpstreamError } from "./failure.ts";
+import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { phaseOf } from "./phase.ts";
+import { ratioOf, resolutionOf } from "./pixels.ts";
+import {
+  type Answer,
+  bearer,
+  knowsUrl,
+  type Provider,
+  type Reading,
+  readingOf,
+  UNCLEAR,
+} from "./provider.ts";
+
+/**
+ * MiniMax Hailuo, v1 and v2 (https://platform.minimax.io/docs). Hooks carry the answer of the query
+ * API, unsigned, and only after a handshake. In v1 the video takes a second request, and errors come
+ * with HTTP 200.
+ */
+export const minimax: Provider = {
+  name: "minimax",
+  variables: { key: "MINIMAX_API_KEY", baseUrl: "MINIMAX_BASE_URL" },
+  baseUrls: ["https://api.minimax.io", "https://api.minimaxi.com"],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "callback_url",
+    idParameter: null,
+    preflight,
+    authenticate: knowsUrl,
+    read: observe,
+  },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: { isRequired: false, meaning: "v2 for a job of the v2 API" },
+    headers: bearer,
+    path: ({ id, endpoint }) =>
+      endpoint === "v2"
+        ? `/v2/query/video_generation/${encodeURIComponent(id)}`
+        : `/v1/query/video_generation?task_id=${encodeURIComponent(id)}`,
+    read: readTask,
+  },
+};
+
+const MAX_CHALLENGE_CHARS = 512;
+const UNAUTHORIZED = "1004";
+const LIMITED = "1002";
+/** Of the input, of the output. */
+const MODERATED: readonly (string | null)[] = ["1026", "1027"];
+
+function preflight(body: unknown): string | null {
+  const challenge = textAt(body, "challenge");
+  if (challenge === null || challenge.length > MAX_CHALLENGE_CHARS) return null;
+  return JSON.stringify({ challenge });
+}
+
+function readTask({ body }: Answer): Reading {
+  const refusal = refusalOf(body);
+  if (refusal !== null) return refusal;
+  const observation = observe(body);
+  const fileId = idAt(body, "file_id");
+  if (observation === null || fileId === null || !needsFile(observation)) {
+    return readingOf(observation);
+  }
+  return {
+    kind: "next",
+    // Half a surrogate pair, which JSON can say, cannot be encoded.
+    path: `/v1/files/retrieve?file_id=${encodeURIComponent(fileId.toWellFormed())}`,
+    read: (answer) => readFile(answer, observation),
+  };
+}
+
+function needsFile({ state, urls }: Observation): boolean {
+  return phaseOf(state) === "completed" && urls.length === 0;
+}
+
+function readFile({ body }: Answer, observation: Observation): Reading {
+  const refusal = refusalOf(body);
+  if (refusal !== null) return refusal;
+  if (errorCodeOf(body) !== null || at(body, "file") == null) return UNCLEAR;
+  const urls = urlsOf(listAt(body, "file", "download_url"));
+  return { kind: "observed", observation: { ...observation, urls } };
+}
+
+function refusalOf(body: unknown): Reading | null {
+  const code = errorCodeOf(body);
+  if (code === UNAUTHORIZED) return { kind: "unauthorized" };
+  return code === LIMITED ? { kind: "limited" } : null;
+}
+
+function observe(body: unknown): Observation | null {
+  const task = at(body, "task") ?? body;
+  const error = errorOf(body, task);
+  // What moderation stops may come without a status.
+  const state = error.category === "moderation" ? "Fail" : textAt(task, "status");
+  if (state === null) return null;
+  const width = numberAt(task, "video_width");
+  const height = numberAt(task, "video_height");
+  return {
+    jobId: idAt(task, "task_id") ?? idAt(task, "id"),
+    state,
+    urls: urlsOf([...listAt(task, "video_url"), ...listAt(task, "content", "url")]),
+    metadata: {
+      ratio: textAt(task, "ratio") ?? ratioOf(width, height),
+      duration: integerAt(task, "duration"),
+      resolution: textAt(task, "resolution")?.toLowerCase() ?? resolutionOf(width, height),
+    },
+    completedAt: null,
+    error,
+  };
+}
+
+function errorOf(body: unknown, task: unknown): UpstreamError {
+  const code = errorCodeOf(body);
+  const error =
+    code === null
+      ? { code: idAt(task, "error", "code"), text: textAt(task, "error", "message") }
+      : { code, text: textAt(body, "base_resp", "status_msg") };
+  return MODERATED.includes(error.code) ? { ...error, category: "moderation" } : error;
+}
+
+/** Null: no error; `status_msg` then says "success", whatever became of the task. */
+function errorCodeOf(body: unknown): string | null {
+  const code = idAt(body, "base_resp", "status_code");
+  return code === "0" ? null : code;
+}

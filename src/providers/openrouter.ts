@@ -1,0 +1,84 @@
+import { at, idAt, isoMsAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import {
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type Provider,
+  readingOf,
+} from "./provider.ts";
+import { bytesOf, hexBytes, isHmacOf, isRecent } from "./signed.ts";
+
+/**
+ * OpenRouter. Hooks carry an event with the job in it, signed where the workspace has a secret
+ * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
+ */
+export const openrouter: Provider = {
+  name: "openrouter",
+  variables: {
+    key: "OPENROUTER_API_KEY",
+    baseUrl: "OPENROUTER_BASE_URL",
+    webhookSecret: "OPENROUTER_WEBHOOK_SECRET",
+  },
+  baseUrls: ["https://openrouter.ai"],
+  hooks: {
+    assurance: "body-signed",
+    parameter: "callback_url",
+    idParameter: null,
+    authenticate,
+    read: readHook,
+  },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/api/v1/videos/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(told(observe(body))),
+  },
+};
+
+async function authenticate(
+  { headers, body }: Hook,
+  { webhookSecret }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  if (webhookSecret === null) return "unsigned";
+  const entries = (headers.get("X-OpenRouter-Signature") ?? "").split(",");
+  const valuesOf = (name: string) =>
+    entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? entry.slice(name.length + 1) : []));
+  const [timestamp = null] = valuesOf("t");
+  if (!isRecent(timestamp, now)) return "refused";
+  const signatures = valuesOf("v1").map((hex) => hexBytes(hex, 32));
+  const content = bytesOf(`${timestamp},`, body);
+  return (await isHmacOf(content, signatures, webhookSecret)) ? "signed" : "refused";
+}
+
+/** A job that failed early has no id yet. */
+function readHook(body: unknown): Observation | null {
+  const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
+  const observation = observe(at(body, "data"));
+  const state = observation.state ?? event;
+  return told({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
+}
+
+/** Null: neither which job it is nor how it stands. */
+function told(observation: Observation): Observation | null {
+  return observation.jobId === null && observation.state === null ? null : observation;
+}
+
+function observe(job: unknown): Observation {
+  const signed = urlsOf(listAt(job, "urls"));
+  const text = textAt(job, "error") ?? textAt(job, "error", "message");
+  return {
+    jobId: idAt(job, "id"),
+    state: textAt(job, "status"),
+    // Unsigned ones take the key of the account to download.
+    urls: signed.length > 0 ? signed : urlsOf(listAt(job, "unsigned_urls")),
+    metadata: {},
+    completedAt: null,
+    error: text === null ? null : { code: textAt(job, "error", "code"), text },
+  };
+}

@@ -1,0 +1,21 @@
+export type Phase = "queued" | "processing" | "completed" | "failed";
+
+/** How providers spell the phases of a job, in lower case: two generations of one API may differ. */
+const STATES: Readonly<Record<Phase, string>> = {
+  queued:
+    "queued submitted pending preparing queueing queuing waiting created starting staged in_queue throttled",
+  processing: "processing running in_progress dreaming generating suspended",
+  completed: "completed succeeded succeed success ok",
+  failed: "failed fail failure error expired cancelled canceled aborted timeout deleted",
+};
+
+const PHASES: ReadonlyMap<string, Phase> = new Map(
+  (["queued", "processing", "completed", "failed"] as const).flatMap((phase) =>
+    STATES[phase].split(" ").map((state) => [state, phase] as const),
+  ),
+);
+
+/** The phase that a provider's state means, whatever its case; null: no state that we know. */
+export function phaseOf(state: string | null): Phase | null {
+  return PHASES.get((state ?? "").toLowerCase()) ?? null;
+}

@@ -1,0 +1,90 @@
+import { type HmacSecret, hmacSecret, isHmacSecret } from "../callback/hmac-secret.ts";
+import { verify } from "../callback/signature.ts";
+import type { UpstreamError } from "./failure.ts";
+import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import {
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type Provider,
+  readingOf,
+} from "./provider.ts";
+import { submittedMetadata } from "./submitted.ts";
+
+const MAX_OUTPUT_DEPTH = 4;
+
+/**
+ * Replicate. Hooks carry the bare prediction, signed as Standard Webhooks
+ * (https://replicate.com/docs/topics/webhooks).
+ */
+export const replicate: Provider = {
+  name: "replicate",
+  variables: {
+    key: "REPLICATE_API_TOKEN",
+    baseUrl: "REPLICATE_BASE_URL",
+    webhookSecret: "REPLICATE_WEBHOOK_SECRET",
+  },
+  baseUrls: ["https://api.replicate.com"],
+  isWebhookSecret: isHmacSecret,
+  hooks: {
+    assurance: "body-signed",
+    parameter: "webhook",
+    idParameter: null,
+    authenticate,
+    read: observe,
+  },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/v1/predictions/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+};
+
+async function authenticate(
+  { headers, body }: Hook,
+  { webhookSecret }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  if (webhookSecret === null) return "unsigned";
+  const secret = await usable(webhookSecret);
+  if (secret === null) return "refused";
+  return (await verify(headers, body, [secret], now)) ? "signed" : "refused";
+}
+
+/** Null: it is no secret of Standard Webhooks, so nothing was signed with it. */
+async function usable(text: string): Promise<HmacSecret | null> {
+  try {
+    return await hmacSecret(text);
+  } catch {
+    return null;
+  }
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const metadata = submittedMetadata(at(body, "input"));
+  const loggedSeed = /Using seed: (\d+)/.exec(textAt(body, "logs") ?? "")?.[1];
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    // The output is whatever the model returns: a URL, a list of them, or an object that holds some.
+    urls: urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH)),
+    metadata: { ...metadata, seed: metadata.seed ?? integerAt(loggedSeed) },
+    completedAt: isoMsAt(body, "completed_at"),
+    error: errorOf(body),
+  };
+}
+
+function errorOf(body: unknown): UpstreamError | null {
+  const error = at(body, "error");
+  if (error == null) return null;
+  const text = textAt(error) ?? textAt(error, "message") ?? textAt(error, "detail");
+  return { code: null, text };
+}

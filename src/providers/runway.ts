@@ -1,0 +1,57 @@
+import type { FailureCategory } from "../core/task.ts";
+import type { UpstreamError } from "./failure.ts";
+import { booleanAt, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { ratioOf, resolutionOf } from "./pixels.ts";
+import { bearer, type Provider, readingOf } from "./provider.ts";
+
+/** Runway. It sends no hooks; a task may be asked after every 5 s (https://docs.dev.runwayml.com). */
+export const runway: Provider = {
+  name: "runway",
+  variables: { key: "RUNWAY_API_KEY", baseUrl: "RUNWAY_BASE_URL" },
+  baseUrls: ["https://api.dev.runwayml.com"],
+  hooks: null,
+  polls: {
+    gapMs: 5_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: async (key) => ({ ...(await bearer(key)), "X-Runway-Version": "2024-11-06" }),
+    path: ({ id }) => `/v1/tasks/${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+};
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const [width = null, height = null] = pixelsOf(textAt(body, "ratio") ?? "");
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    urls: urlsOf(listAt(body, "output")),
+    metadata: {
+      ratio: ratioOf(width, height),
+      resolution: resolutionOf(width, height),
+      generate_audio: booleanAt(body, "audio"),
+    },
+    completedAt: null,
+    error: errorOf(textAt(body, "failureCode"), textAt(body, "failure")),
+  };
+}
+
+/** Runway writes the ratio as a size: `1280:720`. */
+function pixelsOf(ratio: string): readonly number[] {
+  return /^\d{3,5}:\d{3,5}$/.test(ratio) ? ratio.split(":").map(Number) : [];
+}
+
+function errorOf(code: string | null, text: string | null): UpstreamError | null {
+  if (code === null && text === null) return null;
+  const category = categoryOf(code ?? "");
+  return category === null ? { code, text } : { code, text, category };
+}
+
+function categoryOf(code: string): FailureCategory | null {
+  if (/^SAFETY\b|^INPUT_PREPROCESSING\.SAFETY\b/.test(code)) return "moderation";
+  if (code === "INPUT_PREPROCESSING.INTERNAL") return "provider";
+  return code.startsWith("INPUT") || code === "ASSET.INVALID" ? "invalid_input" : null;
+}

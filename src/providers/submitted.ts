@@ -1,0 +1,18 @@
+import { booleanAt, integerAt, textAt } from "./json-fields.ts";
+import type { Metadata } from "./observation.ts";
+
+/** What aggregators echo of the submit call. What was left to the model (`-1`, `auto`) is not told. */
+export function submittedMetadata(input: unknown): Metadata {
+  const ratio = textAt(input, "aspect_ratio");
+  return {
+    seed: notNegative(integerAt(input, "seed")),
+    ratio: ratio !== null && /^\d+:\d+$/.test(ratio) ? ratio : null,
+    duration: notNegative(integerAt(input, "duration")),
+    resolution: textAt(input, "resolution")?.toLowerCase() ?? null,
+    generate_audio: booleanAt(input, "generate_audio") ?? booleanAt(input, "audio"),
+  };
+}
+
+function notNegative(value: number | null): number | null {
+  return value !== null && value >= 0 ? value : null;
+}

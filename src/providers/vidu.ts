@@ -1,0 +1,102 @@
+import type { UpstreamError } from "./failure.ts";
+import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import {
+  type Authenticity,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type Provider,
+  readingOf,
+} from "./provider.ts";
+import { base64Hmac, bytesOf, isHmacOf } from "./signed.ts";
+
+const TOLERANCE_MS = 300_000;
+
+/**
+ * Vidu. Hooks carry the answer of the query API; what is signed is the request line and some headers,
+ * not the body (https://platform.vidu.com/docs/callback-signature).
+ */
+export const vidu: Provider = {
+  name: "vidu",
+  variables: { key: "VIDU_API_KEY", baseUrl: "VIDU_BASE_URL" },
+  baseUrls: ["https://api.vidu.com/ent/v2", "https://api.vidu.cn/ent/v2"],
+  hooks: {
+    assurance: "request-signed",
+    parameter: "callback_url",
+    idParameter: "payload",
+    authenticate,
+    read: observe,
+  },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: async (key) => ({ Authorization: `Token ${key}` }),
+    path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+};
+
+async function authenticate(
+  hook: Hook,
+  { key }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  // The key of the API is also the one of the signature.
+  if (key === null) return "unsigned";
+  const { headers } = hook;
+  if (headers.get("X-HMAC-ALGORITHM")?.toLowerCase() !== "hmac-sha256") return "refused";
+  const names = (headers.get("X-HMAC-SIGNED-HEADERS") ?? "").split(";");
+  if (!coversReplay(names, headers) || !isNear(headers.get("Date"), now)) return "refused";
+  const signature = base64Hmac(headers.get("X-HMAC-SIGNATURE"));
+  // Whether the query is sorted before signing is documented both ways.
+  const contents = queriesOf(hook).map((query) => contentOf(hook, query, names));
+  const fits = contents.map((content) => isHmacOf(bytesOf(content), [signature], key));
+  return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
+}
+
+/** Without date and nonce under the signature, an old request could be sent again. */
+function coversReplay(names: readonly string[], headers: Headers): boolean {
+  const covered = names.map((name) => name.toLowerCase());
+  return (
+    names.every((name) => /^[\w-]+$/.test(name)) &&
+    ["date", "x-request-nonce"].every((name) => covered.includes(name) && headers.get(name))
+  );
+}
+
+/** HTTP dates are GMT (RFC 9110 §5.6.7). */
+function isNear(date: string | null, now: number): boolean {
+  return date?.endsWith(" GMT") === true && Math.abs(Date.parse(date) - now) <= TOLERANCE_MS;
+}
+
+function queriesOf({ query }: Hook): readonly string[] {
+  return [query, query.split("&").toSorted().join("&")];
+}
+
+function contentOf({ path, headers }: Hook, query: string, names: readonly string[]): string {
+  const lines = ["POST", path, query, "vidu", headers.get("Date")];
+  const signed = names.map((name) => `${name}:${headers.get(name) ?? ""}`);
+  return [...lines, ...signed, ""].join("\n");
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id") ?? idAt(body, "task_id");
+  if (jobId === null) return null;
+  const code = textAt(body, "err_code");
+  return {
+    jobId,
+    taskId: textAt(body, "payload"),
+    state: textAt(body, "state"),
+    urls: urlsOf(listAt(body, "creations").map((creation) => at(creation, "url"))),
+    metadata: {},
+    completedAt: null,
+    error: code === null ? null : errorOf(code),
+  };
+}
+
+function errorOf(code: string): UpstreamError {
+  if (/Policy|Audit/.test(code)) return { code, text: null, category: "moderation" };
+  if (/^(Image|Face)/.test(code)) return { code, text: null, category: "invalid_input" };
+  return { code, text: null };
+}

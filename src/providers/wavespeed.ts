@@ -1,0 +1,79 @@
+import type { UpstreamError } from "./failure.ts";
+import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import {
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type Provider,
+  readingOf,
+} from "./provider.ts";
+import { bytesOf, hexBytes, isHmacOf, isRecent } from "./signed.ts";
+import { submittedMetadata } from "./submitted.ts";
+
+/**
+ * WaveSpeedAI. Hooks carry the prediction, signed like Standard Webhooks but as `v3`, in hex and with
+ * the secret as it is written (https://wavespeed.ai/docs/verify-webhooks).
+ */
+export const wavespeed: Provider = {
+  name: "wavespeed",
+  variables: {
+    key: "WAVESPEED_API_KEY",
+    baseUrl: "WAVESPEED_BASE_URL",
+    webhookSecret: "WAVESPEED_WEBHOOK_SECRET",
+  },
+  baseUrls: ["https://api.wavespeed.ai"],
+  hooks: {
+    assurance: "body-signed",
+    parameter: "?webhook",
+    idParameter: null,
+    authenticate,
+    read: observe,
+  },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/api/v3/predictions/${encodeURIComponent(id)}/result`,
+    read: ({ body }) => readingOf(observe(at(body, "data"))),
+  },
+};
+
+async function authenticate(
+  { headers, body }: Hook,
+  { webhookSecret }: Connection,
+  { now }: HookContext,
+): Promise<Authenticity> {
+  if (webhookSecret === null) return "unsigned";
+  const id = headers.get("webhook-id");
+  const timestamp = headers.get("webhook-timestamp");
+  if (!id || !isRecent(timestamp, now)) return "refused";
+  const signatures = (headers.get("webhook-signature") ?? "")
+    .split(" ")
+    .map((entry) => hexBytes(/^v3,(.*)$/.exec(entry)?.[1], 32));
+  const content = bytesOf(`${id}.${timestamp}.`, body);
+  const secret = webhookSecret.replace(/^whsec_/, "");
+  return (await isHmacOf(content, signatures, secret)) ? "signed" : "refused";
+}
+
+function observe(body: unknown): Observation | null {
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    urls: urlsOf(listAt(body, "outputs")),
+    metadata: submittedMetadata(at(body, "input")),
+    completedAt: null,
+    error: errorOf(body),
+  };
+}
+
+function errorOf(body: unknown): UpstreamError {
+  const error = { code: null, text: textAt(body, "error") };
+  const isUnsafe = listAt(body, "has_nsfw_contents").includes(true);
+  return isUnsafe ? { ...error, category: "moderation" } : error;
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import type { Policy } from "../../src/core/schedule.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { OpenTask } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  anOpenTask,
+  aPolicy,
+  committed,
+  CONNECTION,
+  DAY,
+  finished,
+  HOUR,
+  LIMITS,
+  MINUTE,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import { aChargingTask } from "./credit-builders.ts";
+import {
+  aKeptHook,
+  anAttachedTask,
+  anAttachment,
+  anUpstreamFailure,
+  aPlan,
+  aProvidedTask,
+  aTracking,
+  JOB,
+  NO_KEY,
+  NO_OUTPUT,
+  OTHER_JOB,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const later = NOW + HOUR;
+const settled = aFinishedTask({ upstream: UPSTREAM });
+
+/** An open task to which the job is attached an hour after its creation. */
+function attachedTo(task: OpenTask, policy: Policy = POLICY) {
+  return transition(task, anAttachment(), policy, later);
+}
+
+function withKept(...keptHooks: OpenTask["tracking"]["keptHooks"]): OpenTask {
+  return aProvidedTask({ tracking: aTracking({ poll: null, keptHooks }) });
+}
+
+describe("attach is refused", () => {
+  it.each([
+    ["where there is no task", null, { code: "unknown_task" }],
+    ["while the price is being charged", aChargingTask(), { code: "charging" }],
+    ["for another job of a settled task", settled, { code: "task_settled", task: settled }],
+    [
+      "for the first job of a settled task",
+      aFinishedTask(),
+      { code: "task_settled", task: aFinishedTask() },
+    ],
+  ])("%s", (_what, record, rejection) => {
+    const decision = transition(record, anAttachment(OTHER_JOB), POLICY, later);
+    expect(decision).toEqual({ kind: "reject", rejection });
+  });
+
+  it.each([
+    ["without a job", aProvidedTask()],
+    ["with this job", anAttachedTask()],
+  ])("for another connection than the task %s was registered with", (_what, task) => {
+    expect(transition(task, anAttachment(JOB, "fal"), POLICY, later)).toEqual({
+      kind: "reject",
+      rejection: {
+        code: "invalid_field",
+        field: "/provider",
+        message: "must be ark, with which the task was registered",
+      },
+    });
+  });
+});
+
+describe("attach of the same job again", () => {
+  it.each([
+    ["an open task", anAttachedTask({ tries: 3, notBefore: later })],
+    ["a processing task", anAttachedTask({}, { status: "processing" })],
+    ["a settled task", settled],
+  ])("changes nothing of %s", (_what, record) => {
+    expect(transition(record, anAttachment(), POLICY, later)).toEqual({ kind: "nothing", record });
+  });
+});
+
+describe("attach to an open task", () => {
+  const planned = aTracking({ poll: aPlan({ at: later + 15 * SECOND }) });
+
+  it.each([
+    ["with that connection", aProvidedTask()],
+    ["without any connection", anOpenTask()],
+    [
+      "with another job, which it replaces",
+      anAttachedTask(
+        { tries: 5, isOutputMissing: true },
+        { upstream: { connection: CONNECTION, job: OTHER_JOB } },
+      ),
+    ],
+    [
+      "with the same job at another endpoint, which it replaces",
+      anAttachedTask(
+        { tries: 5 },
+        { upstream: { connection: CONNECTION, job: { id: JOB.id, endpoint: "fal-ai/x" } } },
+      ),
+    ],
+    ["that is processing", aProvidedTask({ status: "processing" })],
+  ])("%s plans the first poll and nothing else", (_what, task) => {
+    expect(attachedTo(task)).toEqual({
+      kind: "commit",
+      record: { ...task, version: later, upstream: UPSTREAM, tracking: planned },
+    });
+  });
+
+  it("keeps the endpoint with the job", () => {
+    const job = { id: "r-1", endpoint: "fal-ai/kling" };
+    const record = committed(transition(aProvidedTask(), anAttachment(job), POLICY, later));
+    expect(record.upstream).toEqual({ connection: CONNECTION, job });
+    expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
+  });
+
+  it("does not give it a second extension", () => {
+    const task = aProvidedTask({ tracking: aTracking({ poll: null, isExtended: true }) });
+    expect(committed(attachedTo(task))).toMatchObject({ tracking: { isExtended: true } });
+  });
+
+  it.each([
+    [0, 15_000],
+    [0.5, 16_500],
+    [1, 18_000],
+  ])("polls it after the provider's first wait, with jitter %d after %d ms", (jitter, waitMs) => {
+    const policy = aPolicy({ jitter });
+    const record = committed(attachedTo(aProvidedTask(), policy));
+    expect(wakeAt(record, policy)).toBe(later + waitMs);
+  });
+
+  it("waits for a key where there is none, and polls as soon as there is one", () => {
+    const record = committed(attachedTo(aProvidedTask(), NO_KEY));
+    expect(wakeAt(record, NO_KEY)).toBe(NOW + 72 * HOUR);
+    expect(nextStep(record, NO_KEY, later)).toBeNull();
+    expect(nextStep(record, POLICY, later)).toMatchObject({ kind: "poll" });
+  });
+});
+
+describe("attach where the upstream can be asked", () => {
+  it.each([
+    ["completed", aCompletion()],
+    ["failed", anUpstreamFailure()],
+    ["without output", NO_OUTPUT],
+    ["processing", PROCESSING],
+  ])("asks at once about a kept hook that says %s", (_what, news) => {
+    const asked = aTracking({ poll: aPlan({ at: later }) });
+    for (const jobId of [JOB.id, null]) {
+      const task = withKept(aKeptHook(news, jobId));
+      expect(attachedTo(task)).toEqual({
+        kind: "commit",
+        record: { ...task, version: later, upstream: UPSTREAM, tracking: asked },
+      });
+    }
+  });
+
+  it("drops kept hooks of other jobs and polls at the first time", () => {
+    const task = withKept(
+      aKeptHook(aCompletion(), OTHER_JOB.id),
+      aKeptHook(PROCESSING, OTHER_JOB.id),
+    );
+    const tracking = aTracking({ poll: aPlan({ at: later + 15 * SECOND }) });
+    expect(committed(attachedTo(task))).toMatchObject({ status: "pending", tracking });
+  });
+});
+
+describe("attach where the upstream cannot be asked", () => {
+  const success = aKeptHook(aCompletion());
+  const failure = aKeptHook(anUpstreamFailure(), null);
+
+  it.each([
+    ["a success", [success, failure], "completed"],
+    ["a failure", [failure, success], "failed"],
+    ["a success after processing", [aKeptHook(PROCESSING), success], "completed"],
+    ["success without output", [aKeptHook(NO_OUTPUT), success], "failed"],
+    ["a success behind another job's failure", [otherFailure(), success], "completed"],
+  ] as const)("ends the task with the first kept end: %s", (_what, kept, status) => {
+    expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
+  });
+
+  it("ends it as the hook said", () => {
+    const { body, failure: why } = finished(attachedTo(withKept(failure), NO_KEY));
+    expect(JSON.parse(body)).toMatchObject({ status: "failed", error: anUpstreamFailure().error });
+    expect(why).toEqual(anUpstreamFailure().failure);
+  });
+
+  it("believes that it is processing", () => {
+    const record = committed(attachedTo(withKept(aKeptHook(PROCESSING)), NO_KEY));
+    expect(record).toMatchObject({ status: "processing", tracking: { keptHooks: [] } });
+  });
+
+  it("leaves a task open of which only another job's hooks are known", () => {
+    const record = committed(attachedTo(withKept(otherFailure()), NO_KEY));
+    expect(record).toMatchObject({ status: "pending", tracking: { keptHooks: [] } });
+  });
+
+  it("also believes where the job is too old to be known", () => {
+    const task = { ...withKept(success), createdAt: later - 7 * DAY };
+    const forgetful = new Map([[CONNECTION, { ...LIMITS, maxAgeMs: 7 * DAY }]]);
+    expect(finished(attachedTo(task, aPolicy({ polls: forgetful }))).status).toBe("completed");
+  });
+});
+
+function otherFailure() {
+  return aKeptHook(anUpstreamFailure(), OTHER_JOB.id);
+}

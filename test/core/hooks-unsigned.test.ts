@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { nextStep } from "../../src/core/step.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  committed,
+  DAY,
+  finished,
+  HOUR,
+  ID,
+  MODEL,
+  NOW,
+  NOW_S,
+  POLICY,
+  PROCESSING,
+  VIDEO,
+} from "./builders.ts";
+import {
+  aHook,
+  aKeptHook,
+  anAttachedTask,
+  anUpstreamFailure,
+  aPlan,
+  aProvidedTask,
+  aTracking,
+  NO_KEY,
+  NO_OUTPUT,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const later = NOW + HOUR;
+
+const unattached = aProvidedTask();
+const attached = anAttachedTask();
+const places = [
+  ["before its job is attached", unattached],
+  ["of its attached job", attached],
+] as const;
+const ends = [
+  ["completed", aCompletion()],
+  ["failed", anUpstreamFailure()],
+] as const;
+const news = [["processing", PROCESSING], ["without output", NO_OUTPUT], ...ends] as const;
+
+describe("an unsigned hook where nobody can be asked", () => {
+  it.each(places)("settles at once, %s", (_where, task) => {
+    for (const [status, said] of ends) {
+      expect(finished(transition(task, aHook(said), NO_KEY, later)).status).toBe(status);
+    }
+  });
+
+  it.each(places)("says that it is processing, %s", (_where, task) => {
+    const record = committed(transition(task, aHook(PROCESSING), NO_KEY, later));
+    expect(record).toEqual({ ...task, version: later, status: "processing" });
+  });
+
+  it("settles a job that is too old for the upstream to know", () => {
+    const old = { ...attached, createdAt: later - 7 * DAY, deadlineAt: later + DAY };
+    expect(finished(transition(old, aHook(aCompletion()), POLICY, later)).status).toBe("completed");
+    const younger = { ...old, createdAt: old.createdAt + 1 };
+    expect(committed(transition(younger, aHook(aCompletion()), POLICY, later)).status).toBe(
+      "pending",
+    );
+  });
+
+  it.each(places)("fails a task of which it tells success without output, %s", (_where, task) => {
+    for (const isSigned of [true, false]) {
+      const record = finished(transition(task, aHook(NO_OUTPUT, { isSigned }), NO_KEY, later));
+      expect(JSON.parse(record.body)).toEqual({
+        id: ID,
+        status: "failed",
+        model: MODEL,
+        created_at: NOW_S,
+        error: {
+          code: "upstream_error",
+          message: "The upstream reported success without output.",
+        },
+      });
+      expect(record.failure).toEqual({ category: "provider", retryable: true });
+    }
+  });
+});
+
+describe("an unsigned hook before the job is attached", () => {
+  it.each(news)("is kept: %s", (_what, said) => {
+    const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
+    expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
+      kind: "commit",
+      record: { ...unattached, tracking: kept },
+      note: "kept",
+    });
+  });
+
+  it("replaces the one of the same status, and no other", () => {
+    const said = [
+      aHook(aCompletion(), { jobId: null }),
+      aHook(anUpstreamFailure()),
+      aHook(aCompletion({ urls: [VIDEO, VIDEO] })),
+      aHook(PROCESSING),
+    ];
+    const record = said.reduce(
+      (task, hook) => committed(transition(task, hook, POLICY, later)),
+      committed(transition(unattached, aHook(NO_OUTPUT), POLICY, later)),
+    );
+    expect(record).toMatchObject({
+      status: "pending",
+      version: unattached.version,
+      tracking: {
+        keptHooks: [
+          aKeptHook(NO_OUTPUT),
+          aKeptHook(anUpstreamFailure()),
+          aKeptHook(aCompletion({ urls: [VIDEO, VIDEO] })),
+          aKeptHook(PROCESSING),
+        ],
+      },
+    });
+  });
+
+  it("is not kept when it has more than 8192 bytes, its job id included", () => {
+    const { jobId } = aHook(aCompletion());
+    const base = JSON.stringify({ jobId, news: aCompletion({ urls: [""] }) }).length;
+    const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
+    const larger = aCompletion({ urls: [`\u00E9${"x".repeat(8191 - base)}`] });
+    expect(transition(unattached, aHook(fitting), POLICY, later).kind).toBe("commit");
+    expect(transition(unattached, aHook(larger), POLICY, later)).toEqual({
+      kind: "nothing",
+      record: unattached,
+      note: "ignored",
+    });
+  });
+});
+
+describe("an unsigned hook of the attached job", () => {
+  it.each([
+    ["processing", PROCESSING, false],
+    ["completed", aCompletion(), false],
+    ["failed", anUpstreamFailure(), false],
+    ["without output", NO_OUTPUT, true],
+  ])("only has the upstream asked at once: %s", (_what, said, isOutputMissing) => {
+    for (const jobId of [UPSTREAM.job.id, null]) {
+      const task = anAttachedTask({ at: later + HOUR, tries: 4 });
+      const decision = transition(task, aHook(said, { jobId }), POLICY, later);
+      const poll = aPlan({ at: later, tries: 4, isOutputMissing });
+      const tracking = aTracking({ poll });
+      expect(decision).toEqual({ kind: "commit", record: { ...task, tracking }, note: "nudged" });
+      expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
+    }
+  });
+
+  it("does not take back that output was missing", () => {
+    const task = anAttachedTask({ isOutputMissing: true });
+    const record = committed(transition(task, aHook(aCompletion()), POLICY, NOW));
+    expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: true } } });
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  anOpenTask,
+  callbackOf,
+  committed,
+  finished,
+  HOUR,
+  NOW,
+  POLICY,
+  PROCESSING,
+} from "./builders.ts";
+import { aChargingTask } from "./credit-builders.ts";
+import {
+  aHook,
+  anAttachedTask,
+  anUpstreamFailure,
+  aProvidedTask,
+  NO_KEY,
+  NO_OUTPUT,
+  OTHER_JOB,
+  QUEUED,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const later = NOW + HOUR;
+const signed = { isSigned: true };
+
+const unattached = aProvidedTask();
+const attached = anAttachedTask();
+const processing = anAttachedTask({}, { status: "processing" });
+const places = [
+  ["before its job is attached", unattached],
+  ["of its attached job", attached],
+] as const;
+const news = [
+  ["queued", QUEUED],
+  ["processing", PROCESSING],
+  ["without output", NO_OUTPUT],
+  ["completed", aCompletion()],
+  ["failed", anUpstreamFailure()],
+] as const;
+const ends = [
+  ["completed", aCompletion()],
+  ["failed", anUpstreamFailure()],
+] as const;
+
+describe("a hook is unknown", () => {
+  it.each([
+    ["where there is no task", null],
+    ["while the price is being charged", aChargingTask({ upstream: UPSTREAM })],
+    ["for a task without a provider", anOpenTask()],
+    ["for an open task of another connection", { ...attached, upstream: fal() }],
+    ["for a settled task of another connection", aFinishedTask({ upstream: fal() })],
+  ])("%s", (_what, record) => {
+    for (const isSigned of [true, false]) {
+      expect(transition(record, aHook(aCompletion(), { isSigned }), POLICY, later)).toEqual({
+        kind: "reject",
+        rejection: { code: "unknown_task" },
+      });
+    }
+  });
+});
+
+describe("a hook after the end", () => {
+  const failures = {
+    completed: aFinishedTask({ upstream: UPSTREAM }),
+    failed: finished(transition(attached, aHook(anUpstreamFailure(), signed), POLICY, NOW)),
+    canceled: finished(transition(attached, { type: "cancel" }, POLICY, NOW)),
+    "told by the upstream to be out of time": finished(
+      transition(attached, aHook(expired(), signed), POLICY, NOW),
+    ),
+  };
+  const timedOut = finished(
+    transition(attached, { type: "deadline" }, NO_KEY, attached.deadlineAt),
+  );
+
+  it.each(Object.entries(failures))("that was %s changes nothing", (_what, record) => {
+    for (const [, said] of news) {
+      for (const isSigned of [true, false]) {
+        expect(transition(record, aHook(said, { isSigned }), POLICY, later)).toEqual({
+          kind: "nothing",
+          record,
+          note: "ignored",
+        });
+      }
+    }
+  });
+
+  it.each(news)("that the deadline made changes nothing: %s", (_what, said) => {
+    const isSuccess = said.status === "completed" || said.status === "no_output";
+    const note = isSuccess ? "late_result" : "ignored";
+    expect(transition(timedOut, aHook(said), POLICY, later)).toEqual({
+      kind: "nothing",
+      record: timedOut,
+      note,
+    });
+  });
+});
+
+describe("a hook of another job than the attached", () => {
+  it.each(news)("changes nothing, signed or not, key or not: %s", (_what, said) => {
+    for (const isSigned of [true, false]) {
+      for (const policy of [POLICY, NO_KEY]) {
+        const hook = aHook(said, { isSigned, jobId: OTHER_JOB.id });
+        expect(transition(attached, hook, policy, later)).toEqual({
+          kind: "nothing",
+          record: attached,
+          note: "other_job",
+        });
+      }
+    }
+  });
+});
+
+describe.each(places)("a signed hook %s", (_where, task) => {
+  it.each(ends)("that says %s settles at once and sends", (status, said) => {
+    const record = finished(transition(task, aHook(said, signed), POLICY, later));
+    expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
+    expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
+    expect("tracking" in record).toBe(false);
+  });
+
+  it("that names no job is about this one", () => {
+    const hook = aHook(aCompletion(), { isSigned: true, jobId: null });
+    expect(finished(transition(task, hook, POLICY, later)).status).toBe("completed");
+  });
+
+  it("that says processing advances the status, once", () => {
+    const hook = aHook(PROCESSING, signed);
+    const record = committed(transition(task, hook, POLICY, later));
+    expect(record).toEqual({ ...task, version: later, status: "processing" });
+    expect(transition(record, hook, POLICY, later + 1)).toEqual({
+      kind: "nothing",
+      record,
+      note: "ignored",
+    });
+  });
+
+  it("that says success without output is not believed where the upstream can be asked", () => {
+    const decision = transition(task, aHook(NO_OUTPUT, signed), POLICY, later);
+    expect(committed(decision).status).toBe("pending");
+  });
+});
+
+describe("a hook that is no news", () => {
+  it.each([
+    ["queued", QUEUED, unattached],
+    ["queued, of the attached job", QUEUED, attached],
+    ["queued, of a processing task", QUEUED, processing],
+    ["processing again", PROCESSING, processing],
+    ["processing again, before its job is attached", PROCESSING, aProvidedTask(running())],
+  ])("changes nothing: %s", (_what, said, record) => {
+    for (const isSigned of [true, false]) {
+      for (const policy of [POLICY, NO_KEY]) {
+        expect(transition(record, aHook(said, { isSigned }), policy, later)).toEqual({
+          kind: "nothing",
+          record,
+          note: "ignored",
+        });
+      }
+    }
+  });
+});
+
+function running() {
+  return { status: "processing" } as const;
+}
+
+function fal() {
+  return { connection: "fal", job: UPSTREAM.job };
+}
+
+/** A failure of the upstream's own, as when its queue took too long. */
+function expired() {
+  return anUpstreamFailure({ failure: { category: "timeout", retryable: true } });
+}

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import type { PollAnswer } from "../../src/core/event.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { TaskRecord } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aPolicy,
+  afterwards,
+  committed,
+  CONNECTION,
+  ID,
+  LIMITS,
+  MINUTE,
+  NOW,
+  POLICY,
+  SECOND,
+} from "./builders.ts";
+import { aChargeEnd, aPricedRegistration } from "./credit-builders.ts";
+import {
+  aHook,
+  anAttachedTask,
+  anUpstreamFailure,
+  aPollEnd,
+  aProvidedRegistration,
+  aTracking,
+  FIRST_POLL,
+  JOB,
+  limited,
+  NO_KEY,
+  NO_OUTPUT,
+  QUEUED,
+  told,
+  UNANSWERED,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const attached = anAttachedTask();
+const nudge = aHook(aCompletion());
+const THEN = FIRST_POLL + 2 * SECOND;
+const GAP = LIMITS.gapMs;
+
+function nudged(record: TaskRecord, ...times: readonly number[]): TaskRecord {
+  return times.reduce((task, at) => afterwards(transition(task, nudge, POLICY, at)), record);
+}
+
+function polled(record: TaskRecord, answer: PollAnswer = UNANSWERED): TaskRecord {
+  return committed(transition(record, aPollEnd(answer), POLICY, THEN));
+}
+
+describe("a poll", () => {
+  it("is due at its planned time, not before, and says all that it takes", () => {
+    expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
+    expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
+    expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
+      kind: "poll",
+      poll: {
+        taskId: ID,
+        connection: CONNECTION,
+        job: JOB,
+        plannedAt: FIRST_POLL,
+        createdAt: NOW,
+      },
+    });
+  });
+
+  it("is planned with a job that comes with the registration", () => {
+    const registration = aProvidedRegistration({ job: JOB });
+    const record = committed(transition(null, registration, POLICY, NOW));
+    expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
+  });
+
+  it("is planned anew when the price of such a task is charged", () => {
+    const registration = aPricedRegistration({ provider: CONNECTION, job: JOB });
+    const charging = committed(transition(null, registration, POLICY, NOW - SECOND));
+    expect("tracking" in charging).toBe(false);
+    const record = committed(transition(charging, aChargeEnd(), POLICY, NOW));
+    expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
+  });
+
+  it("is never due for a connection that has no key", () => {
+    expect(wakeAt(attached, NO_KEY)).toBe(attached.deadlineAt);
+    expect(nextStep(attached, NO_KEY, attached.deadlineAt)).toEqual({ kind: "deadline" });
+  });
+});
+
+describe("a nudge while no poll is due", () => {
+  it("makes one due at once", () => {
+    for (const at of [NOW, NOW + 1, FIRST_POLL - 2]) {
+      const task = nudged(anAttachedTask(), at);
+      expect(wakeAt(task, POLICY)).toBe(at);
+      expect(nextStep(task, POLICY, at)).toMatchObject({ kind: "poll", poll: { plannedAt: at } });
+    }
+  });
+
+  it("waits until the provider allows another", () => {
+    const task = nudged(anAttachedTask({ at: NOW + MINUTE, notBefore: NOW + SECOND }), NOW);
+    expect(wakeAt(task, POLICY)).toBe(NOW + SECOND);
+    expect(nextStep(task, POLICY, NOW + SECOND - 1)).toBeNull();
+  });
+
+  it("waits while the relay is paused", () => {
+    const holdUntil = NOW + MINUTE;
+    const task = nudged(anAttachedTask(), NOW);
+    expect(wakeAt(task, aPolicy({ holdUntil }))).toBe(holdUntil);
+    expect(nextStep(task, aPolicy({ holdUntil }), holdUntil - 1)).toBeNull();
+  });
+
+  it("never puts a poll off", () => {
+    const task = anAttachedTask({ at: NOW + SECOND, notBefore: NOW + SECOND });
+    expect(wakeAt(nudged(task, NOW), POLICY)).toBe(NOW + SECOND);
+  });
+
+  it("does not make the later waits shorter", () => {
+    const task = nudged(anAttachedTask({ tries: 2 }), FIRST_POLL - 2);
+    const end = aPollEnd(UNANSWERED, { plannedAt: FIRST_POLL - 2 });
+    const record = committed(transition(task, end, POLICY, THEN));
+    expect(wakeAt(record, POLICY)).toBe(THEN + 120 * SECOND);
+  });
+});
+
+describe("a nudge while a poll is in flight", () => {
+  const inFlight = anAttachedTask();
+  const moments = [
+    ["in its first millisecond", [FIRST_POLL]],
+    ["later", [FIRST_POLL + SECOND]],
+    ["twice in one millisecond", [FIRST_POLL, FIRST_POLL]],
+    ["many times", [0, 1, 1, 2, 500, 1_999, 2_000].map((ms) => FIRST_POLL + ms)],
+  ] as const;
+
+  it.each(moments)("leads to one more poll, as soon as the provider allows: %s", (_what, times) => {
+    const once = polled(nudged(inFlight, ...times));
+    expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
+    const plannedAt = wakeAt(once, POLICY);
+    const end = aPollEnd(told(QUEUED), { plannedAt });
+    const twice = committed(transition(once, end, POLICY, plannedAt));
+    expect(wakeAt(twice, POLICY)).toBe(plannedAt + 60 * SECOND);
+  });
+
+  it("leads to none when nothing nudged", () => {
+    expect(wakeAt(polled(inFlight), POLICY)).toBe(THEN + 30 * SECOND);
+  });
+
+  it("obeys the limit that the poll is told", () => {
+    expect(wakeAt(polled(nudged(inFlight, FIRST_POLL), limited(MINUTE)), POLICY)).toBe(
+      THEN + MINUTE,
+    );
+  });
+
+  it("changes nothing of an end that the poll tells", () => {
+    const record = polled(nudged(inFlight, FIRST_POLL), told(anUpstreamFailure()));
+    expect(record.status).toBe("failed");
+  });
+
+  it("counts what the hook missed", () => {
+    const hook = aHook(NO_OUTPUT);
+    const task = committed(transition(inFlight, hook, POLICY, FIRST_POLL));
+    expect(polled(task, told(NO_OUTPUT)).status).toBe("failed");
+  });
+});

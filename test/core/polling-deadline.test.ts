@@ -1,0 +1,204 @@
+import { describe, expect, it } from "vitest";
+import type { PollAnswer } from "../../src/core/event.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { OpenTask, TaskRecord } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aPolicy,
+  afterwards,
+  committed,
+  CONNECTION,
+  DAY,
+  finished,
+  HOUR,
+  LIMITS,
+  MINUTE,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import {
+  aHook,
+  anAttachedTask,
+  anUpstreamFailure,
+  aPlan,
+  aPollEnd,
+  aProvidedTask,
+  aTracking,
+  limited,
+  NO_KEY,
+  NO_OUTPUT,
+  QUEUED,
+  told,
+  UNANSWERED,
+  UNAUTHORIZED,
+} from "./upstream-builders.ts";
+
+const deadlineAt = NOW + 4 * HOUR;
+/** The next poll by the plan; the one at the deadline comes before it. */
+const plannedAt = deadlineAt + 2 * MINUTE;
+const task = anAttachedTask({ at: plannedAt, tries: 9 }, { deadlineAt });
+const LATE = deadlineAt + 3 * SECOND;
+
+function asked(answer: PollAnswer, record: OpenTask = task): TaskRecord {
+  return committed(transition(record, aPollEnd(answer, { plannedAt }), POLICY, LATE));
+}
+
+function codeOf(record: TaskRecord): unknown {
+  if (!("body" in record)) throw new Error(`expected an end: ${record.status}`);
+  return JSON.parse(record.body).error?.code;
+}
+
+describe("the deadline of a task whose upstream can be asked", () => {
+  it("has it polled, instead of failing it", () => {
+    expect(wakeAt(task, POLICY)).toBe(deadlineAt);
+    expect(nextStep(task, POLICY, deadlineAt - 1)).toBeNull();
+    for (const now of [deadlineAt, deadlineAt + DAY]) {
+      expect(nextStep(task, POLICY, now)).toMatchObject({ kind: "poll", poll: { plannedAt } });
+    }
+  });
+
+  it.each([
+    ["completed", aCompletion(), "completed"],
+    ["failed", anUpstreamFailure(), "failed"],
+  ] as const)("gives the result that the poll tells: %s", (_what, news, status) => {
+    const record = asked(told(news));
+    expect(record.status).toBe(status);
+    expect(codeOf(record)).toBe(status === "failed" ? "upstream_error" : undefined);
+  });
+
+  it("takes success without output for a failure at once", () => {
+    const record = asked(told(NO_OUTPUT));
+    expect([record.status, codeOf(record)]).toEqual(["failed", "upstream_error"]);
+  });
+
+  it.each([
+    ["unauthorized", UNAUTHORIZED],
+    ["unanswered", UNANSWERED],
+  ])("fails a task of which the poll tells nothing: %s", (_what, answer) => {
+    const record = asked(answer);
+    expect(codeOf(record)).toBe("upstream_timeout");
+    expect(record).toMatchObject({ failure: { category: "timeout", retryable: true } });
+  });
+
+  it("decides by the time of the answer", () => {
+    const early = aPollEnd(UNANSWERED, { plannedAt });
+    expect(committed(transition(task, early, POLICY, deadlineAt - 1)).status).toBe("pending");
+    expect(codeOf(committed(transition(task, early, POLICY, deadlineAt)))).toBe("upstream_timeout");
+  });
+});
+
+describe("an upstream that is still at work at the deadline", () => {
+  const poll = aPlan({ at: LATE + 300 * SECOND, tries: 10, notBefore: LATE + LIMITS.gapMs });
+  const longer = aTracking({ poll, isExtended: true });
+
+  it.each([
+    ["processing", PROCESSING, "processing"],
+    ["queued", QUEUED, "pending"],
+  ] as const)("has it put off by a quarter of its time: %s", (_what, news, status) => {
+    expect(asked(told(news))).toEqual({
+      ...task,
+      version: expect.any(Number),
+      status,
+      deadlineAt: LATE + HOUR,
+      tracking: longer,
+    });
+    expect(asked(told(news)).version).toBeGreaterThan(task.version);
+  });
+
+  it("has it put off when it only says that it is asked too often, and is asked as it allows", () => {
+    const record = asked(limited(10 * MINUTE));
+    expect(record).toMatchObject({ deadlineAt: LATE + HOUR, tracking: { isExtended: true } });
+    expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
+  });
+
+  it("has it put off when a hook came while it did not answer, and is asked again at once", () => {
+    const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
+    const record = committed(
+      transition(nudged, aPollEnd(UNANSWERED, { plannedAt }), POLICY, LATE + 1),
+    );
+    expect(record).toMatchObject({ tracking: { isExtended: true } });
+    expect(wakeAt(record, POLICY)).toBe(LATE + 1 + LIMITS.gapMs);
+  });
+
+  it.each([
+    ["processing", told(PROCESSING)],
+    ["queued", told(QUEUED)],
+    ["limited", limited(HOUR)],
+    ["unanswered", UNANSWERED],
+  ])("is given up the second time: %s", (_what, answer) => {
+    const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
+    expect(codeOf(asked(answer, extended))).toBe("upstream_timeout");
+  });
+
+  it("may still tell its result the second time", () => {
+    const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
+    expect(asked(told(aCompletion()), extended).status).toBe("completed");
+  });
+
+  it("is asked on as planned between the two", () => {
+    const record = asked(told(PROCESSING));
+    expect(wakeAt(record, POLICY)).toBe(LATE + 300 * SECOND);
+  });
+});
+
+describe("while the relay is paused", () => {
+  const paused = aPolicy({ holdUntil: deadlineAt + 1 });
+
+  it("no poll is made", () => {
+    const due = anAttachedTask({ at: NOW }, { deadlineAt });
+    const holdUntil = NOW + MINUTE;
+    expect(nextStep(due, aPolicy({ holdUntil }), holdUntil - 1)).toBeNull();
+    expect(wakeAt(due, aPolicy({ holdUntil }))).toBe(holdUntil);
+    expect(nextStep(due, paused, deadlineAt - 1)).toBeNull();
+  });
+
+  it("the deadline passes without a last poll", () => {
+    expect(wakeAt(task, paused)).toBe(deadlineAt);
+    expect(nextStep(task, paused, deadlineAt)).toEqual({ kind: "deadline" });
+    const record = committed(transition(task, { type: "deadline" }, paused, deadlineAt));
+    expect(codeOf(record)).toBe("upstream_timeout");
+  });
+
+  it("a limit of the provider does not put the deadline off", () => {
+    const limitedTask = anAttachedTask(
+      { at: deadlineAt + HOUR, notBefore: deadlineAt + HOUR },
+      { deadlineAt },
+    );
+    expect(nextStep(limitedTask, paused, deadlineAt)).toEqual({ kind: "deadline" });
+    expect(nextStep(limitedTask, POLICY, deadlineAt)).toBeNull();
+  });
+});
+
+describe("a task whose upstream cannot be asked at the deadline", () => {
+  const forgetful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: HOUR }]]) });
+
+  it.each([
+    ["without a key", task, NO_KEY],
+    ["without an attached job", aProvidedTask({ deadlineAt }), POLICY],
+    ["when the upstream has forgotten the job", task, forgetful],
+  ])("fails with upstream_timeout: %s", (_what, open, policy) => {
+    expect(nextStep(open, policy, deadlineAt - 1)).toBeNull();
+    expect(nextStep(open, policy, deadlineAt)).toEqual({ kind: "deadline" });
+    const record = finished(transition(open, { type: "deadline" }, policy, deadlineAt));
+    expect(codeOf(record)).toBe("upstream_timeout");
+  });
+
+  it("is polled only while the upstream knows the job, and its hooks are believed after that", () => {
+    const last = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt });
+    const old = anAttachedTask({ at: NOW + HOUR }, { deadlineAt });
+    expect(nextStep(last, forgetful, NOW + HOUR - 1)).toMatchObject({ kind: "poll" });
+    expect(nextStep(old, forgetful, NOW + HOUR)).toBeNull();
+    const hook = aHook(aCompletion());
+    expect(finished(transition(old, hook, forgetful, NOW + HOUR)).status).toBe("completed");
+  });
+
+  it("is not left between a limit and an upstream that forgets: its hook is believed", () => {
+    const limits = { at: NOW + 2 * HOUR, notBefore: NOW + 2 * HOUR };
+    const record = anAttachedTask(limits, { deadlineAt });
+    const decision = transition(record, aHook(aCompletion()), forgetful, NOW + 1);
+    expect(finished(decision).status).toBe("completed");
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { OpenTask } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  anOpenTask,
+  aPolicy,
+  callbackOf,
+  afterwards,
+  committed,
+  CONNECTION,
+  finished,
+  HOUR,
+  LIMITS,
+  NOW,
+  POLICY,
+  PROCESSING,
+  SECOND,
+} from "./builders.ts";
+import { aChargingTask } from "./credit-builders.ts";
+import {
+  aHook,
+  anAttachedTask,
+  anAttachment,
+  anUpstreamFailure,
+  aPlan,
+  aPollEnd,
+  aProvidedRegistration,
+  aTracking,
+  FIRST_POLL,
+  limited,
+  NO_OUTPUT,
+  OTHER_JOB,
+  QUEUED,
+  told,
+  UNANSWERED,
+  UNAUTHORIZED,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const task = anAttachedTask();
+/** The answer takes two seconds. */
+const THEN = FIRST_POLL + 2 * SECOND;
+const GAP = LIMITS.gapMs;
+
+function after(answer: Parameters<typeof aPollEnd>[0], record: OpenTask = task): OpenTask {
+  const next = committed(transition(record, aPollEnd(answer), POLICY, THEN));
+  if (next.status === "pending" || next.status === "processing") return next;
+  throw new Error(`expected an open task: ${next.status}`);
+}
+
+describe("a poll that tells the end", () => {
+  it.each([
+    ["completed", aCompletion(), null],
+    ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
+  ] as const)("%s ends the task, and its first attempt is open", (status, news, failure) => {
+    for (const from of [task, anAttachedTask({}, { status: "processing" })]) {
+      const record = finished(transition(from, aPollEnd(told(news)), POLICY, THEN));
+      expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
+      expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: THEN });
+    }
+  });
+
+  it("gives the client what the upstream said", () => {
+    const failed = aPollEnd(told(anUpstreamFailure()));
+    const { error } = anUpstreamFailure();
+    expect(JSON.parse(finished(transition(task, failed, POLICY, THEN)).body)).toMatchObject({
+      error,
+    });
+  });
+
+  it("takes from the parameters what the upstream leaves open, and nothing that it says", () => {
+    const parameters = { ratio: "16:9", duration: 5, seed: 1, generate_audio: true };
+    const { registration } = aProvidedRegistration({ parameters });
+    const metadata = { seed: 7, ratio: "9:16", fps: 3 };
+    const open = anAttachedTask({}, { registration });
+    const news = aCompletion({ metadata });
+    const ends = [aPollEnd(told(news)), aHook(news, { isSigned: true })];
+    for (const end of ends) {
+      const { body } = finished(transition(open, end, POLICY, THEN));
+      expect(JSON.parse(body)).toMatchObject({
+        output: {
+          metadata: { seed: 7, ratio: "9:16", duration: 5, generate_audio: true, fps: 3 },
+        },
+      });
+    }
+  });
+});
+
+describe("a poll that tells no end", () => {
+  it("advances a pending task to processing, with a new version", () => {
+    const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
+    const tracking = aTracking({ poll });
+    const record = after(told(PROCESSING));
+    expect(record).toEqual({ ...task, version: THEN, status: "processing", tracking });
+  });
+
+  it.each([
+    ["queued", told(QUEUED), task],
+    ["processing again", told(PROCESSING), anAttachedTask({}, { status: "processing" })],
+    ["queued after processing", told(QUEUED), anAttachedTask({}, { status: "processing" })],
+    ["nothing, for it was limited", limited(), task],
+    ["nothing, for its key was refused", UNAUTHORIZED, task],
+    ["nothing, for there was no answer", UNANSWERED, task],
+  ])("only moves the next one, and keeps the version: %s", (_what, answer, open) => {
+    const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
+    expect(after(answer, open)).toEqual({ ...open, tracking: aTracking({ poll }) });
+  });
+
+  it.each([0, 1])("waits 15 s, then twice as long each time up to 5 min, jitter %d", (jitter) => {
+    const policy = aPolicy({ jitter });
+    const waits: number[] = [];
+    let record = committed(transition(anAttachedTask(), anAttachment(OTHER_JOB), policy, NOW));
+    let now = NOW;
+    for (let i = 0; i < 8; i++) {
+      const plannedAt = wakeAt(record, policy);
+      waits.push(plannedAt - now);
+      now = plannedAt + i;
+      const end = aPollEnd(UNANSWERED, { job: OTHER_JOB, plannedAt });
+      record = committed(transition(record, end, policy, now));
+    }
+    const seconds = [15, 30, 60, 120, 240, 300, 300, 300];
+    expect(waits).toEqual(seconds.map((s) => Math.min(s * (1 + 0.2 * jitter), 300) * SECOND));
+  });
+
+  it("still waits no longer than 5 min after very many", () => {
+    const record = after(UNANSWERED, anAttachedTask({ tries: 2_000 }));
+    expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
+  });
+});
+
+describe("a provider that limits", () => {
+  it("is left alone for as long as it says, where that is longer than the wait", () => {
+    const record = after(limited(HOUR));
+    const poll = aPlan({ at: THEN + HOUR, tries: 1, notBefore: THEN + HOUR });
+    expect(record.tracking.poll).toEqual(poll);
+    expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
+  });
+
+  it("is left alone for the longer wait where it asks for less", () => {
+    expect(after(limited(2 * SECOND)).tracking.poll).toMatchObject({
+      at: THEN + 30 * SECOND,
+      notBefore: THEN + 2 * SECOND,
+    });
+  });
+
+  it("is not asked earlier by hooks", () => {
+    const nudge = aHook(aCompletion());
+    const record = afterwards(transition(after(limited(HOUR)), nudge, POLICY, THEN + SECOND));
+    expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
+    expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
+  });
+
+  it("is not asked earlier by the deadline", () => {
+    const deadlineAt = THEN + 10 * SECOND;
+    const record = after(limited(HOUR), anAttachedTask({}, { deadlineAt }));
+    expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
+    expect(nextStep(record, POLICY, THEN + HOUR)).toMatchObject({ kind: "poll" });
+  });
+});
+
+describe("success without output", () => {
+  const once = after(told(NO_OUTPUT));
+
+  it("is asked after once more, as soon as the provider allows", () => {
+    const at = THEN + GAP;
+    const poll = aPlan({ at, tries: 1, notBefore: at, isOutputMissing: true });
+    expect(once).toEqual({ ...task, tracking: aTracking({ poll }) });
+  });
+
+  it.each([
+    ["told by two polls", once],
+    ["told by a hook and a poll", hooked()],
+  ])("is a failure of the upstream: %s", (_what, open) => {
+    const { body, failure } = finished(transition(open, aPollEnd(told(NO_OUTPUT)), POLICY, THEN));
+    expect(JSON.parse(body)).toMatchObject({
+      error: { code: "upstream_error", message: "The upstream reported success without output." },
+    });
+    expect(failure).toEqual({ category: "provider", retryable: true });
+  });
+
+  it("is still missing after a poll that told nothing", () => {
+    const silent = after(UNANSWERED, once);
+    expect(finished(transition(silent, aPollEnd(told(NO_OUTPUT)), POLICY, THEN)).status).toBe(
+      "failed",
+    );
+  });
+
+  it.each([
+    ["output", aCompletion(), "completed"],
+    ["processing", PROCESSING, "processing"],
+  ] as const)("is forgotten when the next one tells of %s", (_what, news, status) => {
+    const record = committed(transition(once, aPollEnd(told(news)), POLICY, THEN));
+    expect(record.status).toBe(status);
+    if (status === "processing") {
+      expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: false } } });
+    }
+  });
+});
+
+describe("the answer to a poll that nobody waits for", () => {
+  const settled = aFinishedTask({ upstream: UPSTREAM });
+  const answers = [told(aCompletion()), told(PROCESSING), limited(HOUR), UNANSWERED];
+
+  it.each([
+    ["there is no task", null],
+    ["the task is settled", settled],
+    ["the price is being charged", aChargingTask({ upstream: UPSTREAM })],
+    ["the task has no upstream", anOpenTask()],
+    ["its job was replaced", anAttachedTask({}, other())],
+  ])("changes nothing where %s", (_what, record) => {
+    for (const answer of answers) {
+      const decision = transition(record, aPollEnd(answer), POLICY, THEN);
+      expect(decision).toEqual({ kind: "nothing", record });
+    }
+  });
+});
+
+function other() {
+  return { upstream: { connection: CONNECTION, job: OTHER_JOB } };
+}
+
+function hooked(): OpenTask {
+  return anAttachedTask({ isOutputMissing: true });
+}

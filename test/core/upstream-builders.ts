@@ -1,0 +1,97 @@
+import type {
+  AttachEvent,
+  HookEvent,
+  PollAnswer,
+  PollEndedEvent,
+  RegisterEvent,
+} from "../../src/core/event.ts";
+import type { OpenTask } from "../../src/core/task.ts";
+import type { KeptHook, PollPlan, Tracking } from "../../src/core/tracking.ts";
+import type { Job, UpstreamFailure, UpstreamNews } from "../../src/core/upstream.ts";
+import { anOpenTask, aPolicy, aRegistration, CONNECTION, LIMITS, NOW } from "./builders.ts";
+
+export const JOB: Job = { id: "cgt-1", endpoint: null };
+export const OTHER_JOB: Job = { id: "cgt-2", endpoint: null };
+export const UPSTREAM = { connection: CONNECTION, job: JOB };
+
+/** When the first poll of a job is due that was attached at NOW. */
+export const FIRST_POLL = NOW + LIMITS.firstMs;
+
+/** No connection has a key, so nobody can be asked. */
+export const NO_KEY = aPolicy({ polls: new Map() });
+
+export const QUEUED = { status: "queued" } as const;
+export const NO_OUTPUT = { status: "no_output" } as const;
+export const UNANSWERED: PollAnswer = { kind: "unanswered" };
+export const UNAUTHORIZED: PollAnswer = { kind: "unauthorized" };
+
+export function anUpstreamFailure(changes: Partial<UpstreamFailure> = {}): UpstreamFailure {
+  return {
+    status: "failed",
+    error: { code: "upstream_error", message: "The output was refused." },
+    failure: { category: "moderation", retryable: false },
+    ...changes,
+  };
+}
+
+export function told(news: UpstreamNews): PollAnswer {
+  return { kind: "news", news };
+}
+
+export function limited(retryAfterMs: number | null = null): PollAnswer {
+  return { kind: "limited", retryAfterMs };
+}
+
+export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
+  return { at: FIRST_POLL, tries: 0, notBefore: 0, isOutputMissing: false, ...changes };
+}
+
+export function aTracking(changes: Partial<Tracking> = {}): Tracking {
+  return { poll: aPlan(), keptHooks: [], isExtended: false, ...changes };
+}
+
+export function aProvidedRegistration(
+  changes: Parameters<typeof aRegistration>[0] = {},
+): RegisterEvent {
+  return aRegistration({ provider: CONNECTION, ...changes });
+}
+
+/** Registered with a provider; its job is not attached yet. */
+export function aProvidedTask(changes: Partial<OpenTask> = {}): OpenTask {
+  const { registration } = aProvidedRegistration();
+  return anOpenTask({ registration, upstream: { connection: CONNECTION, job: null }, ...changes });
+}
+
+/** Its job was attached at NOW. */
+export function anAttachedTask(
+  plan: Partial<PollPlan> = {},
+  changes: Partial<OpenTask> = {},
+): OpenTask {
+  const tracking = aTracking({ poll: aPlan(plan) });
+  return aProvidedTask({ upstream: UPSTREAM, tracking, ...changes });
+}
+
+export function anAttachment(job: Job = JOB, connection = CONNECTION): AttachEvent {
+  return { type: "attach", connection, job };
+}
+
+/** Not signed, about the attached job. */
+export function aHook(
+  news: UpstreamNews,
+  changes: Partial<Omit<HookEvent, "type" | "news">> = {},
+): HookEvent {
+  const from = { connection: CONNECTION, jobId: JOB.id, isSigned: false };
+  return { type: "hook", news, ...from, ...changes };
+}
+
+export function aKeptHook(news: UpstreamNews, jobId: string | null = JOB.id): KeptHook {
+  return { jobId, news };
+}
+
+/** The end of the poll that was due first. */
+export function aPollEnd(
+  answer: PollAnswer,
+  changes: Partial<Omit<PollEndedEvent, "type" | "answer">> = {},
+): PollEndedEvent {
+  return { type: "poll_ended", job: JOB, plannedAt: FIRST_POLL, answer, ...changes };
+}

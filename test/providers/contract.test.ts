@@ -1,0 +1,205 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Job } from "../../src/core/upstream.ts";
+import { PROVIDERS } from "../../src/providers/index.ts";
+import { newsOf, type Observation } from "../../src/providers/observation.ts";
+import type { Provider, Reading } from "../../src/providers/provider.ts";
+import type { HookFixture, PollFixture } from "./fixture.ts";
+import { FIXTURES } from "./fixtures/index.ts";
+import { aHook } from "./hook.ts";
+import { anyJson, damaged } from "./hostile-json.ts";
+
+const ERROR_TEXT = { isGeneric: false, secrets: [] };
+const WIRE_TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  seed: Number.isInteger,
+  ratio: (value) => typeof value === "string",
+  duration: Number.isInteger,
+  resolution: (value) => typeof value === "string",
+  generate_audio: (value) => typeof value === "boolean",
+  framespersecond: Number.isInteger,
+};
+
+it("has fixtures for every provider and no others", () => {
+  const named = FIXTURES.map((fixtures) => fixtures.provider);
+
+  expect(named.toSorted()).toEqual([...PROVIDERS.keys()].toSorted());
+});
+
+it("registers every provider under its own name", () => {
+  const names = [...PROVIDERS.values()].map(({ name }) => name);
+
+  expect(names).toEqual([...PROVIDERS.keys()]);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+describe.each(FIXTURES)("$provider", ({ provider: name, hooks, polls }) => {
+  const provider = providerNamed(name);
+  const { hooks: adapter } = provider;
+
+  it("names base URLs that paths can be put behind", () => {
+    for (const baseUrl of provider.baseUrls) {
+      expect(baseUrl).toMatch(/^https:\/\/[a-z0-9.-]+(\/[\w.-]+)*$/);
+      expect(URL.parse(baseUrl)?.protocol).toBe("https:");
+    }
+  });
+
+  it.each(["../x", "a?b", "a#b", "a/b", "a%2Fb", "a&b=c", "ä b"])(
+    "keeps the job id %s in its place",
+    (id) => {
+      const url = provider.baseUrls[0] + provider.polls.path({ id, endpoint: endpointOf(polls) });
+
+      expect(provider.polls.path({ id, endpoint: endpointOf(polls) })).toMatch(/^\//);
+      expect(url).toContain(encodeURIComponent(id));
+      expect(URL.parse(url)?.href).toBe(url);
+    },
+  );
+
+  it.each(polls)("reads a poll: $name", (fixture) => {
+    expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
+  });
+
+  it("reads polls of any JSON and never throws", () => {
+    const answers = fixedAnswers(polls);
+    const exchanges = fc.record({
+      status: fc.constantFrom(200, 202, 400, 404, 422, 499),
+      body: fc.oneof(anyJson, ...answers.map((answer) => damaged(answer.body))),
+    });
+    const job: Job = { id: polls[0]?.jobId ?? "job-1", endpoint: endpointOf(polls) };
+    fc.assert(
+      fc.property(fc.array(exchanges, { minLength: 1, maxLength: 4 }), (rounds) => {
+        let { read } = provider.polls;
+        for (const answer of rounds) {
+          const reading = read(answer, job);
+          if (reading.kind === "observed") expectSound(reading.observation);
+          if (reading.kind !== "next") return;
+          expect(reading.path).toMatch(/^\//);
+          ({ read } = reading);
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  describe.runIf(adapter !== null)("hooks", () => {
+    it("has a fixture of every kind of meaning", () => {
+      const kinds = new Set(hooks.map(({ means }) => kindOf(means)));
+
+      expect(hooks.length).toBeGreaterThanOrEqual(8);
+      expect([...kinds]).toEqual(
+        expect.arrayContaining([
+          "completed",
+          "no_output",
+          "moderation",
+          "failure",
+          null,
+          "nothing",
+        ]),
+      );
+    });
+
+    it.each(hooks)("reads $name", (fixture) => {
+      const observation = readHook(provider, fixture, parsed(fixture.body));
+
+      expect(observation?.jobId ?? null).toBe(fixture.jobId);
+      expect(observation === null ? "nothing" : newsOf(observation, ERROR_TEXT)).toEqual(
+        fixture.means,
+      );
+    });
+
+    it("reads any JSON and never throws", () => {
+      const cases = hooks.map((fixture) => fc.tuple(fc.constant(fixture), damagedBody(fixture)));
+      fc.assert(
+        fc.property(fc.oneof(...cases), ([fixture, body]) => {
+          const observation = readHook(provider, fixture, body);
+          if (observation !== null) expectSound(observation);
+        }),
+        { numRuns: 1000 },
+      );
+    });
+
+    it("takes none of its fixtures for a handshake and never throws on one", () => {
+      for (const { body } of hooks) expect(adapter?.preflight?.(parsed(body)) ?? null).toBeNull();
+      fc.assert(
+        fc.property(anyJson, (body) => {
+          const answer = adapter?.preflight?.(body) ?? null;
+          expect(answer === null || typeof answer === "string").toBe(true);
+        }),
+      );
+    });
+  });
+});
+
+function providerNamed(name: string): Provider {
+  const provider = PROVIDERS.get(name);
+  if (provider === undefined) throw new Error(`There is no provider "${name}".`);
+  return provider;
+}
+
+function readHook(
+  { name, hooks }: Provider,
+  { headers, body }: HookFixture,
+  json: unknown,
+): Observation | null {
+  const hook = aHook(headers ?? {}, body, { path: `/hooks/${name}/task/token` });
+  return hooks?.read(json, hook) ?? null;
+}
+
+function meaningOfPoll({ polls }: Provider, fixture: PollFixture): unknown {
+  const job: Job = { id: fixture.jobId, endpoint: fixture.endpoint ?? null };
+  let { path, read } = { path: polls.path(job), read: polls.read };
+  let reading: Reading | null = null;
+  for (const exchange of fixture.exchanges) {
+    if (reading !== null) {
+      if (reading.kind !== "next") throw new Error(`It did not ask for ${exchange.path}.`);
+      ({ path, read } = reading);
+    }
+    expect(path).toBe(exchange.path);
+    reading = read(exchange.answer, job);
+  }
+  if (reading?.kind === "observed") return newsOf(reading.observation, ERROR_TEXT);
+  return reading?.kind;
+}
+
+/** What holds of everything that is read, whoever wrote it. */
+function expectSound(observation: Observation): void {
+  const { jobId, state, completedAt } = observation;
+  for (const text of [jobId, state]) expect(text === null || text !== "").toBe(true);
+  expect(completedAt === null || Number.isFinite(completedAt)).toBe(true);
+  const news = newsOf(observation, ERROR_TEXT);
+  if (news?.status === "failed") {
+    expect(new TextEncoder().encode(news.error.message).length).toBeLessThanOrEqual(1024);
+  }
+  if (news?.status !== "completed") return;
+  expect(news.urls.length).toBeGreaterThan(0);
+  for (const url of news.urls) expect(URL.parse(url)?.protocol).toMatch(/^https?:$/);
+  for (const [field, value] of Object.entries(news.metadata)) {
+    expect([field, WIRE_TYPES[field]?.(value)]).toEqual([field, true]);
+  }
+}
+
+function kindOf(means: HookFixture["means"]): string | null {
+  if (means === null || means === "nothing") return means;
+  if (means.status !== "failed") return means.status;
+  return means.failure.category === "moderation" ? "moderation" : "failure";
+}
+
+function damagedBody({ body }: HookFixture): fc.Arbitrary<unknown> {
+  return damaged(parsed(body));
+}
+
+function fixedAnswers(polls: readonly PollFixture[]) {
+  return polls.flatMap(({ exchanges }) => exchanges.map(({ answer }) => answer));
+}
+
+function endpointOf(polls: readonly PollFixture[]): string | null {
+  return polls.find(({ endpoint }) => endpoint !== undefined)?.endpoint ?? null;
+}
+
+/** As the relay reads it: undefined when it is no JSON. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

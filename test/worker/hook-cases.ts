@@ -1,0 +1,114 @@
+import { env } from "cloudflare:workers";
+import * as z from "zod";
+import type { HookFixture, PollFixture } from "../providers/fixture.ts";
+import { attach, type Hooked, hooked, type HookedOptions, sendHook } from "./hooked.ts";
+import { anOutside, answering, type Outside } from "./outside.ts";
+import {
+  bodyFor,
+  FAL_JWK,
+  FAL_JWKS_URL,
+  found,
+  isStatus,
+  type Sender,
+  SENDERS,
+} from "./senders.ts";
+import { CALLBACK_URL, stored, until } from "./support.ts";
+
+/** A provider on a relay that knows its key and its signature, or one of them, or none. */
+export interface HookCase {
+  readonly name: string;
+  readonly sender: Sender;
+  readonly bindings: object;
+  readonly hasKey: boolean;
+  /** Whether the relay takes a hook at its word without asking the provider. */
+  readonly isBelieved: boolean;
+  /** Whether the relay checks who signed. */
+  readonly isChecked: boolean;
+}
+
+/** Every provider, with and without its key, and with and without what its signature is checked with. */
+export const CASES: readonly HookCase[] = SENDERS.flatMap((sender) => {
+  const withSecret = Object.keys(sender.secretVars).length > 0 ? [false, true] : [false];
+  return [false, true].flatMap((hasKey) =>
+    withSecret.map((hasSecret) => caseOf(sender, hasKey, hasSecret)),
+  );
+});
+
+function caseOf(sender: Sender, hasKey: boolean, hasSecret: boolean): HookCase {
+  const { provider, isBodySigned, keyVars, secretVars } = sender;
+  const vars = { ...(hasKey && keyVars), ...(hasSecret && secretVars) };
+  const known = Object.keys(vars).join(" and ");
+  return {
+    name: `${provider} with ${known || "nothing configured"}`,
+    sender,
+    bindings: { ...env, ...vars },
+    hasKey,
+    isBelieved: !hasKey || (isBodySigned && hasSecret),
+    isChecked: hasSecret || provider === "fal" || (provider === "vidu" && hasKey),
+  };
+}
+
+/** A task of a case, and everything around the relay. */
+export interface Scene {
+  readonly task: Hooked;
+  readonly outside: Outside;
+  readonly attach: () => Promise<Response>;
+  /** What the upstream answers from now on. */
+  readonly answers: (poll: PollFixture) => void;
+  /** How many polls have been made. */
+  readonly polls: () => number;
+  /** Posts a hook as the provider would: signed, where it signs. */
+  readonly post: (hook: HookFixture) => Promise<Response>;
+}
+
+/** The upstream is still at work unless told otherwise. */
+export async function aScene(
+  { sender, bindings }: Pick<HookCase, "sender" | "bindings">,
+  fields: HookedOptions["fields"] = {},
+): Promise<Scene> {
+  const outside = anOutside();
+  outside.on(CALLBACK_URL, answering("thank you"));
+  outside.on(FAL_JWKS_URL, answering({ keys: [FAL_JWK] }));
+  const { provider, done } = sender;
+  const task = await hooked({ provider, bindings, fields });
+  const apiCalls = () =>
+    outside.sentTo("").filter(({ url }) => url !== CALLBACK_URL && url !== FAL_JWKS_URL);
+  const answers = ({ exchanges }: PollFixture) => {
+    outside.on("https://", (sent) => {
+      const { pathname, search } = new URL(sent.url);
+      const exchange = exchanges.find(({ path }) => `${pathname}${search}`.endsWith(path));
+      if (exchange === undefined) throw new Error(`unexpected ${sent.url}`);
+      return Response.json(exchange.answer.body, { status: exchange.answer.status });
+    });
+    outside.on(CALLBACK_URL, answering("thank you"));
+    outside.on(FAL_JWKS_URL, answering({ keys: [FAL_JWK] }));
+  };
+  answers(sender.open);
+  return {
+    task,
+    outside,
+    answers,
+    attach: () => attach(task, done.jobId, done.endpoint ?? null),
+    polls: () => apiCalls().filter(({ url }) => !url.includes("files/retrieve")).length,
+    post: async (hook) => {
+      const body = bodyFor(hook, task);
+      return sendHook(task, body, await sender.sign(body, task));
+    },
+  };
+}
+
+/** A hook of the provider about the attached job. */
+export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): HookFixture {
+  const { done, hooks } = sender;
+  return found(hooks, ({ means, jobId }) => jobId === done.jobId && isStatus(means, ...statuses));
+}
+
+const Polled = z.object({ tracking: z.object({ poll: z.object({ tries: z.int() }) }) });
+
+/** Waits until `count` polls have been made and what they told has been taken in. */
+export async function polled(scene: Scene, count = 1): Promise<void> {
+  await until(async () => {
+    const { record } = await stored(scene.task.id);
+    return Polled.safeParse(record).data?.tracking.poll.tries === count;
+  });
+}

@@ -1,0 +1,63 @@
+import { env } from "cloudflare:workers";
+import * as z from "zod";
+import { app } from "../../src/app.ts";
+import { restart } from "./instance.ts";
+import { aRequest, CALLBACK_URL, Task } from "./support.ts";
+
+/** A task that is registered with a connection, on a relay with bindings of its own. */
+export interface Hooked {
+  readonly id: string;
+  readonly provider: string;
+  readonly bindings: object;
+  /** As the registration answered it. */
+  readonly hookUrl: string;
+}
+
+export interface HookedOptions {
+  readonly provider: string;
+  /** A case uses one object for all its tasks: keys are derived once for each. */
+  readonly bindings?: object;
+  /** Of the registration. */
+  readonly fields?: object;
+}
+
+const Registered = z.looseObject({ id: z.string(), hook_url: z.string() });
+
+export async function hooked({ provider, bindings = env, fields }: HookedOptions): Promise<Hooked> {
+  const id = crypto.randomUUID();
+  await restart(id, bindings);
+  const body = { id, model: "m", callback_url: CALLBACK_URL, provider, ...fields };
+  const response = await app.fetch(aRequest("/v1/tasks", { body }), bindings);
+  if (response.status !== 201) throw new Error(await response.text());
+  const { hook_url: hookUrl } = Registered.parse(await response.json());
+  return { id, provider, bindings, hookUrl };
+}
+
+/** Says under which id the upstream works. */
+export async function attach(
+  { id, provider, bindings }: Hooked,
+  jobId: string,
+  endpoint: string | null = null,
+): Promise<Response> {
+  const body = { provider, id: jobId, endpoint };
+  return app.fetch(aRequest(`/v1/tasks/${id}/upstream`, { body }), bindings);
+}
+
+/** What a provider posts to the task's hook URL. */
+export async function sendHook(
+  { hookUrl, bindings }: Pick<Hooked, "hookUrl" | "bindings">,
+  body: BodyInit,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const { pathname, search } = new URL(hookUrl);
+  const request = aRequest(`${pathname}${search}`, { body, headers, key: null });
+  return app.fetch(request, bindings);
+}
+
+export async function readHooked({ id, bindings }: Hooked): Promise<z.output<typeof Task>> {
+  return Task.parse(await (await app.fetch(aRequest(`/v1/tasks/${id}`), bindings)).json());
+}
+
+export async function answerOf(response: Response): Promise<readonly [number, string]> {
+  return [response.status, await response.text()];
+}

@@ -1,0 +1,136 @@
+import { Webhook } from "standardwebhooks";
+import { PROVIDERS } from "../../src/providers/index.ts";
+import { FIXTURES } from "../providers/fixtures/index.ts";
+import type { HookFixture, PollFixture } from "../providers/fixture.ts";
+import { base64, hex, hmac } from "../providers/hook.ts";
+import type { Hooked } from "./hooked.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** One provider as the relay meets it: its documented hooks and answers, and how it signs. */
+export interface Sender {
+  readonly provider: string;
+  readonly isBodySigned: boolean;
+  /** The variable with which the relay may ask it. */
+  readonly keyVars: Headers;
+  /** The variables, beyond the key, with which the relay can check who sent a hook. */
+  readonly secretVars: Headers;
+  readonly hooks: readonly HookFixture[];
+  readonly done: PollFixture;
+  readonly open: PollFixture;
+  /** Headers of a hook with this body, at the present time. */
+  readonly sign: (body: string, task: Hooked) => Promise<Headers>;
+}
+
+/** Keys of RFC 8032 §7.1, test 1: nothing signs with it but tests. */
+export const FAL_JWK = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+};
+const FAL_PRIVATE = { ...FAL_JWK, d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A" };
+export const FAL_JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
+
+const WHSEC = `whsec_${btoa("test-only-webhook-secret")}`;
+const TEXT_SECRET = "test-only-webhook-secret";
+const FAL_USER = "fal-user-0001";
+/** The task ids that the fixtures echo. */
+const ECHOED = /0f8fad5b-d9cb-469f-a165-70867728950e|0190f5c2-0000-7000-8000-000000000001/g;
+
+const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
+  async replicate(body) {
+    const signature = new Webhook(WHSEC).sign("msg_1", new Date(Date.now()), body);
+    return webhookHeaders(signature);
+  },
+  async wavespeed(body) {
+    const content = `msg_1.${nowS()}.${body}`;
+    return webhookHeaders(`v3,${hex(await hmac(TEXT_SECRET, content))}`);
+  },
+  async openrouter(body) {
+    const signature = hex(await hmac(TEXT_SECRET, `${nowS()},${body}`));
+    return { "X-OpenRouter-Signature": `t=${nowS()},v1=${signature}` };
+  },
+  async kie(body) {
+    const jobId = /"task_?[iI]d":"([^"]+)"/.exec(body)?.[1] ?? "";
+    const signature = base64(await hmac(TEXT_SECRET, `${jobId}.${nowS()}`));
+    return { "X-Webhook-Timestamp": nowS(), "X-Webhook-Signature": signature };
+  },
+  async vidu(_body, { hookUrl }) {
+    const date = new Date(Date.now()).toUTCString();
+    const head = ["POST", new URL(hookUrl).pathname, "", "vidu", date];
+    const content = [...head, `Date:${date}`, "x-request-nonce:n-1", ""].join("\n");
+    return {
+      Date: date,
+      "x-request-nonce": "n-1",
+      "X-HMAC-ACCESS-KEY": "vidu",
+      "X-HMAC-ALGORITHM": "hmac-sha256",
+      "X-HMAC-SIGNED-HEADERS": "Date;x-request-nonce",
+      "X-HMAC-SIGNATURE": base64(await hmac("test-only-vidu-key", content)),
+    };
+  },
+  async fal(body) {
+    const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
+    const content = `req-1\n${FAL_USER}\n${nowS()}\n${hex(new Uint8Array(digest))}`;
+    const key = await crypto.subtle.importKey("jwk", FAL_PRIVATE, "Ed25519", false, ["sign"]);
+    const signature = await crypto.subtle.sign("Ed25519", key, new TextEncoder().encode(content));
+    return {
+      "X-Fal-Webhook-Request-Id": "req-1",
+      "X-Fal-Webhook-User-Id": FAL_USER,
+      "X-Fal-Webhook-Timestamp": nowS(),
+      "X-Fal-Webhook-Signature": hex(new Uint8Array(signature)),
+    };
+  },
+};
+
+const SECRET_VARS: Readonly<Record<string, Headers>> = {
+  replicate: { REPLICATE_WEBHOOK_SECRET: WHSEC },
+  wavespeed: { WAVESPEED_WEBHOOK_SECRET: `whsec_${TEXT_SECRET}` },
+  openrouter: { OPENROUTER_WEBHOOK_SECRET: TEXT_SECRET },
+  kie: { KIE_WEBHOOK_KEY: TEXT_SECRET },
+  fal: { FAL_USER_ID: FAL_USER },
+};
+
+/** Every provider that sends hooks. */
+export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, polls }) => {
+  const known = PROVIDERS.get(provider);
+  if (known?.hooks == null) return [];
+  const done = found(polls, ({ means }) => isStatus(means, "completed"));
+  const open = found(polls, ({ means, endpoint }) => {
+    return endpoint === done.endpoint && isStatus(means, "queued", "processing");
+  });
+  return {
+    provider,
+    isBodySigned: known.hooks.assurance === "body-signed",
+    keyVars: { [known.variables.key]: `test-only-${provider}-key` },
+    secretVars: SECRET_VARS[provider] ?? {},
+    hooks,
+    done,
+    open,
+    sign: SIGNERS[provider] ?? (async () => ({})),
+  };
+});
+
+/** The body of a fixture as it is posted for this task. */
+export function bodyFor({ body }: HookFixture, { id }: Hooked): string {
+  return body.replaceAll(ECHOED, id);
+}
+
+export function isStatus(means: unknown, ...statuses: readonly string[]): boolean {
+  if (typeof means !== "object" || means === null) return false;
+  const status: unknown = Reflect.get(means, "status");
+  return typeof status === "string" && statuses.includes(status);
+}
+
+export function found<T>(items: readonly T[], fits: (item: T) => boolean): T {
+  const item = items.find(fits);
+  if (item === undefined) throw new Error("there is no such fixture");
+  return item;
+}
+
+function webhookHeaders(signature: string): Headers {
+  return { "webhook-id": "msg_1", "webhook-timestamp": nowS(), "webhook-signature": signature };
+}
+
+function nowS(): string {
+  return String(Math.floor(Date.now() / 1000));
+}
