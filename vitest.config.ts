@@ -1,5 +1,56 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+
+const BINDINGS = {
+  RELAY_SECRET: "test-only-relay-secret-0123456789abcdef",
+  OPERATOR_KEYS: "test-only-operator-key test-only-older-operator-key",
+  // Empty is the default, whatever the .dev.vars of this machine says.
+  CALLBACK_SCHEDULE_S: "",
+  CALLBACK_TIMEOUT_S: "",
+  RETENTION_DAYS: "",
+  TASK_DEADLINE_HOURS: "",
+  MAX_BODY_KB: "",
+  ALLOW_LOCAL_CALLBACKS: "",
+  PAUSED: "",
+  PUBLIC_URL: "",
+  SIGNING_SECRETS: "",
+  EVENTS_SECRETS: "",
+  SIGNING_KEYS: "",
+  SETTLEMENT_URL: "",
+  OPERATOR_CALLBACK_URL: "",
+  SANDBOX: "",
+  ERROR_TEXT: "",
+  CONNECTIONS: "",
+  ARK_API_KEY: "",
+  ARK_BASE_URL: "",
+  FAL_KEY: "",
+  FAL_BASE_URL: "",
+  FAL_USER_ID: "",
+  KIE_API_KEY: "",
+  KIE_BASE_URL: "",
+  KIE_WEBHOOK_KEY: "",
+  KLING_API_KEY: "",
+  KLING_BASE_URL: "",
+  LUMA_API_KEY: "",
+  LUMA_BASE_URL: "",
+  MINIMAX_API_KEY: "",
+  MINIMAX_BASE_URL: "",
+  OPENROUTER_API_KEY: "",
+  OPENROUTER_BASE_URL: "",
+  OPENROUTER_WEBHOOK_SECRET: "",
+  REPLICATE_API_TOKEN: "",
+  REPLICATE_BASE_URL: "",
+  REPLICATE_WEBHOOK_SECRET: "",
+  RUNWAY_API_KEY: "",
+  RUNWAY_BASE_URL: "",
+  VIDU_API_KEY: "",
+  VIDU_BASE_URL: "",
+  WAVESPEED_API_KEY: "",
+  WAVESPEED_BASE_URL: "",
+  WAVESPEED_WEBHOOK_SECRET: "",
+};
 
 /** They wait for alarms and polls far more than they work, so they wait together. */
 const WAITING_TESTS = [
@@ -21,63 +72,8 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
-      {
-        plugins: [
-          cloudflareTest({
-            wrangler: { configPath: "./wrangler.toml" },
-            miniflare: {
-              bindings: {
-                RELAY_SECRET: "test-only-relay-secret-0123456789abcdef",
-                OPERATOR_KEYS: "test-only-operator-key test-only-older-operator-key",
-                // Empty is the default, whatever the .dev.vars of this machine says.
-                CALLBACK_SCHEDULE_S: "",
-                CALLBACK_TIMEOUT_S: "",
-                RETENTION_DAYS: "",
-                TASK_DEADLINE_HOURS: "",
-                MAX_BODY_KB: "",
-                ALLOW_LOCAL_CALLBACKS: "",
-                PAUSED: "",
-                PUBLIC_URL: "",
-                SIGNING_SECRETS: "",
-                EVENTS_SECRETS: "",
-                SIGNING_KEYS: "",
-                SETTLEMENT_URL: "",
-                SANDBOX: "",
-                ERROR_TEXT: "",
-                CONNECTIONS: "",
-                ARK_API_KEY: "",
-                ARK_BASE_URL: "",
-                FAL_KEY: "",
-                FAL_BASE_URL: "",
-                FAL_USER_ID: "",
-                KIE_API_KEY: "",
-                KIE_BASE_URL: "",
-                KIE_WEBHOOK_KEY: "",
-                KLING_API_KEY: "",
-                KLING_BASE_URL: "",
-                LUMA_API_KEY: "",
-                LUMA_BASE_URL: "",
-                MINIMAX_API_KEY: "",
-                MINIMAX_BASE_URL: "",
-                OPENROUTER_API_KEY: "",
-                OPENROUTER_BASE_URL: "",
-                OPENROUTER_WEBHOOK_SECRET: "",
-                REPLICATE_API_TOKEN: "",
-                REPLICATE_BASE_URL: "",
-                REPLICATE_WEBHOOK_SECRET: "",
-                RUNWAY_API_KEY: "",
-                RUNWAY_BASE_URL: "",
-                VIDU_API_KEY: "",
-                VIDU_BASE_URL: "",
-                WAVESPEED_API_KEY: "",
-                WAVESPEED_BASE_URL: "",
-                WAVESPEED_WEBHOOK_SECRET: "",
-              },
-            },
-          }),
-        ],
-        test: { name: "worker", include: ["test/worker/**/*.test.ts"], testTimeout: 60_000 },
-      },
+      workerd("worker", withoutIndex()),
+      workerd("index", "./wrangler.toml"),
       {
         test: {
           name: "process",
@@ -103,3 +99,23 @@ export default defineConfig({
     ],
   },
 });
+
+/** Tests on real workerd, with what a wrangler configuration binds. */
+function workerd(name: string, configPath: string) {
+  return {
+    plugins: [cloudflareTest({ wrangler: { configPath }, miniflare: { bindings: BINDINGS } })],
+    test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 60_000 },
+  };
+}
+
+/** The relay works whole without the index, and an object then has no alarms but its own. */
+function withoutIndex(): string {
+  const root = import.meta.dirname;
+  const config = readFileSync(join(root, "wrangler.toml"), "utf8").replace(
+    /^\[\[d1_databases\]\]\n(?:\w.*\n)+/m,
+    "",
+  );
+  const path = join(root, "wrangler.unindexed.toml");
+  writeFileSync(path, config);
+  return path;
+}

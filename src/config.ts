@@ -28,6 +28,10 @@ export interface Config {
   readonly connections: ReadonlyMap<string, Connection>;
   /** Those of them that can be asked, and how often. */
   readonly polls: ReadonlyMap<string, PollLimits>;
+  /** Where the operator is told of trouble; null: nowhere. */
+  readonly operatorCallbackUrl: string | null;
+  /** Whether `INDEX_DB` is bound. */
+  readonly isIndexed: boolean;
   /** Whether clients do not read the upstream's own text of a failure. */
   readonly isErrorTextGeneric: boolean;
   /** Where refunds go instead of the ledger; null: the ledger. */
@@ -80,6 +84,8 @@ const VarsSchema = z.object({
     .refine((url) => url === null || url.href === `${url.origin}/`, "must not have a path")
     .transform((url) => url?.origin ?? null),
   SETTLEMENT_URL: httpUrl().transform((url) => url?.href ?? null),
+  OPERATOR_CALLBACK_URL: httpUrl().transform((url) => url?.href ?? null),
+  INDEX_DB: z.unknown().optional(),
   SANDBOX: flag(),
   ERROR_TEXT: text("upstream").refine(
     (value) => value === "upstream" || value === "generic",
@@ -144,6 +150,8 @@ export function parseConfig(vars: object, flags: Readonly<Record<string, boolean
     connections: connected.connections,
     polls: connected.polls,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
+    operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
+    isIndexed: data.INDEX_DB !== undefined,
   };
   return { ok: true, config };
 }
@@ -157,6 +165,8 @@ export function policyOf(config: Config, now: number, jitter: number): Policy {
     holdUntil: config.paused ? now + PAUSE_LOOK_MS + Math.round(jitter * PAUSE_JITTER_MS) : 0,
     polls: config.polls,
     jitter,
+    isIndexed: config.isIndexed,
+    isOperatorTold: config.operatorCallbackUrl !== null,
   };
 }
 

@@ -52,6 +52,13 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
   throw invalidRequest(parsed.error.issues.flatMap(issuesOf));
 }
 
+/** The parameters of a query. @throws Problem `invalid_request` for one that is given twice. */
+export function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
+  const twice = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1);
+  if (twice.length === 0) return Object.fromEntries(query);
+  throw invalidRequest(twice.map((name) => ({ path: `/${name}`, message: "must be given once" })));
+}
+
 function issuesOf(issue: z.core.$ZodIssue): Issue[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({

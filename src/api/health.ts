@@ -59,6 +59,9 @@ function settingsOf(config: Config) {
     ALLOW_LOCAL_CALLBACKS: config.allowLocalCallbacks,
     PAUSED: config.paused,
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
+    OPERATOR_CALLBACK_URL:
+      config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
+    INDEX_DB: config.isIndexed,
     SANDBOX: config.connections.has(SANDBOX),
     PUBLIC_URL: config.publicUrl,
     SETTLEMENT_URL: config.settlementUrl === null ? null : new URL(config.settlementUrl).origin,

@@ -12,13 +12,16 @@ export const readSigningSecrets = route(
     errors: [],
   },
   async ({ relay }) => {
-    const { callbackSecrets, eventsSecrets, signingKeys, settlementSecrets } = relay.keyring;
-    const settlement = settlementSecrets.map(({ text }) => text);
+    const { config, keyring } = relay;
+    const { callbackSecrets, eventsSecrets, signingKeys } = keyring;
+    const settlement = keyring.settlementSecrets.map(({ text }) => text);
+    const operator = keyring.operatorSecrets.map(({ text }) => text);
     const secrets = {
       callbacks: callbackSecrets.map(({ text }) => text),
       events: eventsSecrets.map(({ text }) => text),
       public_keys: signingKeys.map(publicWhpk),
-      ...(relay.config.settlementUrl !== null && { settlement }),
+      ...(config.settlementUrl !== null && { settlement }),
+      ...(config.operatorCallbackUrl !== null && { operator }),
     };
     return json(secrets, 200, { "Cache-Control": "no-store" });
   },

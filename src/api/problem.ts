@@ -20,7 +20,7 @@ export const PROBLEMS = {
   internal_error: { status: 500, title: "The relay failed" },
   index_disabled: { status: 501, title: "There is no index" },
   not_configured: { status: 503, title: "The relay is not configured" },
-  unavailable: { status: 503, title: "The task cannot be reached now" },
+  unavailable: { status: 503, title: "Something the relay needs cannot be reached now" },
 } as const;
 
 export type ProblemCode = keyof typeof PROBLEMS;

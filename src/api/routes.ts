@@ -3,6 +3,11 @@ import { createKey, listKeys, revokeKey } from "./accounts/account-keys.ts";
 import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-secrets.ts";
 import { attachUpstream } from "./tasks/attach-upstream.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
+import { listTasksRoute } from "./index/list-tasks.ts";
+import { readMetrics } from "./index/read-metrics.ts";
+import { readStats } from "./index/read-stats.ts";
+import { redeliverMany } from "./index/redeliver-many.ts";
+import { reindex } from "./index/reindex.ts";
 import { grantCredits, listEntries, listGrants } from "./accounts/entries.ts";
 import { eraseTask } from "./tasks/erase-task.ts";
 import { readHealth } from "./health.ts";
@@ -19,6 +24,7 @@ import { testCallback } from "./test-callback.ts";
 export const ROUTES: readonly Route[] = [
   registerTask,
   attachUpstream,
+  listTasksRoute,
   readTask,
   redeliverTask,
   cancelTask,
@@ -39,5 +45,9 @@ export const ROUTES: readonly Route[] = [
   rotateAccountSecrets,
   readSigningSecrets,
   readJwks,
+  readStats,
+  readMetrics,
+  redeliverMany,
+  reindex,
   readHealth,
 ];

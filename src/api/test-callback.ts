@@ -34,6 +34,7 @@ export const testCallback = bodyRoute(
         origin,
         number: 1,
         startedAt,
+        provider: null,
       },
       relay,
     );

@@ -8,3 +8,8 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(binary, (char) => char.charCodeAt(0));
 }
+
+/** URL-safe alphabet without padding (RFC 4648 §5). */
+export function toBase64Url(bytes: Uint8Array | ArrayBuffer): string {
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}

@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from "./base64.ts";
+import { fromBase64, toBase64Url } from "./base64.ts";
 
 /** HMAC-SHA-256 in base64url without padding. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
@@ -12,7 +12,7 @@ export async function hookToken(
   const [newest] = keys;
   if (newest === undefined) throw new Error("there is no key for hook tokens");
   const mac = await crypto.subtle.sign("HMAC", newest, contentOf(connection, taskId));
-  return toBase64(mac).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return toBase64Url(mac);
 }
 
 /** Whether a token was made for this connection and task, under any of the keys; in constant time. */

@@ -10,6 +10,10 @@ export interface Keyring {
   readonly signingKeys: readonly SigningKey[];
   /** For the operator's own billing alone: receivers know the callback secrets. */
   readonly settlementSecrets: readonly HmacSecret[];
+  /** Events for the operator. */
+  readonly operatorSecrets: readonly HmacSecret[];
+  /** Signs the cursors of lists. */
+  readonly cursorKeys: readonly CryptoKey[];
   /** Makes and checks the tokens in hook URLs. */
   readonly hookKeys: readonly CryptoKey[];
 }
@@ -43,7 +47,11 @@ export async function keyringOf(config: Config): Promise<Keyring | null> {
         eventsSecrets: await Promise.all(eventsSecrets.map(hmacSecret)),
         signingKeys: await Promise.all(signingKeys.map(signingKey)),
         settlementSecrets: await Promise.all(settlementSecrets.map(hmacSecret)),
-        hookKeys: await Promise.all(config.relaySecrets.map(hookKey)),
+        operatorSecrets: await Promise.all(
+          (await derivedSecrets(config, "operator")).map(hmacSecret),
+        ),
+        hookKeys: await derivedHmacKeys(config, "hooks"),
+        cursorKeys: await derivedHmacKeys(config, "cursors"),
       }
     : null;
   keyrings.set(config, keyring);
@@ -92,8 +100,10 @@ async function derivedKeys(config: Config): Promise<Ed25519Jwk[]> {
   );
 }
 
-async function hookKey(secret: string): Promise<CryptoKey> {
-  return hmacKey(await derive(secret, "hooks"));
+async function derivedHmacKeys(config: Config, label: string): Promise<CryptoKey[]> {
+  return Promise.all(
+    config.relaySecrets.map(async (secret) => hmacKey(await derive(secret, label))),
+  );
 }
 
 async function derive(secret: string, label: string): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,3 +1,4 @@
+import type { NoticeKind } from "./notice.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Account, Registration } from "./task.ts";
 import type { Result } from "./result.ts";
@@ -16,6 +17,9 @@ export type TaskEvent =
   | RedeliverEvent
   | ChargeEndedEvent
   | RefundEndedEvent
+  | PublishEndedEvent
+  | NoticeEndedEvent
+  | { readonly type: "republish" }
   | { readonly type: "cancel" }
   | { readonly type: "erase" };
 
@@ -53,6 +57,21 @@ export type ChargeAnswer =
 export interface RefundEndedEvent {
   readonly type: "refund_ended";
   readonly isRefunded: boolean;
+}
+
+/** The row of this version is in the index; or there was no such answer in time. */
+export interface PublishEndedEvent {
+  readonly type: "publish_ended";
+  readonly version: number;
+  readonly isPublished: boolean;
+}
+
+/** The operator has been told; or there was no such answer in time. */
+export interface NoticeEndedEvent {
+  readonly type: "notice_ended";
+  readonly kind: NoticeKind;
+  readonly version: number;
+  readonly isTaken: boolean;
 }
 
 /** News of the upstream: `POST /v1/events`. */

@@ -28,6 +28,8 @@ export function finish(
     failure,
     credits,
     callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
+    finishedAt: now,
+    notices: [],
     expiresAt: now + policy.retentionMs,
   };
 }

@@ -11,6 +11,7 @@ import {
 import type { Creation, RegisterEvent, ReportEvent } from "./event.ts";
 import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "./json.ts";
+import { UNPUBLISHED } from "./publication.ts";
 import { sameResult } from "./result.ts";
 import type { Policy } from "./schedule.ts";
 import { isOpen, nextVersion, type OpenTask, type Registration, type TaskRecord } from "./task.ts";
@@ -37,7 +38,8 @@ export function register(
   }
   const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
-  const base = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
+  const head = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
+  const base = { ...head, publication: UNPUBLISHED };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const open = { ...task, status: "pending", tracking: trackingOf(upstream, policy, now) } as const;
@@ -103,6 +105,7 @@ function createdByEvent(
     account: creation.account,
     credits: null,
     upstream: null,
+    publication: UNPUBLISHED,
     createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),
     origin: creation.origin,
     registration: null,

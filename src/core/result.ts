@@ -60,6 +60,12 @@ export function errorCodeOf(body: string): string {
   return error?.code ?? "unknown";
 }
 
+/** Unix milliseconds; null: a failed task's body. */
+export function completedAtOf(body: string): number | null {
+  const { completed_at }: { completed_at?: number } = JSON.parse(body);
+  return completed_at === undefined ? null : completed_at * 1000;
+}
+
 export function toSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }

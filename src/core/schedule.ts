@@ -12,6 +12,10 @@ export interface Policy {
   readonly polls: ReadonlyMap<string, PollLimits>;
   /** From 0 to 1, another one for each instance, so that a crowd of tasks does not poll in step. */
   readonly jitter: number;
+  /** Whether there is an index to write to. */
+  readonly isIndexed: boolean;
+  /** Whether the operator wants to be told of trouble. */
+  readonly isOperatorTold: boolean;
 }
 
 /**

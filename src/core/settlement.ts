@@ -3,8 +3,12 @@ import { type Credits, laterRetry } from "./credits.ts";
 import { type Decision, commit, nothing } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "./schedule.ts";
-import { isTerminal, nextVersion, type TaskRecord } from "./task.ts";
+import { noticeOf, withNotice } from "./notice.ts";
+import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
 import { trackingOf } from "./tracking.ts";
+
+/** A refund that takes longer is told to the operator. */
+const REFUND_DELAYED_MS = 300_000;
 
 /** The ledger has answered a charge, or not: only now the task exists, or is gone without a trace. */
 export function endCharge(
@@ -60,5 +64,22 @@ export function endRefund(
     });
   }
   const state = { kind: "refunding", ...laterRetry(credits.state, now) } as const;
-  return commit({ ...changed, credits: { ...credits, state } });
+  const late = { ...changed, credits: { ...credits, state } };
+  return commit(isDelayed(late, credits.state.retryAt, policy) ? told(late, now) : late);
+}
+
+/** The try that passes the limit, and no later one, is news for the operator. */
+function isDelayed(
+  { finishedAt, credits }: TerminalTask,
+  triedAt: number,
+  policy: Policy,
+): boolean {
+  if (!policy.isOperatorTold || finishedAt === null) return false;
+  const limit = finishedAt + REFUND_DELAYED_MS;
+  return credits?.state.kind === "refunding" && triedAt <= limit && credits.state.retryAt > limit;
+}
+
+function told(record: TerminalTask, now: number): TerminalTask {
+  const notice = noticeOf("refund.delayed", record.version, now);
+  return { ...record, notices: withNotice(record.notices, notice) };
 }

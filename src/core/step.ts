@@ -1,5 +1,9 @@
 import { dueAt } from "./callback.ts";
+import { type IndexRow, rowOf } from "./index-row.ts";
+import type { NoticeKind } from "./notice.ts";
+import { publishAt } from "./publication.ts";
 import { errorCodeOf } from "./result.ts";
+import { taskView } from "./view.ts";
 import type { Policy } from "./schedule.ts";
 import {
   type Account,
@@ -21,6 +25,8 @@ export type Step =
   | { readonly kind: "refund"; readonly refund: Refund }
   | { readonly kind: "start_attempt" }
   | { readonly kind: "send"; readonly delivery: Delivery }
+  | { readonly kind: "publish"; readonly row: IndexRow }
+  | { readonly kind: "notify"; readonly notice: OperatorNotice }
   | { readonly kind: "expire" };
 
 export interface Poll {
@@ -30,6 +36,15 @@ export interface Poll {
   readonly plannedAt: number;
   /** When the task was created. */
   readonly createdAt: number;
+}
+
+/** What the operator is told about a task. */
+export interface OperatorNotice {
+  readonly taskId: string;
+  readonly kind: NoticeKind;
+  readonly version: number;
+  /** JSON text of the task, as the operator reads it. */
+  readonly task: string;
 }
 
 export interface Charge {
@@ -60,6 +75,8 @@ export interface Delivery {
   readonly origin: string;
   readonly number: number;
   readonly startedAt: number;
+  /** Name of the connection, for measurements. */
+  readonly provider: string | null;
 }
 
 /** A step and the time from which it is due, in Unix milliseconds. */
@@ -71,6 +88,9 @@ interface Duty {
 /** One kind of duty: what a record owes of it, or null. */
 type DutyOf = (record: TaskRecord, policy: Policy) => Duty | null;
 
+/** Longer than the operator may take to answer. */
+const NOTICE_CLEARANCE_MS = 5_500;
+
 /** In the order in which due steps are taken. Later kinds of work are further entries. */
 const DUTIES: readonly DutyOf[] = [
   chargePrice,
@@ -78,6 +98,8 @@ const DUTIES: readonly DutyOf[] = [
   passDeadline,
   refundPrice,
   deliver,
+  publish,
+  notify,
   expire,
 ];
 
@@ -141,7 +163,8 @@ function deliver(record: TaskRecord, policy: Policy): Duty | null {
     case "in_flight": {
       const { id: taskId, account, status, body, origin } = record;
       const { number, startedAt } = state;
-      const delivery = { taskId, account, status, body, url, origin, number, startedAt };
+      const provider = record.upstream?.connection ?? null;
+      const delivery = { taskId, account, status, body, url, origin, number, startedAt, provider };
       return { dueAt: startedAt, step: { kind: "send", delivery } };
     }
     case "held":
@@ -149,6 +172,26 @@ function deliver(record: TaskRecord, policy: Policy): Duty | null {
     case "failed":
       return null;
   }
+}
+
+function publish(record: TaskRecord, policy: Policy): Duty | null {
+  const at = policy.isIndexed ? publishAt(record, policy) : null;
+  const row = at === null ? null : rowOf(record);
+  return at === null || row === null ? null : { dueAt: at, step: { kind: "publish", row } };
+}
+
+function notify(record: TaskRecord, policy: Policy): Duty | null {
+  if (!policy.isOperatorTold || !isTerminal(record)) return null;
+  const [next] = record.notices.toSorted((a, b) => a.retryAt - b.retryAt);
+  if (next === undefined) return null;
+  const { kind, version, retryAt } = next;
+  // Never ahead of the client: what is due soon goes first, and changes the record.
+  const clientAt = Math.min(
+    ...[refundPrice, deliver].map((duty) => duty(record, policy)?.dueAt ?? Infinity),
+  );
+  if (retryAt > clientAt - NOTICE_CLEARANCE_MS) return null;
+  const notice = { taskId: record.id, kind, version, task: taskView(record, "operator") };
+  return { dueAt: retryAt, step: { kind: "notify", notice } };
 }
 
 /** A pause stops polls, but no deadline: it passes without a last poll. */

@@ -1,6 +1,8 @@
 import { type Callback, isAtRest } from "./callback.ts";
 import { type ChargingCredits, type Credits, isRefunding } from "./credits.ts";
 import type { JsonObject } from "./json.ts";
+import type { Notice } from "./notice.ts";
+import type { Publication } from "./publication.ts";
 import type { Tracking } from "./tracking.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -37,6 +39,10 @@ export interface TerminalTask extends TaskBase {
   readonly failure: Failure | null;
   readonly credits: Credits | null;
   readonly callback: Callback | null;
+  /** When the result was accepted; null: by a release that did not write it down. */
+  readonly finishedAt: number | null;
+  /** What the operator is still to be told. */
+  readonly notices: readonly Notice[];
   /** Retention after the last change; a settled task is erased then. */
   readonly expiresAt: number;
 }
@@ -51,6 +57,7 @@ export interface TaskBase {
   /** Null: no provider that the relay knows; results come as events. */
   readonly upstream: Upstream | null;
   readonly createdAt: number;
+  readonly publication: Publication;
   /** Origin of the relay as its creator addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
   /** What the operator registered, kept to tell a repeat from a conflict; null: created by an event. */

@@ -6,6 +6,8 @@ import { finishAtDeadline, finishCanceled } from "./finish.ts";
 import { attach, takeHook } from "./hooks.ts";
 import { register, report } from "./intake.ts";
 import { endPoll } from "./polling.ts";
+import { endNotice, endPublication, republish } from "./outbox.ts";
+import { noticeOf, withNotice } from "./notice.ts";
 import { endCharge, endRefund } from "./settlement.ts";
 import type { Policy } from "./schedule.ts";
 import {
@@ -43,8 +45,10 @@ export function transition(
     case "attempt_started":
       return changeCallback(record, policy, now, (callback) => startAttempt(callback, policy, now));
     case "attempt_ended":
-      return changeCallback(record, policy, now, (callback) =>
-        endAttempt(callback, event, policy, now),
+      return noticed(
+        changeCallback(record, policy, now, (callback) => endAttempt(callback, event, policy, now)),
+        policy,
+        now,
       );
     case "redeliver":
       return redeliver(record, event, policy, now);
@@ -52,6 +56,12 @@ export function transition(
       return endCharge(record, event, policy, now);
     case "refund_ended":
       return endRefund(record, event, policy, now);
+    case "publish_ended":
+      return endPublication(record, event, now);
+    case "notice_ended":
+      return endNotice(record, event, now);
+    case "republish":
+      return republish(record);
     case "cancel":
       return cancel(record, policy, now);
     case "erase":
@@ -73,6 +83,15 @@ function changeCallback(
   if (record === null || !isTerminal(record) || record.callback === null) return nothing(record);
   const callback = change(record.callback);
   return callback === null ? nothing(record) : commit(withCallback(record, callback, policy, now));
+}
+
+/** A series that ends without success is news for the operator. */
+function noticed(decision: Decision, policy: Policy, now: number): Decision {
+  if (decision.kind !== "commit" || !policy.isOperatorTold) return decision;
+  const { record } = decision;
+  if (!isTerminal(record) || record.callback?.state.kind !== "failed") return decision;
+  const notice = noticeOf("callback.failed", record.version, now);
+  return commit({ ...record, notices: withNotice(record.notices, notice) });
 }
 
 function redeliver(

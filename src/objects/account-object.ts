@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { ChargeAnswer } from "../core/event.ts";
 import { charge, grant, type Order, type Posting, refund } from "../core/ledger.ts";
+import { Trouble } from "./trouble.ts";
 import { AccountStore, type StoredEntry, type StoredKey } from "./account-store.ts";
 
 export interface AccountState {
@@ -19,12 +20,9 @@ type Profile = Omit<AccountState, "balance">;
 
 const PROFILE_KEY = "account";
 const OWNER_KEY = "owner";
-const REFUSED_KEY = "refused_at";
 const DAY_MS = 86_400_000;
 const FOLD_EVERY_MS = 28 * DAY_MS;
 const FOLD_PAUSE_MS = 1_000;
-/** Many tasks meet the same refusal at once; it is written down once a minute. */
-const REFUSAL_PAUSE_MS = 60_000;
 const FOLD_AFTER_MS = 400 * DAY_MS;
 
 /**
@@ -33,6 +31,7 @@ const FOLD_AFTER_MS = 400 * DAY_MS;
  */
 export class AccountObject extends DurableObject<object> {
   readonly #store = new AccountStore(this.ctx.storage.sql);
+  readonly #trouble = new Trouble(this.ctx.storage.kv);
 
   create(): { readonly isNew: boolean; readonly account: AccountState } {
     const known = this.describe();
@@ -129,8 +128,12 @@ export class AccountObject extends DurableObject<object> {
     return this.describe();
   }
 
-  override alarm(): void {
-    if (this.#profile() === null) return;
+  override async alarm(): Promise<void> {
+    if (this.#profile() === null) {
+      if (this.#trouble.staleAt() > Date.now()) this.#forgetWhenStale();
+      else await this.ctx.storage.deleteAll();
+      return;
+    }
     // Before the work, so that a throw leaves an alarm behind.
     void this.ctx.storage.setAlarm(Date.now() + FOLD_EVERY_MS);
     const hasMore = this.#store.fold(Date.now() - FOLD_AFTER_MS);
@@ -156,16 +159,30 @@ export class AccountObject extends DurableObject<object> {
     if (this.keyOwner() === accountId) await this.ctx.storage.deleteAll();
   }
 
-  /** In the object of a connection: a provider has just refused its API key. */
-  noteRefusedKey(): void {
-    const now = Date.now();
-    const last = this.keyRefusedAt();
-    if (last === null || now - last > REFUSAL_PAUSE_MS) this.ctx.storage.kv.put(REFUSED_KEY, now);
+  /** In the object of a connection; see `Trouble`. */
+  noteRefusedKey(): boolean {
+    return this.#trouble.noteRefusedKey(Date.now());
   }
 
-  /** When the key of a connection was last refused, in Unix milliseconds. */
   keyRefusedAt(): number | null {
-    return this.ctx.storage.kv.get<number>(REFUSED_KEY) ?? null;
+    return this.#trouble.refusedAt();
+  }
+
+  /** In the object of a receiver's host; see `Trouble`. */
+  async noteFailure(): Promise<boolean> {
+    const isTimely = this.#trouble.noteFailure(Date.now());
+    if ((await this.ctx.storage.getAlarm()) === null) this.#forgetWhenStale();
+    return isTimely;
+  }
+
+  /** In the object of the index; see `Trouble`. */
+  isTimeToTell(): boolean {
+    return this.#trouble.isTimeToTell(Date.now());
+  }
+
+  /** Clients choose their hosts, so the objects of those do not stay. */
+  #forgetWhenStale(): void {
+    void this.ctx.storage.setAlarm(this.#trouble.staleAt() + 1_000);
   }
 
   #profile(): Profile | null {

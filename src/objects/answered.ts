@@ -11,7 +11,7 @@ export async function answered<T>(what: string, ask: () => Promise<T>, otherwise
   try {
     return await Promise.race([ask(), late]);
   } catch (error) {
-    log({ event: "ledger.unreachable", what, error: errorText(error) });
+    log({ event: "call.unanswered", what, error: errorText(error) });
     return otherwise;
   } finally {
     clearTimeout(timer);

@@ -13,8 +13,13 @@ const MAX_RETRY_AFTER_CHARS = 64;
  * One of the relay's two ways out: one POST, redirects not followed, one deadline over all of it. Whatever
  * the receiver does is a result; the status line decides it, what follows is only an excerpt.
  */
-export async function post(request: CallbackRequest, timeoutMs: number): Promise<AttemptResult> {
+export async function post(
+  request: CallbackRequest,
+  timeoutMs: number,
+  aborted: AbortSignal | null = null,
+): Promise<AttemptResult> {
   const deadline = new AbortController();
+  const signal = aborted === null ? deadline.signal : AbortSignal.any([aborted, deadline.signal]);
   const timer = setTimeout(() => deadline.abort(), timeoutMs);
   try {
     const response = await fetch(request.url, {
@@ -22,7 +27,7 @@ export async function post(request: CallbackRequest, timeoutMs: number): Promise
       headers: request.headers,
       body: request.body,
       redirect: "manual",
-      signal: deadline.signal,
+      signal,
     });
     const responseExcerpt = await excerptOf(response);
     const { status } = response;

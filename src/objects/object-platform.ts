@@ -1,16 +1,25 @@
 import type { AttemptResult, ChargeAnswer, PollAnswer } from "../core/event.ts";
 import type { Policy } from "../core/schedule.ts";
-import type { Charge, Delivery, Poll, Refund } from "../core/step.ts";
+import type { IndexRow } from "../core/index-row.ts";
+import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../core/step.ts";
 import type { TaskRecord } from "../core/task.ts";
 import { policyOf } from "../config.ts";
 import { errorText, log } from "../log.ts";
 import { faultsOf, type Relay, relayOf } from "../relay.ts";
-import { type Accounts, connectionObject } from "./account-objects.ts";
+import { type Accounts, connectionObject, hostObject } from "./account-objects.ts";
 import { answered, LEDGER_TIMEOUT_MS } from "./answered.ts";
+import { type IndexBindings, writeRow } from "./index-writer.ts";
+import { type OperatorEvent, tellOperator } from "./operator-events.ts";
 import { deliver, settle } from "./perform.ts";
 import { parseRecord } from "./record-schema.ts";
 import type { Platform } from "./platform.ts";
 import { askUpstream } from "./poll.ts";
+
+/** What a task object uses of the environment, beside the configuration. */
+export interface ObjectBindings extends IndexBindings {
+  readonly ACCOUNTS: Accounts;
+  readonly METRICS?: AnalyticsEngineDataset;
+}
 
 const RECORD_KEY = "task";
 
@@ -18,14 +27,16 @@ const RECORD_KEY = "task";
 export class ObjectPlatform implements Platform {
   readonly log = log;
   readonly #ctx: DurableObjectState;
+  readonly #bindings: ObjectBindings;
   readonly #accounts: Accounts;
   readonly #watchdogMarginMs: number;
   readonly #jitter = Math.random();
   #relay: Relay | null = null;
 
-  constructor(ctx: DurableObjectState, accounts: Accounts, watchdogMarginMs: number) {
+  constructor(ctx: DurableObjectState, bindings: ObjectBindings, watchdogMarginMs: number) {
     this.#ctx = ctx;
-    this.#accounts = accounts;
+    this.#bindings = bindings;
+    this.#accounts = bindings.ACCOUNTS;
     this.#watchdogMarginMs = watchdogMarginMs;
   }
 
@@ -73,8 +84,16 @@ export class ObjectPlatform implements Platform {
     return this.#ctx.storage.deleteAll();
   }
 
-  send(delivery: Delivery): Promise<AttemptResult> {
-    return deliver(delivery, this.#prepared());
+  async send(delivery: Delivery): Promise<AttemptResult> {
+    const result = await deliver(delivery, this.#prepared());
+    try {
+      this.#measure(delivery, result);
+      if (result.outcome !== "delivered") this.#noteFailure(delivery);
+    } catch (error) {
+      // What is beside the attempt must not make it count as interrupted.
+      log({ event: "measure.failed", task_id: delivery.taskId, error: errorText(error) });
+    }
+    return result;
   }
 
   charge({ accountId, chargeId: reference, amount, taskId }: Charge): Promise<ChargeAnswer> {
@@ -103,6 +122,16 @@ export class ObjectPlatform implements Platform {
     return answer;
   }
 
+  async publish(row: IndexRow): Promise<boolean> {
+    return writeRow(row, this.#bindings);
+  }
+
+  notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
+    const { taskId, kind, version, task } = notice;
+    const id = `${kind}_${taskId}_${version}`;
+    return tellOperator({ type: kind, task }, id, version, this.#prepared(), aborted);
+  }
+
   background(work: Promise<void>): void {
     const guarded = work.catch((error: unknown) => {
       log({ event: "loop.failed", task_id: this.#ctx.id.name ?? null, error: errorText(error) });
@@ -114,8 +143,33 @@ export class ObjectPlatform implements Platform {
   #noteRefusedKey({ connection, taskId }: Poll): void {
     log({ event: "provider.unauthorized", task_id: taskId, connection });
     const keeper = connectionObject(this.#accounts, connection);
-    const noted = answered("refused key", async () => keeper.noteRefusedKey(), undefined);
-    this.#ctx.waitUntil(noted);
+    this.#tellIf(() => keeper.noteRefusedKey(), { type: "provider.unauthorized", connection });
+  }
+
+  #noteFailure({ url }: Delivery): void {
+    if (this.#prepared().config.operatorCallbackUrl === null) return;
+    const { hostname: host } = new URL(url);
+    const keeper = hostObject(this.#accounts, host);
+    this.#tellIf(() => keeper.noteFailure(), { type: "host.failing", host });
+  }
+
+  /** Beside the work, and only once: a task never waits for it. */
+  #tellIf(isTimely: () => Promise<boolean>, event: OperatorEvent): void {
+    const now = Date.now();
+    const telling = async () => {
+      if (!(await answered(event.type, isTimely, false))) return;
+      await tellOperator(event, `${event.type}_${crypto.randomUUID()}`, now, this.#prepared());
+    };
+    this.background(telling());
+  }
+
+  /** A point of the time series, where one is kept: host, connection and outcome of an attempt. */
+  #measure({ url, number, startedAt, account, provider }: Delivery, result: AttemptResult): void {
+    this.#bindings.METRICS?.writeDataPoint({
+      indexes: [account?.id ?? ""],
+      blobs: [result.outcome, new URL(url).hostname, provider ?? ""],
+      doubles: [number, Date.now() - startedAt, result.statusCode ?? 0],
+    });
   }
 
   #prepared(): Relay {

@@ -1,6 +1,7 @@
 import type { AttemptResult, ChargeAnswer, PollAnswer } from "../core/event.ts";
 import type { Policy } from "../core/schedule.ts";
-import type { Charge, Delivery, Poll, Refund } from "../core/step.ts";
+import type { IndexRow } from "../core/index-row.ts";
+import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../core/step.ts";
 import type { TaskRecord } from "../core/task.ts";
 import type { LogLine } from "../log.ts";
 
@@ -24,6 +25,10 @@ export interface Platform {
   refund(refund: Refund): Promise<boolean>;
   /** Asks the upstream after a job; whatever it does is an answer. Ends at once when aborted. */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
+  /** Writes the row of a task to the index; false when there is no such answer in time. */
+  publish(row: IndexRow): Promise<boolean>;
+  /** Tells the operator; false when there is no such answer in time. Ends at once when aborted. */
+  notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
   /** Lets work go on after the answer. */
   background(work: Promise<void>): void;
   log(line: LogLine): void;

@@ -1,5 +1,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../core/json.ts";
+import { NOTICE_KINDS } from "../core/notice.ts";
+import { UNPUBLISHED } from "../core/publication.ts";
 import { OUTCOMES } from "../core/outcome.ts";
 import { FAILURE_CATEGORIES, type TaskRecord } from "../core/task.ts";
 
@@ -61,6 +63,14 @@ const Tracking = z.object({
   isExtended: z.boolean(),
 });
 
+const Publication = z.object({ version: z.int(), retryAt: Time, tries: z.int() });
+const Notice = z.object({
+  kind: z.enum(NOTICE_KINDS),
+  version: z.int(),
+  retryAt: Time,
+  tries: z.int(),
+});
+
 const Account = z.object({ id: z.string(), generation: z.int() });
 const price = { accountId: z.string(), amount: z.int() };
 const retry = { retryAt: Time, tries: z.int() };
@@ -85,6 +95,7 @@ const base = {
   account: Account.nullable(),
   upstream: Upstream.nullable().default(null),
   createdAt: Time,
+  publication: Publication.default(UNPUBLISHED),
   origin: z.string(),
   registration: z
     .object({
@@ -124,6 +135,8 @@ const TerminalTask = z.object({
   body: z.string(),
   failure: Failure.nullable(),
   callback: Callback.nullable(),
+  finishedAt: Time.nullable().default(null),
+  notices: z.array(Notice).default([]),
   expiresAt: Time,
 });
 

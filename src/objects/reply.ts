@@ -20,7 +20,8 @@ export interface TaskReply {
 /** What became of a request to the object. */
 export type Applied =
   | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
-  | { readonly kind: "erased" }
+  /** With what finds its row in the index. */
+  | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | Refused;
 
 export type Refused =
@@ -29,7 +30,8 @@ export type Refused =
   | { readonly kind: "insufficient_credits"; readonly balance: number; readonly price: number }
   | { readonly kind: "unknown_task" | "unknown_account" | "charging" };
 
-export function appliedOf(decision: Decision, role: Role): Applied {
+/** @param before the record that the event met. */
+export function appliedOf(decision: Decision, before: TaskRecord | null, role: Role): Applied {
   switch (decision.kind) {
     case "commit":
       return { kind: "recorded", task: replyOf(decision.record, role) };
@@ -37,7 +39,7 @@ export function appliedOf(decision: Decision, role: Role): Applied {
       if (decision.record === null) return { kind: "unknown_task" };
       return { kind: "repeated", task: replyOf(decision.record, role) };
     case "erase":
-      return { kind: "erased" };
+      return { kind: "erased", createdAt: before?.createdAt ?? 0, version: before?.version ?? 0 };
     case "reject":
       return refusedOf(decision.rejection, role);
   }

@@ -3,8 +3,7 @@ import type { Decision } from "../core/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/event.ts";
 import { isLate } from "../core/hooks.ts";
 import { errorText, log } from "../log.ts";
-import type { Accounts } from "./account-objects.ts";
-import { ObjectPlatform } from "./object-platform.ts";
+import { type ObjectBindings, ObjectPlatform } from "./object-platform.ts";
 import { type Applied, appliedOf, replyOf, type TaskReply, type Viewer } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
@@ -20,17 +19,13 @@ const WATCHDOG_MARGIN_MS = 5_000;
 const UNKNOWN_TASK: Applied = { kind: "unknown_task" };
 
 /** One task: one record under one key, and the alarm that follows from it. */
-export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
+export class TaskObject extends DurableObject<ObjectBindings> {
   readonly #platform: ObjectPlatform;
   readonly #loop: WorkLoop;
 
-  constructor(
-    ctx: DurableObjectState,
-    env: { readonly ACCOUNTS: Accounts },
-    watchdogMarginMs = WATCHDOG_MARGIN_MS,
-  ) {
+  constructor(ctx: DurableObjectState, env: ObjectBindings, watchdogMarginMs = WATCHDOG_MARGIN_MS) {
     super(ctx, env);
-    this.#platform = new ObjectPlatform(ctx, env.ACCOUNTS, watchdogMarginMs);
+    this.#platform = new ObjectPlatform(ctx, env, watchdogMarginMs);
     this.#loop = new WorkLoop(this.#platform);
   }
 
@@ -55,6 +50,13 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
     const { connection, news } = event;
     log({ event: "task.hook", task_id: this.#taskId, connection, status: news.status, outcome });
     return isUnknown ? "unknown_task" : "taken";
+  }
+
+  /** Has the task's row written anew. @returns when the task was created; null: there is none. */
+  async republish(): Promise<number | null> {
+    await this.#platform.prepare(this.env);
+    const decision = this.#loop.apply({ type: "republish" });
+    return decision.kind === "commit" ? decision.record.createdAt : null;
   }
 
   async read(viewer: Viewer): Promise<TaskReply | null> {
@@ -89,9 +91,10 @@ export class TaskObject extends DurableObject<{ readonly ACCOUNTS: Accounts }> {
   }
 
   async #conclude(event: OutsideEvent, viewer: Viewer): Promise<Applied> {
+    const before = this.#platform.load();
     const decision = await this.#loop.conclude(event);
     const chargeId = outstandingCharge(decision);
-    if (chargeId === null) return appliedOf(decision, viewer.role);
+    if (chargeId === null) return appliedOf(decision, before, viewer.role);
     return this.#charged(chargeId, decision.kind === "commit", viewer);
   }
 

@@ -1,17 +1,10 @@
 import type { AttemptResult, ChargeAnswer, TaskEvent } from "../core/event.ts";
 import type { Decision } from "../core/decision.ts";
 import type { Policy } from "../core/schedule.ts";
-import {
-  type Charge,
-  type Delivery,
-  nextStep,
-  type Poll,
-  type Refund,
-  type Step,
-  wakeAt,
-} from "../core/step.ts";
+import { type Delivery, nextStep, type Step, wakeAt } from "../core/step.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../core/task.ts";
 import { transition } from "../core/transition.ts";
+import { called, type CallStep } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 
 /** What the ledger said to which charge. */
@@ -46,7 +39,7 @@ export class WorkLoop {
   /** Scheduled time of the running alarm. */
   #alarmTime = 0;
   #lastCharge: AnsweredCharge | null = null;
-  #pollInFlight: AbortController | null = null;
+  #callInFlight: AbortController | null = null;
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -133,13 +126,11 @@ export class WorkLoop {
   async #perform(step: Step): Promise<void> {
     switch (step.kind) {
       case "charge":
-        await this.#charge(step.charge);
-        return;
-      case "refund":
-        await this.#refund(step.refund);
-        return;
       case "poll":
-        await this.#poll(step.poll);
+      case "refund":
+      case "publish":
+      case "notify":
+        await this.#call(step);
         return;
       case "deadline":
         this.apply({ type: "deadline" });
@@ -156,35 +147,14 @@ export class WorkLoop {
     }
   }
 
-  async #charge(charge: Charge): Promise<void> {
-    const { taskId, chargeId, accountId, amount } = charge;
-    const answer = await this.#platform.charge(charge);
-    this.#lastCharge = { chargeId, answer };
-    await this.conclude({ type: "charge_ended", chargeId, answer });
-    const outcome = answer.kind;
-    const line = { task_id: taskId, account: accountId, amount, outcome };
-    this.#platform.log({ event: "credits.charge", ...line });
-  }
-
-  async #refund(refund: Refund): Promise<void> {
-    const { taskId, accountId, amount } = refund;
-    const isRefunded = await this.#platform.refund(refund);
-    this.apply({ type: "refund_ended", isRefunded });
-    const outcome = isRefunded ? "refunded" : "unknown";
-    const line = { task_id: taskId, account: accountId, amount, outcome };
-    this.#platform.log({ event: "credits.refund", ...line });
-  }
-
-  async #poll(poll: Poll): Promise<void> {
-    const { taskId, connection, job, plannedAt } = poll;
+  async #call(step: CallStep): Promise<void> {
     const aborter = new AbortController();
-    this.#pollInFlight = aborter;
-    const answer = await this.#platform.poll(poll, aborter.signal);
-    this.#pollInFlight = null;
-    this.apply({ type: "poll_ended", job, plannedAt, answer });
-    const told = answer.kind === "news" ? answer.news.status : answer.kind;
-    const outcome = aborter.signal.aborted ? "aborted" : told;
-    this.#platform.log({ event: "upstream.poll", task_id: taskId, connection, outcome });
+    this.#callInFlight = aborter;
+    const { event, line } = await called(step, this.#platform, aborter.signal);
+    this.#callInFlight = null;
+    if (event.type === "charge_ended") this.#lastCharge = event;
+    await this.conclude(event);
+    this.#platform.log(line);
   }
 
   async #send(delivery: Delivery): Promise<void> {
@@ -212,7 +182,7 @@ export class WorkLoop {
     const opened = openAttempt(record);
     this.#platform.commit(record, this.#arm(alarmAt, now));
     // Nothing may delay the first attempt.
-    if (!isOpen(record)) this.#pollInFlight?.abort();
+    if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }

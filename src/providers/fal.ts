@@ -42,6 +42,7 @@ export const fal: Provider = {
     endpoint: {
       isRequired: true,
       meaning: "what the job was submitted to, e.g. fal-ai/kling-video/v2/master/text-to-video",
+      pattern: /^[^/]+\/[^/]+/,
     },
     headers: async (key) => ({ Authorization: `Key ${key}` }),
     path: (job) => `${pathOf(job)}/status`,

@@ -29,6 +29,7 @@ export const kling: Provider = {
     endpoint: {
       isRequired: false,
       meaning: "the submit path of the classic API after /v1/, e.g. videos/text2video",
+      pattern: /^(?!v\d+\/)[^/]+\/[^/]+$/,
     },
     headers: async (key, now) => bearer(await tokenOf(key, now)),
     path: ({ id, endpoint }) => {

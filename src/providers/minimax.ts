@@ -33,7 +33,7 @@ export const minimax: Provider = {
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,
-    endpoint: { isRequired: false, meaning: "v2 for a job of the v2 API" },
+    endpoint: { isRequired: false, meaning: "v2 for a job of the v2 API", pattern: /^v2$/ },
     headers: bearer,
     path: ({ id, endpoint }) =>
       endpoint === "v2"

@@ -104,13 +104,19 @@ export interface PollAdapter {
   /** After this time the provider has forgotten a job; null: not known to. */
   readonly maxAgeMs: number | null;
   /** What the `endpoint` of an attached job is, in the words of an error message; null: not taken. */
-  readonly endpoint: { readonly isRequired: boolean; readonly meaning: string } | null;
+  readonly endpoint: Endpoint | null;
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
   /** Path and query of the request for a job, from the base URL on. */
   readonly path: (job: Job) => string;
   readonly read: (answer: Answer, job: Job) => Reading;
   /** Whether a status of 4xx can be the job's own failure; else its body is not read. */
   readonly readsErrors?: true;
+}
+
+export interface Endpoint {
+  readonly isRequired: boolean;
+  readonly meaning: string;
+  readonly pattern: RegExp;
 }
 
 /** What came back from the provider. 401, 403, 429, 3xx and 5xx do not come so far. */

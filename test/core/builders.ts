@@ -9,6 +9,7 @@ import type {
   TaskEvent,
 } from "../../src/core/event.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
+import { UNPUBLISHED } from "../../src/core/publication.ts";
 import type { Result } from "../../src/core/result.ts";
 import type { Policy } from "../../src/core/schedule.ts";
 import {
@@ -55,6 +56,8 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     holdUntil: 0,
     polls: POLLS,
     jitter: 0,
+    isIndexed: false,
+    isOperatorTold: false,
     ...changes,
   };
 }
@@ -134,6 +137,7 @@ const BASE = {
   account: null,
   upstream: null,
   createdAt: NOW,
+  publication: UNPUBLISHED,
   origin: ORIGIN,
 } as const;
 
@@ -169,6 +173,8 @@ export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask
     failure: null,
     credits: null,
     callback: aCallback(),
+    finishedAt: NOW,
+    notices: [],
     expiresAt: NOW + POLICY.retentionMs,
     ...changes,
   };

@@ -1,6 +1,7 @@
 import type { Credits, CreditsState } from "../../src/core/credits.ts";
 import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/core/event.ts";
 import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/task.ts";
+import { UNPUBLISHED } from "../../src/core/publication.ts";
 import {
   ACCOUNT,
   aCallback,
@@ -69,6 +70,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     registration: aPricedRegistration().registration,
     account: null,
     upstream: null,
+    publication: UNPUBLISHED,
     status: "charging",
     credits: {
       accountId: ACCOUNT.id,

@@ -52,6 +52,7 @@ describe("the deadline of an open task", () => {
           state: { kind: "in_flight", number: 1, startedAt: AT },
           deliveredAt: null,
         }),
+        finishedAt: AT,
         expiresAt: AT + 28 * DAY,
       }),
     );
@@ -128,10 +129,11 @@ describe("a finished task", () => {
     const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;
-    const url = aCallback().url;
+    const { url } = aCallback();
+    const attempt = { url, number: 3, startedAt: NOW, provider: null };
     expect(nextStep(record, POLICY, NOW)).toEqual({
       kind: "send",
-      delivery: { taskId, account, status, body, url, origin, number: 3, startedAt: NOW },
+      delivery: { taskId, account, status, body, origin, ...attempt },
     });
   });
 });

@@ -2,7 +2,8 @@ import type { PollAnswer, TaskEvent } from "../../src/core/event.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { WorkLoop } from "../../src/objects/work-loop.ts";
 import { aCompletion, aPolicy, POLICY } from "./builders.ts";
-import { type Call, MemoryPlatform, type Outage } from "./memory-platform.ts";
+import type { Call, Outage } from "./memory-calls.ts";
+import { MemoryPlatform } from "./memory-platform.ts";
 import { told } from "./upstream-builders.ts";
 
 /** What happens to an object, from outside or underneath. */

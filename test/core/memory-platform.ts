@@ -1,33 +1,16 @@
 import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Policy } from "../../src/core/schedule.ts";
-import type { Charge, Delivery, Poll, Refund } from "../../src/core/step.ts";
+import type { IndexRow } from "../../src/core/index-row.ts";
+import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/task.ts";
 import type { LogLine } from "../../src/log.ts";
 import { parseRecord } from "../../src/objects/record-schema.ts";
 import type { Platform } from "../../src/objects/platform.ts";
 import type { WorkLoop } from "../../src/objects/work-loop.ts";
 import { DAY, NOW, POLICY } from "./builders.ts";
+import type { Call, Outage, Polling, Sending, Write } from "./memory-calls.ts";
 import { ModelLedger } from "./model-ledger.ts";
-
-export type Call = "load" | "policy" | "send" | "commit" | "charge" | "refund" | "poll";
-export type Write = "put" | "alarm" | "erase";
-
-/** A request that is on its way until the test answers it. */
-export interface Sending {
-  readonly delivery: Delivery;
-  answer(outcome: Outcome): void;
-}
-
-/** A question to the upstream that is on its way until the test answers it, or it is aborted. */
-export interface Polling {
-  readonly poll: Poll;
-  readonly aborted: AbortSignal;
-  answer(answer: PollAnswer): void;
-}
-
-/** How the ledger fails: it is not reached, or its answer is not. */
-export type Outage = "deaf" | "mute";
 
 const RECOVERY_MS = 60_000;
 const MAX_ALARM_AHEAD_MS = 30 * DAY;
@@ -40,6 +23,13 @@ export class MemoryPlatform implements Platform {
   readonly watchdogMs = 15_000;
   readonly sent: Sending[] = [];
   readonly polls: Polling[] = [];
+  /** Rows that were sent to the index, and what the operator was told, taken or not. */
+  readonly published: IndexRow[] = [];
+  readonly notices: OperatorNotice[] = [];
+  isIndexDown = false;
+  isOperatorDown = false;
+  /** Held until the test lets a write to the index end. */
+  publishing: Promise<void> | null = null;
   readonly logs: LogLine[] = [];
   readonly writes: Write[] = [];
   /** Every record that was committed, in order. */
@@ -143,6 +133,19 @@ export class MemoryPlatform implements Platform {
     aborted.addEventListener("abort", () => resolve({ kind: "unanswered" }));
     this.polls.push({ poll, aborted, answer: resolve });
     return promise;
+  }
+
+  async publish(row: IndexRow): Promise<boolean> {
+    this.#try("publish");
+    this.published.push(row);
+    if (this.publishing !== null) await this.publishing;
+    return !this.isIndexDown;
+  }
+
+  async notify(notice: OperatorNotice): Promise<boolean> {
+    this.#try("notify");
+    this.notices.push(notice);
+    return !this.isOperatorDown;
   }
 
   background(work: Promise<void>): void {

@@ -1,6 +1,7 @@
 import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
 import type { Policy } from "../../src/core/schedule.ts";
-import type { Charge, Delivery, Poll, Refund } from "../../src/core/step.ts";
+import type { IndexRow } from "../../src/core/index-row.ts";
+import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/task.ts";
 import type { LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/objects/platform.ts";
@@ -78,6 +79,14 @@ export class MortalPlatform implements Platform {
 
   async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
     return this.#call(() => this.#base.poll(poll, aborted));
+  }
+
+  async publish(row: IndexRow): Promise<boolean> {
+    return this.#call(() => this.#base.publish(row));
+  }
+
+  async notify(notice: OperatorNotice): Promise<boolean> {
+    return this.#call(() => this.#base.notify(notice));
   }
 
   background(work: Promise<void>): void {

@@ -66,6 +66,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
         body: failedBody(code, message),
         failure,
         credits: credits(refunding(later)),
+        finishedAt: later,
         expiresAt: later + 28 * DAY,
       }),
     );

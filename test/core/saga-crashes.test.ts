@@ -3,7 +3,7 @@ import type { RegisterEvent, TaskEvent } from "../../src/core/event.ts";
 import type { UpstreamNews } from "../../src/core/upstream.ts";
 import { aCompletion, aFailure, aReport, CONNECTION, PROCESSING } from "./builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "./credit-builders.ts";
-import type { Outage } from "./memory-platform.ts";
+import type { Outage } from "./memory-calls.ts";
 import { Saga } from "./saga.ts";
 import { aHook, anAttachment, anUpstreamFailure, told as tells } from "./upstream-builders.ts";
 

@@ -6,7 +6,8 @@ import { isTerminal, type TerminalTask } from "../../src/core/task.ts";
 import type { UpstreamNews } from "../../src/core/upstream.ts";
 import { aCompletion, HOUR, MINUTE, NOW, PROCESSING, SECOND, URL_A, VIDEO } from "./builders.ts";
 import { type Action, Life } from "./life.ts";
-import { type Call, turns } from "./memory-platform.ts";
+import type { Call } from "./memory-calls.ts";
+import { turns } from "./memory-platform.ts";
 import {
   aHook,
   anAttachment,

@@ -12,7 +12,8 @@ import {
   MINUTE,
   NOW,
 } from "./builders.ts";
-import { type Call, MemoryPlatform, turns } from "./memory-platform.ts";
+import type { Call } from "./memory-calls.ts";
+import { MemoryPlatform, turns } from "./memory-platform.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const WATCHDOG = 15_000;

@@ -12,7 +12,8 @@ import {
   PROCESSING,
   SECOND,
 } from "./builders.ts";
-import { type Call, MemoryPlatform, turns } from "./memory-platform.ts";
+import type { Call } from "./memory-calls.ts";
+import { MemoryPlatform, turns } from "./memory-platform.ts";
 import { Saga } from "./saga.ts";
 import {
   aHook,

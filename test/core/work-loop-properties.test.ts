@@ -19,7 +19,8 @@ import {
 } from "./builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "./credit-builders.ts";
 import { type Action, Life } from "./life.ts";
-import { type Call, type MemoryPlatform, type Outage, turns } from "./memory-platform.ts";
+import type { Call, Outage } from "./memory-calls.ts";
+import { type MemoryPlatform, turns } from "./memory-platform.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./saga.ts";
 import { aProvidedRegistration, JOB } from "./upstream-builders.ts";

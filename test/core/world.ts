@@ -4,12 +4,13 @@ import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../src/core/event.t
 import { OUTCOMES } from "../../src/core/outcome.ts";
 import type { Result } from "../../src/core/result.ts";
 import type { Policy } from "../../src/core/schedule.ts";
-import { nextStep, type Step, wakeAt } from "../../src/core/step.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { isOpen, type TaskRecord } from "../../src/core/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import * as build from "./builders.ts";
 import * as priced from "./credit-builders.ts";
-import { JOB, OTHER_JOB, told, UNANSWERED } from "./upstream-builders.ts";
+import { JOB, OTHER_JOB } from "./upstream-builders.ts";
+import { performed } from "./world-steps.ts";
 import { attachments, hooks, keys, pollAnswers } from "./world-upstream.ts";
 
 const { DAY, HOUR, MINUTE, NOW, URL_A, URL_B } = build;
@@ -183,30 +184,6 @@ function pollEnd(record: TaskRecord | null, answer: PollAnswer, isStale: boolean
   const job = (isStale ? null : record?.upstream?.job) ?? OTHER_JOB;
   const plannedAt = (isAsked ? record.tracking.poll?.at : null) ?? NOW;
   return { type: "poll_ended", job, plannedAt, answer };
-}
-
-function performed(step: Step, isUp: boolean): TaskEvent {
-  switch (step.kind) {
-    case "charge":
-      return priced.aChargeEnd(isUp ? priced.CHARGED : { kind: "unknown" }, step.charge.chargeId);
-    case "refund":
-      return priced.aRefundEnd(isUp);
-    case "poll": {
-      const { job, plannedAt } = step.poll;
-      const answer = isUp ? told(build.aCompletion()) : UNANSWERED;
-      return { type: "poll_ended", job, plannedAt, answer };
-    }
-    case "deadline":
-      return { type: "deadline" };
-    case "start_attempt":
-      return { type: "attempt_started" };
-    case "send": {
-      const { number } = step.delivery;
-      return build.anEndAs(number, number % 4 === 0 ? "delivered" : "timeout");
-    }
-    case "expire":
-      return { type: "erase" };
-  }
 }
 
 export function next(world: World, given: Command): World {

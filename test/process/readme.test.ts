@@ -57,7 +57,7 @@ function fenced(language: string): string[] {
 function runnable(block: string): string {
   return block
     .replace("npx wrangler deploy", "npx wrangler deploy --dry-run")
-    .replace("npm test", "npm test -- --project core");
+    .replace("npm test", "npm test -- --project core test/core/outcome.test.ts");
 }
 
 function killGroup(id: number): void {

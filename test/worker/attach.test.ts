@@ -182,6 +182,21 @@ describe("an attachment that is refused", () => {
     expect((await attach(await hooked({ provider: "fal" }), "req-1")).status).toBe(200);
   });
 
+  it.each([
+    ["minimax", "v3"],
+    ["kling", "v1/videos/text2video"],
+    ["kling", "videos"],
+    ["fal", "fal-ai"],
+  ])("refuses an endpoint under which %s could not be asked: %s", async (provider, endpoint) => {
+    const task = await hooked({ provider });
+    const response = await attachBody(task.id, { provider, id: "1", endpoint });
+    expect(await refusal(response)).toEqual({
+      status: 400,
+      code: "invalid_request",
+      paths: ["/endpoint"],
+    });
+  });
+
   it("is 404 for an unknown task, and leaves nothing behind", async () => {
     const id = crypto.randomUUID();
     await restart(id, KEYED);

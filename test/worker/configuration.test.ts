@@ -169,6 +169,8 @@ describe("GET /healthz", () => {
         ALLOW_LOCAL_CALLBACKS: false,
         PAUSED: false,
         ERROR_TEXT: "upstream",
+        OPERATOR_CALLBACK_URL: null,
+        INDEX_DB: false,
         SANDBOX: false,
         PUBLIC_URL: null,
         SETTLEMENT_URL: null,

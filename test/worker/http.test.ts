@@ -72,8 +72,12 @@ describe("a refusal", () => {
 
 describe("a method that a path does not have", () => {
   it.each([
-    ["GET", "/v1/tasks", "POST"],
-    ["DELETE", "/v1/tasks", "POST"],
+    ["PUT", "/v1/tasks", "GET, HEAD, POST"],
+    ["DELETE", "/v1/tasks", "GET, HEAD, POST"],
+    ["GET", "/v1/redeliveries", "POST"],
+    ["GET", "/v1/reindex", "POST"],
+    ["POST", "/v1/stats", "GET, HEAD"],
+    ["POST", "/metrics", "GET, HEAD"],
     ["PUT", `/v1/tasks/${ID}`, "DELETE, GET, HEAD"],
     ["POST", `/v1/tasks/${ID}`, "DELETE, GET, HEAD"],
     ["GET", `/v1/tasks/${ID}/redeliver`, "POST"],

@@ -159,7 +159,7 @@ describe("the log of it all", () => {
         "task.erase",
         "credits.charge",
         "credits.refund",
-        "ledger.unreachable",
+        "call.unanswered",
         "callback.attempt",
         "callback.test",
         "request.refused",

@@ -31,3 +31,13 @@ export const NewKey = z.strictObject({
     .nullish()
     .transform((sha256) => sha256 ?? null),
 });
+
+/** Query of `GET /v1/accounts`. */
+export const Page = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^(?:[1-9]\d?|1\d\d|200)$/, "must be a whole number from 1 to 200")
+    .transform(Number)
+    .default(50),
+  cursor: z.string().max(64).default(""),
+});

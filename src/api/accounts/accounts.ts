@@ -2,10 +2,13 @@ import type { AccountState } from "../../objects/account-object.ts";
 import { toSeconds } from "../../core/result.ts";
 import { askAccount } from "./account-client.ts";
 import { json } from "../answer.ts";
-import { Problem } from "../problem.ts";
+import { asked, requireIndex } from "../index/bound-index.ts";
+import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
+import { answered } from "../../objects/answered.ts";
+import { queryOf, validate } from "../body.ts";
 import { reached } from "../reached.ts";
 import { bodyRoute, route } from "../route.ts";
-import { NewAccount } from "./account-schemas.ts";
+import { NewAccount, Page } from "./account-schemas.ts";
 
 export const createAccount = bodyRoute(
   {
@@ -19,6 +22,12 @@ export const createAccount = bodyRoute(
   NewAccount,
   async ({ env, body: { id } }) => {
     const { isNew, account } = await reached(() => env.ACCOUNTS.getByName(id).create());
+    const { INDEX_DB: db } = env;
+    const { createdAt } = account;
+    // Creating it again notes it again, should this fail.
+    if (db !== undefined) {
+      await answered("index", () => noteAccount(db, { id, createdAt }), undefined);
+    }
     return json(accountView(id, account), isNew ? 201 : 200);
   },
 );
@@ -29,11 +38,16 @@ export const listAccounts = route(
     path: "/v1/accounts",
     who: "operator",
     summary: "List accounts, from the index",
-    answers: {},
+    answers: { 200: "a page: ?limit= and ?cursor=, which is the last id of the page before" },
     errors: ["index_disabled"],
   },
-  async () => {
-    throw new Problem("index_disabled", { detail: "Listing needs the index." });
+  async ({ env, url }) => {
+    const db = requireIndex(env);
+    const { limit, cursor } = validate(Page, queryOf(url.searchParams));
+    const accounts = await asked(() => listAccountIds(db, cursor, limit));
+    const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
+    const next_cursor = data.length === limit ? (data.at(-1)?.id ?? null) : null;
+    return json({ data, next_cursor });
   },
 );
 

@@ -33,6 +33,9 @@ function requireEndpoint({ provider, key }: Connection, endpoint: string | null)
   if (wanted === null && endpoint !== null) {
     throw invalidRequest([{ path: "/endpoint", message: `is not used by ${provider}` }]);
   }
+  if (wanted !== null && endpoint !== null && !wanted.pattern.test(endpoint)) {
+    throw invalidRequest([{ path: "/endpoint", message: `must be ${wanted.meaning}` }]);
+  }
   if (wanted?.isRequired === true && endpoint === null && key !== null) {
     throw invalidRequest([{ path: "/endpoint", message: `is required: ${wanted.meaning}` }]);
   }

@@ -1,5 +1,8 @@
 import { accepted } from "../answer.ts";
 import { route } from "../route.ts";
+import type { Env } from "../../env.ts";
+import { removeRow } from "../../index-db/writer.ts";
+import { answered } from "../../objects/answered.ts";
 import { taskClient } from "./task-client.ts";
 
 export const eraseTask = route(
@@ -13,8 +16,19 @@ export const eraseTask = route(
   },
   async ({ env, id, viewer }) => {
     const applied = await taskClient(env, id).apply({ type: "erase" }, viewer);
-    if (applied.kind === "erased") return new Response(null, { status: 204 });
+    if (applied.kind === "erased") {
+      await forgetRow(env, { id, createdAt: applied.createdAt, version: applied.version });
+      return new Response(null, { status: 204 });
+    }
     const { task } = accepted(applied);
     throw new Error(`the task was not erased: version ${task.version}`);
   },
 );
+
+/** The task is gone either way; a row that stays behind goes when it expires. */
+async function forgetRow(
+  { INDEX_DB: db }: Env,
+  task: Parameters<typeof removeRow>[1],
+): Promise<void> {
+  if (db !== undefined) await answered("index", () => removeRow(db, task), undefined);
+}

@@ -1,0 +1,42 @@
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+export const KEPT_MS = 28 * DAY_MS;
+/** The newest rows: their tasks are open, or still calling back. */
+const UNSETTLED = 5_000;
+
+/**
+ * Rows `?1` to `?2` of `?3`, evenly over the 28 days before `?4`, the oldest first; `?5` is the seed. A
+ * fifth belongs to one account, the rest to 500 accounts or to none; 8 models, 60 hosts of which a few
+ * get the most; 5 % failed upstream, 2 % of the callbacks failed.
+ */
+export const FILL = `
+  INSERT INTO tasks (id, version, account, model, provider, status, callback, attempts, last_outcome,
+    last_status_code, host, created_at, completed_at, finished_at, settled_at, first_attempt_ms,
+    settled_ms, due_at, expires_at, indexed_at)
+  WITH RECURSIVE
+    -- Numbers are bound as REAL.
+    number (i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM number WHERE i + 1 < ?2),
+    mixed AS (SELECT i, (i + CAST(?5 AS INTEGER)) * 2654435761 % 4294967296 AS x FROM number),
+    drawn AS (
+      SELECT i, x, CAST(?4 - ((?3 - i) * ${KEPT_MS}) / ?3 AS INTEGER) AS at, ?3 - i <= ${UNSETTLED} AS is_new,
+        (x / 65536 + x % 65536 * 40503) * 1664525 % 4294967296 / 4096 AS a,
+        (x / 4096 + x % 4096 * 69069) * 22695477 % 4294967296 / 4096 AS b
+      FROM mixed),
+    task AS (
+      SELECT *, b % 100 < 12 AS is_silent, a / 10 % 100 < 5 AS is_failed, b / 100 % 100 < 2 AS is_lost
+      FROM drawn)
+  SELECT
+    printf('%08x-0000-4000-8000-%012x', x, i), at + 60000,
+    CASE WHEN a % 10 < 2 THEN 'account-big' WHEN a % 10 < 6 THEN 'account-' || (b % 500) END,
+    'model-' || (a / 1000 % 8), CASE WHEN b % 3 = 0 THEN 'ark' END,
+    CASE WHEN is_new THEN iif(i % 2, 'pending', 'processing') ELSE iif(is_failed, 'failed', 'completed') END,
+    CASE WHEN is_silent THEN NULL WHEN is_new THEN 'waiting' ELSE iif(is_lost, 'failed', 'delivered') END,
+    iif(is_silent OR is_new, 0, iif(is_lost, 3, 1)),
+    CASE WHEN is_silent OR is_new THEN NULL ELSE iif(is_lost, 'timeout', 'delivered') END,
+    CASE WHEN NOT (is_silent OR is_new OR is_lost) THEN 200 END,
+    CASE WHEN NOT is_silent THEN 'host-' || ((b / 10000 % 60) * (a / 8000 % 60) / 60) || '.example.com' END,
+    at, CASE WHEN NOT (is_new OR is_failed) THEN at + 59000 END, iif(is_new, NULL, at + 59500),
+    iif(is_new, NULL, at + 60000), CASE WHEN NOT (is_silent OR is_new) THEN b % 90 END,
+    CASE WHEN NOT is_new THEN b % 4000 END, CASE WHEN is_new THEN at + ${3 * DAY_MS} END,
+    CASE WHEN NOT is_new THEN at + 60000 + ${KEPT_MS} END, at + 60200
+  FROM task`;

@@ -1,0 +1,163 @@
+import type { IndexRow } from "../src/core/index-row.ts";
+import { consume } from "../src/index-db/consumer.ts";
+import { ready } from "../src/index-db/database.ts";
+import { type Filters, listTasks, type Position } from "../src/index-db/list.ts";
+import { statistics } from "../src/index-db/stats.ts";
+import { rollUp } from "../src/index-db/rollups.ts";
+import { overdueTasks, removeExpired } from "../src/index-db/sweep.ts";
+import { FILL, KEPT_MS } from "./index-rows.ts";
+
+/** What the bench wants done, as JSON; durations in milliseconds. */
+export type Order =
+  | { readonly kind: "fill"; readonly from: number; readonly to: number; readonly rows: number }
+  | { readonly kind: "list"; readonly pages: readonly PageOrder[] }
+  | { readonly kind: "statistics"; readonly sinceMs: number; readonly calls: number }
+  | { readonly kind: "consume"; readonly batches: number; readonly size: number }
+  | { readonly kind: "rollUp" | "rollUpAll" | "removeExpired" | "overdue"; readonly calls: number };
+
+export interface PageOrder {
+  readonly filters: Filters;
+  readonly after: Position | null;
+  readonly limit: number;
+}
+
+/** How long each call took, and how many rows came or went in all. */
+interface Done {
+  readonly ms: readonly number[];
+  readonly rows: number;
+}
+
+interface Asked {
+  readonly order: Order;
+  readonly seed: number;
+  /** The time that the bench takes for now. */
+  readonly now: number;
+}
+
+export default {
+  async fetch(request: Request, env: { readonly INDEX_DB: D1Database }) {
+    try {
+      return Response.json(await done(await request.json<Asked>(), env.INDEX_DB));
+    } catch (error) {
+      return new Response(String(error), { status: 500 });
+    }
+  },
+};
+
+async function done({ order, seed, now }: Asked, db: D1Database): Promise<Done> {
+  switch (order.kind) {
+    case "fill": {
+      const database = await ready(db);
+      const { from, to, rows } = order;
+      const filled = database.prepare(FILL).bind(from, to, rows, now, seed);
+      return timed([from], async () => (await filled.run()).meta.changes);
+    }
+    case "list":
+      return timed(order.pages, async ({ filters, after, limit }) => {
+        return (await listTasks(db, filters, after, limit)).tasks.length;
+      });
+    case "statistics":
+      return timed(Array.from({ length: order.calls }), async () => {
+        const window = { since: now - order.sinceMs, until: now + 1 };
+        return (await statistics(db, window, now)).counts.length;
+      });
+    case "consume": {
+      const batches = Array.from({ length: order.batches }, (_, i) => batchOf(i, order.size, now));
+      return timed(batches, async (batch) => {
+        await consume(batch, db);
+        return batch.messages.length;
+      });
+    }
+    case "rollUp":
+    case "rollUpAll":
+    case "removeExpired":
+    case "overdue":
+      return timed(Array.from({ length: order.calls }), house(db, now)[order.kind]);
+  }
+}
+
+/** What the cron counts with the default deadline. */
+const REACH_MS = 91 * 3_600_000;
+
+/** What the cron trigger does. */
+function house(db: D1Database, now: number) {
+  // Then everything in reach is counted.
+  const fullHour = now - (now % 3_600_000);
+  return {
+    rollUp: async () => rollUp(db, REACH_MS, fullHour).then(() => 0),
+    rollUpAll: async () => rollUp(db, KEPT_MS, fullHour).then(() => 0),
+    removeExpired: async () => removeExpired(db, KEPT_MS, now),
+    overdue: async () => (await overdueTasks(db, now - 600_000, 500)).length,
+  };
+}
+
+/** One after the other. The clock of a Worker moves with its calls, which is all that counts here. */
+async function timed<T>(items: readonly T[], work: (item: T) => Promise<number>): Promise<Done> {
+  const ms: number[] = [];
+  let rows = 0;
+  for (const item of items) {
+    const startedAt = performance.now();
+    rows += await work(item);
+    ms.push(performance.now() - startedAt);
+  }
+  return { ms, rows };
+}
+
+/** Rows of tasks that are at work; every second batch settles those of the one before. */
+function batchOf(i: number, size: number, now: number): MessageBatch {
+  const timestamp = new Date(now);
+  const messages = Array.from({ length: size }, (_, j): Message => {
+    const body = rowOf(Math.floor(i / 2) * size + j, i % 2 === 1, now);
+    return { id: String(j), timestamp, body, attempts: 1, ack() {}, retry: giveBack };
+  });
+  const metadata = { metrics: { backlogCount: 0, backlogBytes: 0 } };
+  return { queue: "bench", messages, metadata, ackAll() {}, retryAll: giveBack };
+}
+
+function giveBack(): never {
+  throw new Error("a row was given back");
+}
+
+function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
+  const at = now + n;
+  const open: IndexRow = {
+    id: `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`,
+    version: at,
+    account: n % 10 < 6 ? `account-${n % 500}` : null,
+    model: `model-${n % 8}`,
+    provider: "ark",
+    status: "processing",
+    callback: "waiting",
+    attempts: 0,
+    lastOutcome: null,
+    lastStatusCode: null,
+    host: `host-${n % 60}.example.com`,
+    createdAt: at,
+    completedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    firstAttemptMs: null,
+    settledMs: null,
+    dueAt: at,
+    expiresAt: null,
+  };
+  return isSettled ? { ...open, ...settledOf(at) } : open;
+}
+
+function settledOf(at: number) {
+  return {
+    version: at + 1,
+    status: "completed",
+    callback: "delivered",
+    attempts: 1,
+    lastOutcome: "delivered",
+    lastStatusCode: 200,
+    completedAt: at,
+    finishedAt: at,
+    settledAt: at,
+    firstAttemptMs: 5,
+    settledMs: 90,
+    dueAt: null,
+    expiresAt: at + KEPT_MS,
+  } as const;
+}

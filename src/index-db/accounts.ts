@@ -1,0 +1,30 @@
+import { ready } from "./database.ts";
+
+export interface ListedAccount {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+/** Notes an account, so that it can be listed; again is harmless. */
+export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
+  const database = await ready(db);
+  await database
+    .prepare("INSERT OR IGNORE INTO accounts (id, created_at) VALUES (?, ?)")
+    .bind(account.id, account.createdAt)
+    .run();
+}
+
+/** Accounts by id, those after `after`. */
+export async function listAccountIds(
+  db: D1Database,
+  after: string,
+  limit: number,
+): Promise<readonly ListedAccount[]> {
+  const database = await ready(db);
+  const { results } = await database
+    .prepare("SELECT id, created_at AS createdAt FROM accounts WHERE id > ? ORDER BY id LIMIT ?")
+    .bind(after, limit)
+    .all<ListedAccount & Record<string, unknown>>();
+  return results;
+}

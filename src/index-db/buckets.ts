@@ -1,0 +1,31 @@
+/** Upper bounds of the latency histograms, in milliseconds; one more bucket holds what is beyond. */
+export const BOUNDS_MS: readonly number[] = [
+  5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 180_000, 200_000,
+  600_000, 780_000, 800_000, 900_000, 3_600_000,
+];
+
+/** SQL for the bucket of a column. */
+export function bucketOf(column: string): string {
+  const cases = BOUNDS_MS.map((bound, index) => `WHEN ${column} <= ${bound} THEN ${index}`);
+  return `CASE ${cases.join(" ")} ELSE ${BOUNDS_MS.length} END`;
+}
+
+/**
+ * A quantile of a histogram, in milliseconds: interpolated in its bucket, the last bound for what lies
+ * beyond it; null: nothing was counted. @param counts by bucket.
+ */
+export function quantile(counts: readonly number[], q: number): number | null {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  const rank = q * total;
+  let below = 0;
+  for (const [bucket, count] of counts.entries()) {
+    if (count > 0 && below + count >= rank) {
+      const from = BOUNDS_MS[bucket - 1] ?? 0;
+      const to = BOUNDS_MS[bucket] ?? from;
+      return Math.round(from + (to - from) * Math.max(0, (rank - below) / count));
+    }
+    below += count;
+  }
+  return BOUNDS_MS.at(-1) ?? null;
+}

@@ -1,0 +1,68 @@
+/**
+ * The schema of the index, step by step; a step that was released is never changed. Every statement may
+ * run twice, because isolates do not know of each other.
+ *
+ * A row of D1 costs like a row of an object, so there are few indexes. The order of `tasks` is that of the
+ * list itself. `tasks_of_account` is written once per task of an account; `tasks_failed` only for
+ * callbacks that failed; `tasks_due` only while a task that is written before its end is not settled.
+ */
+export const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE IF NOT EXISTS tasks (
+      id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      account TEXT,
+      model TEXT NOT NULL,
+      provider TEXT,
+      status TEXT NOT NULL,
+      callback TEXT,
+      attempts INTEGER NOT NULL,
+      last_outcome TEXT,
+      last_status_code INTEGER,
+      host TEXT,
+      created_at INTEGER NOT NULL,
+      completed_at INTEGER,
+      finished_at INTEGER,
+      settled_at INTEGER,
+      first_attempt_ms INTEGER,
+      settled_ms INTEGER,
+      due_at INTEGER,
+      expires_at INTEGER,
+      indexed_at INTEGER NOT NULL,
+      PRIMARY KEY (created_at, id)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE INDEX IF NOT EXISTS tasks_of_account ON tasks (account, created_at, id)
+      WHERE account IS NOT NULL`,
+    `CREATE INDEX IF NOT EXISTS tasks_failed ON tasks (created_at, id, host)
+      WHERE callback = 'failed'`,
+    `CREATE INDEX IF NOT EXISTS tasks_due ON tasks (due_at, created_at) WHERE due_at IS NOT NULL`,
+    `CREATE TABLE IF NOT EXISTS rollups (
+      hour INTEGER NOT NULL,
+      model TEXT NOT NULL,
+      host TEXT NOT NULL,
+      status TEXT NOT NULL,
+      callback TEXT NOT NULL,
+      tasks INTEGER NOT NULL,
+      attempts INTEGER NOT NULL,
+      PRIMARY KEY (hour, model, host, status, callback)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE IF NOT EXISTS latencies (
+      hour INTEGER NOT NULL,
+      measure TEXT NOT NULL,
+      bucket INTEGER NOT NULL,
+      tasks INTEGER NOT NULL,
+      total_ms INTEGER NOT NULL,
+      PRIMARY KEY (hour, measure, bucket)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE IF NOT EXISTS erased (
+      created_at INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      PRIMARY KEY (created_at, id)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE IF NOT EXISTS accounts (
+      id TEXT NOT NULL PRIMARY KEY,
+      created_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID`,
+  ],
+];

@@ -1,0 +1,91 @@
+import { BOUNDS_MS } from "./buckets.ts";
+import { ready } from "./database.ts";
+
+export interface Count {
+  readonly model: string;
+  /** Empty: no `callback_url`. */
+  readonly host: string;
+  readonly status: string;
+  /** Empty: no `callback_url`. */
+  readonly callback: string;
+  readonly tasks: number;
+  readonly attempts: number;
+}
+
+export interface Statistics {
+  readonly counts: readonly Count[];
+  readonly histograms: Readonly<Record<Measure, Histogram>>;
+  /** Tasks that are written before their end and not settled; `oldestAt` is when the oldest was created. */
+  readonly backlog: { readonly tasks: number; readonly oldestAt: number | null };
+  /** Those of them that should have changed a minute ago: by themselves, or only in the index. */
+  readonly overdue: { readonly tasks: number; readonly oldestAt: number | null };
+}
+
+export interface Histogram {
+  /** Tasks by bucket of `BOUNDS_MS`. */
+  readonly counts: readonly number[];
+  readonly totalMs: number;
+}
+
+export type Measure = "first_attempt" | "settled" | "index";
+
+interface HistogramRow {
+  readonly measure: Measure;
+  readonly bucket: number;
+  readonly tasks: number;
+  readonly totalMs: number;
+}
+
+interface Pile {
+  readonly tasks: number;
+  readonly oldestAt: number | null;
+}
+
+const OVERDUE_MS = 60_000;
+
+const COUNTS = `
+  SELECT model, host, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
+  FROM rollups WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3, 4`;
+const HISTOGRAMS = `
+  SELECT measure, bucket, sum(tasks) AS tasks, sum(total_ms) AS totalMs
+  FROM latencies WHERE hour >= ? AND hour < ? GROUP BY 1, 2`;
+const BACKLOG = `
+  SELECT count(*) AS tasks, min(created_at) AS oldestAt
+  FROM tasks INDEXED BY tasks_due WHERE due_at IS NOT NULL`;
+const OVERDUE = `
+  SELECT count(*) AS tasks, min(due_at) AS oldestAt
+  FROM tasks INDEXED BY tasks_due WHERE due_at IS NOT NULL AND due_at < ?`;
+const EMPTY: Pile = { tasks: 0, oldestAt: null };
+
+/** Sums the rollups of whole hours, and counts the backlog; it never reads the tasks themselves. */
+export async function statistics(
+  db: D1Database,
+  { since, until }: { readonly since: number; readonly until: number },
+  now: number,
+): Promise<Statistics> {
+  const database = await ready(db);
+  const [counts, buckets, backlog, overdue] = await database.batch<Count & HistogramRow & Pile>([
+    database.prepare(COUNTS).bind(since, until),
+    database.prepare(HISTOGRAMS).bind(since, until),
+    database.prepare(BACKLOG),
+    database.prepare(OVERDUE).bind(now - OVERDUE_MS),
+  ]);
+  const rows = buckets?.results ?? [];
+  return {
+    counts: counts?.results ?? [],
+    histograms: {
+      first_attempt: histogram(rows, "first_attempt"),
+      settled: histogram(rows, "settled"),
+      index: histogram(rows, "index"),
+    },
+    backlog: backlog?.results[0] ?? EMPTY,
+    overdue: overdue?.results[0] ?? EMPTY,
+  };
+}
+
+function histogram(rows: readonly HistogramRow[], measure: Measure): Histogram {
+  const counts = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
+  const own = rows.filter((row) => row.measure === measure);
+  for (const { bucket, tasks } of own) counts[bucket] = tasks;
+  return { counts, totalMs: own.reduce((sum, { totalMs }) => sum + totalMs, 0) };
+}

@@ -1,0 +1,230 @@
+import { describe, expect, it } from "vitest";
+import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
+import type { TaskRecord } from "../../src/core/task.ts";
+import {
+  ACCOUNT,
+  aCallback,
+  aFinishedTask,
+  anAttempt,
+  anOpenTask,
+  CONNECTION,
+  HOUR,
+  ID,
+  MODEL,
+  NOW,
+  NOW_S,
+  POLICY,
+  SECOND,
+} from "./builders.ts";
+import {
+  aChargedTask,
+  aChargingTask,
+  aHeldCallback,
+  aRefundingTask,
+  credits,
+  failedBody,
+  refunding,
+} from "./credit-builders.ts";
+import { anAttachedTask, aProvidedTask } from "./upstream-builders.ts";
+
+const HOST = "client.example.com";
+const LONGEST_ATTEMPT = 30 * SECOND;
+
+const OPEN: IndexRow = {
+  id: ID,
+  version: NOW,
+  account: null,
+  model: MODEL,
+  provider: null,
+  status: "pending",
+  callback: "waiting",
+  attempts: 0,
+  lastOutcome: null,
+  lastStatusCode: null,
+  host: HOST,
+  createdAt: NOW,
+  completedAt: null,
+  finishedAt: null,
+  settledAt: null,
+  firstAttemptMs: null,
+  settledMs: null,
+  dueAt: NOW + POLICY.taskDeadlineMs,
+  expiresAt: null,
+};
+
+const DELIVERED: IndexRow = {
+  ...OPEN,
+  status: "completed",
+  callback: "delivered",
+  attempts: 1,
+  lastOutcome: "delivered",
+  lastStatusCode: 200,
+  completedAt: NOW_S * 1_000,
+  finishedAt: NOW,
+  settledAt: NOW + 250,
+  firstAttemptMs: 0,
+  settledMs: 250,
+  dueAt: null,
+  expiresAt: NOW + POLICY.retentionMs,
+};
+
+const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const;
+const UNCALLED = { callback: null, host: null } as const;
+const UNTRIED = { attempts: 0, lastOutcome: null, lastStatusCode: null } as const;
+const IN_FLIGHT = { kind: "in_flight", number: 1, startedAt: NOW + 40 } as const;
+
+const refused = anAttempt({ outcome: "rejected", statusCode: 503 });
+const dueAgain = aCallback({
+  attempts: [refused],
+  state: { kind: "due", nextAttemptAt: NOW + 180_250 },
+  deliveredAt: null,
+});
+const givenUp = aCallback({
+  attempts: [
+    refused,
+    anAttempt({ number: 2, startedAt: NOW + 200_000, outcome: "redirected", statusCode: 302 }),
+    anAttempt({
+      number: 3,
+      startedAt: NOW + 900_000,
+      durationMs: 10_000,
+      outcome: "timeout",
+      statusCode: null,
+    }),
+  ],
+  lastNumber: 3,
+  series: { number: 1, started: 3, ordered: null },
+  state: { kind: "failed" },
+  deliveredAt: null,
+});
+
+type Case = readonly [what: string, record: TaskRecord, row: IndexRow];
+
+describe("the row of an open task", () => {
+  it.each<Case>([
+    ["waits until its deadline", anOpenTask(), OPEN],
+    [
+      "says that its upstream is at work",
+      anOpenTask({ status: "processing", version: NOW + 9 }),
+      { ...OPEN, status: "processing", version: NOW + 9 },
+    ],
+    ["has no callback without a URL", anOpenTask({ callbackUrl: null }), { ...OPEN, ...UNCALLED }],
+    ["names the connection", aProvidedTask(), { ...OPEN, provider: CONNECTION }],
+    [
+      "is due at the deadline, however often its job is polled before",
+      anAttachedTask({}, { deadlineAt: NOW + HOUR }),
+      { ...OPEN, provider: CONNECTION, dueAt: NOW + HOUR },
+    ],
+    ["names the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
+  ])("%s", (_what, record, row) => {
+    expect(rowOf(record)).toEqual(row);
+  });
+
+  it("is none while its price is being charged: the task exists for nobody", () => {
+    expect(rowOf(aChargingTask())).toBeNull();
+  });
+});
+
+describe("the row of a finished task", () => {
+  it.each<Case>([
+    ["says how its callback ended", aFinishedTask(), DELIVERED],
+    [
+      "is settled at once without a URL",
+      aFinishedTask({ callback: null }),
+      { ...DELIVERED, ...UNCALLED, ...UNTRIED, settledAt: NOW, firstAttemptMs: null, settledMs: 0 },
+    ],
+    [
+      "with an attempt on its way is due when no attempt can last any longer",
+      aFinishedTask({ callback: aCallback({ attempts: [], state: IN_FLIGHT, deliveredAt: null }) }),
+      {
+        ...DELIVERED,
+        ...UNSETTLED,
+        ...UNTRIED,
+        callback: "sending",
+        attempts: 1,
+        firstAttemptMs: 40,
+        dueAt: NOW + 40 + LONGEST_ATTEMPT,
+      },
+    ],
+    [
+      "between two attempts is due at the next one",
+      aFinishedTask({ callback: dueAgain }),
+      {
+        ...DELIVERED,
+        ...UNSETTLED,
+        callback: "sending",
+        lastOutcome: "rejected",
+        lastStatusCode: 503,
+        dueAt: NOW + 180_250,
+      },
+    ],
+    [
+      "of which every attempt failed tells the last one, and the whole time",
+      aFinishedTask({ callback: givenUp }),
+      {
+        ...DELIVERED,
+        callback: "failed",
+        attempts: 3,
+        lastOutcome: "timeout",
+        lastStatusCode: null,
+        settledAt: NOW + 910_000,
+        settledMs: 910_000,
+      },
+    ],
+    [
+      "that failed upstream has no time of completion",
+      aFinishedTask({ status: "failed", body: failedBody("content_policy", "Refused.") }),
+      { ...DELIVERED, status: "failed", completedAt: null },
+    ],
+    [
+      "whose credits are on their way back is due at the next refund",
+      aRefundingTask({ credits: credits(refunding(NOW + 7_000, 1)) }),
+      {
+        ...DELIVERED,
+        ...UNSETTLED,
+        ...UNTRIED,
+        account: ACCOUNT.id,
+        status: "failed",
+        completedAt: null,
+        callback: "sending",
+        firstAttemptMs: null,
+        dueAt: NOW + 7_000,
+      },
+    ],
+    [
+      "without a URL is not settled before its credits are back",
+      aRefundingTask({ callback: null }),
+      {
+        ...DELIVERED,
+        ...UNSETTLED,
+        ...UNTRIED,
+        ...UNCALLED,
+        account: ACCOUNT.id,
+        status: "failed",
+        completedAt: null,
+        firstAttemptMs: null,
+        dueAt: NOW,
+      },
+    ],
+    [
+      "that a release without that field finished has no latencies",
+      aFinishedTask({ finishedAt: null }),
+      { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
+    ],
+  ])("%s", (_what, record, row) => {
+    expect(rowOf(record)).toEqual(row);
+  });
+
+  it("is due now when nothing else is known of a callback that is held", () => {
+    const callback = aHeldCallback();
+    expect(rowOf(aFinishedTask({ callback }))).toMatchObject({ callback: "sending", dueAt: NOW });
+  });
+});
+
+describe("the row", () => {
+  it("follows from the record alone, whatever was told to the index and the operator", () => {
+    const record = aFinishedTask({ callback: givenUp });
+    const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
+    const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 3 } as const;
+    expect(rowOf({ ...record, publication: told, notices: [notice] })).toEqual(rowOf(record));
+  });
+});

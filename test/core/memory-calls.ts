@@ -1,0 +1,31 @@
+import type { PollAnswer } from "../../src/core/event.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type { Delivery, Poll } from "../../src/core/step.ts";
+
+export type Call =
+  | "load"
+  | "policy"
+  | "send"
+  | "commit"
+  | "charge"
+  | "refund"
+  | "poll"
+  | "publish"
+  | "notify";
+export type Write = "put" | "alarm" | "erase";
+
+/** A request that is on its way until the test answers it. */
+export interface Sending {
+  readonly delivery: Delivery;
+  answer(outcome: Outcome): void;
+}
+
+/** A question to the upstream that is on its way until the test answers it, or it is aborted. */
+export interface Polling {
+  readonly poll: Poll;
+  readonly aborted: AbortSignal;
+  answer(answer: PollAnswer): void;
+}
+
+/** How the ledger fails: it is not reached, or its answer is not. */
+export type Outage = "deaf" | "mute";

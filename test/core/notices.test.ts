@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { afterTry, type Notice, noticeOf, withNotice } from "../../src/core/notice.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import type { TerminalTask } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import { taskView } from "../../src/core/view.ts";
+import {
+  aCompletion,
+  aCreation,
+  aFinishedTask,
+  anEndAs,
+  aPolicy,
+  aRedelivery,
+  aReport,
+  DAY,
+  finished,
+  HOUR,
+  ID,
+  MINUTE,
+  NOW,
+  SECOND,
+} from "./builders.ts";
+import { aRefundEnd, aRefundingTask } from "./credit-builders.ts";
+
+const TOLD = aPolicy({ isOperatorTold: true, scheduleMs: [0, MINUTE] });
+const UNTOLD = aPolicy({ scheduleMs: [0, MINUTE] });
+const LIMIT = 5 * MINUTE;
+
+const FAILED: Notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 0 };
+
+/** Goes through every attempt of the series that is running; the receiver refuses them all. */
+function refusedToTheEnd(record: TerminalTask, policy = TOLD): TerminalTask {
+  let task = record;
+  while (task.callback?.state.kind === "in_flight" || task.callback?.state.kind === "due") {
+    const { state } = task.callback;
+    const [event, at] =
+      state.kind === "in_flight"
+        ? [anEndAs(state.number, "rejected"), state.startedAt]
+        : [{ type: "attempt_started" } as const, state.nextAttemptAt];
+    task = finished(transition(task, event, policy, at));
+  }
+  return task;
+}
+
+function reported(policy = TOLD): TerminalTask {
+  return finished(transition(null, aReport(aCompletion(), aCreation()), policy, NOW));
+}
+
+describe("callback.failed", () => {
+  it("is news once, when the last attempt of the series has failed", () => {
+    const first = finished(transition(reported(), anEndAs(1, "timeout"), TOLD, NOW));
+    expect(first.notices).toEqual([]);
+    const { notices, version } = refusedToTheEnd(reported());
+    expect(notices).toEqual([
+      { kind: "callback.failed", version, retryAt: NOW + MINUTE, tries: 0 },
+    ]);
+  });
+
+  it("is news again when a redelivery fails, under another version", () => {
+    const failed = refusedToTheEnd(reported());
+    const again = finished(transition(failed, aRedelivery({ attempts: 3 }), TOLD, NOW + HOUR));
+    expect(again.notices).toEqual(failed.notices);
+    const { notices } = refusedToTheEnd(again);
+    expect(notices.map(({ kind }) => kind)).toEqual(["callback.failed", "callback.failed"]);
+    expect(new Set(notices.map(({ version }) => version)).size).toBe(2);
+  });
+
+  it("is no news of a series that succeeds", () => {
+    const task = finished(transition(reported(), anEndAs(1, "delivered"), TOLD, NOW));
+    expect(task.notices).toEqual([]);
+  });
+
+  it("is no news of an answer that comes too late", () => {
+    const failed = refusedToTheEnd(reported());
+    expect(transition(failed, anEndAs(2, "rejected"), TOLD, NOW + HOUR).kind).toBe("nothing");
+  });
+
+  it("is no news where nobody wants to be told", () => {
+    expect(refusedToTheEnd(reported(UNTOLD), UNTOLD).notices).toEqual([]);
+  });
+});
+
+/** A refund that the ledger never answers, until so long after the failure. */
+function unrefunded(forMs: number, policy = TOLD, isRefunded = false): TerminalTask {
+  let task: TerminalTask = aRefundingTask();
+  for (;;) {
+    const retryAt = task.credits?.state.kind === "refunding" ? task.credits.state.retryAt : 0;
+    if (retryAt > NOW + forMs) {
+      return isRefunded ? finished(transition(task, aRefundEnd(true), policy, retryAt)) : task;
+    }
+    task = finished(transition(task, aRefundEnd(false), policy, retryAt));
+  }
+}
+
+describe("refund.delayed", () => {
+  it("is news exactly once, when no more try can end it within 5 minutes", () => {
+    expect(unrefunded(2 * MINUTE).notices).toEqual([]);
+    const { notices, version } = unrefunded(LIMIT);
+    const retryAt = NOW + 155 * SECOND;
+    expect(notices).toEqual([{ kind: "refund.delayed", version, retryAt, tries: 0 }]);
+    expect(unrefunded(DAY).notices).toEqual(notices);
+  });
+
+  it("stays to be told although the credits came back meanwhile", () => {
+    expect(unrefunded(LIMIT, TOLD, true).notices).toHaveLength(1);
+  });
+
+  it("is no news of credits that came back before", () => {
+    expect(unrefunded(2 * MINUTE, TOLD, true).notices).toEqual([]);
+  });
+
+  it("is news once also when the object slept through the limit", () => {
+    const late = finished(transition(aRefundingTask(), aRefundEnd(false), TOLD, NOW + HOUR));
+    const later = finished(transition(late, aRefundEnd(false), TOLD, NOW + 2 * HOUR));
+    expect(later.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
+  });
+
+  it("is no news where nobody wants to be told", () => {
+    expect(unrefunded(DAY, UNTOLD).notices).toEqual([]);
+  });
+
+  it("is no news of a task whose end an older release did not write down", () => {
+    const task = aRefundingTask({ finishedAt: null });
+    expect(finished(transition(task, aRefundEnd(false), TOLD, NOW + HOUR)).notices).toEqual([]);
+  });
+});
+
+describe("a notice that nobody took", () => {
+  it("is told again after 5 s, then ever later, and dropped after 10 tries", () => {
+    let notices: readonly Notice[] = [FAILED];
+    const waits: number[] = [];
+    for (let tries = 1; tries <= 9; tries++) {
+      notices = afterTry(notices, { ...FAILED, isTaken: false }, NOW);
+      expect(notices).toMatchObject([{ kind: FAILED.kind, version: NOW, tries }]);
+      waits.push(((notices[0]?.retryAt ?? 0) - NOW) / SECOND);
+    }
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+    expect(afterTry(notices, { ...FAILED, isTaken: false }, NOW)).toEqual([]);
+  });
+
+  it("stands in nobody else's way", () => {
+    const other = noticeOf("refund.delayed", NOW, NOW);
+    const notices = afterTry([FAILED, other], { ...FAILED, isTaken: false }, NOW);
+    expect(notices.map(({ retryAt }) => retryAt)).toEqual([NOW + 5 * SECOND, NOW]);
+    const task = aFinishedTask({ notices });
+    expect(nextStep(task, TOLD, NOW)).toMatchObject({ notice: { kind: "refund.delayed" } });
+  });
+
+  it("makes room for news: the last five are kept", () => {
+    let notices: readonly Notice[] = [];
+    for (let i = 0; i < 7; i++) notices = withNotice(notices, noticeOf(FAILED.kind, NOW + i, NOW));
+    expect(notices.map(({ version }) => version - NOW)).toEqual([2, 3, 4, 5, 6]);
+  });
+});
+
+describe("telling the operator", () => {
+  const task = aFinishedTask({ notices: [FAILED] });
+
+  it("says what happened, when, and the task as the operator reads it", () => {
+    expect(nextStep(task, TOLD, NOW)).toEqual({
+      kind: "notify",
+      notice: {
+        taskId: ID,
+        kind: "callback.failed",
+        version: NOW,
+        task: taskView(task, "operator"),
+      },
+    });
+  });
+
+  it("wakes the object when it is due", () => {
+    const later = aFinishedTask({ notices: [{ ...FAILED, retryAt: NOW + HOUR }] });
+    expect(wakeAt(later, TOLD)).toBe(NOW + HOUR);
+    expect(nextStep(later, TOLD, NOW + HOUR - 1)).toBeNull();
+  });
+
+  it("is not tried where nobody wants to be told any more", () => {
+    expect(nextStep(task, UNTOLD, NOW)).toBeNull();
+    expect(wakeAt(task, UNTOLD)).toBe(task.expiresAt);
+  });
+
+  it("comes after the attempt and the index, and puts off no end of the record", () => {
+    const policy = aPolicy({ isOperatorTold: true, isIndexed: true });
+    expect(nextStep(task, policy, NOW)?.kind).toBe("publish");
+    const again = finished(transition(task, aRedelivery(), policy, NOW));
+    expect(nextStep(again, policy, NOW)?.kind).toBe("send");
+    const { expiresAt } = task;
+    const notices = afterTry(task.notices, { ...FAILED, isTaken: false }, expiresAt);
+    expect(nextStep({ ...task, notices }, TOLD, expiresAt)).toEqual({ kind: "expire" });
+  });
+
+  it("of an order to write the row again changes nothing", () => {
+    const again = finished(transition(task, { type: "republish" }, TOLD, NOW));
+    expect(again.notices).toEqual(task.notices);
+  });
+});

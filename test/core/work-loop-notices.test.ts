@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { OperatorNotice } from "../../src/core/step.ts";
+import { isTerminal } from "../../src/core/task.ts";
+import { WorkLoop } from "../../src/objects/work-loop.ts";
+import {
+  aCompletion,
+  aCreation,
+  aFailure,
+  aPolicy,
+  aRedelivery,
+  aReport,
+  DAY,
+  HOUR,
+  MINUTE,
+  NOW,
+  SECOND,
+} from "./builders.ts";
+import { aPricedRegistration } from "./credit-builders.ts";
+import { MemoryPlatform, turns } from "./memory-platform.ts";
+
+/** One attempt, so that a callback fails at once. */
+const TOLD = aPolicy({ isOperatorTold: true, isIndexed: true, scheduleMs: [0] });
+const finish = aReport(aCompletion(), aCreation());
+
+/** An operator who may not answer before nobody waits any longer. */
+class HangingOperator extends MemoryPlatform {
+  isHanging = false;
+
+  override async notify(notice: OperatorNotice, aborted?: AbortSignal): Promise<boolean> {
+    if (!this.isHanging) return super.notify(notice);
+    this.notices.push(notice);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    aborted?.addEventListener("abort", () => resolve(false));
+    return promise;
+  }
+}
+
+let platform: HangingOperator;
+let loop: WorkLoop;
+
+beforeEach(() => {
+  platform = new HangingOperator();
+  platform.policyAt = () => TOLD;
+  loop = new WorkLoop(platform);
+});
+
+afterEach(() => {
+  expect(platform.badAlarms).toEqual([]);
+  expect(platform.failures).toEqual([]);
+});
+
+function owed() {
+  const { stored } = platform;
+  return stored !== null && isTerminal(stored) ? stored.notices : [];
+}
+
+function told() {
+  return platform.notices.map(({ kind, version }) => `${kind} ${version - NOW}`);
+}
+
+async function fail(): Promise<void> {
+  loop.apply(finish);
+  await platform.answer("rejected", 250);
+}
+
+describe("a callback that failed", () => {
+  it("is told to the operator after the callback and the index, once", async () => {
+    loop.apply(finish);
+    await turns();
+    expect([platform.numbers, platform.published, platform.notices]).toEqual([[1], [], []]);
+    await platform.answer("rejected", 250);
+    expect(told()).toEqual(["callback.failed 250"]);
+    expect(owed()).toEqual([]);
+    const events = platform.logs.map(({ event }) => event);
+    expect(events).toEqual(["callback.attempt", "index.publish", "operator.notice"]);
+    await platform.ring(loop);
+    expect([platform.stored, platform.notices.length]).toEqual([null, 1]);
+  });
+
+  it("is told with the task as the operator reads it", async () => {
+    await fail();
+    expect(JSON.parse(platform.notices[0]?.task ?? "")).toMatchObject({
+      status: "completed",
+      callback: { status: "failed", attempts: [{ number: 1, outcome: "rejected" }] },
+    });
+  });
+
+  it("is told again when the redelivery fails too, and not when it succeeds", async () => {
+    await fail();
+    loop.apply(aRedelivery());
+    await platform.answer("rejected", 250);
+    expect(told()).toHaveLength(2);
+    expect(new Set(told()).size).toBe(2);
+    loop.apply(aRedelivery());
+    await platform.answer("delivered", 250);
+    expect(told()).toHaveLength(2);
+  });
+
+  it("is told to nobody who does not want it", async () => {
+    platform.policyAt = () => aPolicy({ scheduleMs: [0] });
+    await fail();
+    expect([platform.notices, owed()]).toEqual([[], []]);
+  });
+
+  it("changes nothing that the index shows", async () => {
+    await fail();
+    expect(platform.published).toHaveLength(1);
+    expect(platform.stored?.publication.version).toBe(platform.stored?.version);
+  });
+});
+
+describe("an operator who does not answer", () => {
+  it("is told again after 5 s, and not any more after 10 tries", async () => {
+    platform.isOperatorDown = true;
+    await fail();
+    expect(platform.alarm).toBe(NOW + 250 + 5 * SECOND);
+    for (let tries = 2; tries <= 10; tries++) await platform.ring(loop);
+    expect(platform.notices).toHaveLength(10);
+    expect(new Set(told()).size).toBe(1);
+    expect(owed()).toEqual([]);
+    expect(platform.alarm).toBe(NOW + 250 + TOLD.retentionMs);
+  });
+
+  it("is told when it is back", async () => {
+    platform.isOperatorDown = true;
+    await fail();
+    await platform.ring(loop);
+    platform.isOperatorDown = false;
+    await platform.ring(loop);
+    expect(platform.notices).toHaveLength(3);
+    expect(owed()).toEqual([]);
+  });
+
+  it("delays no attempt that an event opens", async () => {
+    platform.isHanging = true;
+    await fail();
+    expect(platform.notices).toHaveLength(1);
+    loop.apply(aRedelivery());
+    await turns();
+    expect(platform.numbers).toEqual([1, 2]);
+    platform.isHanging = false;
+    await platform.answer("delivered", 250);
+    await platform.ring(loop);
+    expect(new Set(told()).size).toBe(1);
+    expect(owed()).toEqual([]);
+  });
+
+  it("is told by the next instance when this one dies of it, under the same identity", async () => {
+    platform.isHanging = true;
+    await fail();
+    platform.crash();
+    platform.isHanging = false;
+    await platform.ring(new WorkLoop(platform));
+    expect(told()).toEqual(["callback.failed 250", "callback.failed 250"]);
+    expect(owed()).toEqual([]);
+  });
+});
+
+/** Moves on by the alarms alone until the next is more than so long after NOW. */
+async function untilAfter(ms: number): Promise<void> {
+  while ((platform.alarm ?? Number.POSITIVE_INFINITY) <= NOW + ms) await platform.ring(loop);
+}
+
+describe("a refund that takes long", () => {
+  beforeEach(async () => {
+    loop.apply(aPricedRegistration());
+    await turns();
+    platform.outage = "deaf";
+    loop.apply(aReport(aFailure()));
+    await turns();
+  });
+
+  it("is told to the operator exactly once, when it will have taken 5 minutes", async () => {
+    await untilAfter(2 * MINUTE);
+    expect(told()).toEqual([]);
+    await untilAfter(5 * MINUTE);
+    expect(platform.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
+    await untilAfter(DAY);
+    expect(told()).toHaveLength(1);
+    expect(platform.numbers).toEqual([]);
+  });
+
+  it("is not told when the credits come back before", async () => {
+    await untilAfter(MINUTE);
+    platform.outage = null;
+    void untilAfter(5 * MINUTE);
+    await platform.answer("delivered", 250);
+    expect(platform.numbers).toEqual([1]);
+    expect(told()).toEqual([]);
+  });
+
+  it("is refunded and called back although the operator hears nothing", async () => {
+    platform.isOperatorDown = true;
+    await untilAfter(HOUR);
+    platform.outage = null;
+    void untilAfter(2 * HOUR);
+    await platform.answer("delivered", 250);
+    expect(platform.numbers).toEqual([1]);
+    expect(platform.early).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach } from "vitest";
+import type { IndexRow } from "../../src/core/index-row.ts";
+import { evict } from "../worker/instance.ts";
+import { stubOf } from "../worker/support.ts";
+
+const undo: (() => void)[] = [];
+
+/** What `reborn` binds is gone after each test. */
+export function useOwnBindings(): void {
+  afterEach(() => {
+    for (const each of undo.splice(0).toReversed()) each();
+  });
+}
+
+/** A new instance of a task's object with these bindings and variables. */
+export async function reborn(id: string, bindings: object): Promise<void> {
+  await evict(id);
+  await runInDurableObject(stubOf(id), (instance) => {
+    const own: unknown = Reflect.get(instance, "env");
+    if (typeof own !== "object" || own === null) throw new Error("expected an environment");
+    // The object reads bindings from what it was constructed with, and the configuration from `env`.
+    for (const [name, value] of Object.entries(bindings)) {
+      const before = Object.getOwnPropertyDescriptor(own, name);
+      Object.defineProperty(own, name, { value, configurable: true, enumerable: true });
+      undo.push(() => {
+        Reflect.deleteProperty(own, name);
+        if (before !== undefined) Object.defineProperty(own, name, before);
+      });
+    }
+    Object.defineProperty(instance, "env", { value: { ...env, ...bindings } });
+  });
+}
+
+/**
+ * A database whose every answer waits for the gate, which is told the statements.
+ * @param see gets what a statement answered.
+ */
+export function gated(
+  real: D1Database,
+  gate: (sql: string) => Promise<unknown>,
+  see: (answer: unknown) => void = () => undefined,
+): D1Database {
+  const originals = new WeakMap<object, { sql: string; statement: D1PreparedStatement }>();
+  const wrap = (sql: string, statement: D1PreparedStatement): D1PreparedStatement => {
+    const wrapped = new Proxy(statement, {
+      get: (target, name) => {
+        if (name === "bind") return (...values: unknown[]) => wrap(sql, target.bind(...values));
+        return behind(() => gate(sql), target, name, see);
+      },
+    });
+    originals.set(wrapped, { sql, statement });
+    return wrapped;
+  };
+  return new Proxy(real, {
+    get: (target, name) => {
+      if (name === "prepare") return (sql: string) => wrap(sql, target.prepare(sql));
+      if (name !== "batch") return behind(() => gate(""), target, name, see);
+      return async (statements: readonly D1PreparedStatement[]) => {
+        const known = statements.flatMap((each) => originals.get(each) ?? []);
+        await gate(known.map(({ sql }) => sql).join(";"));
+        return target.batch(known.map(({ statement }) => statement));
+      };
+    },
+  });
+}
+
+function behind(
+  gate: () => Promise<unknown>,
+  target: object,
+  name: string | symbol,
+  see: (answer: unknown) => void,
+): unknown {
+  const method: unknown = Reflect.get(target, name);
+  if (typeof method !== "function") return method;
+  return async (...args: readonly unknown[]): Promise<unknown> => {
+    await gate();
+    const answer: unknown = await Reflect.apply(method, target, args);
+    see(answer);
+    return answer;
+  };
+}
+
+/** A queue that keeps what it is given, once the gate lets it. */
+export function aQueue(gate: () => Promise<unknown> = async () => undefined) {
+  const sent: IndexRow[] = [];
+  const send = async (row: IndexRow) => {
+    await gate();
+    sent.push(structuredClone(row));
+  };
+  return { sent, queue: { send } };
+}

@@ -1,0 +1,177 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { IndexRow } from "../../src/core/index-row.ts";
+import { writeRows } from "../../src/index-db/writer.ts";
+import { pass, START, useClock } from "../worker/support.ts";
+import { allRows, aRow, DAY, db, insert, rowsOfTask, useEmptyIndex } from "./support.ts";
+
+useClock();
+useEmptyIndex();
+
+const CREATED = START - DAY;
+const UUID = "00000000-0000-4000-8000-00000000000";
+
+/** The states that a task has gone through, oldest first: its truth is the last one. */
+const history: fc.Arbitrary<readonly IndexRow[]> = fc
+  .record({
+    task: fc.integer({ min: 0, max: 4 }),
+    steps: fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 6 }),
+    model: fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
+  })
+  .map(({ task, steps, model }) =>
+    steps
+      .toSorted((a, b) => a - b)
+      .map((step) =>
+        aRow({
+          id: `${UUID}${task}`,
+          createdAt: CREATED + task,
+          version: CREATED + 1000 + step,
+          model,
+          attempts: step,
+          status: step % 2 === 0 ? "completed" : "pending",
+          callback: step % 3 === 0 ? null : "sending",
+          lastStatusCode: step % 5 === 0 ? null : 500,
+          dueAt: step % 7 === 0 ? null : START + step,
+          expiresAt: step % 4 === 0 ? START + DAY : null,
+        }),
+      ),
+  );
+
+const histories = fc.uniqueArray(history, {
+  minLength: 1,
+  maxLength: 4,
+  selector: ([first]) => first?.id,
+});
+
+/** Messages in some order, each once or more often, cut into batches. */
+function delivered(rows: readonly IndexRow[]): fc.Arbitrary<readonly (readonly IndexRow[])[]> {
+  const copies = fc.array(fc.constantFrom(...rows), { maxLength: 8 });
+  return copies
+    .chain((again) => fc.shuffledSubarray([...rows, ...again], { minLength: rows.length }))
+    .chain((some) => {
+      const missing = rows.filter((row) => !some.includes(row));
+      return fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1 }).map((sizes) => {
+        // What was lost is sent again at the end.
+        const rest = [...some, ...missing];
+        const batches: IndexRow[][] = [];
+        for (let i = 0; rest.length > 0; i++) {
+          batches.push(rest.splice(0, sizes[i % sizes.length] ?? 1));
+        }
+        return batches;
+      });
+    });
+}
+
+const worlds = histories.chain((all) =>
+  delivered(all.flat()).map((batches) => ({
+    truth: all.flatMap((each) => each.slice(-1)),
+    batches,
+  })),
+);
+
+describe("rows that arrive in any order, twice, or lost and sent again", () => {
+  it("converge to the last state of every task", async () => {
+    await fc.assert(
+      fc.asyncProperty(worlds, async ({ truth, batches }) => {
+        await db.prepare("DELETE FROM tasks").run();
+        for (const batch of batches) await writeRows(db, batch, START);
+        const rows = await allRows();
+        const expected = truth
+          .toSorted((a, b) => a.createdAt - b.createdAt)
+          .map(({ id, version, model, attempts, status, callback, lastStatusCode, dueAt }) => ({
+            id,
+            version,
+            model,
+            attempts,
+            status,
+            callback,
+            last_status_code: lastStatusCode,
+            due_at: dueAt,
+          }));
+        expect(rows).toMatchObject(expected);
+        expect(rows).toHaveLength(expected.length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("never go back, whatever is seen in between", async () => {
+    await fc.assert(
+      fc.asyncProperty(worlds, async ({ batches }) => {
+        await db.prepare("DELETE FROM tasks").run();
+        const seen = new Map<unknown, number>();
+        for (const batch of batches) {
+          await writeRows(db, batch, START);
+          for (const { id, version } of await allRows()) {
+            expect(Number(version)).toBeGreaterThanOrEqual(seen.get(id ?? null) ?? 0);
+            seen.set(id ?? null, Number(version));
+          }
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe("a row", () => {
+  it("is replaced as a whole, so that nothing of the older one stays", async () => {
+    const row = aRow({ account: "a", provider: "ark", dueAt: START });
+    await insert(row);
+    const empty = {
+      account: null,
+      provider: null,
+      callback: null,
+      lastOutcome: null,
+      lastStatusCode: null,
+      host: null,
+      completedAt: null,
+      finishedAt: null,
+      settledAt: null,
+      firstAttemptMs: null,
+      settledMs: null,
+      dueAt: null,
+      expiresAt: null,
+    } as const;
+    await insert({ ...row, ...empty, version: row.version + 1 });
+    const [stored] = await rowsOfTask(row.id);
+    const nulls = Object.values(stored ?? {}).filter((value) => value === null);
+    expect(nulls).toHaveLength(Object.keys(empty).length);
+  });
+
+  it.each(["'); DROP TABLE tasks; --", '"', "\\", "\n", "ü 🦀", "123", "null", "true", "{}", " "])(
+    "keeps the model %j as it is, as text",
+    async (model) => {
+      const row = aRow({ model });
+      await insert(row);
+      expect(await rowsOfTask(row.id)).toMatchObject([{ model }]);
+    },
+  );
+
+  it("is not written from the moment at which its task expires, new or not", async () => {
+    const kept = aRow({ expiresAt: START + 1 });
+    const known = aRow({ expiresAt: START + 1 });
+    await insert(kept, known);
+    const late = { ...known, version: known.version + 1, expiresAt: START };
+    await insert(late, aRow({ expiresAt: START }), aRow({ expiresAt: START - 1 }));
+    const rows = await allRows();
+    expect(new Map(rows.map(({ id, version }) => [id, version]))).toEqual(
+      new Map([kept, known].map(({ id, version }) => [id, version])),
+    );
+  });
+
+  it("is repaired by one of the same version that differs", async () => {
+    const row = aRow({ model: "wrong" });
+    await insert(row);
+    await insert({ ...row, model: "right" });
+    expect(await rowsOfTask(row.id)).toMatchObject([{ model: "right" }]);
+  });
+
+  it("is not written again when it says the same", async () => {
+    const row = aRow();
+    await insert(row);
+    const [written] = await rowsOfTask(row.id);
+    pass(1000);
+    await insert(row);
+    expect(await rowsOfTask(row.id)).toEqual([written]);
+  });
+});

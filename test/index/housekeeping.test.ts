@@ -1,0 +1,176 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { evict } from "../worker/instance.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
+import {
+  atRest,
+  call,
+  completed,
+  NOTHING,
+  pass,
+  read,
+  register,
+  START,
+  START_S,
+  stored,
+  stubOf,
+  until,
+  useClock,
+} from "../worker/support.ts";
+import { gated } from "./bindings.ts";
+import {
+  allRows,
+  aRow,
+  cron,
+  db,
+  DAY,
+  indexed,
+  insert,
+  rowsOfTask,
+  useEmptyIndex,
+} from "./support.ts";
+
+useClock();
+useEmptyIndex();
+
+const TEN_MINUTES = 600_000;
+
+const expiringAt = (expiresAt: number) => aRow({ createdAt: expiresAt - 28 * DAY });
+
+async function loseAlarm(id: string): Promise<void> {
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+  await evict(id);
+}
+
+const republish = () => Promise.reject(new Error("Network connection lost."));
+
+describe("the cron trigger", () => {
+  it("removes rows from the moment at which their tasks expire", async () => {
+    const [first, later] = [expiringAt(START + 1000), expiringAt(START + 1001)];
+    await insert(first, later, aRow({ expiresAt: null, dueAt: START + DAY }));
+    pass(999);
+    await cron();
+    expect(await allRows()).toHaveLength(3);
+    pass(1);
+    await cron();
+    expect(await rowsOfTask(first.id)).toEqual([]);
+    expect(await allRows()).toHaveLength(2);
+  });
+
+  it("removes the row of a task when its object is gone too", async () => {
+    aReceiver();
+    const id = await completed();
+    await indexed(id);
+    pass(28 * DAY - 10_000);
+    await cron();
+    expect(await rowsOfTask(id)).toHaveLength(1);
+    pass(10_000);
+    await cron();
+    expect(await rowsOfTask(id)).toEqual([]);
+  });
+
+  it("wakes a task whose due time is 10 minutes past, and no sooner", async () => {
+    const received = aReceiver(status(500), status(200));
+    const id = await completed();
+    await indexed(id);
+    await loseAlarm(id);
+    pass(START + 180_000 - Date.now() + TEN_MINUTES);
+    await cron();
+    expect(received).toHaveLength(1);
+    pass(1);
+    await cron();
+    await until(() => received.length === 2);
+    await atRest(id);
+    expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
+    await indexed(id);
+    expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
+  });
+
+  it("closes an open task that was forgotten at its deadline", async () => {
+    const received = aReceiver();
+    const id = await register({ deadline_at: START_S + 3600 });
+    await indexed(id);
+    await loseAlarm(id);
+    pass(3_600_000 + TEN_MINUTES + 1);
+    await cron();
+    await until(() => received.length === 1);
+    expect(await read(id)).toMatchObject({ status: "failed" });
+  });
+
+  it("repairs a row that stayed behind its task", async () => {
+    aReceiver();
+    const id = await completed();
+    await indexed(id);
+    const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
+    await db
+      .prepare("UPDATE tasks SET status = ?, due_at = ?, settled_at = ?, version = ? WHERE id = ?")
+      .bind(...Object.values(behind), id)
+      .run();
+    pass(TEN_MINUTES + 1);
+    await cron();
+    await until(async () => (await rowsOfTask(id))[0]?.["status"] === "completed");
+    expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
+  });
+
+  it("takes away the row of a task that is gone, and leaves nothing of it behind", async () => {
+    const row = aRow({ dueAt: START, expiresAt: null });
+    await insert(row);
+    pass(TEN_MINUTES + 1);
+    await cron();
+    expect(await allRows()).toEqual([]);
+    expect(await stored(row.id)).toEqual(NOTHING);
+  });
+
+  it("goes on past a task that cannot be reached", async () => {
+    const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
+    await insert(lost, gone);
+    pass(TEN_MINUTES + 1);
+    const getByName = (id: string) => (id === lost.id ? { republish } : env.TASKS.getByName(id));
+    await cron({ TASKS: { getByName } });
+    expect((await allRows()).map(({ id }) => id)).toEqual([lost.id]);
+  });
+
+  it.each([
+    ["the removal of expired rows", /DELETE FROM tasks[^;]*expires_at/],
+    ["the counting", /INTO rollups/],
+    ["the search for overdue tasks", /ORDER BY random/],
+  ])("does its other parts when %s fails", async (part, statement) => {
+    const gone = aRow({ dueAt: START - 1, expiresAt: null });
+    const expired = expiringAt(START + 1);
+    await insert(gone, expired);
+    pass(TEN_MINUTES);
+    const INDEX_DB = gated(db, async (sql) => {
+      if (statement.test(sql)) throw new Error("D1 is on fire");
+    });
+    await cron({ INDEX_DB });
+    const ids = (await allRows()).map(({ id }) => id);
+    expect(ids.includes(expired.id)).toBe(part.includes("expired"));
+    expect(ids.includes(gone.id)).toBe(part.includes("overdue"));
+    const { results } = await db.prepare("SELECT hour FROM rollups").all();
+    expect(results.length > 0).toBe(!part.includes("counting"));
+  });
+
+  it("has nothing to do without an index, and does not fail", async () => {
+    await insert(expiringAt(START + 1));
+    pass(1);
+    await cron({ INDEX_DB: undefined });
+    await cron({ RELAY_SECRET: "" });
+    expect(await allRows()).toHaveLength(1);
+  });
+});
+
+describe("GET /v1/accounts", () => {
+  it("lists accounts by id, page by page, each once", async () => {
+    const ids = ["c", "a", "b", "d"].map((name) => `${name}-${crypto.randomUUID()}`);
+    for (const id of [...ids, ...ids]) await call("/v1/accounts", { body: { id } });
+    const sorted = ids.toSorted();
+    const first = await (await call("/v1/accounts?limit=3")).json();
+    expect(first).toEqual({
+      data: sorted.slice(0, 3).map((id) => ({ id, created_at: START_S })),
+      next_cursor: sorted[2],
+    });
+    const second = await (await call(`/v1/accounts?limit=3&cursor=${sorted[2]}`)).json();
+    expect(second).toEqual({ data: [{ id: sorted[3], created_at: START_S }], next_cursor: null });
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from "vitest";
+import { aKey, anAccount } from "../worker/accounts.ts";
+import { call, ORIGIN, refusal, START, START_S, useClock } from "../worker/support.ts";
+import { aRow, callWith, insert, list, useEmptyIndex } from "./support.ts";
+
+useClock();
+useEmptyIndex();
+
+/** One row per age in seconds, the first the newest. */
+const agedRow = (seconds: number, fields: Parameters<typeof aRow>[0] = {}) =>
+  aRow({ createdAt: START - seconds * 1000, ...fields });
+
+const invalid = (path: string) => ({ status: 400, code: "invalid_request", paths: [path] });
+
+describe("GET /v1/tasks", () => {
+  it("answers an empty page when there is nothing", async () => {
+    const response = await call("/v1/tasks");
+    expect(await response.json()).toEqual({ data: [], next_cursor: null });
+    expect(response.headers.get("Link")).toBeNull();
+    expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+  });
+
+  it("tells of each task what the index knows, newest first", async () => {
+    const settled = agedRow(60, { account: "a", provider: "ark", settledAt: START - 1000 });
+    const open = agedRow(5, {
+      status: "processing",
+      callback: "waiting",
+      attempts: 0,
+      lastOutcome: null,
+      lastStatusCode: null,
+      completedAt: null,
+      finishedAt: null,
+      settledAt: null,
+      expiresAt: null,
+      dueAt: START,
+    });
+    const silent = agedRow(70, { callback: null, host: null, attempts: 0, lastOutcome: null });
+    await insert(settled, silent, open);
+    expect((await list()).data).toEqual([
+      {
+        id: open.id,
+        status: "processing",
+        model: "m",
+        created_at: START_S - 5,
+        callback: { status: "waiting", host: "client.example.net", attempts: 0 },
+      },
+      {
+        id: settled.id,
+        status: "completed",
+        model: "m",
+        created_at: START_S - 60,
+        completed_at: START_S - 60,
+        settled_at: START_S - 1,
+        account: "a",
+        provider: "ark",
+        callback: {
+          status: "delivered",
+          host: "client.example.net",
+          attempts: 1,
+          last_outcome: "delivered",
+          last_status_code: 200,
+        },
+      },
+      expect.objectContaining({ id: silent.id, callback: null }),
+    ]);
+  });
+
+  it("orders tasks of the same millisecond by id, and pages between them", async () => {
+    const rows = Array.from({ length: 5 }, () => aRow());
+    await insert(...rows);
+    const ids = rows
+      .map(({ id }) => id)
+      .toSorted()
+      .toReversed();
+    const first = await list("?limit=2");
+    expect(first.data.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    const second = await list(`?limit=2&cursor=${first.next_cursor}`);
+    expect(second.data.map(({ id }) => id)).toEqual(ids.slice(2, 4));
+  });
+
+  it("answers 501 index_disabled where no database is bound", async () => {
+    for (const path of ["/v1/tasks", "/v1/stats", "/metrics", "/v1/accounts"]) {
+      const response = await callWith({ INDEX_DB: undefined }, path);
+      expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
+    }
+    for (const [path, body] of [
+      ["/v1/redeliveries?dry_run=true", {}],
+      ["/v1/reindex", { ids: [crypto.randomUUID()] }],
+    ] as const) {
+      const response = await callWith({ INDEX_DB: undefined }, path, { body });
+      expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
+    }
+  });
+});
+
+const shown = async (query: string) => (await list(query)).data.map((task) => task.created_at);
+
+describe("a filter", () => {
+  const MATCHING = { model: "kling 2", provider: "kling", account: "b", host: "b.example.net" };
+  const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
+    ["status=failed", { status: "failed" }],
+    ["callback=failed", { callback: "failed" }],
+    ["callback=waiting", { callback: "waiting" }],
+    ["model=kling%202", { model: "kling 2" }],
+    ["provider=kling", { provider: "kling" }],
+    ["account=b", { account: "b" }],
+    ["host=B.example.NET", { host: "b.example.net" }],
+    ["account=b&callback=failed", { account: "b", callback: "failed" }],
+    [
+      "model=kling%202&provider=kling&account=b&host=b.example.net&status=failed&callback=failed",
+      { ...MATCHING, status: "failed", callback: "failed" },
+    ],
+  ];
+
+  it.each(FILTERS)("%s shows those that fit, and no others", async (query, fields) => {
+    const fitting = [agedRow(3, fields), agedRow(1, fields)];
+    const almost = Object.keys(fields ?? {}).map((name) => ({
+      ...agedRow(2, fields),
+      [name]: OTHER[name],
+    }));
+    await insert(...fitting, ...almost.map((row) => ({ ...row, id: crypto.randomUUID() })));
+    const { data, next_cursor } = await list(`?${query}`);
+    expect(data.map(({ id }) => id)).toEqual(fitting.map(({ id }) => id).toReversed());
+    expect(next_cursor).toBeNull();
+  });
+
+  const OTHER: Readonly<Record<string, string>> = {
+    status: "completed",
+    callback: "delivered",
+    model: "other",
+    provider: "other",
+    account: "other",
+    host: "other.example.net",
+  };
+
+  it("of time includes since and excludes until", async () => {
+    const rows = [START_S - 2, START_S - 1, START_S].map((s) => aRow({ createdAt: s * 1000 }));
+    await insert(...rows);
+    expect(await shown(`?since=${START_S - 1}`)).toEqual([START_S, START_S - 1]);
+    expect(await shown(`?until=${START_S}`)).toEqual([START_S - 1, START_S - 2]);
+    expect(await shown(`?since=${START_S - 1}&until=${START_S}`)).toEqual([START_S - 1]);
+    expect(await shown(`?since=${START_S}&until=${START_S}`)).toEqual([]);
+  });
+
+  it.each([
+    ["statuss=failed", "/statuss"],
+    ["dry_run=true", "/dry_run"],
+    ["status=done", "/status"],
+    ["status=", "/status"],
+    ["callback=none", "/callback"],
+    ["model=", "/model"],
+    ["account=a%2Fb", "/account"],
+    ["since=yesterday", "/since"],
+    ["since=1e9", "/since"],
+    ["until=-1", "/until"],
+    ["until=2524651200000", "/until"],
+    ["limit=0", "/limit"],
+    ["limit=201", "/limit"],
+    ["limit=", "/limit"],
+    ["limit=1.5", "/limit"],
+    ["limit=ten", "/limit"],
+    ["limit=-1", "/limit"],
+    ["cursor=", "/cursor"],
+    ["cursor=abc", "/cursor"],
+    ["status=failed&status=completed", "/status"],
+    ["limit=1&limit=1", "/limit"],
+    ["__proto__=1", "/__proto__"],
+  ])("%s is refused, by its name", async (query, path) => {
+    expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
+  });
+
+  it("that is unknown is named together with all others", async () => {
+    const { paths } = await refusal(await call("/v1/tasks?a=1&b=2"));
+    expect(paths?.toSorted()).toEqual(["/a", "/b"]);
+  });
+});
+
+describe("a page", () => {
+  it("has 50 tasks unless asked otherwise, and at most 200", async () => {
+    await insert(...Array.from({ length: 201 }, (_, age) => agedRow(age)));
+    expect((await list()).data).toHaveLength(50);
+    expect((await list("?limit=200")).data).toHaveLength(200);
+    expect((await list("?limit=1")).data).toHaveLength(1);
+  });
+
+  it("links to the next one, with the same filters", async () => {
+    await insert(...[3, 2, 1].map((age) => agedRow(age, { model: "a b" })), agedRow(0));
+    const response = await call("/v1/tasks?limit=2&model=a%20b");
+    const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
+    expect(link.startsWith(`${ORIGIN}/v1/tasks?`)).toBe(true);
+    const { pathname, search } = new URL(link);
+    const next = await call(`${pathname}${search}`);
+    expect(await next.json()).toMatchObject({ data: [{ model: "a b" }], next_cursor: null });
+    expect(next.headers.get("Link")).toBeNull();
+  });
+
+  it("that is the last although it is full is followed by an empty one at most", async () => {
+    await insert(agedRow(1), agedRow(2));
+    const { next_cursor } = await list("?limit=2");
+    const end = next_cursor === null ? null : await list(`?limit=2&cursor=${next_cursor}`);
+    expect(end ?? { data: [], next_cursor: null }).toEqual({ data: [], next_cursor: null });
+  });
+});
+
+describe("an account", () => {
+  it("lists its own tasks, without where they were made", async () => {
+    const [own, other] = [await anAccount(), await anAccount()];
+    const { key } = await aKey(own);
+    const mine = agedRow(1, { account: own, provider: "ark" });
+    await insert(mine, agedRow(2, { account: other }), agedRow(0));
+    const { data } = await list("", key);
+    expect(data.map(({ id }) => id)).toEqual([mine.id]);
+    expect(JSON.stringify(data)).not.toContain("ark");
+    expect((await list("?status=failed", key)).data).toEqual([]);
+  });
+
+  it.each(["account", "provider"])("cannot filter by %s", async (name) => {
+    const { key } = await aKey(await anAccount());
+    const response = await call(`/v1/tasks?${name}=x`, { key });
+    expect(await refusal(response)).toEqual(invalid(`/${name}`));
+  });
+
+  it("reads neither statistics nor metrics, and repairs nothing", async () => {
+    const { key } = await aKey(await anAccount());
+    const asked = ["/v1/stats", "/metrics"].map((path) => call(path, { key }));
+    asked.push(call("/v1/reindex", { key, body: { ids: [crypto.randomUUID()] } }));
+    for (const answer of asked) {
+      expect(await refusal(await answer)).toEqual({ status: 403, code: "operator_only" });
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import { createMessageBatch, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import * as z from "zod";
+import worker from "../../src/index.ts";
+import { anOutside } from "../worker/outside.ts";
+import {
+  aCompletion,
+  atRest,
+  call,
+  pass,
+  post,
+  register,
+  START,
+  stubOf,
+} from "../worker/support.ts";
+import { gated, reborn, useOwnBindings } from "./bindings.ts";
+import { TOLD } from "./operator.ts";
+import { aRow, callWith, cron, db, indexed, insert } from "./support.ts";
+
+useOwnBindings();
+
+/** Planted wherever an operator or a client may say something. */
+const MARK = "planted-marker";
+
+const lines: string[] = [];
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: START });
+  vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
+  await sayEverything();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+async function sayEverything(): Promise<void> {
+  anOutside();
+  const callback_url = `https://${MARK}.example.net/${MARK}?token=${MARK}`;
+  const id = await register({ model: MARK, metadata: { MARK }, callback_url });
+  await reborn(id, TOLD);
+  await post("/v1/events", aCompletion(id));
+  await atRest(id);
+  for (const wait of [180_000, 600_000]) {
+    pass(wait);
+    await runDurableObjectAlarm(stubOf(id));
+  }
+  await indexed(id);
+  const headers = { "Idempotency-Key": MARK };
+  await call(`/v1/tasks?model=${MARK}&cursor=${MARK}`);
+  await call(`/v1/redeliveries?model=${MARK}`, { method: "POST", headers });
+  await call("/v1/reindex", { body: { ids: [id] } });
+  const broken = gated(db, () => Promise.reject(new Error("D1 is on fire")));
+  await callWith({ INDEX_DB: broken }, `/v1/tasks?model=${MARK}`);
+  const messages = [MARK, aRow({ model: MARK })].map((body, n) => ({
+    id: String(n),
+    timestamp: new Date(Date.now()),
+    attempts: 1,
+    body,
+  }));
+  await worker.queue(createMessageBatch("index", messages), env);
+  await insert(aRow({ model: MARK, dueAt: START - 1, expiresAt: null }));
+  await cron(TOLD);
+  await cron({ INDEX_DB: broken });
+}
+
+describe("the log of the index and of what the operator is told", () => {
+  const Line = z.looseObject({ event: z.string() });
+
+  it("is one JSON object per line, and names each kind of work", () => {
+    const events = new Set(lines.map((line) => Line.parse(JSON.parse(line)).event));
+    for (const event of [
+      "index.publish",
+      "index.batch",
+      "index.poison",
+      "index.expired",
+      "index.rollups",
+      "index.overdue",
+      "index.unreachable",
+      "operator.notice",
+      "operator.unreachable",
+    ]) {
+      expect(events).toContain(event);
+    }
+  });
+
+  it("tells of a publication its task, version and outcome", () => {
+    const said = lines.map((line) => Line.parse(JSON.parse(line)));
+    expect(said.find(({ event }) => event === "index.publish")).toEqual({
+      event: "index.publish",
+      task_id: expect.any(String),
+      version: expect.any(Number),
+      outcome: "published",
+    });
+  });
+
+  it("holds no payload, no query string, no URL, no host, no key and no secret", () => {
+    const text = lines.join("\n");
+    for (const word of [MARK, "?", "example", "whsec_", env.RELAY_SECRET, "operator-key", "v1,"]) {
+      expect(text).not.toContain(word);
+    }
+  });
+});

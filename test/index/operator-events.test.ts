@@ -1,0 +1,203 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
+import { answering, type Outside } from "../worker/outside.ts";
+import {
+  aCompletion,
+  aFailure,
+  atRest,
+  call,
+  pass,
+  post,
+  register,
+  START,
+  START_S,
+  stored,
+  stubOf,
+  until,
+  useClock,
+} from "../worker/support.ts";
+import { reborn, useOwnBindings } from "./bindings.ts";
+import {
+  aCallbackUrl,
+  idOf,
+  OPERATOR_URL,
+  receivers,
+  sentToClients,
+  TOLD,
+  toldOf,
+} from "./operator.ts";
+import { callWith, DAY, useEmptyIndex, wake } from "./support.ts";
+
+useClock();
+useEmptyIndex();
+useOwnBindings();
+
+/** A task whose three attempts are over, on a relay that tells the operator. */
+async function ended(bindings: object = TOLD): Promise<string> {
+  const id = await begun(bindings);
+  pass(600_000);
+  await runDurableObjectAlarm(stubOf(id));
+  await atRest(id);
+  return id;
+}
+
+/** A task with two of its three attempts behind it. */
+async function begun(bindings: object = TOLD): Promise<string> {
+  const id = await register({ callback_url: aCallbackUrl() });
+  await reborn(id, bindings);
+  await post("/v1/events", aCompletion(id));
+  await atRest(id);
+  pass(180_000);
+  await runDurableObjectAlarm(stubOf(id));
+  return id;
+}
+
+async function inHand(outside: Outside, id: string, count: number): Promise<void> {
+  for (let alarms = 0; outside.sentTo(OPERATOR_URL).length < count; alarms++) {
+    if (alarms > 10) throw new Error("the operator was not told");
+    await wake(id);
+  }
+}
+
+describe("callback.failed", () => {
+  it("tells the operator of the task as GET shows it, after the client's last attempt", async () => {
+    const outside = receivers(500);
+    const id = await ended();
+    await inHand(outside, id, 1);
+    const task = await (await call(`/v1/tasks/${id}`)).json();
+    const [told] = await toldOf(outside);
+    expect(told).toEqual({ type: "callback.failed", timestamp: START_S + 780, data: { task } });
+    const order = outside.sentTo("").map(({ url }) => url === OPERATOR_URL);
+    expect(order).toEqual([false, false, false, true]);
+  });
+
+  it("comes once, and leaves nothing behind", async () => {
+    const outside = receivers(500);
+    const id = await ended();
+    await inHand(outside, id, 1);
+    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
+    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
+    expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+  });
+
+  it("is tried again under the same id until it is taken", async () => {
+    const outside = receivers(500, 503);
+    const id = await ended();
+    await inHand(outside, id, 3);
+    outside.on(OPERATOR_URL, answering(""));
+    await inHand(outside, id, 4);
+    const sent = outside.sentTo(OPERATOR_URL);
+    expect(new Set(sent.map(idOf)).size).toBe(1);
+    expect(new Set(sent.map(({ body }) => JSON.stringify(JSON.parse(body)))).size).toBe(1);
+    expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+    await toldOf({ ...outside, sentTo: () => sent.slice(-1) });
+  });
+
+  it("is given up after 10 tries, and the task ends as always", async () => {
+    const outside = receivers(500, 503);
+    const id = await ended();
+    await inHand(outside, id, 9);
+    while (((await stored(id)).alarm ?? 0) < START + 10 * DAY) await wake(id);
+    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(10);
+    expect((await stored(id)).alarm).toBe(START + 780_000 + 28 * DAY);
+  });
+
+  it("comes anew, under another id, when an ordered series fails too", async () => {
+    const outside = receivers(500);
+    const id = await ended();
+    await inHand(outside, id, 1);
+    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
+    await atRest(id);
+    await inHand(outside, id, 2);
+    expect(new Set(outside.sentTo(OPERATOR_URL).map(idOf)).size).toBe(2);
+  });
+
+  it("never holds up the client: an order to send again goes out at once", async () => {
+    const outside = receivers(500);
+    const held = Promise.withResolvers<Response>();
+    outside.on(OPERATOR_URL, () => held.promise);
+    const id = await begun();
+    pass(600_000);
+    const working = runDurableObjectAlarm(stubOf(id));
+    await until(() => outside.sentTo(OPERATOR_URL).length === 1);
+    const before = performance.now();
+    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
+    // The receivers of these tests do not hear that they are given up.
+    held.resolve(new Response(null, { status: 503 }));
+    await until(() => sentToClients(outside).length === 4);
+    expect(performance.now() - before).toBeLessThan(1_500);
+    await working;
+  });
+
+  it("is not written down where nobody wants to be told", async () => {
+    const outside = receivers(500);
+    const id = await ended({});
+    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
+    expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  });
+
+  it("does not come for a callback that was delivered", async () => {
+    const outside = receivers(200);
+    const id = await register({ callback_url: aCallbackUrl() });
+    await reborn(id, TOLD);
+    await post("/v1/events", aCompletion(id));
+    await atRest(id);
+    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
+    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  });
+});
+
+describe("refund.delayed", () => {
+  it("tells the operator once when credits are not back after 5 minutes", async () => {
+    const outside = receivers(200);
+    const account = await anAccount(5);
+    const id = await aCharged(account, 5);
+    await reborn(id, TOLD);
+    const heal = await breakLedger(account);
+    await post("/v1/events", aFailure(id));
+    const failedAt = Date.now();
+    await until(async () => ((await stored(id)).alarm ?? 0) <= failedAt + 5_000);
+    while (outside.sentTo(OPERATOR_URL).length === 0) await wake(id);
+    expect(await toldOf(outside)).toMatchObject([
+      {
+        type: "refund.delayed",
+        data: { task: { id, status: "failed", credits: { amount: 5, state: "refunding" } } },
+      },
+    ]);
+    // No try was left that could have been in time.
+    const nextTry = z.object({ credits: z.object({ state: z.object({ retryAt: z.int() }) }) });
+    const { credits } = nextTry.parse((await stored(id)).record);
+    expect(credits.state.retryAt).toBeGreaterThan(failedAt + 300_000);
+    while (Date.now() < failedAt + 3_600_000) await wake(id);
+    expect(sentToClients(outside)).toEqual([]);
+    heal();
+    for (let n = 0; n < 5 && sentToClients(outside).length === 0; n++) await wake(id);
+    expect(sentToClients(outside)).toHaveLength(1);
+    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
+  });
+
+  it("does not come when they are back sooner", async () => {
+    const outside = receivers(200);
+    const account = await anAccount(5);
+    const id = await aCharged(account, 5);
+    await reborn(id, TOLD);
+    await post("/v1/events", aFailure(id));
+    await atRest(id);
+    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
+    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  });
+});
+
+describe("the secret of these events", () => {
+  it("is the operator's alone, and shown only where they are sent", async () => {
+    const secrets = await (await callWith(TOLD, "/v1/signing-secrets")).json<object>();
+    const others = await (await call("/v1/signing-secrets")).json<object>();
+    expect(Object.keys(secrets)).toContain("operator");
+    expect(Object.keys(others)).not.toContain("operator");
+    const { operator } = Object.fromEntries(Object.entries(secrets));
+    expect(JSON.stringify(others)).not.toContain(JSON.stringify(operator).slice(2, -2));
+  });
+});

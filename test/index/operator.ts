@@ -1,0 +1,45 @@
+import { Webhook } from "standardwebhooks";
+import * as z from "zod";
+import { anOutside, answering, type Outside, type Sent } from "../worker/outside.ts";
+import { callWith } from "./support.ts";
+
+export const OPERATOR_URL = "https://operator.example.org/events";
+export const TOLD = { OPERATOR_CALLBACK_URL: OPERATOR_URL };
+
+const Event = z.strictObject({
+  type: z.string(),
+  timestamp: z.int(),
+  data: z.record(z.string(), z.unknown()),
+});
+
+/** The receivers of all clients and the operator's, of which each answers with one status. */
+export function receivers(client: number, operator = 200): Outside {
+  const outside = anOutside();
+  outside.on("https://", answering("", client));
+  outside.on(OPERATOR_URL, answering("", operator));
+  return outside;
+}
+
+/** What the operator was told, as a Standard Webhooks library takes it with the `operator` secret. */
+export async function toldOf(outside: Outside): Promise<readonly z.output<typeof Event>[]> {
+  const response = await callWith(TOLD, "/v1/signing-secrets");
+  const { operator } = z
+    .looseObject({ operator: z.array(z.string()) })
+    .parse(await response.json());
+  const [secret = "", ...others] = operator;
+  if (others.length > 0) throw new Error("expected one secret");
+  return outside
+    .sentTo(OPERATOR_URL)
+    .map(({ body, headers }) => Event.parse(new Webhook(secret).verify(body, { ...headers })));
+}
+
+export function sentToClients(outside: Outside): readonly Sent[] {
+  return outside.sentTo("").filter(({ url }) => url !== OPERATOR_URL);
+}
+
+/** Of a host that no other test knows: failures of a host are counted over all tasks. */
+export function aCallbackUrl(): string {
+  return `https://${crypto.randomUUID()}.example.net/callbacks`;
+}
+
+export const idOf = ({ headers }: Sent): string => headers["webhook-id"] ?? "";

@@ -1,0 +1,102 @@
+import { describe, expect, it, vi } from "vitest";
+import type { Filters } from "../../src/index-db/list.ts";
+import { listTasks } from "../../src/index-db/list.ts";
+import { statistics } from "../../src/index-db/stats.ts";
+import { rollUp } from "../../src/index-db/rollups.ts";
+import { overdueTasks } from "../../src/index-db/sweep.ts";
+import { START, useClock } from "../worker/support.ts";
+import { aRow, cron, DAY, db, HOUR, insert, useEmptyIndex } from "./support.ts";
+
+useClock();
+useEmptyIndex();
+
+const ALL: Filters = {
+  status: null,
+  callback: null,
+  model: null,
+  provider: null,
+  account: null,
+  host: null,
+  since: null,
+  until: null,
+};
+const AFTER = { createdAt: START, id: "00000000-0000-4000-8000-000000000000" };
+const DAY_AGO = { since: START - DAY, until: START };
+
+interface Step extends Record<string, unknown> {
+  readonly detail: string;
+}
+
+/** How SQLite carries out every statement that `work` prepares; it runs on real rows. */
+async function plansOf(work: () => Promise<unknown>): Promise<readonly string[]> {
+  await insert(aRow({ account: "a" }), aRow({ callback: "failed" }), aRow({ dueAt: START - HOUR }));
+  const statements: string[] = [];
+  const prepare = db.prepare.bind(db);
+  const spy = vi.spyOn(db, "prepare").mockImplementation((sql) => {
+    statements.push(sql);
+    return prepare(sql);
+  });
+  await work();
+  spy.mockRestore();
+  const plans: string[] = [];
+  for (const sql of statements) {
+    const marks = new Set(
+      [...sql.matchAll(/\?\d*/g)].map(([mark], i) => (mark === "?" ? i : mark)),
+    );
+    const values = Array.from(marks, () => START);
+    const { results } = await prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .bind(...values)
+      .all<Step>();
+    plans.push(results.map(({ detail }) => detail).join("\n"));
+  }
+  return plans;
+}
+
+const page = (filters: Partial<Filters>, after: typeof AFTER | null = null) =>
+  plansOf(() => listTasks(db, { ...ALL, ...filters }, after, 50));
+
+const LISTS: readonly [string, Partial<Filters>, string][] = [
+  ["of an account", { account: "a" }, "INDEX tasks_of_account (account=?"],
+  ["of failed callbacks", { callback: "failed" }, "INDEX tasks_failed"],
+  ["of an account's failed callbacks", { account: "a", callback: "failed" }, "tasks_of_account"],
+  ["of a time", DAY_AGO, "USING PRIMARY KEY (created_at>?"],
+  ["of a model in a time", { ...DAY_AGO, model: "m" }, "USING PRIMARY KEY (created_at>?"],
+  ["of an account in a time", { ...DAY_AGO, account: "a" }, "(account=? AND created_at>?"],
+];
+
+describe("a list", () => {
+  it.each(LISTS)("%s is read through its index, in order", async (_, filters, index) => {
+    for (const after of [null, AFTER]) {
+      const plans = await page(filters, after);
+      expect(plans).toHaveLength(2);
+      for (const plan of plans) {
+        expect(plan).toContain(index);
+        expect(plan).not.toMatch(/TEMP B-TREE/);
+        expect(plan).not.toMatch(/SCAN tasks(?! USING (COVERING )?INDEX tasks_failed)/);
+      }
+    }
+  });
+
+  it("of everything walks the table in its own order, and stops after its rows", async () => {
+    for (const plan of await page({ status: "failed" })) expect(plan).not.toMatch(/TEMP B-TREE/);
+    for (const plan of await page({ status: "failed" }, AFTER)) {
+      expect(plan).toMatch(/SEARCH tasks USING PRIMARY KEY/);
+    }
+  });
+});
+
+const OTHERS: readonly [string, () => Promise<unknown>][] = [
+  ["statistics", () => statistics(db, DAY_AGO, START)],
+  ["metrics", () => statistics(db, { since: 0, until: START }, START)],
+  ["the hourly rollups", () => rollUp(db, 28 * DAY, START)],
+  ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
+  ["the cron, which also takes away rows of tasks that are gone", () => cron()],
+];
+
+describe("no whole table is read", () => {
+  it.each(OTHERS)("for %s", async (_, work) => {
+    const plans = await plansOf(work);
+    expect(plans.length).toBeGreaterThan(0);
+    for (const plan of plans) expect(plan).not.toMatch(/SCAN (tasks|rollups|latencies)(?! USING)/);
+  });
+});

@@ -1,0 +1,182 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { IndexRow } from "../../src/core/index-row.ts";
+import { writeRows } from "../../src/index-db/writer.ts";
+import { pass, START, useClock } from "../worker/support.ts";
+import { allRows, aRow, cron, DAY, db, HOUR, insert, useEmptyIndex } from "./support.ts";
+
+useClock();
+useEmptyIndex();
+
+async function rollups(): Promise<readonly string[]> {
+  const { results } = await db
+    .prepare("SELECT * FROM rollups ORDER BY hour, model, host, status, callback")
+    .all<Record<string, string | number>>();
+  return results.map((row) => Object.values(row).join("|"));
+}
+
+async function latencies(measure: string): Promise<readonly unknown[]> {
+  const { results } = await db
+    .prepare("SELECT hour, bucket, tasks, total_ms FROM latencies WHERE measure = ? ORDER BY 1, 2")
+    .bind(measure)
+    .all();
+  return results;
+}
+
+/** The same counts, from the rows as they were written. */
+function countedFrom(rows: readonly IndexRow[]): readonly string[] {
+  const groups = Map.groupBy(rows, ({ createdAt, model, host, status, callback }) =>
+    [createdAt - (createdAt % HOUR), model, host ?? "", status, callback ?? ""].join("|"),
+  );
+  const lines = [...groups].map(
+    ([key, group]) =>
+      `${key}|${group.length}|${group.reduce((sum, { attempts }) => sum + attempts, 0)}`,
+  );
+  return lines.toSorted();
+}
+
+/** Tasks of the last 47 hours, each in the states that it went through. */
+const lives = fc.array(
+  fc
+    .record({
+      minutes: fc.integer({ min: 0, max: 47 * 60 }),
+      model: fc.constantFrom("a", "b"),
+      host: fc.constantFrom(null, "x.example.net", "y.example.net"),
+      attempts: fc.integer({ min: 0, max: 20 }),
+      isSettled: fc.boolean(),
+    })
+    .map(({ minutes, model, host, attempts, isSettled }) => {
+      const createdAt = START - minutes * 60_000;
+      const callback = host === null ? null : "delivered";
+      const end = aRow({ createdAt, model, host, callback, attempts });
+      const open = { callback: null, attempts: 0, completedAt: null, finishedAt: null } as const;
+      const begin = {
+        ...end,
+        ...open,
+        status: "pending",
+        version: createdAt,
+        dueAt: START,
+      } as const;
+      return isSettled ? [begin, end] : [begin];
+    }),
+  { minLength: 1, maxLength: 12 },
+);
+
+describe("the hourly rollups", () => {
+  it("are exact under any order, repetition and run of the cron in between", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        lives.chain((all) => {
+          const rows = all.flat();
+          const again = fc.array(fc.constantFrom(...rows), { maxLength: 10 });
+          return fc.tuple(fc.constant(all), again, fc.infiniteStream(fc.boolean()));
+        }),
+        async ([all, again, crons]) => {
+          for (const table of ["tasks", "rollups"]) await db.prepare(`DELETE FROM ${table}`).run();
+          for (const row of [...again, ...all.flat().toReversed()]) {
+            await insert(row);
+            if (crons.next().value === true) await cron();
+          }
+          await cron();
+          await cron();
+          const truth = all.flatMap((life) => life.slice(-1));
+          expect((await rollups()).toSorted()).toEqual(countedFrom(truth));
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  it("follow a task from one state into the next", async () => {
+    const open = aRow({ status: "processing", callback: "waiting", attempts: 0, dueAt: START });
+    await insert(open);
+    await cron();
+    const hour = START - (START % HOUR);
+    expect(await rollups()).toEqual([`${hour}|m|client.example.net|processing|waiting|1|0`]);
+    const version = open.version + 1;
+    await insert({ ...open, status: "failed", callback: "failed", attempts: 3, version });
+    await cron();
+    expect(await rollups()).toEqual([`${hour}|m|client.example.net|failed|failed|1|3`]);
+  });
+
+  it("outlive the rows that they were counted from", async () => {
+    await insert(aRow());
+    await cron();
+    const counted = await rollups();
+    const lag = await latencies("index");
+    pass(29 * DAY);
+    await cron();
+    expect(await allRows()).toEqual([]);
+    expect(counted).toHaveLength(1);
+    expect(await rollups()).toEqual(counted);
+    expect(await latencies("index")).toEqual(lag);
+  });
+
+  it("outlive them also where tasks are kept for less than 48 hours", async () => {
+    const RETENTION_DAYS = "1";
+    const rows = [0, 1, 2, 3].map((hours) =>
+      aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
+    );
+    const [first, ...others] = rows;
+    if (first === undefined) throw new Error("expected a row");
+    await insert(first);
+    for (let hours = 0; hours < 60; hours++) {
+      await cron({ RETENTION_DAYS });
+      pass(HOUR);
+      const next = others.shift();
+      if (next !== undefined) await insert(next);
+    }
+    expect(await allRows()).toEqual([]);
+    expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
+  });
+
+  it("are counted anew until the last timeout has been called back, and no longer", async () => {
+    const whole = START - (START % HOUR);
+    // 72 hours of the deadline, a quarter more, and an hour.
+    const [within, before] = [whole - 90 * HOUR, whole - 91 * HOUR];
+    await insert(aRow({ createdAt: within }), aRow({ createdAt: before + HOUR - 1 }));
+    await cron();
+    const hours = (await rollups()).map((line) => Number(line.split("|")[0]));
+    expect(hours).toEqual([within]);
+  });
+
+  it("are kept for 400 days", async () => {
+    await insert(aRow());
+    await cron();
+    const counted = await rollups();
+    pass(400 * DAY - HOUR);
+    await cron();
+    expect(await rollups()).toEqual(counted);
+    pass(2 * HOUR);
+    await cron();
+    expect(await rollups()).toEqual([]);
+    expect(await latencies("index")).toEqual([]);
+  });
+});
+
+describe("the histograms", () => {
+  it("count how long the first attempt, the end and the index took", async () => {
+    const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
+    await writeRows(db, [row], START + 40);
+    await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
+    await cron();
+    const hour = START - (START % HOUR);
+    expect(await latencies("first_attempt")).toEqual([{ hour, bucket: 1, tasks: 2, total_ms: 17 }]);
+    expect(await latencies("settled")).toEqual([
+      { hour, bucket: 17, tasks: 1, total_ms: 800_000 },
+      { hour, bucket: 20, tasks: 1, total_ms: 4_000_000 },
+    ]);
+    expect(await latencies("index")).toEqual([
+      { hour, bucket: 0, tasks: 1, total_ms: 0 },
+      { hour, bucket: 3, tasks: 1, total_ms: 40 },
+    ]);
+  });
+
+  it("leave out what has not happened", async () => {
+    await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
+    await cron();
+    for (const measure of ["first_attempt", "settled", "index"]) {
+      expect(await latencies(measure)).toEqual([]);
+    }
+  });
+});
