@@ -13,7 +13,7 @@ import type { Provider } from "./provider.ts";
 
 /** Every upstream that the relay knows, by name. */
 export const PROVIDERS: ReadonlyMap<string, Provider> = new Map(
-  [ark, kling, luma, minimax, runway, fal, kie, openrouter, replicate, vidu, wavespeed].map(
+  [ark, replicate, fal, kling, minimax, vidu, luma, runway, kie, wavespeed, openrouter].map(
     (provider) => [provider.name, provider],
   ),
 );
