@@ -125,7 +125,7 @@ describe.concurrent.each(APIS)("$provider", (api) => {
     const forged = await scene.hook("failed", {});
     expect(forged?.status).toBe(isChecked ? 401 : 200);
     // Where nothing is signed the upstream is asked, and it does not confirm.
-    if (!isChecked) await until(() => scene.polls().length > 0, 10_000);
+    if (!isChecked) await until(() => scene.polls().length > 0, 60_000);
     await sleep(300);
     expect(await scene.read()).toMatchObject({ callback: { status: "waiting", attempts: [] } });
     expect(scene.polls().length > 0).toBe(!isChecked);
@@ -166,7 +166,7 @@ describe.concurrent.each(APIS)("$provider", (api) => {
     });
     // Success without output is asked after at once, whoever signed it.
     expect(await scene.hook("empty")).toEqual(OK);
-    await until(() => scene.polls().length > 0, 10_000);
+    await until(() => scene.polls().length > 0, 60_000);
     await sleep(300);
     expect(scene.polls().map(({ status }) => status)).toContain(302);
     expect(elsewhere.posts).toEqual([]);
