@@ -54,6 +54,7 @@ const BINDINGS = {
 
 /** They wait for alarms and polls far more than they work, so they wait together. */
 const WAITING_TESTS = [
+  "demo",
   "eviction",
   "hanging-poll",
   "jwks",
@@ -70,6 +71,7 @@ export default defineConfig({
           name: "core",
           include: ["test/core/**/*.test.ts", "test/providers/**/*.test.ts"],
           testTimeout: 60_000,
+          maxWorkers: 2,
         },
       },
       workerd("worker", withoutIndex()),
@@ -82,7 +84,8 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 60_000,
           // Each of these starts servers of its own and measures nothing but order and counts.
-          fileParallelism: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -93,7 +96,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           maxWorkers: WAITING_TESTS.length,
           maxConcurrency: 12,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
@@ -104,7 +107,7 @@ export default defineConfig({
 function workerd(name: string, configPath: string) {
   return {
     plugins: [cloudflareTest({ wrangler: { configPath }, miniflare: { bindings: BINDINGS } })],
-    test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 60_000 },
+    test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 60_000, maxWorkers: 2 },
   };
 }
 

@@ -75,8 +75,9 @@ const replicate: UpstreamApi = {
   hook: prediction,
   sign: (job, body) => {
     const id = `msg_${job.id}`;
-    const signature = new Webhook(REPLICATE_SECRET).sign(id, new Date(), body);
     const timestamp = String(nowS());
+    const at = new Date(Number(timestamp) * 1000);
+    const signature = new Webhook(REPLICATE_SECRET).sign(id, at, body);
     return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
   },
   polled: (path) => captured(path, /^\/v1\/predictions\/([^/?]+)$/),
