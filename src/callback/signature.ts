@@ -46,16 +46,21 @@ export async function verify(
   now: number,
 ): Promise<boolean> {
   const id = headers.get("webhook-id");
-  const timestamp = headers.get("webhook-timestamp") ?? "";
-  // Implementations disagree on other spellings of the same number, so only one is accepted.
-  if (!id || !/^[1-9]\d{0,11}$/.test(timestamp)) return false;
-  if (Math.abs(Number(timestamp) - Math.floor(now / 1000)) > TOLERANCE_S) return false;
+  const timestamp = headers.get("webhook-timestamp");
+  if (!id || !isRecent(timestamp, now)) return false;
   const content = contentOf({ id, timestamp, body });
   const given = v1Signatures(headers.get("webhook-signature") ?? "");
   const checks = given.flatMap((signature) =>
     secrets.map(({ key }) => crypto.subtle.verify("HMAC", key, signature, content)),
   );
   return (await Promise.all(checks)).includes(true);
+}
+
+/** Whether `timestamp` is Unix seconds within ±300 s of `now` (Unix milliseconds). */
+export function isRecent(timestamp: string | null | undefined, now: number): timestamp is string {
+  // Implementations disagree on other spellings of the same number, so only one is accepted.
+  if (timestamp == null || !/^[1-9]\d{0,11}$/.test(timestamp)) return false;
+  return Math.abs(Number(timestamp) - Math.floor(now / 1000)) <= TOLERANCE_S;
 }
 
 function contentOf({ id, timestamp, body }: SignedMessage): Uint8Array<ArrayBuffer> {

@@ -1,3 +1,4 @@
+import { isRecent } from "../callback/signature.ts";
 import type { Job } from "../core/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, leavesOf, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
@@ -12,7 +13,7 @@ import {
   type Reading,
   UNCLEAR,
 } from "./provider.ts";
-import { bytesOf, hexBytes, isRecent } from "./signed.ts";
+import { bytesOf, hexBytes } from "./signed.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];

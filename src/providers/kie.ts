@@ -1,3 +1,4 @@
+import { isRecent } from "../callback/signature.ts";
 import { at, idAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import {
@@ -11,7 +12,7 @@ import {
   type Reading,
   readingOf,
 } from "./provider.ts";
-import { base64Hmac, bytesOf, isHmacOf, isRecent } from "./signed.ts";
+import { base64Hmac, bytesOf, isHmacOf } from "./signed.ts";
 import { submittedMetadata } from "./submitted.ts";
 
 /**

@@ -1,3 +1,4 @@
+import { isRecent } from "../callback/signature.ts";
 import { at, idAt, isoMsAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import {
@@ -9,7 +10,7 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { bytesOf, hexBytes, isHmacOf, isRecent } from "./signed.ts";
+import { bytesOf, hexBytes, isHmacOf } from "./signed.ts";
 
 /**
  * OpenRouter. Hooks carry an event with the job in it, signed where the workspace has a secret

@@ -3,14 +3,7 @@ import { hmacKey } from "../callback/hmac-secret.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-const TOLERANCE_S = 300;
 const MAX_SIGNATURES_READ = 16;
-
-/** Whether `timestamp` is Unix seconds in their one spelling, within ±300 s of `now` (Unix milliseconds). */
-export function isRecent(timestamp: string | null | undefined, now: number): timestamp is string {
-  if (timestamp == null || !/^[1-9]\d{0,11}$/.test(timestamp)) return false;
-  return Math.abs(Number(timestamp) - Math.floor(now / 1000)) <= TOLERANCE_S;
-}
 
 /**
  * Whether one of `signatures` is the HMAC-SHA-256 of `content` under the text of `secret`. What could

@@ -1,3 +1,4 @@
+import { isRecent } from "../callback/signature.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -10,7 +11,7 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { bytesOf, hexBytes, isHmacOf, isRecent } from "./signed.ts";
+import { bytesOf, hexBytes, isHmacOf } from "./signed.ts";
 import { submittedMetadata } from "./submitted.ts";
 
 /**

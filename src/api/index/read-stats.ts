@@ -7,17 +7,13 @@ import { queryOf, validate } from "../body.ts";
 import { invalidRequest } from "../problem.ts";
 import { route } from "../route.ts";
 import { asked, requireIndex } from "./bound-index.ts";
+import { QueryTimeS } from "./filters.ts";
 
 const HOUR_S = 3600;
 const DEFAULT_HOURS = 24;
 const TOP_HOSTS = 10;
 
-const TimeS = z
-  .string()
-  .regex(/^\d{1,11}$/, "must be Unix seconds")
-  .transform(Number)
-  .optional();
-const Window = z.strictObject({ since: TimeS, until: TimeS });
+const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
 export const readStats = route(
   {
