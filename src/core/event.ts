@@ -107,6 +107,8 @@ export interface PollEndedEvent {
   readonly job: Job;
   /** When this poll was due; another time in the record means that something nudged meanwhile. */
   readonly plannedAt: number;
+  /** When the question left: an answer to one from before the deadline is not the last word. */
+  readonly askedAt: number;
   readonly answer: PollAnswer;
 }
 

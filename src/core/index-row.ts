@@ -1,6 +1,12 @@
 import type { Attempt, Callback } from "./callback.ts";
 import { completedAtOf } from "./result.ts";
-import { isSettled, isTerminal, type TaskRecord, type TerminalTask } from "./task.ts";
+import {
+  isSettled,
+  isTerminal,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "./task.ts";
 
 /**
  * A task as the index knows it: derived from the record alone, so that it can be written again at any
@@ -40,6 +46,8 @@ export interface IndexRow {
 const MAX_ATTEMPT_MS = 30_000;
 
 /** Null: a task whose price is not charged yet exists for nobody. */
+export function rowOf(record: OpenTask | TerminalTask): IndexRow;
+export function rowOf(record: TaskRecord): IndexRow | null;
 export function rowOf(record: TaskRecord): IndexRow | null {
   if (record.status === "charging") return null;
   const { id, version, model, status, createdAt } = record;

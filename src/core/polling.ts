@@ -20,7 +20,7 @@ export function endPoll(
   const poll = planFor(event.job, record);
   if (poll === null) return nothing(record);
   const news = event.answer.kind === "news" ? event.answer.news : null;
-  const isAtDeadline = record.deadlineAt <= now;
+  const isAtDeadline = record.deadlineAt <= Math.min(now, event.askedAt);
   if (news !== null && isEnd(news, poll.isOutputMissing || isAtDeadline)) {
     return commit(finishUpstream(record, news, policy, now));
   }

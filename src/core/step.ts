@@ -79,10 +79,10 @@ export interface Delivery {
   readonly provider: string | null;
 }
 
-/** A step and the time from which it is due, in Unix milliseconds. */
+/** The time from which something is due, in Unix milliseconds, and the step, made only when it is taken. */
 interface Duty {
   readonly dueAt: number;
-  readonly step: Step;
+  readonly step: () => Step;
 }
 
 /** One kind of duty: what a record owes of it, or null. */
@@ -105,7 +105,11 @@ const DUTIES: readonly DutyOf[] = [
 
 /** The first step that is due at `now`; null: nothing to do. */
 export function nextStep(record: TaskRecord, policy: Policy, now: number): Step | null {
-  return duties(record, policy).find((duty) => duty.dueAt <= now)?.step ?? null;
+  return (
+    duties(record, policy)
+      .find((duty) => duty.dueAt <= now)
+      ?.step() ?? null
+  );
 }
 
 /** When something is due next; every record has such a time, so no task is ever forgotten. */
@@ -121,15 +125,15 @@ function chargePrice(record: TaskRecord): Duty | null {
   if (record.status !== "charging") return null;
   const { accountId, chargeId, amount, state } = record.credits;
   const charge = { taskId: record.id, accountId, chargeId, amount };
-  return { dueAt: state.retryAt, step: { kind: "charge", charge } };
+  return { dueAt: state.retryAt, step: () => ({ kind: "charge", charge }) };
 }
 
 function refundPrice(record: TaskRecord): Duty | null {
   if (!isTerminal(record) || record.credits?.state.kind !== "refunding") return null;
+  const { id: taskId, body } = record;
   const { accountId, chargeId, amount, state } = record.credits;
-  const reason = errorCodeOf(record.body);
-  const refund = { taskId: record.id, accountId, chargeId, amount, reason };
-  return { dueAt: state.retryAt, step: { kind: "refund", refund } };
+  const refund = () => ({ taskId, accountId, chargeId, amount, reason: errorCodeOf(body) });
+  return { dueAt: state.retryAt, step: () => ({ kind: "refund", refund: refund() }) };
 }
 
 /** Also at the deadline, before the task is given up; a provider's own limit goes before both. */
@@ -142,16 +146,14 @@ function pollUpstream(record: TaskRecord, policy: Policy): Duty | null {
   const job = pollableJob(record, policy, askAt);
   if (job === null || isHeld(record, policy)) return null;
   const { connection } = upstream;
-  return {
-    dueAt: askAt,
-    step: { kind: "poll", poll: { taskId, connection, job, plannedAt: at, createdAt } },
-  };
+  const poll = { taskId, connection, job, plannedAt: at, createdAt };
+  return { dueAt: askAt, step: () => ({ kind: "poll", poll }) };
 }
 
 /** Where the upstream can be asked, the poll at the deadline decides. */
 function passDeadline(record: TaskRecord, policy: Policy): Duty | null {
   if (!isOpen(record) || pollUpstream(record, policy) !== null) return null;
-  return { dueAt: record.deadlineAt, step: { kind: "deadline" } };
+  return { dueAt: record.deadlineAt, step: () => ({ kind: "deadline" }) };
 }
 
 function deliver(record: TaskRecord, policy: Policy): Duty | null {
@@ -159,13 +161,13 @@ function deliver(record: TaskRecord, policy: Policy): Duty | null {
   const { state, url } = record.callback;
   switch (state.kind) {
     case "due":
-      return { dueAt: dueAt(state, policy), step: { kind: "start_attempt" } };
+      return { dueAt: dueAt(state, policy), step: () => ({ kind: "start_attempt" }) };
     case "in_flight": {
       const { id: taskId, account, status, body, origin } = record;
       const { number, startedAt } = state;
       const provider = record.upstream?.connection ?? null;
       const delivery = { taskId, account, status, body, url, origin, number, startedAt, provider };
-      return { dueAt: startedAt, step: { kind: "send", delivery } };
+      return { dueAt: startedAt, step: () => ({ kind: "send", delivery }) };
     }
     case "held":
     case "delivered":
@@ -175,9 +177,9 @@ function deliver(record: TaskRecord, policy: Policy): Duty | null {
 }
 
 function publish(record: TaskRecord, policy: Policy): Duty | null {
-  const at = policy.isIndexed ? publishAt(record, policy) : null;
-  const row = at === null ? null : rowOf(record);
-  return at === null || row === null ? null : { dueAt: at, step: { kind: "publish", row } };
+  if (!policy.isIndexed || record.status === "charging") return null;
+  const at = publishAt(record, policy);
+  return at === null ? null : { dueAt: at, step: () => ({ kind: "publish", row: rowOf(record) }) };
 }
 
 function notify(record: TaskRecord, policy: Policy): Duty | null {
@@ -190,8 +192,9 @@ function notify(record: TaskRecord, policy: Policy): Duty | null {
     ...[refundPrice, deliver].map((duty) => duty(record, policy)?.dueAt ?? Infinity),
   );
   if (retryAt > clientAt - NOTICE_CLEARANCE_MS) return null;
-  const notice = { taskId: record.id, kind, version, task: taskView(record, "operator") };
-  return { dueAt: retryAt, step: { kind: "notify", notice } };
+  const { id: taskId } = record;
+  const notice = () => ({ taskId, kind, version, task: taskView(record, "operator") });
+  return { dueAt: retryAt, step: () => ({ kind: "notify", notice: notice() }) };
 }
 
 /** A pause stops polls, but no deadline: it passes without a last poll. */
@@ -201,5 +204,5 @@ function isHeld({ deadlineAt }: OpenTask, { holdUntil }: Policy): boolean {
 
 function expire(record: TaskRecord): Duty | null {
   if (!isTerminal(record) || !isSettled(record)) return null;
-  return { dueAt: record.expiresAt, step: { kind: "expire" } };
+  return { dueAt: record.expiresAt, step: () => ({ kind: "expire" }) };
 }

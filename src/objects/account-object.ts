@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { ChargeAnswer } from "../core/event.ts";
 import { charge, grant, type Order, type Posting, refund } from "../core/ledger.ts";
+import { Refusals } from "./refusals.ts";
 import { Trouble } from "./trouble.ts";
 import { AccountStore, type StoredEntry, type StoredKey } from "./account-store.ts";
 
@@ -32,6 +33,7 @@ const FOLD_AFTER_MS = 400 * DAY_MS;
 export class AccountObject extends DurableObject<object> {
   readonly #store = new AccountStore(this.ctx.storage.sql);
   readonly #trouble = new Trouble(this.ctx.storage.kv);
+  readonly #refusals = new Refusals();
 
   create(): { readonly isNew: boolean; readonly account: AccountState } {
     const known = this.describe();
@@ -53,14 +55,21 @@ export class AccountObject extends DurableObject<object> {
    * have been refused meanwhile, and is gone.
    */
   charge(order: Order, taskId: string, notAfter: number): ChargeAnswer {
+    const { reference, amount: price } = order;
+    const now = Date.now();
+    if (now > notAfter) return { kind: "unknown" };
+    const refused = this.#refusals.of(reference, now);
+    if (refused !== null) return refused;
     const profile = this.#profile();
-    if (profile === null) return { kind: "unknown_account" };
-    if (Date.now() > notAfter) return { kind: "unknown" };
+    if (profile === null) {
+      return this.#refusals.note(reference, { kind: "unknown_account" }, notAfter, now);
+    }
     const balance = this.#store.balance();
-    const posting = charge(balance, this.#store.find("charge", order.reference), order);
+    const posting = charge(balance, this.#store.find("charge", reference), order);
     if (posting.kind === "refused") {
       if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
-      return { kind: "insufficient", balance, price: order.amount };
+      const answer = { kind: "insufficient", balance, price } as const;
+      return this.#refusals.note(reference, answer, notAfter, now);
     }
     this.#book(posting, taskId);
     return { kind: "charged", generation: profile.generation };

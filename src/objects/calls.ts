@@ -14,11 +14,15 @@ export interface Called {
   readonly line: LogLine;
 }
 
-/** Makes the call of a step. It never fails; when `aborted`, nobody waits for the answer any longer. */
+/**
+ * Makes the call of a step. It never fails; when `aborted`, nobody waits for the answer any longer.
+ * @param now the loop's clock, Unix milliseconds.
+ */
 export async function called(
   step: CallStep,
   platform: Platform,
   aborted: AbortSignal,
+  now: number,
 ): Promise<Called> {
   switch (step.kind) {
     case "charge": {
@@ -40,7 +44,7 @@ export async function called(
       const answer = await platform.poll(step.poll, aborted);
       const told = answer.kind === "news" ? answer.news.status : answer.kind;
       const line = { task_id: taskId, connection, outcome: aborted.aborted ? "aborted" : told };
-      const event = { type: "poll_ended", job, plannedAt, answer } as const;
+      const event = { type: "poll_ended", job, plannedAt, askedAt: now, answer } as const;
       return { event, line: { event: "upstream.poll", ...line } };
     }
     case "publish": {

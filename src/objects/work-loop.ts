@@ -38,6 +38,8 @@ export class WorkLoop {
   #armedFor: number | null = null;
   /** Scheduled time of the running alarm. */
   #alarmTime = 0;
+  /** It does not go back while an instance lives, whatever the machine's clock does. */
+  #clock = 0;
   #lastCharge: AnsweredCharge | null = null;
   #callInFlight: AbortController | null = null;
 
@@ -60,6 +62,8 @@ export class WorkLoop {
     const decision = this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
+      // A later life of the id is newer than this one, even within the same millisecond.
+      this.#clock = Math.max(this.#clock, (this.#platform.load()?.version ?? 0) + 1);
       await this.#platform.erase();
     }
     return decision;
@@ -150,7 +154,7 @@ export class WorkLoop {
   async #call(step: CallStep): Promise<void> {
     const aborter = new AbortController();
     this.#callInFlight = aborter;
-    const { event, line } = await called(step, this.#platform, aborter.signal);
+    const { event, line } = await called(step, this.#platform, aborter.signal, this.#now());
     this.#callInFlight = null;
     if (event.type === "charge_ended") this.#lastCharge = event;
     await this.conclude(event);
@@ -198,7 +202,8 @@ export class WorkLoop {
   }
 
   #now(): number {
-    return Math.max(this.#platform.now(), this.#alarmTime);
+    this.#clock = Math.max(this.#clock, this.#platform.now(), this.#alarmTime);
+    return this.#clock;
   }
 }
 

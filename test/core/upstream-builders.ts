@@ -17,6 +17,9 @@ export const UPSTREAM = { connection: CONNECTION, job: JOB };
 /** When the first poll of a job is due that was attached at NOW. */
 export const FIRST_POLL = NOW + LIMITS.firstMs;
 
+/** After whatever deadline. */
+export const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
 /** No connection has a key, so nobody can be asked. */
 export const NO_KEY = aPolicy({ polls: new Map() });
 
@@ -93,5 +96,12 @@ export function aPollEnd(
   answer: PollAnswer,
   changes: Partial<Omit<PollEndedEvent, "type" | "answer">> = {},
 ): PollEndedEvent {
-  return { type: "poll_ended", job: JOB, plannedAt: FIRST_POLL, answer, ...changes };
+  return {
+    type: "poll_ended",
+    job: JOB,
+    plannedAt: FIRST_POLL,
+    askedAt: ASKED_AFTER_ALL,
+    answer,
+    ...changes,
+  };
 }

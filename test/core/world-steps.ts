@@ -2,7 +2,7 @@ import type { TaskEvent } from "../../src/core/event.ts";
 import type { Step } from "../../src/core/step.ts";
 import * as build from "./builders.ts";
 import * as priced from "./credit-builders.ts";
-import { told, UNANSWERED } from "./upstream-builders.ts";
+import { ASKED_AFTER_ALL, told, UNANSWERED } from "./upstream-builders.ts";
 
 /** What comes of a step. @param isUp whether whoever is asked answers. */
 export function performed(step: Step, isUp: boolean): TaskEvent {
@@ -22,7 +22,7 @@ export function performed(step: Step, isUp: boolean): TaskEvent {
     case "poll": {
       const { job, plannedAt } = step.poll;
       const answer = isUp ? told(build.aCompletion()) : UNANSWERED;
-      return { type: "poll_ended", job, plannedAt, answer };
+      return { type: "poll_ended", job, plannedAt, askedAt: ASKED_AFTER_ALL, answer };
     }
     case "deadline":
       return { type: "deadline" };

@@ -9,7 +9,7 @@ import { isOpen, type TaskRecord } from "../../src/core/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import * as build from "./builders.ts";
 import * as priced from "./credit-builders.ts";
-import { JOB, OTHER_JOB } from "./upstream-builders.ts";
+import { ASKED_AFTER_ALL, JOB, OTHER_JOB } from "./upstream-builders.ts";
 import { performed } from "./world-steps.ts";
 import { attachments, hooks, keys, pollAnswers } from "./world-upstream.ts";
 
@@ -183,7 +183,7 @@ function pollEnd(record: TaskRecord | null, answer: PollAnswer, isStale: boolean
   const isAsked = record !== null && isOpen(record);
   const job = (isStale ? null : record?.upstream?.job) ?? OTHER_JOB;
   const plannedAt = (isAsked ? record.tracking.poll?.at : null) ?? NOW;
-  return { type: "poll_ended", job, plannedAt, answer };
+  return { type: "poll_ended", job, plannedAt, askedAt: ASKED_AFTER_ALL, answer };
 }
 
 export function next(world: World, given: Command): World {

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { evict, restart } from "./instance.ts";
 import { aReceiver, type Received, status } from "./receiver.ts";
@@ -11,7 +11,6 @@ import {
   post,
   read,
   register,
-  START,
   START_S,
   stored,
   stubOf,
@@ -161,28 +160,5 @@ describe("a throw where the next wake is decided", () => {
     await runDurableObjectAlarm(stubOf(id));
     expect((await stored(id)).alarm).toBe((START_S + 3600) * 1000);
     expect(await read(id)).toMatchObject({ status: "pending" });
-  });
-});
-
-describe("a core that never comes to rest", () => {
-  it("is stopped, and tried again a minute later", async () => {
-    const received = aReceiver(status(500), status(200));
-    const id = await register();
-    await post("/v1/events", aCompletion(id));
-    await atRest(id);
-    pass(180_000);
-    const before = await stored(id);
-    // A clock that goes back between the choice of a step and its application.
-    let looks = 0;
-    const now = Date.now();
-    const clock = vi.spyOn(Date, "now").mockImplementation(() => (looks++ % 2 === 0 ? now : START));
-    await expect(runDurableObjectAlarm(stubOf(id))).rejects.toThrow("does not come to rest");
-    clock.mockRestore();
-    const after = await stored(id);
-    expect(after.record).toEqual(before.record);
-    expect([now + 60_000, START + 60_000]).toContain(after.alarm);
-    expect(received).toHaveLength(1);
-    await runDurableObjectAlarm(stubOf(id));
-    expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
   });
 });
