@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+import { PlantedSecretsReporter } from "./test/process/planted-secrets-reporter.ts";
 
 const BINDINGS = {
   RELAY_SECRET: "test-only-relay-secret-0123456789abcdef",
@@ -65,6 +66,7 @@ const WAITING_TESTS = [
 
 export default defineConfig({
   test: {
+    reporters: ["default", new PlantedSecretsReporter()],
     projects: [
       {
         test: {
@@ -74,8 +76,26 @@ export default defineConfig({
           maxWorkers: 2,
         },
       },
+      {
+        test: {
+          name: "fuzz",
+          include: ["test/fuzz/**/*.test.ts"],
+          testTimeout: 300_000,
+          maxWorkers: 2,
+        },
+      },
       workerd("worker", withoutIndex()),
       workerd("index", "./wrangler.toml"),
+      {
+        test: {
+          name: "simulation",
+          include: ["test/simulation/**/*.test.ts"],
+          testTimeout: 600_000,
+          // Each takes all cores.
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
+        },
+      },
       {
         test: {
           name: "process",

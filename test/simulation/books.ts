@@ -1,0 +1,75 @@
+import type { ChargeAnswer } from "../../src/core/event.ts";
+import { charge, type Entry, type Posting, refund } from "../../src/core/ledger.ts";
+import type { Charge, Refund } from "../../src/core/step.ts";
+import { Refusals } from "../../src/objects/refusals.ts";
+import { ACCOUNT } from "../core/builders.ts";
+
+/** One account of the ledger, and the operator's own billing. */
+export class Books {
+  readonly entries: Entry[] = [];
+  /** Tasks whose refund the operator's own billing has accepted; it knows them by `webhook-id`. */
+  readonly settled = new Set<string>();
+  granted: number;
+  readonly #refusals = new Refusals();
+  hasAccount = true;
+
+  constructor(granted: number) {
+    this.granted = granted;
+  }
+
+  /** As `AccountObject` does. @param notAfter Unix milliseconds. */
+  charge(order: Charge, notAfter: number, now: number): ChargeAnswer {
+    const { chargeId } = order;
+    if (now > notAfter) return { kind: "unknown" };
+    const refused = this.#refusals.of(chargeId, now);
+    if (refused !== null) return refused;
+    const answer = this.#charged(order);
+    return answer.kind === "charged"
+      ? answer
+      : this.#refusals.note(chargeId, answer, notAfter, now);
+  }
+
+  #charged({ accountId, chargeId: reference, amount }: Charge): ChargeAnswer {
+    if (!this.hasAccount || accountId !== ACCOUNT.id) return { kind: "unknown_account" };
+    const { balance } = this;
+    const posting = charge(balance, this.#entry("charge", reference), { reference, amount });
+    this.#book(posting);
+    return posting.kind === "refused"
+      ? { kind: "insufficient", balance, price: amount }
+      : { kind: "charged", generation: ACCOUNT.generation };
+  }
+
+  /** @returns whether the credits are back. */
+  refund({ chargeId, taskId }: Refund): boolean {
+    if (chargeId === null) {
+      this.settled.add(taskId);
+      return true;
+    }
+    const known = this.#entry("refund", chargeId);
+    const posting = refund(this.balance, this.#entry("charge", chargeId), known);
+    this.#book(posting);
+    return posting.kind !== "refused";
+  }
+
+  get balance(): number {
+    return this.entries.reduce(
+      (sum, { kind, amount }) => sum + (kind === "charge" ? -amount : amount),
+      this.granted,
+    );
+  }
+
+  /** How often a task was charged or refunded under a reference. */
+  count(kind: "charge" | "refund", reference: string): number {
+    return this.entries.filter((entry) => entry.kind === kind && entry.reference === reference)
+      .length;
+  }
+
+  #entry(kind: Entry["kind"], reference: string): Entry | null {
+    const isIt = (entry: Entry) => entry.kind === kind && entry.reference === reference;
+    return this.entries.find(isIt) ?? null;
+  }
+
+  #book(posting: Posting): void {
+    if (posting.kind === "book") this.entries.push(posting.entry);
+  }
+}

@@ -1,0 +1,147 @@
+import type { Attempt, Callback, CallbackState } from "../../src/core/callback.ts";
+import type { TerminalTask } from "../../src/core/task.ts";
+import { type Change, isEqual, untrue } from "./change.ts";
+
+type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;
+
+/** Promise 2 for one commit: which attempt may follow what, and exactly when. */
+export function callbackFault(
+  change: Change,
+  before: Callback | null,
+  task: TerminalTask,
+): string | null {
+  const after = task.callback;
+  if (after === null) return before === null ? null : "a callback stays";
+  const from = before ?? unsent(after.url);
+  if (from === after || (isAlike(from, after) && isEqual(from, after))) return null;
+  if (from.state.kind === "in_flight") return endFault(change, from, from.state, after);
+  const isOrdered = after.series.number > from.series.number;
+  const opened = after.state.kind === "in_flight" ? openFault(change, from, after.state) : null;
+  return (
+    opened ??
+    untrue(
+      [
+        "nothing starts before the refund",
+        task.credits?.state.kind !== "refunding" || isHeld(after),
+      ],
+      ["only what was settled is sent again", !isOrdered || before === null || isOver(from)],
+      ["only a new order starts a settled callback again", isOrdered || !isOver(from)],
+      ["a series starts with nothing sent", !isOrdered || after.series.started <= 1],
+      ["attempts are counted", after.series.started === startedAfter(from, after, isOrdered)],
+      ["attempts that ended stay", isEqual(from.attempts, after.attempts)],
+      ["the first wait is the schedule's", isWaitRight(change, from, after, isOrdered)],
+    )
+  );
+}
+
+/** The attempt that was open has ended. */
+function endFault(
+  { now, story, setting, instance, wasBroken }: Change,
+  from: Callback,
+  open: InFlight,
+  after: Callback,
+): string | null {
+  const attempt = after.attempts.at(-1);
+  if (attempt === undefined || attempt.number !== open.number) return "an attempt is written down";
+  const { outcome } = attempt;
+  const isOwn = story.written.openers.get(open.number) === instance;
+  const total = after.series.ordered ?? setting.scheduleMs.length;
+  const wait = after.series.ordered === null ? setting.scheduleMs[after.series.started] : undefined;
+  return untrue(
+    ["only a dead instance is interrupted", outcome !== "interrupted" || !isOwn || wasBroken],
+    ["the outcome is what was heard", outcome === "interrupted" || heard(story, attempt)],
+    ["the start stays", attempt.startedAt === open.startedAt],
+    ["an attempt ends now", endOf(attempt) === Math.max(now, open.startedAt)],
+    [
+      "2xx is delivered, nothing else",
+      (after.state.kind === "delivered") === (outcome === "delivered"),
+    ],
+    [
+      "delivered says when",
+      outcome !== "delivered" || after.deliveredAt === (from.deliveredAt ?? now),
+    ],
+    [
+      "failed after the last attempt",
+      (after.state.kind === "failed") === isLast(outcome, after, total),
+    ],
+    [
+      "the next attempt waits from the end of this one",
+      after.state.kind !== "due" ||
+        wait === undefined ||
+        after.state.nextAttemptAt === endOf(attempt) + wait,
+    ],
+    [
+      "no attempt opens before its wait",
+      after.state.kind !== "in_flight" && after.state.kind !== "held",
+    ],
+  );
+}
+
+function openFault(
+  { now, setting, story }: Change,
+  from: Callback,
+  { number, startedAt }: InFlight,
+): string | null {
+  const dueAt = from.state.kind === "due" ? from.state.nextAttemptAt : now;
+  return untrue(
+    ["numbers have no gaps", number === from.lastNumber + 1 && !story.written.openers.has(number)],
+    ["an attempt starts now", startedAt === now],
+    ["no attempt starts early", now >= dueAt],
+    ["nothing is sent while paused", !setting.isPaused],
+  );
+}
+
+/** The first attempt of a series, or its wait, where this commit begins one. */
+function isWaitRight(
+  { now, setting }: Change,
+  from: Callback,
+  after: Callback,
+  isOrdered: boolean,
+): boolean {
+  const isBegun = isOrdered || from.state.kind === "held";
+  if (!isBegun || isHeld(after)) return true;
+  const waitMs = isOrdered ? 0 : (setting.scheduleMs[0] ?? 0);
+  if (waitMs === 0 && !setting.isPaused) return after.state.kind === "in_flight";
+  return after.state.kind === "due" && after.state.nextAttemptAt === now + waitMs;
+}
+
+function startedAfter(from: Callback, after: Callback, isOrdered: boolean): number {
+  const before = isOrdered ? 0 : from.series.started;
+  return after.state.kind === "in_flight" ? before + 1 : before;
+}
+
+function heard(story: Change["story"], { number, outcome }: Attempt): boolean {
+  return story.outcomeOf(number) === outcome;
+}
+
+function isLast(outcome: Attempt["outcome"], { series }: Callback, total: number): boolean {
+  return outcome !== "delivered" && series.started >= total;
+}
+
+function endOf({ startedAt, durationMs }: Attempt): number {
+  return startedAt + durationMs;
+}
+
+function isAlike(from: Callback, after: Callback): boolean {
+  return from.state.kind === after.state.kind && from.series.number === after.series.number;
+}
+
+function isHeld({ state }: Callback): boolean {
+  return state.kind === "held";
+}
+
+function isOver({ state }: Callback): boolean {
+  return state.kind === "delivered" || state.kind === "failed";
+}
+
+function unsent(url: string): Callback {
+  return {
+    url,
+    attempts: [],
+    lastNumber: 0,
+    series: { number: 1, started: 0, ordered: null },
+    state: { kind: "held" },
+    deliveredAt: null,
+    lastOrderKey: null,
+  };
+}

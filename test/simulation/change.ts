@@ -1,0 +1,30 @@
+import type { TaskRecord } from "../../src/core/task.ts";
+import type { Books } from "./books.ts";
+import type { Instance } from "./instance.ts";
+import type { Setting } from "./setting.ts";
+import type { Story } from "./story.ts";
+
+/** One commit, and what the rules need to know to judge it. */
+export interface Change<B extends TaskRecord | null = TaskRecord | null, A = TaskRecord> {
+  readonly before: B;
+  readonly after: A;
+  /** The loop's clock, Unix milliseconds. */
+  readonly now: number;
+  readonly setting: Setting;
+  readonly story: Story;
+  readonly books: Books;
+  /** Who commits. */
+  readonly instance: Instance;
+  /** Storage has failed, so that what was heard may not have been written. */
+  readonly wasBroken: boolean;
+}
+
+/** The first of the statements that is not true; null: all are. */
+export function untrue(...statements: readonly (readonly [said: string, isTrue: boolean])[]) {
+  return statements.find(([, isTrue]) => !isTrue)?.[0] ?? null;
+}
+
+/** Whether two values of a record say the same. */
+export function isEqual(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}

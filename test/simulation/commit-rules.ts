@@ -1,0 +1,85 @@
+import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
+import { isOpen, isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
+import { taskView } from "../../src/core/view.ts";
+import { DAY } from "../core/builders.ts";
+import { callbackFault } from "./callback-rules.ts";
+import { type Change, isEqual, untrue } from "./change.ts";
+import { deadlineFault, finishFault } from "./end-rules.ts";
+
+const RETENTION_MS = 28 * DAY;
+
+/** What is wrong with one commit; null: nothing. @param row the newest one in the index. */
+export function commitFault(change: Change, row: IndexRow | null): string | null {
+  const { after } = change;
+  return (
+    versionFault(change) ?? indexFault(after, row) ?? creditsFault(change) ?? statusFault(change)
+  );
+}
+
+/** Promises 3 and 5: what readers have seen of an end stays, and any change has a new version. */
+function versionFault({ before, after }: Change): string | null {
+  if (before === null || before.status === "charging" || after.status === "charging") return null;
+  const isSilent = before.version === after.version;
+  return untrue(
+    ["the id stays", before.id === after.id],
+    ["versions never fall", after.version >= before.version],
+    ["what readers see changes with the version", !isSilent || viewOf(before) === viewOf(after)],
+  );
+}
+
+function viewOf(record: Exclude<TaskRecord, { readonly status: "charging" }>): string {
+  return taskView(record, "operator");
+}
+
+function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
+  if (record.publication.version !== record.version) return null;
+  const isShown = JSON.stringify(row) === JSON.stringify(rowOf(record));
+  return untrue(["what counts as published is in the index", isShown]);
+}
+
+/** Promise 4: the record and the books agree. */
+function creditsFault({ before, after, books, story }: Change): string | null {
+  const { chargeId } = story;
+  if (chargeId === null) return null;
+  const isCharged = books.count("charge", chargeId) === 1;
+  const state = after.credits?.state.kind;
+  const isBack = before?.credits?.state.kind !== "refunded" || state === "refunded";
+  return untrue(
+    ["a charge is never given up", after.credits?.chargeId === chargeId],
+    ["a task exists when its charge is booked", after.status === "charging" || isCharged],
+    [
+      "refunded is what the books say",
+      state !== "refunded" || books.count("refund", chargeId) === 1,
+    ],
+    ["refunded is the end of it", isBack],
+  );
+}
+
+function statusFault(change: Change): string | null {
+  const { before, after } = change;
+  if (!isTerminal(after)) {
+    if (before !== null && isTerminal(before)) return "terminal states never change";
+    const isOpenStill = before !== null && isOpen(before) && isOpen(after);
+    return isOpenStill ? deadlineFault({ ...change, before, after }) : null;
+  }
+  if (before === null || !isTerminal(before)) {
+    const fault = finishFault({ ...change, after });
+    return fault ?? callbackFault(change, null, after);
+  }
+  return endedFault(before, after, change.now) ?? callbackFault(change, before.callback, after);
+}
+
+/** Promise 3 for a task that was over before. */
+function endedFault(before: TerminalTask, after: TerminalTask, now: number): string | null {
+  const isSettlementChanged =
+    !isEqual(before.callback, after.callback) || !isEqual(before.credits, after.credits);
+  return untrue(
+    ["terminal states never change", before.status === after.status && before.body === after.body],
+    ["why it failed stays", isEqual(before.failure, after.failure)],
+    ["when it ended stays", before.finishedAt === after.finishedAt],
+    [
+      "retention counts from the last change",
+      !isSettlementChanged || after.expiresAt === now + RETENTION_MS,
+    ],
+  );
+}

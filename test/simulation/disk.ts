@@ -1,0 +1,53 @@
+import type { TaskRecord } from "../../src/core/task.ts";
+import type { Instance } from "./instance.ts";
+import type { Setting } from "./setting.ts";
+
+export interface Alarm {
+  /** When it is due; Unix milliseconds. */
+  readonly at: number;
+  /** When it was set, and as the relay was configured then. */
+  readonly armedAt: number;
+  readonly under: Setting;
+  readonly by: Instance;
+  /** It was running when its instance died, and comes again. */
+  readonly isRepeat: boolean;
+}
+
+export interface Stored {
+  readonly record: TaskRecord | null;
+  readonly alarm: Alarm | null;
+}
+
+const EMPTY: Stored = { record: null, alarm: null };
+
+/**
+ * The storage of one object: what was written in one turn becomes durable together, before anything
+ * that follows from it leaves the object, or is lost with the instance.
+ */
+export class Disk {
+  durable: Stored = EMPTY;
+  #written: Stored = EMPTY;
+
+  /** As the living instance sees it. */
+  get written(): Stored {
+    return this.#written;
+  }
+
+  write(change: Partial<Stored>): void {
+    this.#written = { ...this.#written, ...change };
+  }
+
+  /** Something is written that would be lost. */
+  get isDirty(): boolean {
+    return this.#written !== this.durable;
+  }
+
+  flush(): void {
+    this.durable = this.#written;
+  }
+
+  /** The instance died: what was not durable has never been. */
+  lose(): void {
+    this.#written = this.durable;
+  }
+}

@@ -1,0 +1,114 @@
+import type { HookEvent, PollAnswer } from "../../src/core/event.ts";
+import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/task.ts";
+import type { UpstreamNews } from "../../src/core/upstream.ts";
+import type { Result } from "../../src/core/result.ts";
+import { CONNECTION } from "../core/builders.ts";
+import { type Change, untrue } from "./change.ts";
+import type { Setting } from "./setting.ts";
+import type { Fact } from "./story.ts";
+
+/** What the body of a task says that nobody reported on in time. */
+export const TIMEOUT_SAID = JSON.stringify("upstream_timeout");
+
+/** What is final in what a report, a hook or a poll says; null: nothing. */
+export function factOf(
+  news: Result | UpstreamNews | { readonly status: "processing" },
+): Fact | null {
+  switch (news.status) {
+    case "completed":
+      return { status: "completed", said: JSON.stringify(news.urls) };
+    case "failed":
+      return { status: "failed", said: JSON.stringify(news.error.code) };
+    case "no_output":
+      return { status: "failed", said: JSON.stringify("upstream_error") };
+    case "queued":
+    case "processing":
+      return null;
+  }
+}
+
+/** What the stored callback body says, read as a client reads it. */
+export function saidIn({ body }: TerminalTask): Fact {
+  const task: { status: Fact["status"]; output?: { urls: string[] }; error?: { code: string } } =
+    JSON.parse(body);
+  return { status: task.status, said: JSON.stringify(task.output?.urls ?? task.error?.code) };
+}
+
+export function isSame(a: Fact, b: Fact): boolean {
+  return a.status === b.status && a.said === b.said;
+}
+
+/** Whether the upstream would answer for this task now. */
+export function isAskable(task: OpenTask, setting: Setting, now: number): boolean {
+  if (task.upstream?.connection !== CONNECTION || setting.limits === null) return false;
+  const { maxAgeMs } = setting.limits;
+  const askAt = Math.max(now, task.tracking.poll?.notBefore ?? 0);
+  return maxAgeMs === null || askAt < task.createdAt + maxAgeMs;
+}
+
+/** Whether this hook may end the task: signed, or nobody else can be asked. */
+export function isBelieved(
+  task: OpenTask,
+  hook: HookEvent,
+  setting: Setting,
+  now: number,
+): boolean {
+  const job = task.upstream?.job ?? null;
+  if (task.upstream?.connection !== hook.connection) return false;
+  if (job !== null && hook.jobId !== null && hook.jobId !== job.id) return false;
+  const isFinal = factOf(hook.news) !== null;
+  if (!isAskable(task, setting, now)) return isFinal;
+  return isFinal && hook.isSigned && hook.news.status !== "no_output";
+}
+
+export function pollFact(answer: PollAnswer): Fact | null {
+  return answer.kind === "news" ? factOf(answer.news) : null;
+}
+
+/** Promises 3, 4 and 6 for the commit that ends a task: who said so, and what it owes. */
+export function finishFault(change: Change<TaskRecord | null, TerminalTask>): string | null {
+  const { before, after, story, now } = change;
+  const end = saidIn(after);
+  const isTimeout = end.said === TIMEOUT_SAID;
+  const isToldBy = story.facts.some((fact) => isSame(fact, end));
+  const isCanceled = story.isCanceled && end.said === JSON.stringify("canceled");
+  const owed = story.amount !== null && after.status === "failed";
+  return untrue(
+    ["an end was told by somebody entitled", isToldBy || isCanceled || isTimeout],
+    ["a timeout is after the deadline", !isTimeout || isOverdue(change)],
+    ["the end is dated", after.finishedAt === now],
+    [
+      "a failure owes its credits, and nothing else does",
+      owed === (after.credits?.state.kind === "refunding"),
+    ],
+    ["nothing is charged by ending", before !== null || story.amount === null],
+    [
+      "the callback of a failure waits for the refund",
+      !owed || after.callback === null || after.callback.state.kind === "held",
+    ],
+  );
+}
+
+/** Also: where the upstream can be asked, it was asked after the deadline. */
+function isOverdue({
+  before,
+  story,
+  now,
+  setting,
+}: Change<TaskRecord | null, TerminalTask>): boolean {
+  if (before === null || !("tracking" in before) || now < before.deadlineAt) return false;
+  const { poll } = before.tracking;
+  const isAsked = story.polledAt >= before.deadlineAt || setting.isPaused || poll === null;
+  return isAsked || !isAskable(before, setting, Math.max(before.deadlineAt, poll.notBefore));
+}
+
+/** An open task that stays open: its deadline moves once, by a quarter, and only when it has passed. */
+export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>): string | null {
+  if (before.deadlineAt === after.deadlineAt) return null;
+  const quarter = Math.round((before.deadlineAt - before.createdAt) / 4);
+  return untrue(
+    ["a deadline is put off once", !before.tracking.isExtended && after.tracking.isExtended],
+    ["a deadline is put off when it has passed", now >= before.deadlineAt],
+    ["a deadline is put off by a quarter", after.deadlineAt === now + quarter],
+  );
+}

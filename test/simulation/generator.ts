@@ -1,0 +1,198 @@
+import type { RegisterEvent, ReportEvent } from "../../src/core/event.ts";
+import type { Result } from "../../src/core/result.ts";
+import { type ChargingTask, isOpen, type TaskRecord } from "../../src/core/task.ts";
+import type { UpstreamNews } from "../../src/core/upstream.ts";
+import * as build from "../core/builders.ts";
+import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
+import {
+  aHook,
+  anAttachment,
+  anUpstreamFailure,
+  JOB,
+  NO_OUTPUT,
+  OTHER_JOB,
+  QUEUED,
+} from "../core/upstream-builders.ts";
+import type { Deed, Move, OutsideEvent } from "./moves.ts";
+import type { Random } from "./random.ts";
+import { settingFrom } from "./setting.ts";
+import type { World } from "./world.ts";
+
+const { CONNECTION, DAY, HOUR, MINUTE, SECOND, URL_A, URL_B } = build;
+
+const RESULTS: readonly Result[] = [
+  build.aCompletion(),
+  build.aCompletion({ urls: [build.VIDEO, URL_A], metadata: { seed: 1, 7: "x" } }),
+  build.aFailure(),
+  build.aFailure("other", ""),
+];
+const NEWS: readonly UpstreamNews[] = [
+  build.aCompletion(),
+  build.PROCESSING,
+  QUEUED,
+  NO_OUTPUT,
+  anUpstreamFailure(),
+];
+/** How often the next move does not wait, and for how many turns at most. */
+const HURRY = 0.15;
+const MAX_TURNS = 14;
+const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] = [
+  [3, build.aRegistration],
+  [4, aPricedRegistration],
+  [1, aSettledRegistration],
+];
+
+/** What happens next, likely where something interesting is due. */
+export function nextMove(random: Random, world: World): Move {
+  const { flights } = world.outside;
+  const { alarm } = world.disk.durable;
+  const kind = random.weighted<Move["kind"]>([
+    [3, "tell"],
+    [flights.length === 0 ? 0 : 7, "end"],
+    [alarm === null || world.ringing !== null ? 0 : 4, "ring"],
+    [0.4, "read"],
+    [1, "crash"],
+    [0.7, "pass"],
+    [0.4, "haunt"],
+    [0.3, "echo"],
+    [0.25, "deploy"],
+    [0.1, "misconfigure"],
+    [0.1, "fault"],
+    [world.books.balance < PRICE ? 1 : 0.1, "grant"],
+  ]);
+  const deed = deedOf(kind, random, world);
+  return random.isLucky(HURRY) ? { ...deed, turns: random.below(MAX_TURNS) } : deed;
+}
+
+function deedOf(kind: Deed["kind"], random: Random, world: World): Deed {
+  switch (kind) {
+    case "tell":
+      return { kind, event: eventFor(world.disk.written.record, random) };
+    case "end":
+      return { kind, pick: random.below(4), ending: random.isLucky(0.35) ? 0 : random.below(60) };
+    case "ring":
+      return {
+        kind,
+        lateMs: random.pick([0, 0, 0, 1, SECOND, MINUTE, HOUR]),
+        isSlow: isSlow(random),
+      };
+    case "pass":
+      return {
+        kind,
+        ms: random.pick([1, SECOND, 16 * SECOND, MINUTE, -1, -MINUTE, toDeadline(world)]),
+        isSlow: isSlow(random),
+      };
+    case "crash":
+      return { kind, afterPoints: random.below(10) };
+    case "deploy":
+      return { kind, setting: settingFrom(random) };
+    case "misconfigure":
+      return { kind, isBroken: random.isLucky(0.5) };
+    case "fault":
+      return { kind, reads: random.below(3) };
+    case "grant":
+      return { kind, amount: random.pick([1, 50]) };
+    case "haunt":
+      return { kind, pick: random.below(4) };
+    case "read":
+    case "echo":
+      return { kind };
+  }
+}
+
+/** Almost to it, so that what begins now ends after it. */
+function toDeadline({ disk, clock }: World): number {
+  const { record } = disk.durable;
+  return record !== null && isOpen(record) ? Math.max(0, record.deadlineAt - clock - SECOND) : 1;
+}
+
+function isSlow(random: Random): boolean {
+  return random.isLucky(0.15);
+}
+
+function eventFor(record: TaskRecord | null, random: Random): OutsideEvent {
+  if (record?.status === "charging" && random.isLucky(0.6)) return repeated(record);
+  if (record === null || record.status === "charging") return beginning(random);
+  const kind = isOpen(record)
+    ? random.weighted<OutsideEvent["type"]>([
+        [5, "report"],
+        [3, "hook"],
+        [2, "attach"],
+        [0.5, "cancel"],
+        [0.5, "register"],
+        [0.3, "redeliver"],
+        [0.3, "erase"],
+        [0.2, "republish"],
+      ])
+    : random.weighted<OutsideEvent["type"]>([
+        [2, "report"],
+        [1, "hook"],
+        [4, "redeliver"],
+        [0.7, "erase"],
+        [0.3, "cancel"],
+        [0.3, "attach"],
+        [0.3, "register"],
+        [0.3, "republish"],
+      ]);
+  return eventOf(kind, random);
+}
+
+function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
+  switch (type) {
+    case "register":
+      return registration(random);
+    case "report":
+      return report(random, 0.3);
+    case "hook": {
+      const jobId = random.pick([JOB.id, JOB.id, null, OTHER_JOB.id]);
+      const connection = random.pick([CONNECTION, CONNECTION, CONNECTION, "fal"]);
+      return aHook(random.pick(NEWS), { jobId, connection, isSigned: random.isLucky(0.4) });
+    }
+    case "attach":
+      return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION);
+    case "redeliver": {
+      const attempts = 1 + random.below(3);
+      const idempotencyKey = random.pick([null, "k1", "k2"]);
+      return build.aRedelivery({
+        attempts,
+        idempotencyKey,
+        callbackUrl: random.pick([null, null, URL_B]),
+      });
+    }
+    case "cancel":
+    case "erase":
+    case "republish":
+      return { type };
+  }
+}
+
+/** A caller who had no answer asks again. */
+function repeated({ registration: known }: ChargingTask): RegisterEvent {
+  return build.aRegistration({ ...known, chargeId: "another" });
+}
+
+/** Of a task that nobody can see yet. */
+function beginning(random: Random): OutsideEvent {
+  return random.weighted<OutsideEvent>([
+    [7, registration(random)],
+    [3, report(random, 0.9)],
+    [0.3, aHook(build.aCompletion())],
+    [0.3, build.aRedelivery()],
+  ]);
+}
+
+export function registration(random: Random): RegisterEvent {
+  return random.weighted(REGISTRATIONS)({
+    callbackUrl: random.pick([URL_A, URL_A, URL_A, null]),
+    provider: random.pick([null, CONNECTION, CONNECTION]),
+    deadlineMs: random.pick([null, null, MINUTE, 2 * DAY]),
+    job: random.isLucky(0.3) ? JOB : null,
+  });
+}
+
+function report(random: Random, mayCreate: number): ReportEvent {
+  const isProcessing = random.isLucky(0.25);
+  const callbackUrl = random.pick([URL_A, URL_A, null]);
+  const creation = random.isLucky(mayCreate) ? build.aCreation({ callbackUrl }) : null;
+  return build.aReport(isProcessing ? build.PROCESSING : random.pick(RESULTS), creation);
+}

@@ -1,0 +1,31 @@
+import { isOpen, isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import type { Change } from "./change.ts";
+import { saidIn, TIMEOUT_SAID } from "./end-rules.ts";
+
+/** What a commit shows to have happened. @param teller who has said something last. */
+export function happenings({ before, after }: Change, teller: string): readonly string[] {
+  if (!isTerminal(after)) {
+    return isOpen(after) && after.tracking.isExtended ? ["a deadline is put off"] : [];
+  }
+  const { callback } = after;
+  const attempts = callback?.attempts ?? [];
+  const isEnd = before === null || !isTerminal(before);
+  const by = isEnd && saidIn(after).said === TIMEOUT_SAID ? "its deadline" : teller;
+  const seen: readonly (readonly [what: string, isSeen: boolean])[] = [
+    [`a task ends by ${by}`, isEnd],
+    ["a callback is sent again by hand", callback !== null && callback.series.number > 1],
+    [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
+    ["a series fails", callback?.state.kind === "failed"],
+  ];
+  return seen.flatMap(([what, isSeen]) => (isSeen ? [what] : []));
+}
+
+/** A record in a few words, for the trace. */
+export function summary(record: TaskRecord): string {
+  const { status, version } = record;
+  if (!isTerminal(record)) return `${status} v${version}`;
+  const { credits, callback } = record;
+  const state = JSON.stringify(callback?.state ?? null);
+  const series = callback === null ? "" : ` series ${callback.series.number}`;
+  return `${status} v${version} credits ${credits?.state.kind ?? "none"} callback ${state}${series}`;
+}

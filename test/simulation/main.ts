@@ -1,0 +1,28 @@
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { simulate } from "./simulate.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: String(Math.floor(Math.random() * 1e9)) },
+    lives: { type: "string", default: "100000" },
+    threads: { type: "string", default: String(availableParallelism()) },
+  },
+});
+const seed = Number(values.seed);
+const startedAt = performance.now();
+console.log(`seed ${seed}`);
+const { lives, met, broken } = await simulate({
+  seed,
+  lives: Number(values.lives),
+  threads: Number(values.threads),
+});
+const seconds = (performance.now() - startedAt) / 1000;
+for (const [what, count] of Object.entries(met).toSorted(([, a], [, b]) => b - a)) {
+  console.log(`${String(count).padStart(10)} lives in which ${what}`);
+}
+console.log(`${lives} lives in ${seconds.toFixed(1)} s`);
+if (broken !== null) {
+  console.error(`\nBROKEN: npm run sim -- --seed ${broken.seed} --lives 1\n${broken.report}`);
+  process.exitCode = 1;
+}

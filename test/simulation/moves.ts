@@ -1,0 +1,79 @@
+import type { TaskEvent } from "../../src/core/event.ts";
+import type { Setting } from "./setting.ts";
+
+/** What the world does next to one task. In any state each of them means something, or nothing. */
+export type Move = Deed & {
+  /** The next move comes after so many turns already; missing: when nothing more happens by itself. */
+  readonly turns?: number;
+};
+
+export type Deed =
+  /** Somebody calls the relay. */
+  | { readonly kind: "tell"; readonly event: OutsideEvent }
+  | { readonly kind: "read" }
+  /** A call that is under way comes to an end; both numbers are taken modulo what there is. */
+  | { readonly kind: "end"; readonly pick: number; readonly ending: number }
+  /** What an instance had sent before it died, or gave up waiting for, still arrives. */
+  | { readonly kind: "haunt"; readonly pick: number }
+  /** The pending alarm. @param isSlow calls under way take longer than they may. */
+  | { readonly kind: "ring"; readonly lateMs: number; readonly isSlow: boolean }
+  /** The last alarm once more: alarms come at least once. */
+  | { readonly kind: "echo" }
+  /** Time passes without an alarm, or steps back. */
+  | { readonly kind: "pass"; readonly ms: number; readonly isSlow: boolean }
+  /** The instance dies: now, or at one of the points before and after the commits and calls to come. */
+  | { readonly kind: "crash"; readonly afterPoints: number }
+  | { readonly kind: "deploy"; readonly setting: Setting }
+  | { readonly kind: "misconfigure"; readonly isBroken: boolean }
+  /** Reading the storage fails so many times. */
+  | { readonly kind: "fault"; readonly reads: number }
+  | { readonly kind: "grant"; readonly amount: number };
+
+export type OutsideEvent = Extract<
+  TaskEvent,
+  {
+    readonly type:
+      | "register"
+      | "report"
+      | "attach"
+      | "hook"
+      | "redeliver"
+      | "cancel"
+      | "erase"
+      | "republish";
+  }
+>;
+
+/** A move in words, for the trace. */
+export function said(move: Move): string {
+  const { kind, turns, ...rest } = move;
+  const hurry = turns === undefined ? [] : [`and after ${turns} turns`];
+  if (kind === "tell") return [toldIn(move.event), ...hurry].join(" ");
+  if (kind === "deploy") return `deploy ${JSON.stringify(rest)}`;
+  const words = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`);
+  return [kind, ...words, ...hurry].join(" ");
+}
+
+function toldIn(event: OutsideEvent): string {
+  switch (event.type) {
+    case "register": {
+      const { callbackUrl, credits, provider } = event.registration;
+      const { deadlineMs } = event;
+      return `register ${JSON.stringify({ callbackUrl, credits, provider, deadlineMs })}`;
+    }
+    case "report":
+      return `report ${JSON.stringify(event.news)}${event.creation === null ? "" : " (may create)"}`;
+    case "hook": {
+      const { type: _, ...hook } = event;
+      return `hook ${JSON.stringify(hook)}`;
+    }
+    case "attach":
+      return `attach ${event.job.id}`;
+    case "redeliver":
+      return `redeliver ${JSON.stringify({ attempts: event.attempts, key: event.idempotencyKey })}`;
+    case "cancel":
+    case "erase":
+    case "republish":
+      return event.type;
+  }
+}

@@ -1,0 +1,225 @@
+import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
+import type { IndexRow } from "../../src/core/index-row.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
+import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
+import {
+  anUpstreamFailure,
+  limited,
+  NO_OUTPUT,
+  QUEUED,
+  told,
+  UNANSWERED,
+  UNAUTHORIZED,
+} from "../core/upstream-builders.ts";
+import type { Books } from "./books.ts";
+import type { Instance } from "./instance.ts";
+import type { Witness } from "./witness.ts";
+
+/** A call that has left the object and has not come back. */
+export interface Flight {
+  readonly what: "send" | "charge" | "refund" | "poll" | "publish" | "notify";
+  readonly caller: Instance;
+  /** When its caller stops waiting; Unix milliseconds. */
+  readonly endsBy: number;
+  /** The call comes to one of its ends, taken modulo their number; 0 is the best. */
+  end(ending: number): void;
+  /** Nothing has come in time. */
+  expire(): void;
+  /** It still arrives, and nobody hears of it; null: it leaves nothing behind. */
+  readonly arrive: (() => void) | null;
+}
+
+/** One end of a call: what it does outside, and what the caller hears of it. */
+interface Ending<T> {
+  readonly isDone: boolean;
+  readonly answer: T;
+}
+
+const CALL_MS = 2 * SECOND;
+const ATTEMPT_MS = 10 * SECOND;
+const OUTCOMES: readonly Outcome[] = [
+  "delivered",
+  "rejected",
+  "redirected",
+  "timeout",
+  "unreachable",
+  "blocked",
+];
+const UPSTREAM_SAYS: readonly PollAnswer[] = [
+  told(aCompletion()),
+  told(PROCESSING),
+  told(QUEUED),
+  told(anUpstreamFailure()),
+  told(NO_OUTPUT),
+  told(aCompletion({ urls: [URL_A], metadata: { seed: 1 } })),
+  limited(),
+  limited(HOUR),
+  UNAUTHORIZED,
+  UNANSWERED,
+];
+const DONE_OR_NOT: readonly Ending<boolean>[] = [
+  { isDone: true, answer: true },
+  { isDone: true, answer: false },
+  { isDone: false, answer: false },
+];
+
+/** Everybody whom a task object calls: receivers, ledger, upstream, index, operator. */
+export class Outside {
+  flights: Flight[] = [];
+  /** Calls of the dead and the impatient that may still arrive. */
+  readonly #ghosts: (() => void)[] = [];
+  /** The newest row of the index. */
+  row: IndexRow | null = null;
+  readonly books: Books;
+  readonly #witness: Witness;
+  readonly #now: () => number;
+
+  constructor(books: Books, witness: Witness, now: () => number) {
+    this.books = books;
+    this.#witness = witness;
+    this.#now = now;
+  }
+
+  send(delivery: Delivery, caller: Instance): Promise<AttemptResult> {
+    this.#witness.sent(delivery, caller);
+    const results = OUTCOMES.map((outcome): Ending<AttemptResult> => {
+      return { isDone: true, answer: resultOf(outcome) };
+    });
+    const heard = ({ outcome }: AttemptResult) => this.#witness.heard(delivery.number, outcome);
+    return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, heard);
+  }
+
+  charge(charge: Charge, caller: Instance): Promise<ChargeAnswer> {
+    this.#witness.charging(charge);
+    const notAfter = this.#now() + CALL_MS;
+    let answer: ChargeAnswer = { kind: "unknown" };
+    const book = () => {
+      answer = this.books.charge(charge, notAfter, this.#now());
+    };
+    const { promise, resolve } = Promise.withResolvers<ChargeAnswer>();
+    void this.#call("charge", caller, CALL_MS, DONE_OR_NOT, false, book).then((isHeard) =>
+      resolve(isHeard ? answer : { kind: "unknown" }),
+    );
+    return promise;
+  }
+
+  async refund(refund: Refund, caller: Instance): Promise<boolean> {
+    this.#witness.refunding(refund);
+    let isBack = false;
+    const book = () => {
+      isBack = this.books.refund(refund);
+    };
+    const isHeard = await this.#call("refund", caller, CALL_MS, DONE_OR_NOT, false, book);
+    return isHeard && isBack;
+  }
+
+  poll(poll: Poll, aborted: AbortSignal, caller: Instance): Promise<PollAnswer> {
+    this.#witness.polling(poll);
+    const answers = UPSTREAM_SAYS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
+    const heard = (answer: PollAnswer) => this.#witness.upstreamSaid(poll, answer);
+    const asked = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, heard);
+    return this.#unlessAborted("poll", asked, aborted, UNANSWERED);
+  }
+
+  publish(row: IndexRow, caller: Instance): Promise<boolean> {
+    this.#witness.publishing(row);
+    const write = () => {
+      if (this.row === null || row.version >= this.row.version) this.row = row;
+    };
+    return this.#call("publish", caller, CALL_MS, DONE_OR_NOT, false, write);
+  }
+
+  notify(notice: OperatorNotice, aborted: AbortSignal, caller: Instance): Promise<boolean> {
+    const take = () => this.#witness.operatorTold(notice);
+    const heard = (isTaken: boolean) => this.#witness.operatorAnswered(isTaken);
+    const telling = this.#call("notify", caller, 5 * SECOND, DONE_OR_NOT, false, take, heard);
+    return this.#unlessAborted("notify", telling, aborted, false);
+  }
+
+  /** The calls that this instance waits for. */
+  of(caller: Instance): readonly Flight[] {
+    return this.flights.filter((flight) => flight.caller === caller);
+  }
+
+  /** The call that ends first for want of an answer. @param until Unix milliseconds. */
+  firstToExpire(until: number): Flight | undefined {
+    const [first] = this.flights.toSorted((a, b) => a.endsBy - b.endsBy);
+    return first !== undefined && first.endsBy <= until ? first : undefined;
+  }
+
+  haunt(pick: number): void {
+    const [arrive] = this.#ghosts.splice(pick % Math.max(1, this.#ghosts.length), 1);
+    if (arrive === undefined) return;
+    this.#witness.meet("a call of the dead arrives");
+    arrive();
+  }
+
+  /** Nobody waits any longer for what the dead have asked. */
+  bury(): void {
+    for (const { arrive } of this.flights) if (arrive !== null) this.#ghosts.push(arrive);
+    this.flights = [];
+  }
+
+  #call<T>(
+    what: Flight["what"],
+    caller: Instance,
+    withinMs: number,
+    endings: readonly Ending<T>[],
+    late: T,
+    effect: (() => void) | null,
+    heard?: (answer: T) => void,
+  ): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>();
+    const gone = () => {
+      this.flights = this.flights.filter((one) => one !== flight);
+    };
+    const flight: Flight = {
+      what,
+      caller,
+      endsBy: this.#now() + withinMs,
+      arrive: effect,
+      end: (pick) => {
+        gone();
+        const ending = endings[pick % endings.length];
+        if (ending === undefined) return;
+        if (ending.isDone) effect?.();
+        if (ending.isDone && ending.answer === false)
+          this.#witness.meet(`a ${what} is done unheard`);
+        heard?.(ending.answer);
+        this.#witness.note(() => `  ${what} ends: ${JSON.stringify(ending)}`);
+        resolve(ending.answer);
+      },
+      expire: () => {
+        gone();
+        if (effect !== null) this.#ghosts.push(effect);
+        heard?.(late);
+        this.#witness.note(() => `  ${what} takes too long`);
+        resolve(late);
+      },
+    };
+    this.flights.push(flight);
+    this.#witness.note(() => `  ${what} leaves`);
+    return promise;
+  }
+
+  /** Its caller stops waiting at once. */
+  #unlessAborted<T>(
+    what: Flight["what"],
+    call: Promise<T>,
+    aborted: AbortSignal,
+    answer: T,
+  ): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>();
+    aborted.addEventListener("abort", () => {
+      this.flights = this.flights.filter((flight) => flight.what !== what);
+      resolve(answer);
+    });
+    void call.then(resolve);
+    return promise;
+  }
+}
+
+function resultOf(outcome: Outcome): AttemptResult {
+  return { outcome, statusCode: null, responseExcerpt: null };
+}

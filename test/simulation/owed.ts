@@ -1,0 +1,54 @@
+import {
+  isOpen,
+  isTerminal,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../src/core/task.ts";
+import { MINUTE, SECOND } from "../core/builders.ts";
+import { isAskable } from "./end-rules.ts";
+import type { Setting } from "./setting.ts";
+
+const PAUSE_MS = 75 * SECOND;
+const PUBLISHED_WITHIN_MS = MINUTE;
+
+/** The latest time by which something has to be done about a record; Unix milliseconds. */
+export function owedAt(record: TaskRecord, setting: Setting, now: number): number {
+  if (record.status === "charging") return record.credits.state.retryAt;
+  const own = isOpen(record) ? openOwed(record, setting, now) : endOwed(record, setting, now);
+  return Math.min(own, publicationOwed(record, setting));
+}
+
+function openOwed(task: OpenTask, setting: Setting, now: number): number {
+  const { poll } = task.tracking;
+  if (poll === null || setting.isPaused) return task.deadlineAt;
+  const askAt = Math.max(Math.min(poll.at, task.deadlineAt), poll.notBefore);
+  return isAskable(task, setting, Math.max(askAt, now)) ? askAt : task.deadlineAt;
+}
+
+function endOwed(task: TerminalTask, setting: Setting, now: number): number {
+  const state = task.callback?.state ?? { kind: "delivered" };
+  if (task.credits?.state.kind === "refunding") return task.credits.state.retryAt;
+  switch (state.kind) {
+    case "due":
+      return setting.isPaused ? Math.max(state.nextAttemptAt, now + PAUSE_MS) : state.nextAttemptAt;
+    case "in_flight":
+      return state.startedAt;
+    case "held":
+      return now;
+    case "delivered":
+    case "failed":
+      return task.expiresAt;
+  }
+}
+
+/** The index is late, but not for ever; what is about to change again may wait for that. */
+function publicationOwed(
+  record: Exclude<TaskRecord, { status: "charging" }>,
+  setting: Setting,
+): number {
+  const { publication, version } = record;
+  if (!setting.isIndexed || publication.version === version) return Infinity;
+  if (isTerminal(record) && record.callback?.state.kind === "due") return Infinity;
+  return Math.max(version + PUBLISHED_WITHIN_MS, publication.retryAt);
+}

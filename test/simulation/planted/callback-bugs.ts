@@ -1,0 +1,57 @@
+import { type Bug, bug } from "./bug.ts";
+
+const CALLBACK = "core/callback.ts";
+const STEP = "core/step.ts";
+const TRANSITION = "core/transition.ts";
+
+export const CALLBACK_BUGS: readonly Bug[] = [
+  bug("the number of an attempt starts anew with a redelivery", [
+    CALLBACK,
+    "begin({ ...callback, url, series, lastOrderKey }",
+    "begin({ ...callback, lastNumber: 0, url, series, lastOrderKey }",
+  ]),
+  bug("one attempt too many", [CALLBACK, "series.started >= total", "series.started > total"]),
+  bug("an interrupted attempt does not count", [
+    CALLBACK,
+    "  const attempts = [...callback.attempts, attempt]",
+    "  if (event.outcome === 'interrupted') {\n    const series = { ...callback.series, started: callback.series.started - 1 };\n    return { ...callback, series, state: { kind: 'due', nextAttemptAt: now } };\n  }\n  const attempts = [...callback.attempts, attempt]",
+  ]),
+  bug("waits count from the start of an attempt", [
+    CALLBACK,
+    "ended.startedAt + ended.durationMs + waitMs",
+    "ended.startedAt + waitMs",
+  ]),
+  bug("an order to send again has as many attempts as the schedule", [
+    CALLBACK,
+    "series.ordered ?? policy.scheduleMs.length",
+    "policy.scheduleMs.length",
+  ]),
+  bug("a pause holds nothing back", [
+    CALLBACK,
+    "return Math.max(state.nextAttemptAt, policy.holdUntil);",
+    "return state.nextAttemptAt;",
+  ]),
+  bug(
+    "an attempt starts before its time",
+    [
+      CALLBACK,
+      'callback.state.kind !== "due" || dueAt(callback.state, policy) > now',
+      'callback.state.kind !== "due"',
+    ],
+    [
+      STEP,
+      "return { dueAt: dueAt(state, policy), step",
+      "return { dueAt: dueAt(state, policy) - 1000, step",
+    ],
+  ),
+  bug("the same order to send again starts another series", [
+    TRANSITION,
+    "if (idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey) return nothing(record);",
+    "",
+  ]),
+  bug("a callback that is being sent is sent again by hand", [
+    TRANSITION,
+    '  if (!isSettled(record)) return conflict("series_running", record);\n  const url',
+    "  const url",
+  ]),
+];

@@ -1,0 +1,47 @@
+import { type Bug, bug } from "./bug.ts";
+
+const SETTLEMENT = "core/settlement.ts";
+const INTAKE = "core/intake.ts";
+
+export const CREDIT_BUGS: readonly Bug[] = [
+  bug("a charge is booked under the id of its task", [
+    INTAKE,
+    "const { id, model, origin, registration, account, chargeId } = event;",
+    "const { id, model, origin, registration, account } = event;\n  const chargeId = event.chargeId === null ? null : id;",
+  ]),
+  bug("the callback of a failure does not wait for the refund", [
+    "core/finish.ts",
+    "callback && !isRefunding(credits) ? release(callback, policy, now) : callback",
+    "callback && release(callback, policy, now)",
+  ]),
+  bug("a refund without an answer counts as done", [
+    SETTLEMENT,
+    "if (event.isRefunded) {",
+    "if (event.type) {",
+  ]),
+  bug("a charge without an answer counts as refused", [
+    SETTLEMENT,
+    '    case "insufficient":\n',
+    '    case "unknown":\n    case "insufficient":\n',
+  ]),
+  bug("events reach a task whose charge is not known", [
+    INTAKE,
+    '  if (record.status === "charging") return CHARGING;\n  if (isOpen(record)) {',
+    '  if (record.status === "charging" || isOpen(record)) {',
+  ]),
+  bug("completed tasks are refunded", [
+    "core/finish.ts",
+    'result.status === "failed" ? owedAtFailure(task.credits, now) : task.credits',
+    "owedAtFailure(task.credits, now)",
+  ]),
+  bug("the ledger books a charge again", [
+    "core/ledger.ts",
+    "if (known !== null) {",
+    "if (known !== null && wanted.kind === 'grant') {",
+  ]),
+  bug("a call of a charge that was refused is booked when it comes late", [
+    "objects/refusals.ts",
+    "return refusal !== undefined && now <= refusal.until ? refusal.answer : null;",
+    "return refusal !== undefined && now < 0 ? refusal.answer : null;",
+  ]),
+];

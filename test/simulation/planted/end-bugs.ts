@@ -1,0 +1,68 @@
+import { type Bug, bug } from "./bug.ts";
+
+const STEP = "core/step.ts";
+const INTAKE = "core/intake.ts";
+const POLLING = "core/polling.ts";
+const TRANSITION = "core/transition.ts";
+
+export const END_BUGS: readonly Bug[] = [
+  bug(
+    "a second terminal event is accepted",
+    [
+      INTAKE,
+      'sameResult(record, event.news) ? nothing(record) : conflict("conflicting_result", record)',
+      "sameResult(record, event.news) ? nothing(record) : commit({ ...record, version: record.version + 1, body: callbackBody(record, event.news, now) })",
+    ],
+    [INTAKE, "import { sameResult }", "import { callbackBody, sameResult }"],
+  ),
+  bug("a task is canceled after its end", [
+    TRANSITION,
+    '  if (isTerminal(record)) return conflict("task_settled", record);\n  return commit(finishCanceled(record, policy, now));',
+    "  return commit(finishCanceled({ ...record, callbackUrl: null } as never, policy, now));",
+  ]),
+  bug("a second registration replaces the task", [
+    INTAKE,
+    'return record.status === "charging" ? CHARGING : conflict("task_exists", record);',
+    'if (record.status === "charging") return CHARGING;',
+  ]),
+  bug("an unsigned hook is believed where the upstream can be asked", [
+    "core/hooks.ts",
+    "return !isAskable || (event.isSigned",
+    "return !isAskable || (event.jobId !== 'never'",
+  ]),
+  bug("a poll after another job ends the task", [
+    POLLING,
+    "sameJob(upstream?.job ?? null, job) ? tracking.poll : null",
+    "upstream !== null && job.id !== '' ? tracking.poll : null",
+  ]),
+  bug("a deadline is put off again and again", [
+    POLLING,
+    "record.tracking.isExtended || !mayStillTell(poll, event)",
+    "!mayStillTell(poll, event)",
+  ]),
+  bug("a poll from before the deadline is the last one", [
+    POLLING,
+    "record.deadlineAt <= Math.min(now, event.askedAt)",
+    "record.deadlineAt <= now",
+  ]),
+  bug("nothing watches the deadline", [
+    STEP,
+    'return { dueAt: record.deadlineAt, step: () => ({ kind: "deadline" }) };',
+    "return null;",
+  ]),
+  bug("a change has no new version", [
+    "core/task.ts",
+    "Math.max((previous?.version ?? 0) + 1, now)",
+    "Math.max(previous?.version ?? 0, now)",
+  ]),
+  bug("what is not settled can be erased", [
+    TRANSITION,
+    'return isSettled(record) ? { kind: "erase" } : conflict("series_running", record);',
+    'return { kind: "erase" };',
+  ]),
+  bug("retention counts from the end of the task", [
+    TRANSITION,
+    "return { ...record, version, callback, expiresAt: now + policy.retentionMs };",
+    "return { ...record, version, callback };",
+  ]),
+];

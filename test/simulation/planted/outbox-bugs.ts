@@ -1,0 +1,23 @@
+import { type Bug, bug } from "./bug.ts";
+
+export const OUTBOX_BUGS: readonly Bug[] = [
+  bug("a row counts as published that was never written", [
+    "core/outbox.ts",
+    "isPublished ? published(publication, version) : unpublished(publication, now)",
+    "isPublished ? published(publication, record.version) : unpublished(publication, now)",
+  ]),
+  bug(
+    "a write to the index that failed is not repeated",
+    ["core/outbox.ts", "isPublished ? published", "event_is(isPublished) ? published"],
+    [
+      "core/outbox.ts",
+      "export function endPublication(",
+      "const event_is = (_: boolean) => true;\n\nexport function endPublication(",
+    ],
+  ),
+  bug("a notice that the operator did not take is forgotten", [
+    "core/notice.ts",
+    "if (isTaken || notice.tries + 1 >= MAX_TRIES) return [];",
+    "return [];",
+  ]),
+];

@@ -1,0 +1,47 @@
+import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import { taskView } from "../../src/core/view.ts";
+import { MINUTE } from "../core/builders.ts";
+import { untrue } from "./change.ts";
+import type { Ground, Instance } from "./instance.ts";
+import { owedAt } from "./owed.ts";
+
+/**
+ * Never limbo (promises 2 and 6), whenever the object is left alone: would its instance die now, an
+ * alarm brings the task back in time. @param living null: there is no instance.
+ */
+export function restFault(ground: Ground, living: Instance | null): string | null {
+  const { disk, outside, ringing } = ground;
+  const { record, alarm } = disk.durable;
+  if (record === null) {
+    const isAlone = alarm === null || alarm.isRepeat || ground.wasBroken;
+    return untrue(["what is erased has no alarm", isAlone]);
+  }
+  const calls = living === null ? [] : outside.of(living);
+  const callback = isTerminal(record) ? record.callback : null;
+  const isOwnAttempt =
+    callback?.state.kind === "in_flight" && living?.opened === callback.state.number;
+  if (isOwnAttempt && !ground.wasBroken && calls.every(({ what }) => what !== "send")) {
+    return "an attempt that was opened is sent at once";
+  }
+  // An alarm whose handler runs comes again if it does not end.
+  if (alarm === null) return untrue(["a task has an alarm", ringing !== null]);
+  const isAtRest = living !== null && alarm.by === living && calls.length === 0 && ringing === null;
+  const watchdogMs = ground.wasBroken ? MINUTE + 1 : 15_000;
+  const slackMs = isAtRest && !ground.wasBroken ? 1 : watchdogMs;
+  const owed = owedAt(record, alarm.under, alarm.armedAt);
+  return untrue([
+    `the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`,
+    alarm.at <= Math.max(owed, alarm.armedAt + slackMs),
+  ]);
+}
+
+/** Promise 5: a reader sees what was written last. */
+export function readFault(read: TaskRecord | null, written: TaskRecord | null): string | null {
+  const isLast = read === written || shown(read) === shown(written);
+  return untrue(["a reader sees what was written last", isLast]);
+}
+
+function shown(record: TaskRecord | null): string {
+  if (record === null || record.status === "charging") return String(record?.version);
+  return `${record.version} ${taskView(record, "operator")}`;
+}

@@ -1,0 +1,69 @@
+import type { Policy } from "../../src/core/schedule.ts";
+import type { PollLimits } from "../../src/core/tracking.ts";
+import { aPolicy, CONNECTION, DAY, HOUR, LIMITS, MINUTE, SECOND } from "../core/builders.ts";
+import type { Random } from "./random.ts";
+
+/** How the relay is configured; another deployment may change it. */
+export interface Setting {
+  readonly scheduleMs: readonly number[];
+  readonly taskDeadlineMs: number;
+  readonly isPaused: boolean;
+  readonly isIndexed: boolean;
+  readonly isOperatorTold: boolean;
+  /** What is known of the one connection with a key; null: it has none. */
+  readonly limits: PollLimits | null;
+}
+
+/** What a life begins with. */
+export interface Beginning {
+  readonly setting: Setting;
+  readonly granted: number;
+  readonly hasAccount: boolean;
+  readonly isRoundTripped: boolean;
+  /** In the end, when everything works again, receivers still refuse, or an upstream never comes to an end. */
+  readonly isReceiverDown: boolean;
+  readonly isUpstreamStuck: boolean;
+}
+
+const PAUSE_MS = 75_000;
+const FORGETFUL: PollLimits = { firstMs: SECOND, gapMs: 0, maxAgeMs: 2 * HOUR };
+const SCHEDULE_MS = [0, 180_000, 600_000];
+
+export function settingFrom(random: Random): Setting {
+  return {
+    scheduleMs: random.weighted<readonly number[]>([
+      [8, SCHEDULE_MS],
+      [1, [0]],
+      [1, [0, 0, 0]],
+      [1, [5 * SECOND, 180_000]],
+      [1, [0, 1, 2 * DAY, MINUTE]],
+    ]),
+    taskDeadlineMs: random.weighted([
+      [3, 72 * HOUR],
+      [1, 5 * MINUTE],
+      [1, 40 * DAY],
+    ]),
+    isPaused: random.isLucky(0.04),
+    isIndexed: random.isLucky(0.5),
+    isOperatorTold: random.isLucky(0.5),
+    limits: random.weighted<PollLimits | null>([
+      [4, LIMITS],
+      [1, FORGETFUL],
+      [2, null],
+    ]),
+  };
+}
+
+const policies = new WeakMap<Setting, Policy>();
+
+export function policyOf(setting: Setting, now: number): Policy {
+  const policy = policies.get(setting) ?? unpaused(setting);
+  policies.set(setting, policy);
+  return setting.isPaused ? { ...policy, holdUntil: now + PAUSE_MS } : policy;
+}
+
+function unpaused(setting: Setting): Policy {
+  const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorTold, limits } = setting;
+  const polls = new Map(limits === null ? [] : [[CONNECTION, limits]]);
+  return aPolicy({ scheduleMs, taskDeadlineMs, isIndexed, isOperatorTold, polls });
+}

@@ -1,0 +1,60 @@
+import { Worker } from "node:worker_threads";
+import * as z from "zod";
+
+export interface Simulation {
+  /** Life i is that of the seed `seed + i`. */
+  readonly seed: number;
+  readonly lives: number;
+  /** How many threads share them. */
+  readonly threads: number;
+}
+
+type Share = Omit<Simulation, "threads">;
+
+/** A life in which a promise was broken. */
+const Broken = z.object({ seed: z.number(), report: z.string() });
+/** What was seen; `met` counts the lives in which something happened. */
+const Part = z.object({
+  lives: z.number(),
+  met: z.record(z.string(), z.number()),
+  broken: Broken.nullable(),
+});
+export type Part = z.infer<typeof Part>;
+
+const NOTHING: Part = { lives: 0, met: {}, broken: null };
+
+/** So many lives. It ends with the first that breaks a promise. */
+export async function simulate({ seed, lives, threads }: Simulation): Promise<Part> {
+  const share = Math.ceil(lives / threads);
+  const workers = Array.from({ length: threads }, (_, i) => {
+    const from = Math.min(i * share, lives);
+    return working({ seed: seed + from, lives: Math.min(share, lives - from) });
+  });
+  const { promise: broken, resolve } = Promise.withResolvers<readonly Part[]>();
+  for (const { part } of workers) {
+    void part.then(
+      (done) => (done.broken === null ? null : resolve([done])),
+      () => null,
+    );
+  }
+  try {
+    const parts = await Promise.race([broken, Promise.all(workers.map(({ part }) => part))]);
+    return parts.reduce(joined, NOTHING);
+  } finally {
+    await Promise.all(workers.map(({ worker }) => worker.terminate()));
+  }
+}
+
+function working(share: Share): { readonly worker: Worker; readonly part: Promise<Part> } {
+  const { promise: part, resolve, reject } = Promise.withResolvers<Part>();
+  const worker = new Worker(new URL("worker.ts", import.meta.url), { workerData: share });
+  worker.once("message", (message) => resolve(Part.parse(message)));
+  worker.once("error", reject);
+  return { worker, part };
+}
+
+function joined(a: Part, b: Part): Part {
+  const met = { ...a.met };
+  for (const [what, count] of Object.entries(b.met)) met[what] = (met[what] ?? 0) + count;
+  return { lives: a.lives + b.lives, met, broken: a.broken ?? b.broken };
+}

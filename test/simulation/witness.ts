@@ -1,0 +1,218 @@
+import type { AttachEvent, PollAnswer } from "../../src/core/event.ts";
+import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
+import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/task.ts";
+import { sameJob } from "../../src/core/upstream.ts";
+import { eraseFault, refundFault, sendFault } from "./call-rules.ts";
+import { type Change, untrue } from "./change.ts";
+import { commitFault } from "./commit-rules.ts";
+import { factOf, isAskable, isBelieved, pollFact } from "./end-rules.ts";
+import type { Ground, Instance } from "./instance.ts";
+import { happenings, summary } from "./happenings.ts";
+import type { OutsideEvent } from "./moves.ts";
+import { type Fact, Story, type Written, writtenBy } from "./story.ts";
+
+export interface Breach {
+  readonly promise: string;
+  readonly detail: string;
+}
+
+interface Durable {
+  readonly story: Story | null;
+  readonly written: Written | null;
+  readonly past: number;
+}
+
+/**
+ * Sees every commit and every call of one object and holds them against the promises (DESIGN §1), in
+ * words of its own: it asks the relay's code for nothing but what readers and the index are shown.
+ */
+export class Witness {
+  breach: Breach | null = null;
+  story: Story | null = null;
+  /** Lives of this id that are over. */
+  readonly past: Story[] = [];
+  /** How often the operator did not take a notice. */
+  refusals = 0;
+  /** Somebody has told the relay to erase the task, in this very turn. */
+  isErasing = false;
+  /** What has happened in this life. */
+  readonly met = new Set<string>();
+  /** Lines of the trace; null: nobody reads it. */
+  readonly trace: string[] | null;
+  readonly #ground: Ground;
+  /** Who has said something last. */
+  #teller = "";
+  #durable: Durable = { story: null, written: null, past: 0 };
+  /** What the event says that may create the task. */
+  #firstFact: Fact | null = null;
+
+  constructor(ground: Ground, isTraced: boolean) {
+    this.#ground = ground;
+    this.trace = isTraced ? [] : null;
+  }
+
+  /** Something has happened that a simulation is worth nothing without. */
+  meet(what: string): void {
+    this.met.add(what);
+  }
+
+  note(line: () => string): void {
+    this.trace?.push(line());
+  }
+
+  /** Only the first counts: what follows may follow from it. */
+  broken(promise: string, detail: string): void {
+    this.note(() => `  BROKEN: ${promise}: ${detail}`);
+    this.breach ??= { promise, detail };
+  }
+
+  /** @param fault which rule the relay has broken; null: none. */
+  judge(promise: string, fault: string | null): void {
+    if (fault !== null) this.broken(promise, fault);
+  }
+
+  committed(before: TaskRecord | null, after: TaskRecord, instance: Instance): void {
+    const { setting, books, wasBroken } = this.#ground;
+    if (before === null) this.#begin(after);
+    const { story } = this;
+    if (story === null) return this.broken("storage", "a record without a beginning");
+    const context = { setting, story, books, instance, wasBroken };
+    const change: Change = { before, after, now: this.#now, ...context };
+    const { row } = this.#ground.outside;
+    // A clock that has stepped back lets a later life look older than the row of the one before.
+    const isOutdated = this.past.length > 0 && (row?.version ?? 0) > after.version;
+    this.judge("commit", commitFault(change, isOutdated ? rowOf(after) : row));
+    for (const what of happenings(change, this.#teller)) this.meet(what);
+    if (before === null && this.past.length > 0) this.meet("an id has another life");
+    story.written = writtenBy(story.written, change);
+    this.note(() => `  commit ${summary(after)}`);
+  }
+
+  erased(record: TaskRecord | null): void {
+    const { story } = this;
+    this.note(() => "  erase");
+    if (record === null || story === null) return this.broken("erasure", "of nothing");
+    const isDue = this.isErasing || (isTerminal(record) && this.#now >= record.expiresAt);
+    this.judge("erasure", eraseFault(record, story, this.#ground.books, isDue));
+    if (isTerminal(record) && !this.isErasing) this.meet("a task expires");
+    story.isErased = this.isErasing;
+    this.past.push(story);
+    this.story = null;
+  }
+
+  /** What the outside says, before the relay decides: which ends it may lead to. */
+  told(event: OutsideEvent, record: TaskRecord | null): void {
+    const { story } = this;
+    this.#teller = event.type;
+    this.#firstFact = record === null && event.type === "report" ? factOf(event.news) : null;
+    if (record === null || story === null || !isOpen(record)) return;
+    if (event.type === "cancel") story.isCanceled = true;
+    if (event.type === "attach") this.#judgeKept(event, record, story);
+    if (event.type === "report" || event.type === "hook") this.#learn(event, record, story);
+  }
+
+  /** What was written is durable. */
+  flushed(): void {
+    const { story } = this;
+    this.#durable = { story, written: story?.written ?? null, past: this.past.length };
+  }
+
+  /** What was written since then has never been. */
+  lost(): void {
+    const { story, written, past } = this.#durable;
+    this.story = story;
+    if (story !== null && written !== null) story.written = written;
+    this.past.length = past;
+  }
+
+  sent(delivery: Delivery, caller: Instance): void {
+    const { story } = this;
+    const { disk, books } = this.#ground;
+    if (story === null) return this.broken("attempt", "of no task");
+    const { record } = disk.durable;
+    this.judge("attempt", sendFault(delivery, { record, story, books, caller }));
+    const isEnded = record !== null && isTerminal(record);
+    const series = isEnded ? (record.callback?.series.number ?? 0) : 0;
+    story.posts.push({ number: delivery.number, series, heard: null });
+  }
+
+  heard(number: number, outcome: Outcome): void {
+    this.story?.heard(number, outcome);
+  }
+
+  charging({ chargeId }: Charge): void {
+    const { record } = this.#ground.disk.durable;
+    const isOwed = record?.status === "charging" && record.credits.chargeId === chargeId;
+    this.judge("charge", untrue(["its intent is durable", isOwed]));
+    const isOwn = this.story?.chargeId === chargeId;
+    this.judge("charge", untrue(["every life of an id pays anew", isOwn]));
+  }
+
+  refunding(refund: Refund): void {
+    this.judge("refund", refundFault(refund, this.#ground.disk.durable.record, this.story));
+  }
+
+  polling({ job }: Poll): void {
+    const { disk, setting } = this.#ground;
+    const { record } = disk.durable;
+    const isOwn = record !== null && isOpen(record) && sameJob(record.upstream?.job ?? null, job);
+    this.judge("poll", untrue(["only after the attached job of an open task", isOwn]));
+    this.judge("poll", untrue(["only with a key", setting.limits !== null]));
+    this.judge("poll", untrue(["not while paused", !setting.isPaused]));
+    if (this.story !== null) this.story.polledAt = this.#now;
+  }
+
+  upstreamSaid({ job }: Poll, answer: PollAnswer): void {
+    const { record } = this.#ground.disk.written;
+    const fact = pollFact(answer);
+    this.#teller = "poll";
+    if (record === null || !isOpen(record) || fact === null) return;
+    if (sameJob(record.upstream?.job ?? null, job)) this.story?.facts.push(fact);
+  }
+
+  publishing(row: IndexRow): void {
+    const { record } = this.#ground.disk.durable;
+    const isShown = record !== null && JSON.stringify(rowOf(record)) === JSON.stringify(row);
+    this.judge("index", untrue(["shows what is durable", isShown]));
+  }
+
+  operatorTold({ kind, version }: OperatorNotice): void {
+    const stories = [this.story, ...this.past];
+    const isTrue = stories.some((story) => story?.written.failures.has(version) === true);
+    this.judge("notice", untrue(["tells what happened", kind !== "callback.failed" || isTrue]));
+    for (const story of stories) story?.told.add(version);
+  }
+
+  operatorAnswered(isTaken: boolean): void {
+    if (!isTaken) this.refusals++;
+  }
+
+  #begin(record: TaskRecord): void {
+    const chargeId = record.credits?.chargeId ?? null;
+    const isNew = chargeId === null || this.past.every((story) => story.chargeId !== chargeId);
+    this.judge("charge", untrue(["every life of an id pays anew", isNew]));
+    this.story = new Story(chargeId, record.credits?.amount ?? null);
+    if (this.#firstFact !== null) this.story.facts.push(this.#firstFact);
+  }
+
+  #learn(event: Extract<OutsideEvent, { news: unknown }>, task: OpenTask, story: Story): void {
+    const fact = factOf(event.news);
+    if (fact === null) return;
+    const { setting } = this.#ground;
+    const isFact = event.type === "report" || isBelieved(task, event, setting, this.#now);
+    (isFact ? story.facts : story.unjudged).push(fact);
+  }
+
+  /** Hooks that came before the job was known are believed where nobody can be asked after it. */
+  #judgeKept({ connection, job }: AttachEvent, task: OpenTask, story: Story): void {
+    const attached: OpenTask = { ...task, upstream: { connection, job } };
+    const isAsked = isAskable(attached, this.#ground.setting, this.#now);
+    if (!isAsked) story.facts.push(...story.unjudged);
+  }
+
+  get #now(): number {
+    return this.#ground.now;
+  }
+}

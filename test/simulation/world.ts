@@ -1,0 +1,245 @@
+import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { MINUTE, NOW } from "../core/builders.ts";
+import { answerFault, isCharging } from "./answer-rules.ts";
+import { Books } from "./books.ts";
+import { type Alarm, Disk } from "./disk.ts";
+import { type Ground, Instance, StorageFault } from "./instance.ts";
+import { type Move, type OutsideEvent, said } from "./moves.ts";
+import { Outside } from "./outside.ts";
+import { readFault, restFault } from "./rest-rules.ts";
+import { turns } from "./turns.ts";
+import type { Beginning, Setting } from "./setting.ts";
+import { Witness } from "./witness.ts";
+
+interface Living {
+  readonly instance: Instance;
+  readonly loop: WorkLoop;
+}
+
+const RECOVERY_MS = MINUTE;
+/** So many turns without any activity, and nothing more happens by itself. */
+const QUIET_TURNS = 16;
+
+/** One task id, the object under it, and everybody around it. */
+export class World implements Ground {
+  readonly disk = new Disk();
+  readonly witness: Witness;
+  readonly outside: Outside;
+  readonly books: Books;
+  readonly isRoundTripped: boolean;
+  clock = NOW;
+  deathIn: number | null = null;
+  faultyReads = 0;
+  wasBroken = false;
+  setting: Setting;
+  /** There was a time when the operator did not want to be told. */
+  wasUntold: boolean;
+  #living: Living | null = null;
+  #isMisconfigured = false;
+  #rung: Alarm | null = null;
+  #lastRung: Alarm | null = null;
+  #charges = 0;
+
+  constructor({ setting, granted, hasAccount, isRoundTripped }: Beginning, isTraced: boolean) {
+    this.setting = setting;
+    this.wasUntold = !setting.isOperatorTold;
+    this.isRoundTripped = isRoundTripped;
+    this.books = new Books(granted);
+    this.books.hasAccount = hasAccount;
+    this.witness = new Witness(this, isTraced);
+    this.outside = new Outside(this.books, this.witness, () => this.clock);
+  }
+
+  get ringing(): number | null {
+    return this.#rung?.at ?? null;
+  }
+
+  get now(): number {
+    return Math.max(this.clock, this.ringing ?? 0, this.living?.latest ?? 0);
+  }
+
+  get living(): Instance | null {
+    return this.#living?.instance ?? null;
+  }
+
+  /** One move, everything that follows from it by itself, and the verdict on how it leaves the task. */
+  async do(move: Move): Promise<void> {
+    this.witness.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${said(move)}`);
+    await this.#perform(move);
+    if (move.turns !== undefined) return turns(move.turns);
+    await this.#settle();
+    this.witness.judge("never limbo", restFault(this, this.living));
+  }
+
+  flush(): void {
+    this.disk.flush();
+    this.witness.flushed();
+  }
+
+  died(): void {
+    this.witness.note(() => "  the instance dies");
+    this.#living = null;
+    this.deathIn = null;
+    this.outside.bury();
+    this.witness.meet(this.disk.isDirty ? "a commit is lost" : "an instance dies");
+    this.disk.lose();
+    this.witness.lost();
+    // An alarm that was running comes again, unless another was set meanwhile.
+    if (this.#rung !== null && this.disk.durable.alarm === null) {
+      this.disk.write({ alarm: { ...this.#rung, isRepeat: true } });
+      this.disk.flush();
+    }
+    this.#rung = null;
+  }
+
+  async #perform(move: Move): Promise<void> {
+    switch (move.kind) {
+      case "tell":
+        void this.#tell(move.event);
+        return;
+      case "read":
+        return this.#read();
+      case "end":
+        this.outside.flights[move.pick % this.outside.flights.length]?.end(move.ending);
+        return;
+      case "haunt":
+        this.outside.haunt(move.pick);
+        return;
+      case "ring":
+        return this.#ring(move.lateMs, move.isSlow);
+      case "echo":
+        if (this.#rung === null && this.#lastRung !== null) this.#handle(this.#lastRung);
+        return;
+      case "pass":
+        return this.#pass(move.ms, move.isSlow);
+      case "crash":
+        if (move.afterPoints === 0) this.living?.die();
+        else this.deathIn = move.afterPoints - 1;
+        return;
+      case "deploy":
+        this.living?.die();
+        this.setting = move.setting;
+        if (!move.setting.isOperatorTold) this.wasUntold = true;
+        return;
+      case "misconfigure":
+        this.#isMisconfigured = move.isBroken;
+        if (move.isBroken) this.wasBroken = true;
+        this.living?.die();
+        return;
+      case "fault":
+        this.faultyReads = move.reads;
+        if (move.reads > 0) this.wasBroken = true;
+        return;
+      case "grant":
+        this.books.granted += move.amount;
+    }
+  }
+
+  #live(): Living {
+    if (this.#living === null) {
+      const instance = new Instance(this);
+      this.#living = { instance, loop: new WorkLoop(instance) };
+    }
+    return this.#living;
+  }
+
+  /** A caller; what it is answered leaves when everything before it is durable. */
+  async #tell(given: OutsideEvent): Promise<void> {
+    if (this.#isMisconfigured) return;
+    const { instance, loop } = this.#live();
+    const event = this.#charged(given);
+    const before = this.disk.written.record;
+    this.witness.told(event, before);
+    this.witness.isErasing = event.type === "erase";
+    instance.commits.length = 0;
+    const { setting, now } = this;
+    try {
+      const concluded = loop.conclude(event);
+      this.witness.isErasing = false;
+      const { record: after } = this.disk.written;
+      const commits = [...instance.commits];
+      const decision = await concluded;
+      const answer = { event, before, after, commits, decision, setting, now };
+      if (!instance.isDead) this.witness.judge("answer", answerFault(answer));
+      instance.leave();
+      this.witness.note(() => `  answer ${decision.kind}`);
+      if (isCharging(decision)) await loop.workOff();
+    } catch (error) {
+      instance.escaped(error);
+    }
+  }
+
+  #read(): void {
+    if (this.#isMisconfigured) return;
+    const { instance, loop } = this.#live();
+    try {
+      const read = loop.read();
+      this.witness.judge("read-your-writes", readFault(read, this.disk.written.record));
+      instance.leave();
+    } catch (error) {
+      instance.escaped(error);
+    }
+  }
+
+  async #ring(lateMs: number, isSlow: boolean): Promise<void> {
+    const { alarm } = this.disk.durable;
+    if (alarm === null || this.#rung !== null) return;
+    await this.#pass(Math.max(0, alarm.at + lateMs - this.clock), isSlow);
+    // What ended meanwhile may have set another one.
+    const due = this.disk.durable.alarm;
+    if (due === null || due.at > this.clock) return;
+    this.disk.write({ alarm: null });
+    this.flush();
+    this.#handle(due);
+  }
+
+  /** As the runtime calls `TaskObject.alarm`, and as that one is written. */
+  #handle(alarm: Alarm): void {
+    this.#rung = alarm;
+    this.#lastRung = alarm;
+    const { instance, loop } = this.#live();
+    // An alarm has ended when what it wrote is durable.
+    const ended = () => {
+      if (instance.isDead) return;
+      this.flush();
+      this.#rung = null;
+    };
+    const failed = (error: unknown) => {
+      instance.escaped(error);
+      if (!instance.isDead) instance.recover(Math.max(this.clock, alarm.at) + RECOVERY_MS);
+      ended();
+    };
+    const work = this.#isMisconfigured ? Promise.reject(new StorageFault()) : loop.wake(alarm.at);
+    void work.then(ended, failed);
+  }
+
+  /** Calls that nobody answers end in time, unless the machine is too slow for that. */
+  async #pass(ms: number, isSlow: boolean): Promise<void> {
+    const until = this.clock + ms;
+    for (;;) {
+      const next = isSlow ? undefined : this.outside.firstToExpire(until);
+      if (next === undefined) break;
+      this.clock = Math.max(this.clock, next.endsBy);
+      next.expire();
+      await this.#settle();
+    }
+    this.clock = ms < 0 ? until : Math.max(this.clock, until);
+  }
+
+  async #settle(): Promise<void> {
+    let points = -1;
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+      const now = this.living?.points ?? 0;
+      if (now !== points) quiet = 0;
+      points = now;
+      await Promise.resolve();
+    }
+    this.flush();
+  }
+
+  /** Every registration brings a charge id of its own. */
+  #charged(event: OutsideEvent): OutsideEvent {
+    if (event.type !== "register" || event.chargeId === null) return event;
+    return { ...event, chargeId: `charge-${++this.#charges}` };
+  }
+}
