@@ -74,8 +74,10 @@ const VarsSchema = z.object({
     return waits.map((wait) => wait * SECOND_MS);
   }),
   CALLBACK_TIMEOUT_S: number("10", 1, 25).transform((s) => Math.round(s * SECOND_MS)),
-  RETENTION_DAYS: number("28", 0, 365).transform((days) => Math.round(days * DAY_MS)),
-  TASK_DEADLINE_HOURS: number("72", 0, 8760).transform((hours) => Math.round(hours * HOUR_MS)),
+  RETENTION_DAYS: number("28", 0, 365).transform((days) => Math.max(1, Math.round(days * DAY_MS))),
+  TASK_DEADLINE_HOURS: number("72", 0, 8760).transform((hours) =>
+    Math.max(1, Math.round(hours * HOUR_MS)),
+  ),
   // Two bodies and the attempts share one stored value of at most 2 MB.
   MAX_BODY_KB: number("256", 1, 400).transform((kb) => kb * 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),

@@ -20,6 +20,7 @@ interface Issue {
 }
 
 const VARIABLE = "CONNECTIONS";
+const Text = variableText("");
 const FIRST_POLL_MS = 15_000;
 const SANDBOX_LIMITS: PollLimits = { firstMs: 2_000, gapMs: 1_000, maxAgeMs: null };
 
@@ -54,6 +55,8 @@ interface Draft {
 export function parseConnections(vars: object, allowLocal: boolean, sandbox: boolean): Result {
   const further = furtherDrafts(vars);
   if (!Array.isArray(further)) return { ok: false, issues: [further] };
+  const unreadable = [...PROVIDERS.values()].flatMap((provider) => unreadableOf(provider, vars));
+  if (unreadable.length > 0) return { ok: false, issues: unreadable };
   const drafts = [...[...PROVIDERS.values()].map((one) => defaultDraft(one, vars)), ...further];
   const issues = [...drafts.flatMap((draft) => issuesOf(draft, allowLocal)), ...clashes(further)];
   if (issues.length > 0) return { ok: false, issues };
@@ -66,10 +69,18 @@ export function parseConnections(vars: object, allowLocal: boolean, sandbox: boo
   return { ok: true, connections, polls };
 }
 
+function unreadableOf({ variables }: Provider, vars: object): Issue[] {
+  const { key, baseUrl, webhookSecret, userId } = variables;
+  return [key, baseUrl, webhookSecret, userId].flatMap((name) => {
+    if (name === undefined || Text.safeParse(Reflect.get(vars, name)).success) return [];
+    return [{ path: name, message: "must be text" }];
+  });
+}
+
 function defaultDraft(provider: Provider, vars: object): Draft {
   const { key, baseUrl, webhookSecret, userId } = provider.variables;
   const read = (name: string | undefined) =>
-    name === undefined ? null : variableText("").parse(Reflect.get(vars, name)) || null;
+    name === undefined ? null : Text.safeParse(Reflect.get(vars, name)).data || null;
   const entry = {
     provider: provider.name,
     key: read(key),
@@ -141,7 +152,8 @@ function secretIssues(provider: Provider, name: string, entry: Entry): readonly 
 
 function isPinned(text: string, hosts: readonly string[], allowLocal: boolean): boolean {
   const url = URL.parse(text);
-  if (url === null || url.username !== "" || url.password !== "" || url.search !== "") return false;
+  // Also a bare ? or #, behind which the path of a request would be lost.
+  if (url === null || url.username !== "" || url.password !== "" || /[?#]/.test(text)) return false;
   if (allowLocal && isLoopback(url)) return true;
   return hosts.some((host) => new URL(host).origin === url.origin);
 }
@@ -151,12 +163,18 @@ function connectionOf({ name, entry }: Draft): Connection {
   return {
     name,
     provider: entry.provider,
-    baseUrl: (entry.base_url ?? provider?.baseUrls[0] ?? "").replace(/\/+$/, ""),
+    baseUrl: prefixOf(entry.base_url ?? provider?.baseUrls[0] ?? ""),
     key: entry.key ?? null,
     webhookSecret: entry.webhook_secret ?? null,
     userId: entry.user_id ?? null,
     jwksUrl: entry.jwks_url ?? provider?.jwksUrl ?? null,
   };
+}
+
+/** As it will be called, whatever its spelling; empty: it is no URL. */
+function prefixOf(text: string): string {
+  const url = URL.parse(text);
+  return url === null ? "" : `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
 const SANDBOX_CONNECTION: Connection = {

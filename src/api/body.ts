@@ -56,7 +56,9 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
 export function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
   const twice = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1);
   if (twice.length === 0) return Object.fromEntries(query);
-  throw invalidRequest(twice.map((name) => ({ path: `/${name}`, message: "must be given once" })));
+  throw invalidRequest(
+    twice.map((name) => ({ path: jsonPointer([name]), message: "must be given once" })),
+  );
 }
 
 function issuesOf(issue: z.core.$ZodIssue): Issue[] {
@@ -69,7 +71,7 @@ function issuesOf(issue: z.core.$ZodIssue): Issue[] {
   return [{ path: jsonPointer(issue.path), message: issue.message }];
 }
 
-function jsonPointer(path: readonly PropertyKey[]): string {
+export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 

@@ -32,7 +32,7 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);
   const written =
-    typeof found === "string" ? /^\s*(-?\d+(?:\.\d+)?)\s*s?\s*$/.exec(found)?.[1] : found;
+    typeof found === "string" ? /^(-?\d+(?:\.\d+)?)\s*s?$/.exec(found.trim())?.[1] : found;
   if (typeof written !== "string" && typeof written !== "number") return null;
   return Math.abs(Number(written)) <= Number.MAX_SAFE_INTEGER ? Number(written) : null;
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Filters } from "../../index-db/list.ts";
 import type { Viewer } from "../../objects/reply.ts";
-import { queryOf, validate } from "../body.ts";
+import { jsonPointer, queryOf, validate } from "../body.ts";
 import { invalidRequest } from "../problem.ts";
 import { AccountId } from "../schemas.ts";
 
@@ -68,7 +68,9 @@ function refuseUnknown(query: URLSearchParams, { accountId }: Viewer, limits: Li
   const names = Object.keys(Query.shape).filter((name) => !unknown.includes(name));
   const strange = [...new Set(query.keys())].filter((name) => !names.includes(name));
   if (strange.length === 0) return;
-  throw invalidRequest(strange.map((name) => ({ path: `/${name}`, message: "Unknown parameter" })));
+  throw invalidRequest(
+    strange.map((name) => ({ path: jsonPointer([name]), message: "Unknown parameter" })),
+  );
 }
 
 function ms(seconds: number | undefined): number | null {

@@ -1,0 +1,160 @@
+import { describe } from "vitest";
+import { type Config, type ConfigIssue, parseConfig } from "../../src/config.ts";
+import { parseConnections } from "../../src/connections.ts";
+import { PROVIDERS } from "../../src/providers/index.ts";
+import type { Connection } from "../../src/providers/provider.ts";
+import type { Choices } from "./choices.ts";
+import { announce, fuzz } from "./fuzz.ts";
+import { hostileValue } from "./hostile.ts";
+import { jsonBytes, mutated } from "./mutations.ts";
+import { mutatedOften } from "./text.ts";
+
+announce("the configuration");
+
+const FLAGS = { global_fetch_strictly_public: true };
+const PLANTED = "planted-secret-0123456789abcdef-0123456789abcdef";
+const WHSEC = `whsec_${btoa(PLANTED)}`;
+const JWK = JSON.stringify({ kty: "OKP", crv: "Ed25519", x: "x".repeat(43), d: "d".repeat(43) });
+const REQUIRED = { RELAY_SECRET: PLANTED, OPERATOR_KEYS: `${PLANTED} ${PLANTED}-older` };
+const VARIABLES = {
+  CALLBACK_SCHEDULE_S: "0,180,600",
+  CALLBACK_TIMEOUT_S: "10",
+  RETENTION_DAYS: "28",
+  TASK_DEADLINE_HOURS: 72,
+  MAX_BODY_KB: "256",
+  ALLOW_LOCAL_CALLBACKS: "false",
+  PAUSED: false,
+  PUBLIC_URL: "https://relay.example.com",
+  SETTLEMENT_URL: "https://billing.example.com/refunds?a=b",
+  OPERATOR_CALLBACK_URL: "https://ops.example.com/events",
+  SANDBOX: "true",
+  ERROR_TEXT: "generic",
+  SIGNING_SECRETS: `${WHSEC} ${WHSEC}`,
+  EVENTS_SECRETS: WHSEC,
+  SIGNING_KEYS: JWK,
+  ARK_API_KEY: PLANTED,
+  KLING_API_KEY: `${PLANTED}:${PLANTED}`,
+  MINIMAX_BASE_URL: "https://api.minimaxi.com",
+  REPLICATE_WEBHOOK_SECRET: WHSEC,
+  FAL_USER_ID: "user-1",
+};
+const NAMES = Object.keys({ ...REQUIRED, ...VARIABLES });
+const CONNECTIONS = {
+  "ark-intl": {
+    provider: "ark",
+    key: PLANTED,
+    base_url: "https://ark.ap-southeast.bytepluses.com",
+  },
+  "vidu-cn": { provider: "vidu", key: PLANTED, base_url: "https://api.vidu.cn/ent/v2/" },
+  "replicate-2": { provider: "replicate", webhook_secret: WHSEC, user_id: null },
+  "fal-2": { provider: "fal", jwks_url: "https://rest.fal.ai/.well-known/jwks.json" },
+};
+
+/** Between one and three variables that are wrong in some way, beside the required ones. */
+function someVariables(choices: Choices): object {
+  const vars = new Map<string, unknown>(Object.entries(REQUIRED));
+  for (let left = choices.between(1, 3); left > 0; left--) {
+    const name = choices.pick(NAMES);
+    const valid: unknown = Reflect.get({ ...REQUIRED, ...VARIABLES }, name);
+    const value = choices.chance(0.3)
+      ? hostileValue(choices)
+      : mutatedOften(String(valid), choices, 2);
+    vars.set(name, value);
+  }
+  return Object.fromEntries(vars);
+}
+
+function someConnections(choices: Choices): object {
+  const entries = Object.entries(CONNECTIONS);
+  const value = mutated(Object.fromEntries([choices.pick(entries)]), choices, 2);
+  const isText = choices.chance(0.5);
+  const text = () => new TextDecoder().decode(jsonBytes(value, choices));
+  return { ...REQUIRED, CONNECTIONS: isText ? text() : value };
+}
+
+function requireNamed(issues: readonly ConfigIssue[]): void {
+  if (issues.length === 0) throw new Error("it names nothing");
+  for (const { path, message } of issues) {
+    if (!/^[A-Z][A-Z_]+$/.test(path)) throw new Error(`it names ${path}`);
+    if (message === "" || message.includes("planted")) throw new Error(`it says ${message}`);
+  }
+}
+
+const isWhole = (min: number, max: number, value: number) =>
+  Number.isSafeInteger(value) && value >= min && value <= max;
+const isSecret = (text: string) => {
+  const { length } = atob(text.replace(/^whsec_/, ""));
+  return text.startsWith("whsec_") && length >= 24 && length <= 64;
+};
+
+/** @throws when the relay could not run with it. */
+function requireSound(config: Config): void {
+  const { scheduleMs, publicUrl, settlementUrl, operatorCallbackUrl } = config;
+  const secrets = [...(config.signingSecrets ?? []), ...(config.eventsSecrets ?? [])];
+  const urls = [settlementUrl, operatorCallbackUrl].filter((url) => url !== null);
+  const tests: Readonly<Record<string, boolean>> = {
+    CALLBACK_SCHEDULE_S:
+      isWhole(1, 10, scheduleMs.length) &&
+      scheduleMs.every((ms) => isWhole(0, 86_400_000, ms) && ms % 1000 === 0),
+    CALLBACK_TIMEOUT_S: isWhole(1000, 25_000, config.callbackTimeoutMs),
+    RETENTION_DAYS: isWhole(1, 365 * 86_400_000, config.retentionMs),
+    TASK_DEADLINE_HOURS: isWhole(1, 8760 * 3_600_000, config.taskDeadlineMs),
+    MAX_BODY_KB: config.maxBodyBytes >= 1024 && config.maxBodyBytes <= 400 * 1024,
+    PUBLIC_URL: publicUrl === null || new URL(publicUrl).origin === publicUrl,
+    SETTLEMENT_URL: urls.every((url) => /^https?:/.test(new URL(url).protocol)),
+    RELAY_SECRET:
+      config.relaySecrets.length > 0 && config.relaySecrets.every((one) => utf8(one) >= 32),
+    OPERATOR_KEYS:
+      config.operatorKeys.length > 0 && config.operatorKeys.every((one) => utf8(one) >= 16),
+    SIGNING_SECRETS: secrets.every(isSecret),
+    PROVIDERS: [...PROVIDERS.keys()].every((name) => config.connections.has(name)),
+  };
+  const wrong = Object.keys(tests).find((name) => tests[name] !== true);
+  if (wrong !== undefined) throw new Error(`${wrong} was taken`);
+  for (const connection of config.connections.values()) requireSoundConnection(connection);
+}
+
+const encoder = new TextEncoder();
+const utf8 = (text: string) => encoder.encode(text).length;
+
+/** Credentials go to the provider's own hosts alone, in a header, and under the path that it means. */
+function requireSoundConnection({ name, provider, baseUrl, key }: Connection): void {
+  const known = PROVIDERS.get(provider);
+  if (provider === "sandbox") return;
+  if (known === undefined) throw new Error(`${name} is of no provider`);
+  const path = known.polls.path({ id: "job-1", endpoint: "a/b" });
+  const url = URL.parse(baseUrl + path);
+  if (url === null) throw new Error(`${name} leads nowhere: ${baseUrl}`);
+  const isOwn = known.baseUrls.some((base) => new URL(base).host === url.host);
+  const isUnder = `${url.pathname}${url.search}`.endsWith(path) && url.hash === "";
+  if (!isOwn || url.protocol !== "https:") throw new Error(`${name} leads to ${url.href}`);
+  if (!isUnder || url.username !== "") throw new Error(`${name} leads to ${url.href}`);
+  if (key !== null && !/^[\x21-\x7e]+$/.test(key))
+    throw new Error(`${name} has a key of no header`);
+}
+
+describe("the configuration", () => {
+  fuzz({
+    promise: "is taken when the relay can run with it, or names the variable and no value",
+    cases: 100_000,
+    generate: someVariables,
+    check: (vars) => {
+      const result = parseConfig(vars, FLAGS);
+      if (result.ok) requireSound(result.config);
+      else requireNamed(result.issues);
+      return result.ok;
+    },
+  });
+
+  fuzz({
+    promise: "takes connections that lead to their provider alone, or names CONNECTIONS",
+    cases: 100_000,
+    generate: someConnections,
+    check: (vars) => {
+      const result = parseConnections(vars, false, false);
+      if (result.ok) result.connections.forEach(requireSoundConnection);
+      else requireNamed(result.issues);
+      return result.ok;
+    },
+  });
+});

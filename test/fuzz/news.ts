@@ -1,0 +1,55 @@
+import type { UpstreamNews } from "../../src/core/upstream.ts";
+import { METADATA, memberOf } from "./wire.ts";
+
+const CATEGORIES: readonly string[] = [
+  "moderation",
+  "invalid_input",
+  "rate_limited",
+  "timeout",
+  "canceled",
+  "provider",
+];
+const encoder = new TextEncoder();
+
+/** @throws when a task could not go on with what an upstream is said to have said. */
+export function requireSoundNews(news: UpstreamNews): void {
+  switch (news.status) {
+    case "queued":
+    case "processing":
+    case "no_output":
+      return;
+    case "failed":
+      requireSoundFailure(news);
+      return;
+    case "completed":
+      requireSoundOutput(news);
+  }
+}
+
+function requireSoundFailure({
+  error,
+  failure,
+}: Extract<UpstreamNews, { status: "failed" }>): void {
+  const { length } = encoder.encode(error.message);
+  if (error.code !== "upstream_error") throw new Error(`the code is ${error.code}`);
+  if (length === 0 || length > 1024) throw new Error(`the message has ${length} bytes`);
+  if (!CATEGORIES.includes(failure.category)) throw new Error(`category ${failure.category}`);
+}
+
+function requireSoundOutput(news: Extract<UpstreamNews, { status: "completed" }>): void {
+  const { urls, metadata, completedAt } = news;
+  const areUrls = urls.every((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""));
+  if (urls.length === 0 || !areUrls) throw new Error("the URLs are none");
+  for (const [field, value] of Object.entries(metadata)) {
+    const test = memberOf(METADATA, field);
+    const isTyped = typeof test === "function" && Reflect.apply(test, null, [value]) === true;
+    if (!isTyped || value === null)
+      throw new Error(`metadata.${field} is ${JSON.stringify(value)}`);
+  }
+  if (completedAt !== null && !isTime(completedAt)) throw new Error(`the time is ${completedAt}`);
+}
+
+/** Whole Unix milliseconds of which a callback can make seconds. */
+function isTime(ms: number): boolean {
+  return Number.isSafeInteger(ms) && ms >= 0 && ms < 1e14;
+}

@@ -1,0 +1,116 @@
+import { describe } from "vitest";
+import { rowOf } from "../../src/core/index-row.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import { taskView } from "../../src/core/view.ts";
+import { parseRecord } from "../../src/objects/record-schema.ts";
+import {
+  ACCOUNT,
+  aCallback,
+  aFinishedTask,
+  anAttempt,
+  anOpenTask,
+  aPolicy,
+  NOW,
+} from "../core/builders.ts";
+import { aPricedRegistration } from "../core/credit-builders.ts";
+import {
+  aKeptHook,
+  anAttachedTask,
+  anUpstreamFailure,
+  NO_OUTPUT,
+} from "../core/upstream-builders.ts";
+import { transition } from "../../src/core/transition.ts";
+import { announce, fuzz } from "./fuzz.ts";
+import { mutated } from "./mutations.ts";
+
+announce("stored records");
+
+const POLICY = aPolicy({ isIndexed: true, isOperatorTold: true });
+const FAILURE = '{"id":"x","status":"failed","error":{"code":"moderation","message":"Refused."}}';
+const price = { accountId: "acme", amount: 40, chargeId: "charge-1" };
+const charging = transition(null, aPricedRegistration(), POLICY, NOW);
+const failed = aFinishedTask({
+  status: "failed",
+  body: FAILURE,
+  account: ACCOUNT,
+  failure: { category: "moderation", retryable: false },
+  credits: { ...price, state: { kind: "refunding", retryAt: NOW, tries: 2 } },
+  callback: aCallback({ attempts: [], lastNumber: 0, state: { kind: "held" }, deliveredAt: null }),
+  notices: [{ kind: "refund.delayed", version: NOW, retryAt: NOW, tries: 0 }],
+});
+const kept = [aKeptHook(NO_OUTPUT), aKeptHook(anUpstreamFailure(), null)];
+const records: readonly TaskRecord[] = [
+  anOpenTask(),
+  anAttachedTask({}, { tracking: { poll: null, keptHooks: kept, isExtended: true } }),
+  anAttachedTask(),
+  aFinishedTask(),
+  aFinishedTask({ callback: aCallback({ state: { kind: "due", nextAttemptAt: NOW + 5 } }) }),
+  aFinishedTask({
+    callback: aCallback({
+      attempts: [anAttempt({ outcome: "rejected", statusCode: 500, responseExcerpt: "no" })],
+      state: { kind: "in_flight", number: 2, startedAt: NOW + 5 },
+    }),
+  }),
+  failed,
+  ...(charging.kind === "commit" ? [charging.record] : []),
+];
+/** As the releases before upstreams and the index, and a later one, would have written them. */
+const older = records.map((record) => without(record, ["upstream", "publication", "tracking"]));
+const newer = records.map((record) => ({ ...record, v: 2, shard: "b" }));
+const valid: readonly object[] = [...records, ...older, ...newer];
+
+function without(record: object, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !names.includes(key)));
+}
+
+/** @throws when a text is no JSON of an object. */
+function requireObject(text: string): void {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== "object" || value === null) throw new Error(`it shows ${text}`);
+}
+
+/** @throws when the work loop could not go on with the record. */
+function requireUsable(record: TaskRecord): void {
+  const wake = wakeAt(record, POLICY);
+  if (!Number.isSafeInteger(wake)) throw new Error(`it wakes at ${wake}`);
+  for (const now of [NOW, wake]) nextStep(record, POLICY, now);
+  for (const role of ["operator", "account"] as const) requireObject(taskView(record, role));
+  const row = rowOf(record) ?? {};
+  for (const [name, value] of Object.entries(row)) {
+    const isSound = typeof value !== "number" || Number.isFinite(value);
+    if (!isSound) throw new Error(`the row's ${name} is ${String(value)}`);
+  }
+  if (isTerminal(record)) requireObject(record.body);
+}
+
+describe("a stored record", () => {
+  fuzz<unknown>({
+    promise: "is refused in one way, or kept as it is and gone on with, whatever it says",
+    cases: 100_000,
+    generate: (choices) => mutated(choices.pick(valid), choices, 2),
+    check: (value) => {
+      const before = JSON.stringify(value);
+      const record = parsed(value);
+      if (JSON.stringify(value) !== before) throw new Error("what is stored was changed");
+      if (record === null) return false;
+      const stored = JSON.stringify(record);
+      const again = JSON.stringify(parseRecord(structuredClone(record)));
+      if (stored !== again) throw new Error(`it is read again as ${again}`);
+      requireUsable(record);
+      return true;
+    },
+  });
+});
+
+/** @throws whatever is not the one documented refusal. */
+function parsed(value: unknown): TaskRecord | null {
+  try {
+    return parseRecord(value);
+  } catch (error) {
+    const isDocumented =
+      error instanceof Error && error.message.startsWith("unreadable task record: ");
+    if (!isDocumented || error.name !== "Error") throw error;
+    return null;
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * What a request may say, told from the contract and without the relay's code: the other opinion that
+ * its parsers are compared with. Each tells whether the parsed JSON is to be accepted.
+ */
+type Test = (value: unknown) => boolean;
+type Shape = Readonly<Record<string, Test>>;
+
+const ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const ACCOUNT = /^[\w-]{1,64}$/;
+const MAX_DEPTH = 64;
+
+const isText: Test = (value) => typeof value === "string";
+const isTextOf =
+  (min: number, max: number): Test =>
+  (value) =>
+    typeof value === "string" && value.length >= min && value.length <= max;
+const isLike =
+  (pattern: RegExp): Test =>
+  (value) =>
+    typeof value === "string" && pattern.test(value);
+const isBetween =
+  (min: number, max: number): Test =>
+  (value) =>
+    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+const isTime = isBetween(0, 99_999_999_999);
+const isObject: Test = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isMissing: Test = (value) => value === undefined || value === null;
+const orMissing =
+  (test: Test): Test =>
+  (value) =>
+    isMissing(value) || test(value);
+const oneOf =
+  (...values: readonly unknown[]): Test =>
+  (value) =>
+    values.includes(value);
+
+/** A member of the object itself; what it inherits is not there. */
+export function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Reflect.get(value, name);
+}
+
+function fits(shape: Shape, value: unknown): boolean {
+  return (
+    isObject(value) && Object.entries(shape).every(([name, test]) => test(memberOf(value, name)))
+  );
+}
+
+/** Without any other member. */
+function fitsExactly(shape: Shape, value: unknown): boolean {
+  return (
+    fits(shape, value) && Object.keys(Object(value)).every((name) => Object.hasOwn(shape, name))
+  );
+}
+
+export function isShallow(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1));
+}
+
+const isHttpUrl: Test = (value) =>
+  typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+
+/** The six fields of the contract; others may be anything. */
+export const METADATA: Shape = {
+  seed: orMissing(Number.isInteger),
+  ratio: orMissing(isText),
+  duration: orMissing(Number.isInteger),
+  resolution: orMissing(isText),
+  generate_audio: orMissing((value) => typeof value === "boolean"),
+  framespersecond: orMissing(Number.isInteger),
+};
+const OUTPUT: Shape = {
+  urls: (urls) => Array.isArray(urls) && urls.length > 0 && urls.every(isHttpUrl),
+  metadata: orMissing((metadata) => fits(METADATA, metadata)),
+};
+const FAILURE: Shape = { code: isTextOf(1, Infinity), message: isTextOf(1, Infinity) };
+const CREATION: Shape = {
+  id: isLike(ID),
+  model: orMissing(isTextOf(1, 256)),
+  created_at: orMissing(isTime),
+  callback_url: orMissing(isText),
+  account: orMissing(isLike(ACCOUNT)),
+};
+const EVENTS: Readonly<Record<string, Shape>> = {
+  processing: { completed_at: isMissing, output: isMissing, error: isMissing },
+  completed: {
+    completed_at: orMissing(isTime),
+    output: (output) => fits(OUTPUT, output),
+    error: isMissing,
+  },
+  failed: {
+    completed_at: isMissing,
+    output: isMissing,
+    error: (error) => fits(FAILURE, error),
+  },
+};
+
+export function isEvent(value: unknown): boolean {
+  const status = memberOf(value, "status");
+  const shape = typeof status === "string" ? memberOf(EVENTS, status) : undefined;
+  if (shape === undefined || typeof status !== "string") return false;
+  return fits(CREATION, value) && fits(EVENTS[status] ?? {}, value);
+}
+
+const isLabels: Test = (value) =>
+  isObject(value) && new TextEncoder().encode(JSON.stringify(value)).length <= 4096;
+const REGISTRATION: Shape = {
+  id: orMissing(isLike(ID)),
+  model: isTextOf(1, 256),
+  callback_url: orMissing(isText),
+  account: orMissing(isLike(ACCOUNT)),
+  provider: orMissing(isText),
+  parameters: orMissing(isObject),
+  metadata: orMissing(isLabels),
+  deadline_at: orMissing(isTime),
+  credits: orMissing(isBetween(1, Number.MAX_SAFE_INTEGER)),
+};
+
+export function isRegistration(value: unknown): boolean {
+  if (!fitsExactly(REGISTRATION, value)) return false;
+  return isMissing(memberOf(value, "credits")) || !isMissing(memberOf(value, "account"));
+}
+
+const SEGMENT = "[A-Za-z0-9][A-Za-z0-9_.-]*";
+const exactly =
+  (shape: Shape): Test =>
+  (value) =>
+    fitsExactly(shape, value);
+
+/** The bodies of the smaller routes. */
+export const SMALL_BODIES = {
+  attachment: exactly({
+    provider: isText,
+    id: isLike(/^[A-Za-z0-9][A-Za-z0-9_.:~-]{0,255}$/),
+    endpoint: orMissing(
+      (value) => isTextOf(1, 256)(value) && isLike(new RegExp(`^${SEGMENT}(/${SEGMENT})*$`))(value),
+    ),
+  }),
+  redelivery: exactly({
+    attempts: orMissing(isBetween(1, 3)),
+    callback_url: orMissing(isText),
+  }),
+  sample: exactly({ callback_url: isText, status: orMissing(oneOf("completed", "failed")) }),
+  nothing: exactly({}),
+  account: exactly({ id: isLike(ACCOUNT) }),
+  grant: exactly({
+    reference: isTextOf(1, 255),
+    amount: isBetween(1, Number.MAX_SAFE_INTEGER),
+  }),
+  rotation: exactly({
+    generation: orMissing(isBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
+  }),
+  key: exactly({
+    label: orMissing(isTextOf(0, 100)),
+    sha256: orMissing(isLike(/^[0-9a-f]{64}$/)),
+  }),
+};
