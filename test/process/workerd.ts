@@ -19,6 +19,8 @@ export interface WorkerdOptions {
   readonly vars: Vars;
   /** File to serve instead of `src/index.ts`; a relative path starts in `entries/`. */
   readonly entry?: string;
+  /** A bundle to serve instead of what `entry` comes to. */
+  readonly script?: string;
   /** Where to make its temporary directory; the system's place for them otherwise. */
   readonly parent?: string;
 }
@@ -47,14 +49,14 @@ export class Workerd implements AsyncDisposable {
     this.#port = port;
   }
 
-  static async start({ vars, entry, parent = tmpdir() }: WorkerdOptions): Promise<Workerd> {
-    const { script } = await bundleOf(entry);
+  static async start(options: WorkerdOptions): Promise<Workerd> {
+    const { vars, entry, parent = tmpdir() } = options;
+    const script = options.script ?? (await bundleOf(entry)).script;
     const home = await mkdtemp(join(parent, "task-relay-workerd-"));
     const relay = new Workerd(home, await freePort());
     try {
       await mkdir(relay.storage);
-      await writeFile(join(home, "index.js"), script);
-      await relay.restart(vars);
+      await relay.restart(vars, script);
     } catch (error) {
       await relay.stop();
       throw error;
@@ -64,6 +66,11 @@ export class Workerd implements AsyncDisposable {
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Of the process that runs now. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   /** Directory of the objects' files. */
@@ -82,10 +89,14 @@ export class Workerd implements AsyncDisposable {
     this.#child = null;
   }
 
-  /** A new process on the same storage and port. @param vars `kept`: those of the process before. */
-  async restart(vars: Vars | "kept" = "kept"): Promise<void> {
+  /**
+   * A new process on the same storage and port. @param vars `kept`: those of the process before.
+   * @param script a bundle to go on with; null: the same.
+   */
+  async restart(vars: Vars | "kept" = "kept", script: string | null = null): Promise<void> {
     await this.kill9();
     const config = join(this.#home, "config.capnp");
+    if (script !== null) await writeFile(join(this.#home, "index.js"), script);
     if (vars !== "kept") await writeFile(config, this.#config(vars));
     this.#child = new Child(workerdBinary, ["serve", config], process.env);
     await this.#child.answering(`${this.url}/healthz`);

@@ -59,9 +59,9 @@ async function referenceReused(): Promise<Response> {
   return post(path, { reference: "order 7", amount: 2 });
 }
 
-async function unreadable(): Promise<string> {
+async function unreadable(v = 1): Promise<string> {
   const id = await register();
-  await runInDurableObject(stubOf(id), (_, { storage }) => storage.kv.put("task", { v: 9 }));
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.kv.put("task", { v }));
   return id;
 }
 
@@ -206,6 +206,22 @@ describe("an unreadable record", () => {
       const text = await response.text();
       expect(response.status).toBe(500);
       expect(text).not.toMatch(/unreadable|zod|stack/i);
+    }
+    expect(await stored(id)).toEqual(before);
+  });
+});
+
+describe("a record of a later release", () => {
+  it("is answered by 503, for that release will be back, and is left as it is", async () => {
+    const id = await unreadable(2);
+    const before = await stored(id);
+    for (const response of [
+      await call(`/v1/tasks/${id}`),
+      await post("/v1/events", aCompletion(id, { model: "m" })),
+    ]) {
+      expect(response.status).toBe(503);
+      expect(response.headers.get("Retry-After")).toBe("2");
+      expect(await response.json()).toMatchObject({ code: "unavailable" });
     }
     expect(await stored(id)).toEqual(before);
   });
