@@ -13,6 +13,8 @@ app.use(requestId());
 app.use(async (c, next) => {
   await next();
   c.header("X-Request-Id", c.get("requestId"));
+  // What does not say who may keep it is nobody's to keep: one browser may have two users.
+  if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
 });
 app.use(secureHeaders());
 

@@ -3,10 +3,12 @@ import ipaddr from "ipaddr.js";
 const MAX_CHARS = 2048;
 
 /**
- * Zones without a public receiver: RFC 6761 and 6762, ICANN's `internal`, RFC 7686, and the whole of
- * `arpa`, which is the DNS' own plumbing and holds the local `home.arpa` (RFC 8375).
+ * Zones without a public receiver: RFC 6761 and 6762 (with its appendix G), ICANN's `internal`, RFC 7686,
+ * `localdomain`, which `/etc/hosts` often gives to a machine itself, and the whole of `arpa`, which is the
+ * DNS' own plumbing and holds the local `home.arpa` (RFC 8375).
  */
-const PRIVATE_ZONE = /(?:^|\.)(?:localhost|local|internal|onion|arpa)$/;
+const PRIVATE_ZONE =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;
 
 /** All that IANA hands out as global unicast; `ipaddr.js` says unicast of the unassigned rest too. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");

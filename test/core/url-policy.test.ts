@@ -137,13 +137,14 @@ describe("checkCallbackUrl", () => {
     "a name under local with a zero-width space": "https://printer.lo\u{200b}cal/",
     "a name under internal": "https://metadata.google.internal/",
     "a name under onion": "https://hidden.onion/",
+    "a name under localdomain": "https://localhost.localdomain/",
     "a name under home.arpa": "https://nas.home.arpa/",
     "the NAT64 discovery name": "https://ipv4only.arpa/",
   });
 
   refuses(production, "must use a fully qualified host name", {
-    "a single label": "https://intranet/",
-    "a single label with a final dot": "https://intranet./",
+    "a single label": "https://backoffice/",
+    "a single label with a final dot": "https://backoffice./",
     "a single international label": "https://例え/",
   });
 

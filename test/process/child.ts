@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { refuseLeaks } from "./planted-secrets.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 /** wrangler's own launcher, run by the Node that runs the tests. */
@@ -27,6 +28,9 @@ process.on("exit", () => {
 export class Child {
   readonly #process: ChildProcess;
   #output = "";
+  /** It is dead, and all that it had written has come through. */
+  readonly #closed: Promise<void>;
+  #isJudged = false;
 
   constructor(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
     this.#process = spawn(command, args, {
@@ -40,11 +44,16 @@ export class Child {
     }
     alive.add(this);
     this.#process.once("exit", () => alive.delete(this));
+    this.#closed = new Promise((resolve) => this.#process.once("close", () => resolve()));
   }
 
   /** All that it has written so far. */
   get output(): string {
     return this.#output;
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
   }
 
   get isAlive(): boolean {
@@ -55,12 +64,13 @@ export class Child {
     if (this.#process.pid !== undefined && this.isAlive) process.kill(-this.#process.pid, signal);
   }
 
-  /** `kill -9`, and not back before it is dead. */
+  /** `kill -9`, and not back before it is dead. @throws once, when it has written a secret. */
   async kill9(): Promise<void> {
-    if (!this.isAlive) return;
-    const gone = once(this.#process, "exit");
     this.signal("SIGKILL");
-    await gone;
+    await this.#closed;
+    if (this.#isJudged) return;
+    this.#isJudged = true;
+    refuseLeaks("the output of a server", this.#output);
   }
 
   /** Waits until `url` answers anything at all. @throws with the output of a child that died. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod";
+import { refuseLeaksInAnswer } from "./planted-secrets.ts";
 import type { Post } from "./receiver.ts";
 
 /** Made for these tests; nothing else accepts them. */
@@ -53,7 +54,7 @@ export class Client {
     return fetch(`${this.#url}${path}`, { method, headers, ...sent });
   }
 
-  /** The whole answer, so that the connection is free again. */
+  /** The whole answer, so that the connection is free again. @throws when there is a secret in it. */
   async ask(
     method: string,
     path: string,
@@ -61,6 +62,7 @@ export class Client {
   ): Promise<{ status: number; json: unknown }> {
     const response = await this.send(method, path, body);
     const text = await response.text();
+    refuseLeaksInAnswer(`${method} ${path}`, response.headers, text);
     return { status: response.status, json: text === "" ? null : JSON.parse(text) };
   }
 

@@ -1,0 +1,113 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ROUTES } from "../../src/api/routes.ts";
+import { aKey, anAccount } from "./accounts.ts";
+import { hooked } from "./hooked.ts";
+import { aCompletion, call, OPERATOR_KEY, register } from "./support.ts";
+
+/** How many operator keys and relay secrets these tests' relay has. */
+const KEYS = env.OPERATOR_KEYS.split(" ");
+const SECRETS = env.RELAY_SECRET.split(" ");
+const DIGEST_BYTES = 32;
+
+/** Wrong, and like `right` from its first character on: not at all, by half, but for the last, and beyond. */
+function wrongLike(right: string): readonly (readonly [string, string])[] {
+  const flipped = (at: number) => {
+    const char = right[at] === "A" ? "B" : "A";
+    return right.slice(0, at) + char + right.slice(at + 1);
+  };
+  const half = Math.floor(right.length / 2);
+  return [
+    ["differs in its first character", flipped(0)],
+    ["differs in the middle", flipped(half)],
+    ["differs in its last but one character", flipped(right.length - 2)],
+    ["has nothing in common", right.replaceAll(/\w/g, "z")],
+  ];
+}
+
+/** The comparisons that the platform was asked for, by their lengths in bytes. */
+function watched() {
+  const equal = vi.spyOn(crypto.subtle, "timingSafeEqual");
+  const verified = vi.spyOn(crypto.subtle, "verify");
+  return {
+    equal: () => equal.mock.calls.map(([a, b]) => [a.byteLength, b.byteLength]),
+    verified: () => verified.mock.calls.map(([, , mac]) => mac.byteLength),
+  };
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+const guarded = ROUTES.filter(({ who }) => who !== "anyone");
+const wrongKeys = [
+  ...KEYS.flatMap(wrongLike),
+  ["is longer", `${OPERATOR_KEY}x`],
+  ["is shorter", OPERATOR_KEY.slice(0, -1)],
+  ["is one character", "t"],
+] as const;
+
+describe("a wrong key", () => {
+  it.each(guarded.map((route) => [route.method, route.path] as const))(
+    "is compared by digest with every operator key, however much of it is right: %s %s",
+    async (method, path) => {
+      const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
+      const seen = [];
+      for (const [, key] of wrongKeys) {
+        const { equal } = watched();
+        expect((await call(asked, { method, key })).status).toBe(401);
+        seen.push(equal());
+        vi.restoreAllMocks();
+      }
+      const each = KEYS.map(() => [DIGEST_BYTES, DIGEST_BYTES]);
+      expect(seen).toEqual(wrongKeys.map(() => each));
+    },
+  );
+
+  it("of an account is looked up by its digest alone", async () => {
+    const account = await anAccount();
+    const { key } = await aKey(account);
+    const names: unknown[] = [];
+    const getByName = env.ACCOUNTS.getByName.bind(env.ACCOUNTS);
+    vi.spyOn(env.ACCOUNTS, "getByName").mockImplementation((name, ...more) => {
+      names.push(name);
+      return getByName(name, ...more);
+    });
+    for (const [, wrong] of wrongLike(key)) {
+      expect((await call(`/v1/accounts/${account}`, { key: wrong })).status).toBe(401);
+    }
+    for (const name of names) expect(String(name)).not.toContain("trk_");
+    expect(names).not.toContain(account);
+  });
+});
+
+describe("a wrong token of a hook", () => {
+  it("is compared by the platform under every secret, however much of it is right", async () => {
+    const { hookUrl } = await hooked({ provider: "ark" });
+    const { pathname } = new URL(hookUrl);
+    const token = pathname.split("/").at(-1) ?? "";
+    for (const [, wrong] of wrongLike(token)) {
+      const { verified } = watched();
+      const path = pathname.replace(token, wrong);
+      expect((await call(path, { method: "POST", body: {}, key: null })).status).toBe(404);
+      expect(verified()).toEqual(SECRETS.map(() => DIGEST_BYTES));
+      vi.restoreAllMocks();
+    }
+  });
+});
+
+describe("a wrong signature of an event", () => {
+  it("is compared by the platform under every secret, however much of it is right", async () => {
+    const body = JSON.stringify(aCompletion(await register()));
+    const right = btoa("0123456789abcdef0123456789abcdef");
+    for (const [, wrong] of wrongLike(right.slice(0, 42))) {
+      const { verified } = watched();
+      const headers = {
+        "webhook-id": "msg_1",
+        "webhook-timestamp": String(Math.floor(Date.now() / 1000)),
+        "webhook-signature": `v1,${wrong}${right.slice(42)}`,
+      };
+      expect((await call("/v1/events", { body, headers, key: null })).status).toBe(401);
+      expect(verified()).toEqual(SECRETS.map(() => DIGEST_BYTES));
+      vi.restoreAllMocks();
+    }
+  });
+});
