@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What the relay's process holds at a moment. */
+export interface Sample {
+  /** Of tasks accepted so far. */
+  readonly tasks: number;
+  readonly rssBytes: number;
+  readonly openFiles: number;
+}
+
+const EVERY_MS = 1_000;
+
+/** Watches one process, once a second. */
+export class MemoryLog implements Disposable {
+  readonly samples: Sample[] = [];
+  readonly #pid: number;
+  readonly #tasks: () => number;
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param tasks how many were accepted so far. */
+  constructor(pid: number, tasks: () => number) {
+    this.#pid = pid;
+    this.#tasks = tasks;
+    this.now();
+    this.#timer = setInterval(() => this.now(), EVERY_MS);
+  }
+
+  now(): Sample {
+    const status = readFileSync(`/proc/${this.#pid}/status`, "utf8");
+    const rssKb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+    const openFiles = readdirSync(`/proc/${this.#pid}/fd`).length;
+    const sample = { tasks: this.#tasks(), rssBytes: rssKb * 1024, openFiles };
+    this.samples.push(sample);
+    return sample;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** The first sample at or after so many tasks. */
+export function sampleAt(samples: readonly Sample[], tasks: number): Sample | undefined {
+  return samples.find((sample) => sample.tasks >= tasks);
+}
+
+/** Least squares: bytes that one more task costs, over the samples from so many tasks on. */
+export function bytesPerTask(samples: readonly Sample[], fromTasks: number): number {
+  const later = samples.filter(({ tasks }) => tasks >= fromTasks);
+  const tasksMean = mean(later.map(({ tasks }) => tasks));
+  const bytesMean = mean(later.map(({ rssBytes }) => rssBytes));
+  let covariance = 0;
+  let variance = 0;
+  for (const { tasks, rssBytes } of later) {
+    covariance += (tasks - tasksMean) * (rssBytes - bytesMean);
+    variance += (tasks - tasksMean) ** 2;
+  }
+  return covariance / variance;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
