@@ -7,9 +7,8 @@ export interface JsonObject {
 /** Equality of parsed JSON: the order of keys does not matter, the order of lists does. */
 export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
-  if (isList(a) || isList(b)) {
-    if (!isList(a) || !isList(b) || a.length !== b.length) return false;
-    return a.every((item, i) => jsonEqual(item, b[i] ?? null));
+  if (isList(a) && isList(b)) {
+    return a.length === b.length && a.every((item, i) => jsonEqual(item, b[i] ?? null));
   }
   if (!isObject(a) || !isObject(b)) return false;
   const keys = Object.keys(a);

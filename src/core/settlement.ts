@@ -1,5 +1,5 @@
 import { release } from "./callback.ts";
-import { type Credits, laterRetry } from "./credits.ts";
+import { type Credits, laterRetry, type Retry } from "./credits.ts";
 import { type Decision, commit, nothing } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "./schedule.ts";
@@ -63,20 +63,18 @@ export function endRefund(
       callback: callback && release(callback, policy, now),
     });
   }
-  const state = { kind: "refunding", ...laterRetry(credits.state, now) } as const;
+  const retry = laterRetry(credits.state, now);
+  const state = { kind: "refunding", ...retry } as const;
   const late = { ...changed, credits: { ...credits, state } };
-  return commit(isDelayed(late, credits.state.retryAt, policy) ? told(late, now) : late);
+  const isNews = policy.isOperatorTold && passesLimit(record, credits.state, retry);
+  return commit(isNews ? told(late, now) : late);
 }
 
 /** The try that passes the limit, and no later one, is news for the operator. */
-function isDelayed(
-  { finishedAt, credits }: TerminalTask,
-  triedAt: number,
-  policy: Policy,
-): boolean {
-  if (!policy.isOperatorTold || finishedAt === null) return false;
+function passesLimit({ finishedAt }: TerminalTask, tried: Retry, next: Retry): boolean {
+  if (finishedAt === null) return false;
   const limit = finishedAt + REFUND_DELAYED_MS;
-  return credits?.state.kind === "refunding" && triedAt <= limit && credits.state.retryAt > limit;
+  return tried.retryAt <= limit && next.retryAt > limit;
 }
 
 function told(record: TerminalTask, now: number): TerminalTask {

@@ -58,14 +58,15 @@ export class AccountObject extends DurableObject<object> {
     const { reference, amount: price } = order;
     const now = Date.now();
     if (now > notAfter) return { kind: "unknown" };
-    const refused = this.#refusals.of(reference, now);
-    if (refused !== null) return refused;
     const profile = this.#profile();
     if (profile === null) {
       return this.#refusals.note(reference, { kind: "unknown_account" }, notAfter, now);
     }
+    const known = this.#store.find("charge", reference);
+    const refused = known === null ? this.#refusals.of(reference, now) : null;
+    if (refused !== null) return refused;
     const balance = this.#store.balance();
-    const posting = charge(balance, this.#store.find("charge", reference), order);
+    const posting = charge(balance, known, order);
     if (posting.kind === "refused") {
       if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
       const answer = { kind: "insufficient", balance, price } as const;

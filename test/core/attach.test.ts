@@ -198,6 +198,12 @@ describe("attach where the upstream cannot be asked", () => {
     expect(record).toMatchObject({ status: "processing", tracking: { keptHooks: [] } });
   });
 
+  it("attaches also where the kept hook tells nothing new", () => {
+    const task: OpenTask = { ...withKept(aKeptHook(PROCESSING)), status: "processing" };
+    const record = committed(attachedTo(task, NO_KEY));
+    expect(record).toMatchObject({ upstream: UPSTREAM, tracking: { keptHooks: [] } });
+  });
+
   it("leaves a task open of which only another job's hooks are known", () => {
     const record = committed(attachedTo(withKept(otherFailure()), NO_KEY));
     expect(record).toMatchObject({ status: "pending", tracking: { keptHooks: [] } });

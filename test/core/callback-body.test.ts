@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
-import { callbackBody, type Result, sameResult } from "../../src/core/result.ts";
+import { callbackBody, errorCodeOf, type Result, sameResult } from "../../src/core/result.ts";
 import { aCompletion, aFailure, aFinishedTask, ID, MODEL, NOW, NOW_S, VIDEO } from "./builders.ts";
 
 const identity = { id: ID, model: MODEL, createdAt: NOW - 1_000 };
@@ -101,6 +101,13 @@ describe("output metadata", () => {
     ],
   ])("keeps %s", (_what, received, written) => {
     expect(metadataTextOf(parsed(received))).toBe(written);
+  });
+});
+
+describe("the error code of a body", () => {
+  it("is the client's, and unknown where the body has none", () => {
+    expect(errorCodeOf(callbackBody(identity, aFailure("too_long"), NOW))).toBe("too_long");
+    expect(errorCodeOf(callbackBody(identity, aCompletion(), NOW))).toBe("unknown");
   });
 });
 

@@ -61,6 +61,12 @@ describe("a registration with a price", () => {
     );
   });
 
+  it("but no account is charged to nobody", () => {
+    const event = aPricedRegistration({ accountId: null });
+    const { registration } = event;
+    expect(committed(transition(null, event, POLICY, NOW))).toEqual(anOpenTask({ registration }));
+  });
+
   it("again joins the charge, whatever charge id it brings", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });

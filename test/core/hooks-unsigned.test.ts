@@ -116,6 +116,12 @@ describe("an unsigned hook before the job is attached", () => {
     });
   });
 
+  it("writes nothing when it comes again word for word", () => {
+    const record = committed(transition(unattached, aHook(aCompletion()), POLICY, later));
+    const again = transition(record, aHook(aCompletion()), POLICY, later + 1);
+    expect(again).toEqual({ kind: "nothing", record, note: "kept" });
+  });
+
   it("is not kept when it has more than 8192 bytes, its job id included", () => {
     const { jobId } = aHook(aCompletion());
     const base = JSON.stringify({ jobId, news: aCompletion({ urls: [""] }) }).length;
@@ -145,6 +151,16 @@ describe("an unsigned hook of the attached job", () => {
       expect(decision).toEqual({ kind: "commit", record: { ...task, tracking }, note: "nudged" });
       expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
     }
+  });
+
+  it("writes nothing when it comes again before the upstream may be asked", () => {
+    const task = anAttachedTask({ at: later + HOUR, notBefore: later + HOUR });
+    const hook = aHook(PROCESSING);
+    expect(transition(task, hook, POLICY, later)).toEqual({
+      kind: "nothing",
+      record: task,
+      note: "nudged",
+    });
   });
 
   it("does not take back that output was missing", () => {

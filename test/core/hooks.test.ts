@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isLate } from "../../src/core/hooks.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
@@ -161,6 +162,15 @@ describe("a hook that is no news", () => {
           note: "ignored",
         });
       }
+    }
+  });
+});
+
+describe("a success", () => {
+  it("is late only after an end: not where there is no task, and not while it is open", () => {
+    for (const record of [null, attached, processing]) {
+      expect(isLate(record, aCompletion())).toBe(false);
+      expect(isLate(record, NO_OUTPUT)).toBe(false);
     }
   });
 });

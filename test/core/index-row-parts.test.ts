@@ -41,6 +41,31 @@ describe("after a redelivery the row", () => {
   });
 });
 
+describe("the first attempt of a row", () => {
+  const second = { kind: "in_flight", number: 2, startedAt: NOW + HOUR } as const;
+  const late = anAttempt({ number: 2, startedAt: NOW + HOUR });
+  const first = { kind: "in_flight", number: 1, startedAt: NOW + HOUR } as const;
+  const ordered = { number: 2, started: 1, ordered: 1 };
+  const redelivered = anAttempt({ series: 2, startedAt: NOW + HOUR });
+
+  it.each([
+    ["stays the first while the second is on its way", aCallback({ state: second }), 0],
+    ["is unknown when only a later one is remembered", aCallback({ attempts: [late] }), null],
+    [
+      "is none of a redelivery on its way, where the task had no URL",
+      aCallback({ attempts: [], series: ordered, state: first }),
+      null,
+    ],
+    [
+      "is none of a redelivery, where the task had no URL",
+      aCallback({ attempts: [redelivered], series: ordered }),
+      null,
+    ],
+  ])("%s", (_what, callback, firstAttemptMs) => {
+    expect(rowOf(aFinishedTask({ callback }))?.firstAttemptMs).toBe(firstAttemptMs);
+  });
+});
+
 describe("the latencies of a row", () => {
   it("count from the result to the start of the first attempt, and to the end of the last", () => {
     const callback = aCallback({
@@ -75,5 +100,9 @@ describe("the host of a row", () => {
   ])("of %s is %s", (callbackUrl, host) => {
     expect(rowOf(anOpenTask({ callbackUrl }))?.host).toBe(host);
     expect(rowOf(aFinishedTask({ callback: aCallback({ url: callbackUrl }) }))?.host).toBe(host);
+  });
+
+  it("is none where the URL on record cannot be read, and the row is written all the same", () => {
+    expect(rowOf(anOpenTask({ callbackUrl: "client.example.com" }))?.host).toBeNull();
   });
 });

@@ -5,6 +5,7 @@ import type { TerminalTask } from "../../src/core/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import { taskView } from "../../src/core/view.ts";
 import {
+  aCallback,
   aCompletion,
   aCreation,
   aFinishedTask,
@@ -20,11 +21,14 @@ import {
   NOW,
   SECOND,
 } from "./builders.ts";
-import { aRefundEnd, aRefundingTask } from "./credit-builders.ts";
+import { aRefundEnd, aRefundingTask, credits, refunding } from "./credit-builders.ts";
+import { UPSTREAM } from "./upstream-builders.ts";
 
 const TOLD = aPolicy({ isOperatorTold: true, scheduleMs: [0, MINUTE] });
 const UNTOLD = aPolicy({ scheduleMs: [0, MINUTE] });
 const LIMIT = 5 * MINUTE;
+/** Longer than the operator may take to answer. */
+const CLEARANCE = 5_500;
 
 const FAILED: Notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 0 };
 
@@ -115,6 +119,14 @@ describe("refund.delayed", () => {
     expect(later.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
   });
 
+  it("is news of the try at the limit itself, and not of the one that plans it", () => {
+    const before = aRefundingTask({ credits: credits(refunding(NOW + LIMIT - 5 * SECOND)) });
+    const at = finished(transition(before, aRefundEnd(false), TOLD, NOW + LIMIT - 5 * SECOND));
+    expect(at).toMatchObject({ credits: { state: { retryAt: NOW + LIMIT } }, notices: [] });
+    const after = finished(transition(at, aRefundEnd(false), TOLD, NOW + LIMIT));
+    expect(after.notices).toMatchObject([{ kind: "refund.delayed" }]);
+  });
+
   it("is no news where nobody wants to be told", () => {
     expect(unrefunded(DAY, UNTOLD).notices).toEqual([]);
   });
@@ -153,8 +165,12 @@ describe("a notice that nobody took", () => {
   });
 });
 
+function dueAt(ms: number) {
+  return { kind: "due", nextAttemptAt: NOW + ms } as const;
+}
+
 describe("telling the operator", () => {
-  const task = aFinishedTask({ notices: [FAILED] });
+  const task = aFinishedTask({ upstream: UPSTREAM, notices: [FAILED] });
 
   it("says what happened, when, and the task as the operator reads it", () => {
     expect(nextStep(task, TOLD, NOW)).toEqual({
@@ -174,6 +190,12 @@ describe("telling the operator", () => {
     expect(nextStep(later, TOLD, NOW + HOUR - 1)).toBeNull();
   });
 
+  it("is not tried where there is nothing to tell", () => {
+    const quiet = aFinishedTask();
+    expect(nextStep(quiet, TOLD, NOW)).toBeNull();
+    expect(wakeAt(quiet, TOLD)).toBe(quiet.expiresAt);
+  });
+
   it("is not tried where nobody wants to be told any more", () => {
     expect(nextStep(task, UNTOLD, NOW)).toBeNull();
     expect(wakeAt(task, UNTOLD)).toBe(task.expiresAt);
@@ -187,6 +209,18 @@ describe("telling the operator", () => {
     const { expiresAt } = task;
     const notices = afterTry(task.notices, { ...FAILED, isTaken: false }, expiresAt);
     expect(nextStep({ ...task, notices }, TOLD, expiresAt)).toEqual({ kind: "expire" });
+  });
+
+  it.each([
+    ["an attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "start_attempt"],
+    ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
+  ])("does not come in the way of the client: %s", (_what, waiting, first) => {
+    const told = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
+    const lastAt = NOW + HOUR - CLEARANCE;
+    expect(nextStep(told(lastAt), TOLD, lastAt)?.kind).toBe("notify");
+    expect(nextStep(told(lastAt + 1), TOLD, lastAt + 1)).toBeNull();
+    expect(wakeAt(told(lastAt + 1), TOLD)).toBe(NOW + HOUR);
+    expect(nextStep(told(lastAt + 1), TOLD, NOW + HOUR)?.kind).toBe(first);
   });
 
   it("of an order to write the row again changes nothing", () => {

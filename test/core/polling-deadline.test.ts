@@ -60,6 +60,16 @@ describe("the deadline of a task whose upstream can be asked", () => {
     }
   });
 
+  it("has it polled again when the question left before the deadline and nothing came", () => {
+    const early = aPollEnd(UNANSWERED, { plannedAt, askedAt: deadlineAt - 1 });
+    const record = committed(transition(task, early, POLICY, LATE));
+    expect(record.status).toBe("pending");
+    const again = LATE + LIMITS.gapMs;
+    expect(nextStep(record, POLICY, again)).toMatchObject({ kind: "poll" });
+    const last = aPollEnd(UNANSWERED, { plannedAt, askedAt: deadlineAt });
+    expect(codeOf(committed(transition(task, last, POLICY, LATE)))).toBe("upstream_timeout");
+  });
+
   it.each([
     ["completed", aCompletion(), "completed"],
     ["failed", anUpstreamFailure(), "failed"],
@@ -162,6 +172,11 @@ describe("while the relay is paused", () => {
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
+  it("a pause that ends at the deadline itself leaves the last poll", () => {
+    const until = aPolicy({ holdUntil: deadlineAt });
+    expect(nextStep(task, until, deadlineAt)).toMatchObject({ kind: "poll" });
+  });
+
   it("a limit of the provider does not put the deadline off", () => {
     const limitedTask = anAttachedTask(
       { at: deadlineAt + HOUR, notBefore: deadlineAt + HOUR },
@@ -193,6 +208,13 @@ describe("a task whose upstream cannot be asked at the deadline", () => {
     expect(nextStep(old, forgetful, NOW + HOUR)).toBeNull();
     const hook = aHook(aCompletion());
     expect(finished(transition(old, hook, forgetful, NOW + HOUR)).status).toBe("completed");
+  });
+
+  it("is polled however old it is, where the upstream never forgets", () => {
+    const mindful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: null }]]) });
+    const old = anAttachedTask({ at: NOW + 300 * DAY }, { deadlineAt: NOW + 365 * DAY });
+    expect(nextStep(old, mindful, NOW + 300 * DAY)).toMatchObject({ kind: "poll" });
+    expect(nextStep(old, POLICY, NOW + 300 * DAY)).toBeNull();
   });
 
   it("is not left between a limit and an upstream that forgets: its hook is believed", () => {

@@ -33,6 +33,7 @@ import {
   limited,
   NO_OUTPUT,
   OTHER_JOB,
+  NO_KEY,
   QUEUED,
   told,
   UNANSWERED,
@@ -89,6 +90,15 @@ describe("a poll that tells the end", () => {
   });
 });
 
+describe("a poll of a task that an event created", () => {
+  it("gives the output as the upstream tells it: nothing was submitted here", () => {
+    const news = aCompletion({ metadata: { seed: 7 } });
+    const open = anAttachedTask({}, { registration: null });
+    const { body } = finished(transition(open, aPollEnd(told(news)), POLICY, THEN));
+    expect(JSON.parse(body)).toMatchObject({ output: { metadata: { seed: 7 } } });
+  });
+});
+
 describe("a poll that tells no end", () => {
   it("advances a pending task to processing, with a new version", () => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
@@ -127,6 +137,15 @@ describe("a poll that tells no end", () => {
 
   it("still waits no longer than 5 min after very many", () => {
     const record = after(UNANSWERED, anAttachedTask({ tries: 2_000 }));
+    expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
+  });
+});
+
+describe("a poll whose key was taken away meanwhile", () => {
+  it("is tried again after 5 min, should there be a key by then", () => {
+    const record = committed(transition(task, aPollEnd(UNAUTHORIZED), NO_KEY, THEN));
+    const poll = aPlan({ at: THEN + 300 * SECOND, tries: 1, notBefore: THEN });
+    expect(record).toEqual({ ...task, tracking: aTracking({ poll }) });
     expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
   });
 });

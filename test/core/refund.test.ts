@@ -5,6 +5,7 @@ import type { TaskRecord, TerminalTask } from "../../src/core/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   ACCOUNT,
+  aCallback,
   aCompletion,
   aFailure,
   aFinishedTask,
@@ -169,6 +170,16 @@ describe("the end of a refund", () => {
     expect(record).toMatchObject({ callback: held.callback, body: held.body });
     const done = finished(transition(record, aRefundEnd(true), POLICY, now));
     expect(done.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: now });
+  });
+
+  it("begins no series that has begun already", () => {
+    for (const kind of ["delivered", "failed"] as const) {
+      const callback = aCallback({ state: { kind } });
+      const done = finished(
+        transition(aRefundingTask({ callback }), aRefundEnd(true), POLICY, later),
+      );
+      expect(done.callback).toEqual(callback);
+    }
   });
 
   it.each<[string, TaskRecord | null]>([

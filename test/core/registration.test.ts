@@ -84,6 +84,12 @@ describe("register", () => {
     });
   });
 
+  it("accepts a deadline 365 days ahead", () => {
+    const deadlineAt = NOW + 365 * 86_400_000;
+    const record = committed(transition(null, aRegistration({ deadlineAt }), POLICY, NOW));
+    expect(record).toMatchObject({ deadlineAt });
+  });
+
   it("accepts a deadline one millisecond ahead", () => {
     const event = aRegistration({ deadlineAt: NOW + 1 });
     expect(transition(null, event, POLICY, NOW).kind).toBe("commit");

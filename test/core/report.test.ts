@@ -176,6 +176,14 @@ describe("a report's own fields", () => {
     });
   });
 
+  it.each([
+    ["its completion, where that is earlier than now", NOW - HOUR, NOW - HOUR],
+    ["now, where the completion is later", NOW + HOUR, NOW],
+  ])("without a time of creation date it by %s", (_what, completedAt, createdAt) => {
+    const news = aReport(aCompletion({ completedAt }), aCreation());
+    expect(finished(transition(null, news, POLICY, NOW)).createdAt).toBe(createdAt);
+  });
+
   it("create and finish it in one commit", () => {
     const decision = transition(null, aReport(aCompletion(), aCreation()), POLICY, NOW);
     expect(finished(decision)).toMatchObject({

@@ -16,6 +16,7 @@ import {
   URL_A,
 } from "./builders.ts";
 import { aChargedTask, aRefundingTask, credits, PRICE } from "./credit-builders.ts";
+import { anAttachedTask, aProvidedTask, UPSTREAM } from "./upstream-builders.ts";
 
 const open = anOpenTask({ deadlineAt: NOW + HOUR });
 const HEAD = `{"id":"${ID}","status":"pending","model":"${MODEL}","created_at":${NOW_S}`;
@@ -108,6 +109,31 @@ function sendingView(excerpt: object) {
     metadata: { order: 7 },
   };
 }
+
+describe("where a task is generated", () => {
+  const job = { id: "r-1", endpoint: "fal-ai/kling" };
+
+  it.each([
+    ["with its job", anAttachedTask(), { provider: "ark", upstream: { id: "cgt-1" } }],
+    [
+      "with the endpoint that the job has",
+      anAttachedTask({}, { upstream: { connection: "fal", job } }),
+      { provider: "fal", upstream: job },
+    ],
+    ["before its job is attached", aProvidedTask(), { provider: "ark" }],
+    [
+      "after the end",
+      aFinishedTask({ upstream: UPSTREAM }),
+      { provider: "ark", upstream: { id: "cgt-1" } },
+    ],
+    ["where the relay does not know", anOpenTask({ registration: null }), {}],
+  ])("is shown to the operator and to no account: %s", (_what, record, place) => {
+    const { provider, upstream } = JSON.parse(taskView(record, "operator"));
+    expect({ provider, upstream }).toEqual(place);
+    expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("provider");
+    expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("upstream");
+  });
+});
 
 describe("the view of a finished task", () => {
   it("shows all to the operator", () => {

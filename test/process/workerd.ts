@@ -125,6 +125,8 @@ const config :Workerd.Config = (
       tlsOptions = (trustBrowserCas = true),
     )),
   ],
+  # What an isolate may hold on Cloudflare.
+  v8Flags = ["--max-old-space-size=128"],
   sockets = [
     (name = "http", address = "127.0.0.1:${this.#port}", http = (), service = "relay"),
   ],

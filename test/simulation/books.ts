@@ -21,7 +21,8 @@ export class Books {
   charge(order: Charge, notAfter: number, now: number): ChargeAnswer {
     const { chargeId } = order;
     if (now > notAfter) return { kind: "unknown" };
-    const refused = this.#refusals.of(chargeId, now);
+    const isKnown = this.#entry("charge", chargeId) !== null;
+    const refused = isKnown ? null : this.#refusals.of(chargeId, now);
     if (refused !== null) return refused;
     const answer = this.#charged(order);
     return answer.kind === "charged"

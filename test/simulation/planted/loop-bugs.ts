@@ -81,6 +81,11 @@ export const LOOP_BUGS: readonly Bug[] = [
     "Math.max(this.#clock, this.#platform.now(), this.#alarmTime)",
     "Math.max(this.#clock, this.#platform.now())",
   ]),
+  bug("the clock of the loop goes back", [
+    LOOP,
+    "Math.max(this.#clock, this.#platform.now(), this.#alarmTime)",
+    "Math.max(this.#platform.now(), this.#alarmTime)",
+  ]),
   bug("a later life of an id looks older than the one erased", [
     LOOP,
     "this.#clock = Math.max(this.#clock, (this.#platform.load()?.version ?? 0) + 1);",

@@ -1,0 +1,157 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  charge,
+  type Entry,
+  type EntryKind,
+  grant,
+  type Order,
+  type Posting,
+  refund,
+} from "../../src/core/ledger.ts";
+
+const SEED = 20_261_020;
+/** For a machine that does other things too. */
+const TIMEOUT = 60_000;
+/** What grants may bring a balance to; beyond it there is room for refunds. */
+const MAX = 2 ** 52;
+const BOOKED: Posting = { kind: "booked" };
+
+type Command = Order & { readonly kind: "grant" | "charge" | "refund" };
+
+const references = fc.constantFrom("a", "b", "c", "d");
+const anyOrder = fc.record<Command>({
+  kind: fc.constantFrom("grant", "charge", "charge", "refund"),
+  reference: references,
+  amount: fc.integer({ min: 1, max: 5 }),
+});
+const hugeGrant = fc.record<Command>({
+  kind: fc.constant("grant"),
+  reference: references,
+  amount: fc.integer({ min: MAX - 5, max: MAX }),
+});
+const commands = fc.array(
+  fc.oneof({ weight: 6, arbitrary: anyOrder }, { weight: 1, arbitrary: hugeGrant }),
+  { maxLength: 50, size: "max" },
+);
+
+/** The account as a list of entries, nothing else. */
+class Books {
+  readonly entries: Entry[] = [];
+
+  do({ kind, reference, amount }: Command): Posting {
+    const known = this.find(kind, reference);
+    const { balance } = this;
+    const given = { reference, amount };
+    const posting =
+      kind === "refund"
+        ? refund(balance, this.find("charge", reference), known)
+        : { grant, charge }[kind](balance, known, given);
+    if (posting.kind === "book") this.entries.push(posting.entry);
+    return posting;
+  }
+
+  find(kind: EntryKind, reference: string): Entry | null {
+    const those = this.of(kind).filter((entry) => entry.reference === reference);
+    return those[0] ?? null;
+  }
+
+  of(kind: EntryKind): Entry[] {
+    return this.entries.filter((entry) => entry.kind === kind);
+  }
+
+  /** As the newest entry says. */
+  get balance(): number {
+    return this.entries.at(-1)?.balance ?? 0;
+  }
+
+  /** As all of them say. */
+  get sum(): bigint {
+    return this.entries.reduce(
+      (sum, { kind, amount }) => sum + BigInt(kind === "charge" ? -amount : amount),
+      0n,
+    );
+  }
+}
+
+function checkBooks(books: Books): void {
+  expect(BigInt(books.balance)).toBe(books.sum);
+  expect(books.balance).toBeGreaterThanOrEqual(0);
+  expect(Number.isSafeInteger(books.balance)).toBe(true);
+  const names = books.entries.map(({ kind, reference }) => `${kind} ${reference}`);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { reference, amount } of books.of("refund")) {
+    expect(books.find("charge", reference)).toMatchObject({ amount });
+  }
+}
+
+/** What an order must come to, told without the ledger's code. */
+function expected(books: Books, { kind, reference, amount }: Command): string {
+  const charged = books.find("charge", reference);
+  if (kind === "refund" && charged === null) return "no_charge";
+  const known = books.find(kind, reference);
+  const wanted = kind === "refund" ? (charged?.amount ?? 0) : amount;
+  if (known !== null) return known.amount === wanted ? "booked" : "reference_reused";
+  const after = books.sum + BigInt(kind === "charge" ? -wanted : wanted);
+  if (after < 0n) return "insufficient";
+  return kind === "grant" && after > BigInt(MAX) ? "too_large" : "book";
+}
+
+describe("any sequence of orders", () => {
+  it(
+    "keeps the books: balance is the sum of the entries, each once, a refund as its charge",
+    () => {
+      fc.assert(
+        fc.property(commands, (sequence) => {
+          const books = new Books();
+          for (const given of sequence) {
+            const verdict = expected(books, given);
+            const posting = books.do(given);
+            expect(posting.kind === "refused" ? posting.reason : posting.kind).toBe(verdict);
+            checkBooks(books);
+          }
+        }),
+        { numRuns: 1_000, seed: SEED },
+      );
+    },
+    TIMEOUT,
+  );
+
+  it(
+    "books nothing when it is repeated, order by order",
+    () => {
+      fc.assert(
+        fc.property(commands, (sequence) => {
+          const books = new Books();
+          for (const given of sequence) {
+            if (books.do(given).kind === "refused") continue;
+            const before = [...books.entries];
+            expect(books.do(given)).toEqual(BOOKED);
+            expect(books.entries).toEqual(before);
+          }
+        }),
+        { numRuns: 500, seed: SEED },
+      );
+    },
+    TIMEOUT,
+  );
+
+  it(
+    "gives every credit back when every charge is refunded",
+    () => {
+      fc.assert(
+        fc.property(commands, (sequence) => {
+          const books = new Books();
+          for (const given of sequence) if (given.kind !== "refund") books.do(given);
+          for (const { reference, amount } of books.of("charge")) {
+            books.do({ kind: "refund", reference, amount });
+          }
+          const granted = books.of("grant").reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+          expect(BigInt(books.balance)).toBe(granted);
+        }),
+        { numRuns: 500, seed: SEED },
+      );
+    },
+    TIMEOUT,
+  );
+});

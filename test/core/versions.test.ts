@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import type { TaskEvent } from "../../src/core/event.ts";
+import type { TaskRecord } from "../../src/core/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  anOpenTask,
+  aRedelivery,
+  aReport,
+  committed,
+  HOUR,
+  NOW,
+  POLICY,
+  PROCESSING,
+} from "./builders.ts";
+import { aChargeEnd, aChargingTask, aRefundEnd, aRefundingTask } from "./credit-builders.ts";
+import { anAttachment, aProvidedTask } from "./upstream-builders.ts";
+
+type Change = readonly [what: string, record: TaskRecord, event: TaskEvent];
+
+const changes: readonly Change[] = [
+  ["a charge", aChargingTask(), aChargeEnd()],
+  ["a charge without an answer", aChargingTask(), aChargeEnd({ kind: "unknown" })],
+  ["an attached job", aProvidedTask(), anAttachment()],
+  ["news of work", anOpenTask(), aReport(PROCESSING)],
+  ["a result", anOpenTask(), aReport(aCompletion())],
+  ["a cancellation", anOpenTask(), { type: "cancel" }],
+  ["a refund", aRefundingTask(), aRefundEnd(true)],
+  ["a refund without an answer", aRefundingTask(), aRefundEnd(false)],
+  ["a redelivery", aFinishedTask(), aRedelivery()],
+];
+
+/** Readers compare versions, and the index takes only newer rows. */
+describe.each(changes)("the version of a task after %s", (_what, record, event) => {
+  it.each([
+    ["is the time", HOUR, NOW + HOUR],
+    ["is one more within the same millisecond", 0, NOW + 1],
+    ["is one more when the clock was put back", -HOUR, NOW + 1],
+  ])("%s", (_when, afterMs, version) => {
+    expect(committed(transition(record, event, POLICY, NOW + afterMs)).version).toBe(version);
+  });
+});
