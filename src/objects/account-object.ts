@@ -56,21 +56,20 @@ export class AccountObject extends DurableObject<object> {
    */
   charge(order: Order, taskId: string, notAfter: number): ChargeAnswer {
     const { reference, amount: price } = order;
-    const now = Date.now();
-    if (now > notAfter) return { kind: "unknown" };
+    if (Date.now() > notAfter) return { kind: "unknown" };
     const profile = this.#profile();
     if (profile === null) {
-      return this.#refusals.note(reference, { kind: "unknown_account" }, notAfter, now);
+      return this.#refusals.note(reference, { kind: "unknown_account" });
     }
     const known = this.#store.find("charge", reference);
-    const refused = known === null ? this.#refusals.of(reference, now) : null;
+    const refused = known === null ? this.#refusals.of(reference) : null;
     if (refused !== null) return refused;
     const balance = this.#store.balance();
     const posting = charge(balance, known, order);
     if (posting.kind === "refused") {
       if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
       const answer = { kind: "insufficient", balance, price } as const;
-      return this.#refusals.note(reference, answer, notAfter, now);
+      return this.#refusals.note(reference, answer);
     }
     this.#book(posting, taskId);
     return { kind: "charged", generation: profile.generation };

@@ -22,12 +22,10 @@ export class Books {
     const { chargeId } = order;
     if (now > notAfter) return { kind: "unknown" };
     const isKnown = this.#entry("charge", chargeId) !== null;
-    const refused = isKnown ? null : this.#refusals.of(chargeId, now);
+    const refused = isKnown ? null : this.#refusals.of(chargeId);
     if (refused !== null) return refused;
     const answer = this.#charged(order);
-    return answer.kind === "charged"
-      ? answer
-      : this.#refusals.note(chargeId, answer, notAfter, now);
+    return answer.kind === "charged" ? answer : this.#refusals.note(chargeId, answer);
   }
 
   #charged({ accountId, chargeId: reference, amount }: Charge): ChargeAnswer {

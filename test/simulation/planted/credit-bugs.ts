@@ -41,7 +41,7 @@ export const CREDIT_BUGS: readonly Bug[] = [
   ]),
   bug("a call of a charge that was refused is booked when it comes late", [
     "objects/refusals.ts",
-    "return refusal !== undefined && now <= refusal.until ? refusal.answer : null;",
-    "return refusal !== undefined && now < 0 ? refusal.answer : null;",
+    "return this.#answers.get(reference) ?? null;",
+    "return reference === '' ? (this.#answers.get(reference) ?? null) : null;",
   ]),
 ];
