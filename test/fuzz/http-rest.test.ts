@@ -21,7 +21,7 @@ describe("requests about all else", () => {
   fuzz(
     requests(
       "never fail, are refused with a code, and change nothing when refused",
-      40_000,
+      20_000,
       (path) => !/^\/(?:v1\/tasks|v1\/events|hooks)/.test(path),
     ),
   );

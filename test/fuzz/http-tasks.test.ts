@@ -21,7 +21,7 @@ describe("requests about tasks, and hooks", () => {
   fuzz(
     requests(
       "never fail, are refused with a code, and change nothing when refused",
-      60_000,
+      30_000,
       (path) => /^\/(?:v1\/tasks|v1\/events|hooks)/.test(path),
     ),
   );

@@ -109,7 +109,8 @@ function parsed(value: unknown): TaskRecord | null {
     return parseRecord(value);
   } catch (error) {
     const isDocumented =
-      error instanceof Error && error.message.startsWith("unreadable task record: ");
+      error instanceof Error &&
+      /^unreadable task record(?: of a later release)?: /.test(error.message);
     if (!isDocumented || error.name !== "Error") throw error;
     return null;
   }
