@@ -21,8 +21,10 @@ export function owedAt(record: TaskRecord, setting: Setting, now: number): numbe
 
 function openOwed(task: OpenTask, setting: Setting, now: number): number {
   const { poll } = task.tracking;
-  if (poll === null || setting.isPaused) return task.deadlineAt;
-  const askAt = Math.max(Math.min(poll.at, task.deadlineAt), poll.notBefore);
+  if (poll === null) return task.deadlineAt;
+  const wantedAt = setting.isPaused ? task.deadlineAt : Math.min(poll.at, task.deadlineAt);
+  // Who wants to be left alone is, also past the deadline.
+  const askAt = Math.max(wantedAt, poll.notBefore);
   return isAskable(task, setting, Math.max(askAt, now)) ? askAt : task.deadlineAt;
 }
 
