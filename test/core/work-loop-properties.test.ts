@@ -157,7 +157,7 @@ describe("an object under any sequence of events, answers, alarms, crashes and f
           expect([life.platform.badAlarms, life.platform.early]).toEqual([[], []]);
           checkBooks(life.platform);
         }),
-        { numRuns: 1_000, seed: SEED },
+        { numRuns: 400, seed: SEED },
       );
     },
     TIMEOUT,
