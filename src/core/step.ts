@@ -79,7 +79,7 @@ export interface Delivery {
   readonly provider: string | null;
 }
 
-/** The time from which something is due, in Unix milliseconds, and the step, made only when it is taken. */
+/** The time from which something is due, in Unix milliseconds, and the step, made when it is taken. */
 interface Duty {
   readonly dueAt: number;
   readonly step: () => Step;

@@ -6,7 +6,7 @@ import type { Job, Upstream, UpstreamNews } from "./upstream.ts";
 export interface Tracking {
   /** Null: no job is attached. */
   readonly poll: PollPlan | null;
-  /** Hooks that came before the job was attached and could not be believed: the last of each status. */
+  /** Hooks that came before the job was attached and could not be believed: the last of each job and status. */
   readonly keptHooks: readonly KeptHook[];
   /** The deadline has been put off once, because the upstream was still at work. */
   readonly isExtended: boolean;
@@ -39,6 +39,7 @@ export interface PollLimits {
 
 const MAX_WAIT_MS = 300_000;
 const JITTER = 0.2;
+const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
 
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
@@ -94,8 +95,10 @@ export function nudgedPoll(plan: PollPlan, now: number): PollPlan {
 export function withKept(tracking: Tracking, hook: KeptHook): Tracking | null {
   const { length } = new TextEncoder().encode(JSON.stringify(hook));
   if (length > MAX_KEPT_BYTES) return null;
-  const others = tracking.keptHooks.filter(({ news }) => news.status !== hook.news.status);
-  return { ...tracking, keptHooks: [...others, hook] };
+  const others = tracking.keptHooks.filter(
+    ({ jobId, news }) => jobId !== hook.jobId || news.status !== hook.news.status,
+  );
+  return { ...tracking, keptHooks: [...others, hook].slice(-MAX_KEPT) };
 }
 
 function limitsOf({ upstream }: OpenTask, policy: Policy): PollLimits | null {

@@ -4,8 +4,8 @@ const MAX_KEPT = 1_000;
 
 /**
  * Charges that were refused: they stay so, whatever is granted later. The task of such a charge is gone,
- * and a call of it may still be on its way. In memory: a call does not outlive the object that it was
- * made to.
+ * and a call of it may still be on its way. In memory alone: an account that restarts within the two
+ * seconds that a call may take has forgotten them.
  */
 export class Refusals {
   readonly #answers = new Map<string, ChargeAnswer>();

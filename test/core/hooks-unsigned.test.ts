@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nextStep } from "../../src/core/step.ts";
+import type { TaskRecord } from "../../src/core/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
@@ -25,6 +26,7 @@ import {
   aTracking,
   NO_KEY,
   NO_OUTPUT,
+  OTHER_JOB,
   UPSTREAM,
 } from "./upstream-builders.ts";
 
@@ -91,9 +93,10 @@ describe("an unsigned hook before the job is attached", () => {
     });
   });
 
-  it("replaces the one of the same status, and no other", () => {
+  it("replaces the one of the same job and status, and no other", () => {
     const said = [
-      aHook(aCompletion(), { jobId: null }),
+      aHook(aCompletion()),
+      aHook(aCompletion(), { jobId: OTHER_JOB.id }),
       aHook(anUpstreamFailure()),
       aHook(aCompletion({ urls: [VIDEO, VIDEO] })),
       aHook(PROCESSING),
@@ -108,12 +111,23 @@ describe("an unsigned hook before the job is attached", () => {
       tracking: {
         keptHooks: [
           aKeptHook(NO_OUTPUT),
+          aKeptHook(aCompletion(), OTHER_JOB.id),
           aKeptHook(anUpstreamFailure()),
           aKeptHook(aCompletion({ urls: [VIDEO, VIDEO] })),
           aKeptHook(PROCESSING),
         ],
       },
     });
+  });
+
+  it("is kept beside seven others at most: the oldest gives way", () => {
+    let task: TaskRecord = unattached;
+    for (let job = 1; job <= 9; job++) {
+      const hook = aHook(aCompletion(), { jobId: `cgt-${job}` });
+      task = committed(transition(task, hook, POLICY, later));
+    }
+    const kept = "tracking" in task ? task.tracking.keptHooks.map(({ jobId }) => jobId) : [];
+    expect(kept).toEqual([2, 3, 4, 5, 6, 7, 8, 9].map((job) => `cgt-${job}`));
   });
 
   it("writes nothing when it comes again word for word", () => {

@@ -6,22 +6,11 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/task.ts";
-import { untrue } from "./change.ts";
+import { isEqual, untrue } from "./change.ts";
 import { factOf, isBelieved, isSame, saidIn } from "./end-rules.ts";
+import type { Answer } from "./answer.ts";
 import type { OutsideEvent } from "./moves.ts";
-import type { Setting } from "./setting.ts";
-
-/** What somebody told the relay, and what it made of it in the same turn. */
-export interface Answer {
-  readonly event: OutsideEvent;
-  readonly before: TaskRecord | null;
-  readonly after: TaskRecord | null;
-  readonly commits: readonly TaskRecord[];
-  readonly decision: Decision;
-  readonly setting: Setting;
-  /** Unix milliseconds. */
-  readonly now: number;
-}
+import { trackedFault } from "./tracking-rules.ts";
 
 /** Promises 1, 3 and 7: accepted is written, refused changes nothing, and the first end wins. */
 export function answerFault(answer: Answer): string | null {
@@ -30,7 +19,13 @@ export function answerFault(answer: Answer): string | null {
     case "commit": {
       const isWritten = commits.includes(decision.record);
       const fault = endFault({ ...answer, after: decision.record });
-      return untrue(["what is accepted is written", isWritten]) ?? fault;
+      const isIdle = before !== null && isEqual(before, decision.record);
+      return (
+        untrue(
+          ["what is accepted is written", isWritten],
+          ["what changes nothing is not written", !isIdle || answer.event.type === "republish"],
+        ) ?? fault
+      );
     }
     case "erase":
       return after === null ? null : "what is erased is gone";
@@ -40,19 +35,27 @@ export function answerFault(answer: Answer): string | null {
   }
 }
 
-function endFault({ event, before, after, decision, setting, now }: Answer): string | null {
+function endFault(answer: Answer): string | null {
+  const { event, before, after, decision, setting, now } = answer;
   if (before === null || before.status === "charging") return lifelessFault(event, after, before);
   if (event.type === "register") return untrue(["a task is registered once", after === before]);
   if (isTerminal(before)) return settledFault(event, before, decision);
   if (event.type === "cancel") return untrue(["a canceled task fails", isFailed(after)]);
-  if (event.type !== "report" && event.type !== "hook") return null;
+  if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
   const fact = factOf(event.news);
   const isEntitled = event.type === "report" || isBelieved(before, event, setting, now);
   const isEnd = fact !== null && isEntitled;
-  return untrue(
+  const isProgress = event.type === "report" && fact === null;
+  const fault = untrue(
     ["the first end that is told wins", !isEnd || (isEnded(after) && isSame(saidIn(after), fact))],
     ["what is not signed ends nothing", isEnd || isStillOpen(after)],
+    ["work that has begun is shown", !isProgress || after?.status === "processing"],
+    [
+      "the same progress changes nothing",
+      !isProgress || before.status !== "processing" || decision.kind === "nothing",
+    ],
   );
+  return fault ?? trackedFault(answer, before);
 }
 
 /** Nothing but its registration, or a report that may, creates a task; a charge makes nobody see it. */
@@ -75,9 +78,19 @@ function settledFault(
   decision: Decision,
 ): string | null {
   if (event.type === "report") return repeatFault(event, before, decision);
-  if (event.type !== "redeliver" || event.idempotencyKey === null) return null;
-  const isRepeated = before.callback?.lastOrderKey === event.idempotencyKey;
-  return untrue(["the same order starts nothing new", !isRepeated || decision.kind === "nothing"]);
+  if (event.type !== "redeliver") return null;
+  const { attempts, callbackUrl, idempotencyKey: key } = event;
+  const known = before.callback?.lastOrderKey ?? null;
+  if (key !== null && key === known) {
+    return untrue(["the same order starts nothing new", decision.kind === "nothing"]);
+  }
+  if (decision.kind !== "commit" || !isEnded(decision.record)) return null;
+  const { callback } = decision.record;
+  return untrue(
+    ["an order goes where it says", callback?.url === (callbackUrl ?? before.callback?.url)],
+    ["an order has as many attempts as it says", callback?.series.ordered === attempts],
+    ["the last key of an order is kept", callback?.lastOrderKey === (key ?? known)],
+  );
 }
 
 /** The same end again is harmless, another one a conflict. */
@@ -111,8 +124,8 @@ function isStillOpen(record: TaskRecord | null): record is OpenTask {
   return record !== null && isOpen(record);
 }
 
-/** The task is there when its charge is known, so its caller still waits. */
-export function isCharging(decision: Decision): boolean {
-  if (decision.kind !== "commit" && decision.kind !== "nothing") return false;
-  return decision.record?.status === "charging";
+/** The task is there when its charge is known, so its caller still waits. @returns for which charge. */
+export function chargingOf(decision: Decision): string | null {
+  if (decision.kind !== "commit" && decision.kind !== "nothing") return null;
+  return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
 }

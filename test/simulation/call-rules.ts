@@ -1,8 +1,9 @@
-import type { Delivery, Refund } from "../../src/core/step.ts";
+import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
+import type { Delivery, OperatorNotice, Refund } from "../../src/core/step.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
 import type { Books } from "./books.ts";
 import { untrue } from "./change.ts";
-import type { Instance } from "./instance.ts";
+import type { Ground, Instance } from "./instance.ts";
 import type { Story } from "./story.ts";
 
 interface Sending {
@@ -73,4 +74,45 @@ function isPaidBack({ id, credits }: TerminalTask, books: Books): boolean {
 function isSettled({ credits, callback }: TerminalTask): boolean {
   const { kind } = callback?.state ?? { kind: "delivered" };
   return credits?.state.kind !== "refunding" && (kind === "delivered" || kind === "failed");
+}
+
+/** What is written to the index. @param withinMs it may last so long. */
+export function publishFault(
+  row: IndexRow,
+  record: TaskRecord | null,
+  withinMs: number,
+  ground: Ground,
+): string | null {
+  const isShown = record !== null && JSON.stringify(rowOf(record)) === JSON.stringify(row);
+  const plannedAt = Math.max(record?.version ?? 0, record?.publication.retryAt ?? 0);
+  return (
+    untrue(["shows what is durable", isShown]) ?? asideFault(record, plannedAt, withinMs, ground)
+  );
+}
+
+/** What the operator is told. @param withinMs it may last so long. */
+export function noticeFault(
+  { kind, version }: OperatorNotice,
+  record: TaskRecord | null,
+  withinMs: number,
+  ground: Ground,
+): string | null {
+  const notices = record !== null && isTerminal(record) ? record.notices : [];
+  const notice = notices.find((one) => one.kind === kind && one.version === version);
+  return asideFault(record, notice?.retryAt ?? Infinity, withinMs, ground);
+}
+
+/** What is beside the client, and leaves when it was planned, is over when an attempt is due. */
+function asideFault(
+  record: TaskRecord | null,
+  plannedAt: number,
+  withinMs: number,
+  { now, setting }: Ground,
+): string | null {
+  const state = record !== null && isTerminal(record) ? record.callback?.state : undefined;
+  const isInTheWay = state?.kind === "due" && state.nextAttemptAt < plannedAt + withinMs;
+  return untrue(
+    ["not before its time", now >= plannedAt],
+    ["nothing is in the way of an attempt", !isInTheWay || setting.isPaused],
+  );
 }

@@ -14,8 +14,10 @@ export function callbackFault(
   if (after === null) return before === null ? null : "a callback stays";
   const from = before ?? unsent(after.url);
   if (from === after || (isAlike(from, after) && isEqual(from, after))) return null;
-  if (from.state.kind === "in_flight") return endFault(change, from, from.state, after);
   const isOrdered = after.series.number > from.series.number;
+  const changed = stayFault(from, after, isOrdered);
+  if (changed !== null) return changed;
+  if (from.state.kind === "in_flight") return endFault(change, from, from.state, after);
   const opened = after.state.kind === "in_flight" ? openFault(change, from, after.state) : null;
   return (
     opened ??
@@ -34,6 +36,16 @@ export function callbackFault(
   );
 }
 
+/** What only another order to send may change, and what nothing may. */
+function stayFault(from: Callback, after: Callback, isOrdered: boolean): string | null {
+  const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
+  return untrue(
+    ["a callback once delivered stays so", isDeliveredStill],
+    ["the URL stays", isOrdered || after.url === from.url],
+    ["the key of the last order stays", isOrdered || after.lastOrderKey === from.lastOrderKey],
+  );
+}
+
 /** The attempt that was open has ended. */
 function endFault(
   { now, story, setting, instance, wasBroken }: Change,
@@ -46,7 +58,7 @@ function endFault(
   const { outcome } = attempt;
   const isOwn = story.written.openers.get(open.number) === instance;
   const total = after.series.ordered ?? setting.scheduleMs.length;
-  const wait = after.series.ordered === null ? setting.scheduleMs[after.series.started] : undefined;
+  const wait = setting.scheduleMs[after.series.started] ?? setting.scheduleMs.at(-1);
   return untrue(
     ["only a dead instance is interrupted", outcome !== "interrupted" || !isOwn || wasBroken],
     ["the outcome is what was heard", outcome === "interrupted" || heard(story, attempt)],
@@ -66,9 +78,7 @@ function endFault(
     ],
     [
       "the next attempt waits from the end of this one",
-      after.state.kind !== "due" ||
-        wait === undefined ||
-        after.state.nextAttemptAt === endOf(attempt) + wait,
+      after.state.kind !== "due" || after.state.nextAttemptAt === endOf(attempt) + (wait ?? 0),
     ],
     [
       "no attempt opens before its wait",

@@ -1,8 +1,15 @@
+import type { PollAnswer } from "../../src/core/event.ts";
 import type { TaskRecord } from "../../src/core/task.ts";
 import type { Books } from "./books.ts";
 import type { Instance } from "./instance.ts";
 import type { Setting } from "./setting.ts";
 import type { Story } from "./story.ts";
+
+/** What the upstream has said, and for when it was to be asked. */
+export interface Heard {
+  readonly answer: PollAnswer;
+  readonly plannedAt: number;
+}
 
 /** One commit, and what the rules need to know to judge it. */
 export interface Change<B extends TaskRecord | null = TaskRecord | null, A = TaskRecord> {
@@ -17,6 +24,8 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   readonly instance: Instance;
   /** Storage has failed, so that what was heard may not have been written. */
   readonly wasBroken: boolean;
+  /** The end of a poll that this commit follows from; null: it follows from something else. */
+  readonly heard: Heard | null;
 }
 
 /** The first of the statements that is not true; null: all are. */

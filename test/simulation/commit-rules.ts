@@ -1,18 +1,21 @@
 import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
 import { isOpen, isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
 import { taskView } from "../../src/core/view.ts";
-import { DAY } from "../core/builders.ts";
 import { callbackFault } from "./callback-rules.ts";
 import { type Change, isEqual, untrue } from "./change.ts";
-import { deadlineFault, finishFault } from "./end-rules.ts";
-
-const RETENTION_MS = 28 * DAY;
+import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
+import { retryFault } from "./retry-rules.ts";
+import { pollFault } from "./tracking-rules.ts";
 
 /** What is wrong with one commit; null: nothing. @param row the newest one in the index. */
 export function commitFault(change: Change, row: IndexRow | null): string | null {
   const { after } = change;
   return (
-    versionFault(change) ?? indexFault(after, row) ?? creditsFault(change) ?? statusFault(change)
+    versionFault(change) ??
+    indexFault(after, row) ??
+    creditsFault(change) ??
+    retryFault(change) ??
+    statusFault(change)
   );
 }
 
@@ -43,6 +46,7 @@ function creditsFault({ before, after, books, story }: Change): string | null {
   if (chargeId === null) return null;
   const isCharged = books.count("charge", chargeId) === 1;
   const state = after.credits?.state.kind;
+  const isOwn = after.account?.id === after.credits?.accountId;
   const isBack = before?.credits?.state.kind !== "refunded" || state === "refunded";
   return untrue(
     ["a charge is never given up", after.credits?.chargeId === chargeId],
@@ -52,6 +56,8 @@ function creditsFault({ before, after, books, story }: Change): string | null {
       state !== "refunded" || books.count("refund", chargeId) === 1,
     ],
     ["refunded is the end of it", isBack],
+    ["nobody spends what is not there", books.balance >= 0],
+    ["what an account has paid for is its own", after.status === "charging" || isOwn],
   );
 }
 
@@ -60,7 +66,8 @@ function statusFault(change: Change): string | null {
   if (!isTerminal(after)) {
     if (before !== null && isTerminal(before)) return "terminal states never change";
     const isOpenStill = before !== null && isOpen(before) && isOpen(after);
-    return isOpenStill ? deadlineFault({ ...change, before, after }) : null;
+    if (!isOpenStill) return null;
+    return deadlineFault({ ...change, before, after }) ?? pollFault({ ...change, before, after });
   }
   if (before === null || !isTerminal(before)) {
     const fault = finishFault({ ...change, after });

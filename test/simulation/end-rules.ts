@@ -1,11 +1,13 @@
-import type { HookEvent, PollAnswer } from "../../src/core/event.ts";
+import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/event.ts";
 import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/task.ts";
 import type { UpstreamNews } from "../../src/core/upstream.ts";
 import type { Result } from "../../src/core/result.ts";
-import { CONNECTION } from "../core/builders.ts";
+import { CONNECTION, DAY } from "../core/builders.ts";
 import { type Change, untrue } from "./change.ts";
 import type { Setting } from "./setting.ts";
 import type { Fact } from "./story.ts";
+
+export const RETENTION_MS = 28 * DAY;
 
 /** What the body of a task says that nobody reported on in time. */
 export const TIMEOUT_SAID = JSON.stringify("upstream_timeout");
@@ -32,6 +34,12 @@ export function saidIn({ body }: TerminalTask): Fact {
   const task: { status: Fact["status"]; output?: { urls: string[] }; error?: { code: string } } =
     JSON.parse(body);
   return { status: task.status, said: JSON.stringify(task.output?.urls ?? task.error?.code) };
+}
+
+/** Nobody here says when the upstream was ready, so it was ready when it said so. */
+function isDated({ body, status }: TerminalTask, now: number): boolean {
+  const { completed_at: at }: { completed_at?: number } = JSON.parse(body);
+  return status === "completed" ? at === Math.floor(now / 1000) : at === undefined;
 }
 
 export function isSame(a: Fact, b: Fact): boolean {
@@ -61,13 +69,36 @@ export function isBelieved(
   return isFinal && hook.isSigned && hook.news.status !== "no_output";
 }
 
+/** Hooks that came before the job was known are believed where nobody can be asked after it. */
+export function keptFacts(
+  { connection, job }: AttachEvent,
+  task: OpenTask,
+  setting: Setting,
+  now: number,
+): readonly Fact[] {
+  if (isAskable({ ...task, upstream: { connection, job } }, setting, now)) return [];
+  const kept = task.tracking.keptHooks.filter(({ jobId }) => jobId === null || jobId === job.id);
+  return kept.flatMap(({ news }) => factOf(news) ?? []);
+}
+
 export function pollFact(answer: PollAnswer): Fact | null {
   return answer.kind === "news" ? factOf(answer.news) : null;
 }
 
+export function isWithoutOutput(answer: PollAnswer): boolean {
+  return answer.kind === "news" && answer.news.status === "no_output";
+}
+
+/** It is at work, or does not want to be asked now. */
+export function isSpoken({ kind }: PollAnswer): boolean {
+  return kind === "news" || kind === "limited";
+}
+
 /** Promises 3, 4 and 6 for the commit that ends a task: who said so, and what it owes. */
 export function finishFault(change: Change<TaskRecord | null, TerminalTask>): string | null {
-  const { before, after, story, now } = change;
+  const { before, after, story, now, heard } = change;
+  const tracking = before !== null && "tracking" in before ? before.tracking : null;
+  const isLastTime = tracking?.poll?.isOutputMissing === true || isAskedAfterDeadline(change);
   const end = saidIn(after);
   const isTimeout = end.said === TIMEOUT_SAID;
   const isToldBy = story.facts.some((fact) => isSame(fact, end));
@@ -76,7 +107,17 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   return untrue(
     ["an end was told by somebody entitled", isToldBy || isCanceled || isTimeout],
     ["a timeout is after the deadline", !isTimeout || isOverdue(change)],
+    [
+      "work that goes on puts the deadline off once",
+      !isTimeout || heard === null || !isSpoken(heard.answer) || tracking?.isExtended === true,
+    ],
+    [
+      "success without output is asked after once more",
+      heard === null || !isWithoutOutput(heard.answer) || isLastTime,
+    ],
     ["the end is dated", after.finishedAt === now],
+    ["a completion is dated when it was told", isDated(after, now)],
+    ["retention counts from the end", after.expiresAt === now + RETENTION_MS],
     [
       "a failure owes its credits, and nothing else does",
       owed === (after.credits?.state.kind === "refunding"),
@@ -87,6 +128,10 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       !owed || after.callback === null || after.callback.state.kind === "held",
     ],
   );
+}
+
+function isAskedAfterDeadline({ before, story }: Change<TaskRecord | null, TerminalTask>): boolean {
+  return before !== null && "deadlineAt" in before && story.polledAt >= before.deadlineAt;
 }
 
 /** Also: where the upstream can be asked, it was asked after the deadline. */

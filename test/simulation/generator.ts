@@ -15,7 +15,7 @@ import {
 } from "../core/upstream-builders.ts";
 import type { Deed, Move, OutsideEvent } from "./moves.ts";
 import type { Random } from "./random.ts";
-import { settingFrom } from "./setting.ts";
+import { type Setting, settingFrom } from "./setting.ts";
 import type { World } from "./world.ts";
 
 const { CONNECTION, DAY, HOUR, MINUTE, SECOND, URL_A, URL_B } = build;
@@ -55,7 +55,7 @@ export function nextMove(random: Random, world: World): Move {
     [0.7, "pass"],
     [0.4, "haunt"],
     [0.3, "echo"],
-    [0.25, "deploy"],
+    [hasKept(world.disk.written.record) ? 5 : 0.25, "deploy"],
     [0.1, "misconfigure"],
     [0.1, "fault"],
     [world.books.balance < PRICE ? 1 : 0.1, "grant"],
@@ -85,7 +85,7 @@ function deedOf(kind: Deed["kind"], random: Random, world: World): Deed {
     case "crash":
       return { kind, afterPoints: random.below(10) };
     case "deploy":
-      return { kind, setting: settingFrom(random) };
+      return { kind, setting: deployed(random, world) };
     case "misconfigure":
       return { kind, isBroken: random.isLucky(0.5) };
     case "fault":
@@ -98,6 +98,14 @@ function deedOf(kind: Deed["kind"], random: Random, world: World): Deed {
     case "echo":
       return { kind };
   }
+}
+
+/** Hooks that are kept are judged where the key is gone when the job becomes known. */
+function deployed(random: Random, { disk }: World): Setting {
+  const setting = settingFrom(random);
+  return hasKept(disk.written.record) && random.isLucky(0.5)
+    ? { ...setting, limits: null }
+    : setting;
 }
 
 /** Almost to it, so that what begins now ends after it. */
@@ -115,9 +123,9 @@ function eventFor(record: TaskRecord | null, random: Random): OutsideEvent {
   if (record === null || record.status === "charging") return beginning(random);
   const kind = isOpen(record)
     ? random.weighted<OutsideEvent["type"]>([
-        [5, "report"],
-        [3, "hook"],
-        [2, "attach"],
+        [hasKept(record) ? 1 : 5, "report"],
+        [isJobUnknown(record) ? 6 : 3, "hook"],
+        [hasKept(record) ? 8 : 2, "attach"],
         [0.5, "cancel"],
         [0.5, "register"],
         [0.3, "redeliver"],
@@ -164,6 +172,15 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
     case "republish":
       return { type };
   }
+}
+
+/** Hooks are kept until its job is known. */
+function isJobUnknown(record: TaskRecord): boolean {
+  return record.upstream !== null && record.upstream.job === null;
+}
+
+function hasKept(record: TaskRecord | null): boolean {
+  return record !== null && isOpen(record) && record.tracking.keptHooks.length > 0;
 }
 
 /** A caller who had no answer asks again. */

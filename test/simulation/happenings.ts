@@ -1,12 +1,10 @@
-import { isOpen, isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/task.ts";
 import type { Change } from "./change.ts";
 import { saidIn, TIMEOUT_SAID } from "./end-rules.ts";
 
 /** What a commit shows to have happened. @param teller who has said something last. */
 export function happenings({ before, after }: Change, teller: string): readonly string[] {
-  if (!isTerminal(after)) {
-    return isOpen(after) && after.tracking.isExtended ? ["a deadline is put off"] : [];
-  }
+  if (!isTerminal(after)) return isOpen(after) ? waiting(after) : [];
   const { callback } = after;
   const attempts = callback?.attempts ?? [];
   const isEnd = before === null || !isTerminal(before);
@@ -18,6 +16,11 @@ export function happenings({ before, after }: Change, teller: string): readonly 
     ["a series fails", callback?.state.kind === "failed"],
   ];
   return seen.flatMap(([what, isSeen]) => (isSeen ? [what] : []));
+}
+
+function waiting({ tracking }: OpenTask): readonly string[] {
+  const kept = tracking.keptHooks.length > 0 ? ["a hook is kept"] : [];
+  return tracking.isExtended ? [...kept, "a deadline is put off"] : kept;
 }
 
 /** A record in a few words, for the trace. */

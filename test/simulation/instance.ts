@@ -53,7 +53,7 @@ const MAX_ALARM_AHEAD_MS = 30 * DAY;
 export class Instance implements Platform {
   readonly watchdogMs = 15_000;
   isDead = false;
-  /** The highest attempt that a commit of this instance has opened. */
+  /** The attempt that a commit of this instance has opened last. */
   opened = 0;
   /** The latest time that its loop has seen: its clock does not go back. */
   latest = 0;

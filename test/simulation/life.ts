@@ -31,6 +31,7 @@ export async function live(seed: number): Promise<Lived> {
     isRoundTripped: random.isLucky(1 / 100),
     isReceiverDown: random.isLucky(0.5),
     isUpstreamStuck: random.isLucky(0.3),
+    isOperatorDeaf: random.isLucky(0.1),
   };
   const world = new World(beginning, false);
   const moves: Move[] = [];
@@ -70,8 +71,9 @@ async function concluded(
 }
 
 /** Everything works again, and nobody calls: by its alarms alone the task comes to its end. */
-async function drain(world: World, { isReceiverDown, isUpstreamStuck }: Beginning): Promise<void> {
+async function drain(world: World, beginning: Beginning): Promise<void> {
   const { setting, witness } = world;
+  const { isReceiverDown, isUpstreamStuck, isOperatorDeaf } = beginning;
   witness.note(() => "everything works again");
   await world.do({ kind: "read" });
   await world.do({ kind: "misconfigure", isBroken: false });
@@ -83,7 +85,7 @@ async function drain(world: World, { isReceiverDown, isUpstreamStuck }: Beginnin
     charge: 0,
     refund: 0,
     publish: 0,
-    notify: 0,
+    notify: isOperatorDeaf ? 2 : 0,
   };
   for (let i = 0; i < MAX_DRAIN && witness.breach === null; i++) {
     if (world.disk.durable.record === null) break;

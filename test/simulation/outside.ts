@@ -38,6 +38,7 @@ interface Ending<T> {
 
 const CALL_MS = 2 * SECOND;
 const ATTEMPT_MS = 10 * SECOND;
+const NOTICE_MS = 5 * SECOND;
 const OUTCOMES: readonly Outcome[] = [
   "delivered",
   "rejected",
@@ -96,6 +97,7 @@ export class Outside {
     let answer: ChargeAnswer = { kind: "unknown" };
     const book = () => {
       answer = this.books.charge(charge, notAfter, this.#now());
+      this.#witness.ledgerSaid(charge, answer);
     };
     const { promise, resolve } = Promise.withResolvers<ChargeAnswer>();
     void this.#call("charge", caller, CALL_MS, DONE_OR_NOT, false, book).then((isHeard) =>
@@ -123,7 +125,7 @@ export class Outside {
   }
 
   publish(row: IndexRow, caller: Instance): Promise<boolean> {
-    this.#witness.publishing(row);
+    this.#witness.publishing(row, CALL_MS);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
     };
@@ -131,9 +133,10 @@ export class Outside {
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal, caller: Instance): Promise<boolean> {
+    this.#witness.telling(notice, NOTICE_MS);
     const take = () => this.#witness.operatorTold(notice);
     const heard = (isTaken: boolean) => this.#witness.operatorAnswered(isTaken);
-    const telling = this.#call("notify", caller, 5 * SECOND, DONE_OR_NOT, false, take, heard);
+    const telling = this.#call("notify", caller, NOTICE_MS, DONE_OR_NOT, false, take, heard);
     return this.#unlessAborted("notify", telling, aborted, false);
   }
 

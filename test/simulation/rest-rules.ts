@@ -1,7 +1,8 @@
-import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import { isOpen, isTerminal, type TaskRecord } from "../../src/core/task.ts";
 import { taskView } from "../../src/core/view.ts";
 import { MINUTE } from "../core/builders.ts";
 import { untrue } from "./change.ts";
+import type { Stored } from "./disk.ts";
 import type { Ground, Instance } from "./instance.ts";
 import { owedAt } from "./owed.ts";
 
@@ -39,6 +40,18 @@ export function restFault(ground: Ground, living: Instance | null): string | nul
 export function readFault(read: TaskRecord | null, written: TaskRecord | null): string | null {
   const isLast = read === written || shown(read) === shown(written);
   return untrue(["a reader sees what was written last", isLast]);
+}
+
+/** A read writes nothing where nothing is overdue; judged where that is known to the millisecond. */
+export function stillFault(
+  { disk, setting, now }: Ground,
+  { record, alarm }: Stored,
+): string | null {
+  const isStill = disk.written.record === record && disk.written.alarm === alarm;
+  if (record === null) return untrue(["a read creates nothing", isStill]);
+  const isVague = isOpen(record) || setting.isIndexed || setting.isOperatorTold;
+  const isOverdue = owedAt(record, setting, now) < now;
+  return untrue(["a read writes nothing", isVague || isOverdue || isStill]);
 }
 
 function shown(record: TaskRecord | null): string {

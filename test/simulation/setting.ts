@@ -23,6 +23,8 @@ export interface Beginning {
   /** In the end, when everything works again, receivers still refuse, or an upstream never comes to an end. */
   readonly isReceiverDown: boolean;
   readonly isUpstreamStuck: boolean;
+  /** Nor is the operator ever heard of. */
+  readonly isOperatorDeaf: boolean;
 }
 
 const PAUSE_MS = 75_000;

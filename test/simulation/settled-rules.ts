@@ -2,16 +2,15 @@ import type { Story } from "./story.ts";
 import type { World } from "./world.ts";
 import type { Books } from "./books.ts";
 import { untrue } from "./change.ts";
+import { NOTICE_TRIES } from "./retry-rules.ts";
 
-/** After so many tries a notice is given up. */
-const NOTICE_TRIES = 10;
 /** Notices that a task keeps. */
 const NOTICES_KEPT = 5;
 
 /** What must be true when everything works again and nothing is due any more; null: all of it is. */
 export function endsFault({ disk, witness, books, outside, wasUntold }: World): string | null {
   const references = new Set(witness.past.map(({ chargeId }) => chargeId));
-  const isEveryNoticeDue = !wasUntold && witness.refusals < NOTICE_TRIES;
+  const isEveryNoticeDue = !wasUntold && witness.untaken < NOTICE_TRIES;
   const faults = witness.past.map(
     (story) => storyFault(story, books) ?? (isEveryNoticeDue ? noticeFault(story) : null),
   );
@@ -30,12 +29,12 @@ export function endsFault({ disk, witness, books, outside, wasUntold }: World): 
 }
 
 function storyFault(story: Story, books: Books): string | null {
-  const { chargeId, amount } = story;
+  const { chargeId } = story;
   const { isVisible, end } = story.written;
   const isFailed = end?.status === "failed";
-  if (chargeId === null) return untrue(["a task ends", !isVisible || end !== null]);
+  const endless = untrue(["a task ends", !isVisible || end !== null]);
+  if (endless !== null || chargeId === null) return endless;
   return untrue(
-    ["a task ends", !isVisible || end !== null],
     [
       "a task is charged once, or does not exist",
       books.count("charge", chargeId) === (isVisible ? 1 : 0),
@@ -44,7 +43,6 @@ function storyFault(story: Story, books: Books): string | null {
       "a failure is refunded once, and nothing else is",
       books.count("refund", chargeId) === (isFailed ? 1 : 0),
     ],
-    ["a price is whole", amount !== null && Number.isInteger(amount)],
   );
 }
 

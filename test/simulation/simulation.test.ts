@@ -22,6 +22,7 @@ const MUST_MEET = [
   "a series fails",
   "a callback is sent again by hand",
   "a deadline is put off",
+  "a hook is kept",
   "a task ends by report",
   "a task ends by hook",
   "a task ends by poll",

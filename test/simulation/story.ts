@@ -1,5 +1,5 @@
 import type { Outcome } from "../../src/core/outcome.ts";
-import { isTerminal, type TerminalTask } from "../../src/core/task.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
 import type { Change } from "./change.ts";
 import type { Instance } from "./instance.ts";
 
@@ -39,21 +39,26 @@ const NOTHING: Written = {
   mostAttempts: 0,
 };
 
-export function writtenBy(known: Written, { after, setting, instance }: Change): Written {
+export function writtenBy(known: Written, { before, after, setting, instance }: Change): Written {
   const isVisible = known.isVisible || after.status !== "charging";
   const mostAttempts = Math.max(known.mostAttempts, setting.scheduleMs.length);
   const seen = { ...known, isVisible, mostAttempts };
   if (!isTerminal(after)) return seen;
-  const { callback, notices, version } = after;
+  const { callback, version } = after;
   const state = callback?.state;
   const isOpened = state?.kind === "in_flight" && !known.openers.has(state.number);
-  const isNews = state?.kind === "failed" && notices.some((notice) => notice.version === version);
+  const isFailed = state?.kind === "failed" && !hasFailed(before);
+  const isNews = isFailed && setting.isOperatorTold;
   return {
     ...seen,
     end: known.end ?? after,
     openers: isOpened ? new Map([...known.openers, [state.number, instance]]) : known.openers,
     failures: isNews ? new Set([...known.failures, version]) : known.failures,
   };
+}
+
+function hasFailed(record: TaskRecord | null): boolean {
+  return record !== null && isTerminal(record) && record.callback?.state.kind === "failed";
 }
 
 /** What has happened in one life of a task id, from its first commit to its erasure. */
@@ -63,8 +68,6 @@ export class Story {
   readonly amount: number | null;
   written: Written = NOTHING;
   readonly facts: Fact[] = [];
-  /** What hooks said before anybody could judge them. */
-  readonly unjudged: Fact[] = [];
   isCanceled = false;
   /** When the upstream was last asked; Unix milliseconds. */
   polledAt = 0;

@@ -1,13 +1,14 @@
-import type { AttachEvent, PollAnswer } from "../../src/core/event.ts";
+import type { ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
 import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/task.ts";
+import type { AnsweredCharge } from "../../src/objects/work-loop.ts";
 import { sameJob } from "../../src/core/upstream.ts";
-import { eraseFault, refundFault, sendFault } from "./call-rules.ts";
-import { type Change, untrue } from "./change.ts";
+import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from "./call-rules.ts";
+import { type Change, type Heard, untrue } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
-import { factOf, isAskable, isBelieved, pollFact } from "./end-rules.ts";
+import { factOf, isBelieved, keptFacts, pollFact } from "./end-rules.ts";
 import type { Ground, Instance } from "./instance.ts";
 import { happenings, summary } from "./happenings.ts";
 import type { OutsideEvent } from "./moves.ts";
@@ -33,8 +34,8 @@ export class Witness {
   story: Story | null = null;
   /** Lives of this id that are over. */
   readonly past: Story[] = [];
-  /** How often the operator did not take a notice. */
-  refusals = 0;
+  /** How often nobody heard that the operator took a notice. */
+  untaken = 0;
   /** Somebody has told the relay to erase the task, in this very turn. */
   isErasing = false;
   /** What has happened in this life. */
@@ -45,6 +46,8 @@ export class Witness {
   /** Who has said something last. */
   #teller = "";
   #durable: Durable = { story: null, written: null, past: 0 };
+  /** What the upstream has said, until it is written. */
+  #heard: Heard | null = null;
   /** What the event says that may create the task. */
   #firstFact: Fact | null = null;
 
@@ -78,7 +81,9 @@ export class Witness {
     if (before === null) this.#begin(after);
     const { story } = this;
     if (story === null) return this.broken("storage", "a record without a beginning");
-    const context = { setting, story, books, instance, wasBroken };
+    const heard = wasBroken ? null : this.#heard;
+    this.#heard = null;
+    const context = { setting, story, books, instance, wasBroken, heard };
     const change: Change = { before, after, now: this.#now, ...context };
     const { row } = this.#ground.outside;
     // A clock that has stepped back lets a later life look older than the row of the one before.
@@ -106,11 +111,20 @@ export class Witness {
   told(event: OutsideEvent, record: TaskRecord | null): void {
     const { story } = this;
     this.#teller = event.type;
+    this.#heard = null;
     this.#firstFact = record === null && event.type === "report" ? factOf(event.news) : null;
     if (record === null || story === null || !isOpen(record)) return;
     if (event.type === "cancel") story.isCanceled = true;
-    if (event.type === "attach") this.#judgeKept(event, record, story);
+    const { setting } = this.#ground;
+    if (event.type === "attach") story.facts.push(...keptFacts(event, record, setting, this.#now));
     if (event.type === "report" || event.type === "hook") this.#learn(event, record, story);
+  }
+
+  /** What the caller of a charge hears whose task is gone, unless another has taken its place since. */
+  charged(chargeId: string, last: AnsweredCharge | null): void {
+    const isGone = this.story === null && this.past.at(-1)?.chargeId === chargeId;
+    const isHeard = last?.chargeId === chargeId;
+    this.judge("answer", untrue(["who registers hears how its charge ended", !isGone || isHeard]));
   }
 
   /** What was written is durable. */
@@ -123,6 +137,7 @@ export class Witness {
   lost(): void {
     const { story, written, past } = this.#durable;
     this.story = story;
+    this.#heard = null;
     if (story !== null && written !== null) story.written = written;
     this.past.length = past;
   }
@@ -146,8 +161,16 @@ export class Witness {
     const { record } = this.#ground.disk.durable;
     const isOwed = record?.status === "charging" && record.credits.chargeId === chargeId;
     this.judge("charge", untrue(["its intent is durable", isOwed]));
+    const retryAt = record?.status === "charging" ? record.credits.state.retryAt : 0;
+    this.judge("charge", untrue(["not before its time", this.#now >= retryAt]));
     const isOwn = this.story?.chargeId === chargeId;
     this.judge("charge", untrue(["every life of an id pays anew", isOwn]));
+  }
+
+  /** What the ledger answers. */
+  ledgerSaid({ amount }: Charge, answer: ChargeAnswer): void {
+    const isShort = answer.kind !== "insufficient" || answer.balance < amount;
+    this.judge("charge", untrue(["what is there can be spent", isShort]));
   }
 
   refunding(refund: Refund): void {
@@ -161,21 +184,31 @@ export class Witness {
     this.judge("poll", untrue(["only after the attached job of an open task", isOwn]));
     this.judge("poll", untrue(["only with a key", setting.limits !== null]));
     this.judge("poll", untrue(["not while paused", !setting.isPaused]));
+    const plan = record !== null && isOpen(record) ? record.tracking.poll : null;
+    const isAllowed = plan === null || this.#now >= plan.notBefore;
+    this.judge("poll", untrue(["not before the upstream allows it", isAllowed]));
     if (this.story !== null) this.story.polledAt = this.#now;
   }
 
-  upstreamSaid({ job }: Poll, answer: PollAnswer): void {
+  upstreamSaid({ job, plannedAt }: Poll, answer: PollAnswer): void {
     const { record } = this.#ground.disk.written;
     const fact = pollFact(answer);
     this.#teller = "poll";
-    if (record === null || !isOpen(record) || fact === null) return;
-    if (sameJob(record.upstream?.job ?? null, job)) this.story?.facts.push(fact);
+    if (record === null || !isOpen(record)) return;
+    if (!sameJob(record.upstream?.job ?? null, job)) return;
+    this.#heard = { answer, plannedAt };
+    if (fact !== null) this.story?.facts.push(fact);
   }
 
-  publishing(row: IndexRow): void {
+  publishing(row: IndexRow, withinMs: number): void {
     const { record } = this.#ground.disk.durable;
-    const isShown = record !== null && JSON.stringify(rowOf(record)) === JSON.stringify(row);
-    this.judge("index", untrue(["shows what is durable", isShown]));
+    this.judge("index", publishFault(row, record, withinMs, this.#ground));
+  }
+
+  telling(notice: OperatorNotice, withinMs: number): void {
+    const { record } = this.#ground.disk.durable;
+    this.judge("notice", noticeFault(notice, record, withinMs, this.#ground));
+    this.untaken++;
   }
 
   operatorTold({ kind, version }: OperatorNotice): void {
@@ -186,7 +219,7 @@ export class Witness {
   }
 
   operatorAnswered(isTaken: boolean): void {
-    if (!isTaken) this.refusals++;
+    if (isTaken) this.untaken--;
   }
 
   #begin(record: TaskRecord): void {
@@ -202,14 +235,7 @@ export class Witness {
     if (fact === null) return;
     const { setting } = this.#ground;
     const isFact = event.type === "report" || isBelieved(task, event, setting, this.#now);
-    (isFact ? story.facts : story.unjudged).push(fact);
-  }
-
-  /** Hooks that came before the job was known are believed where nobody can be asked after it. */
-  #judgeKept({ connection, job }: AttachEvent, task: OpenTask, story: Story): void {
-    const attached: OpenTask = { ...task, upstream: { connection, job } };
-    const isAsked = isAskable(attached, this.#ground.setting, this.#now);
-    if (!isAsked) story.facts.push(...story.unjudged);
+    if (isFact) story.facts.push(fact);
   }
 
   get #now(): number {

@@ -1,12 +1,12 @@
 import { WorkLoop } from "../../src/objects/work-loop.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
-import { answerFault, isCharging } from "./answer-rules.ts";
+import { answerFault, chargingOf } from "./answer-rules.ts";
 import { Books } from "./books.ts";
 import { type Alarm, Disk } from "./disk.ts";
 import { type Ground, Instance, StorageFault } from "./instance.ts";
 import { type Move, type OutsideEvent, said } from "./moves.ts";
 import { Outside } from "./outside.ts";
-import { readFault, restFault } from "./rest-rules.ts";
+import { readFault, restFault, stillFault } from "./rest-rules.ts";
 import { turns } from "./turns.ts";
 import type { Beginning, Setting } from "./setting.ts";
 import { Witness } from "./witness.ts";
@@ -163,7 +163,10 @@ export class World implements Ground {
       if (!instance.isDead) this.witness.judge("answer", answerFault(answer));
       instance.leave();
       this.witness.note(() => `  answer ${decision.kind}`);
-      if (isCharging(decision)) await loop.workOff();
+      const chargeId = chargingOf(decision);
+      if (chargeId === null) return;
+      const last = await loop.workOff();
+      if (!instance.isDead) this.witness.charged(chargeId, last);
     } catch (error) {
       instance.escaped(error);
     }
@@ -173,8 +176,10 @@ export class World implements Ground {
     if (this.#isMisconfigured) return;
     const { instance, loop } = this.#live();
     try {
+      const before = this.disk.written;
       const read = loop.read();
-      this.witness.judge("read-your-writes", readFault(read, this.disk.written.record));
+      this.witness.judge("read-your-writes", readFault(read, before.record));
+      this.witness.judge("read", stillFault(this, before));
       instance.leave();
     } catch (error) {
       instance.escaped(error);

@@ -4,6 +4,7 @@ import { CREDIT_BUGS } from "./credit-bugs.ts";
 import { END_BUGS } from "./end-bugs.ts";
 import { LOOP_BUGS } from "./loop-bugs.ts";
 import { OUTBOX_BUGS } from "./outbox-bugs.ts";
+import { TRACKING_BUGS } from "./tracking-bugs.ts";
 
 export const BUGS: readonly Bug[] = [
   ...LOOP_BUGS,
@@ -11,4 +12,5 @@ export const BUGS: readonly Bug[] = [
   ...END_BUGS,
   ...CREDIT_BUGS,
   ...OUTBOX_BUGS,
+  ...TRACKING_BUGS,
 ];

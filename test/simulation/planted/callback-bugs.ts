@@ -54,4 +54,24 @@ export const CALLBACK_BUGS: readonly Bug[] = [
     '  if (!isSettled(record)) return conflict("series_running", record);\n  const url',
     "  const url",
   ]),
+  bug("a redelivery that fails forgets that the callback was delivered", [
+    CALLBACK,
+    "return { ...callback, attempts, state: afterFailure(callback.series, attempt, policy) };",
+    "return { ...callback, attempts, deliveredAt: null, state: afterFailure(callback.series, attempt, policy) };",
+  ]),
+  bug("an order without a key forgets the key of the one before", [
+    CALLBACK,
+    "order.idempotencyKey ?? callback.lastOrderKey",
+    "order.idempotencyKey",
+  ]),
+  bug("an order goes to the URL that did not work", [
+    CALLBACK,
+    "begin({ ...callback, url, series, lastOrderKey }",
+    "begin({ ...callback, url: previous?.url ?? url, series, lastOrderKey }",
+  ]),
+  bug("the second attempt of an order does not wait", [
+    CALLBACK,
+    "waitBeforeMs(policy, series.started, series.ordered !== null)",
+    "waitBeforeMs(policy, series.ordered === null ? series.started : series.started - 1, series.ordered !== null)",
+  ]),
 ];

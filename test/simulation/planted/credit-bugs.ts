@@ -44,4 +44,14 @@ export const CREDIT_BUGS: readonly Bug[] = [
     "return this.#answers.get(reference) ?? null;",
     "return reference === '' ? (this.#answers.get(reference) ?? null) : null;",
   ]),
+  bug("a task that was charged belongs to nobody", [
+    SETTLEMENT,
+    "const task = { ...record, version, account, credits",
+    "const task = { ...record, version, account: account && null, credits",
+  ]),
+  bug("the operator is told of a late refund at every try", [
+    SETTLEMENT,
+    "tried.retryAt <= limit && next.retryAt > limit",
+    "next.retryAt > limit",
+  ]),
 ];

@@ -65,4 +65,14 @@ export const END_BUGS: readonly Bug[] = [
     "return { ...record, version, callback, expiresAt: now + policy.retentionMs };",
     "return { ...record, version, callback };",
   ]),
+  bug("a task that ends is not kept", [
+    "core/finish.ts",
+    "expiresAt: now + policy.retentionMs",
+    "expiresAt: now",
+  ]),
+  bug("a completion is dated at the creation of its task", [
+    "core/finish.ts",
+    "body: callbackBody(task, result, now)",
+    "body: callbackBody(task, result, task.createdAt)",
+  ]),
 ];

@@ -91,4 +91,14 @@ export const LOOP_BUGS: readonly Bug[] = [
     "this.#clock = Math.max(this.#clock, (this.#platform.load()?.version ?? 0) + 1);",
     "",
   ]),
+  bug("a reader sets the alarm of whatever is due", [
+    LOOP,
+    "if (wake < now - OVERDUE_MS)",
+    "if (wake <= now)",
+  ]),
+  bug("the caller of a charge hears the answer to an earlier one", [
+    LOOP,
+    'if (event.type === "charge_ended") this.#lastCharge = event;',
+    'if (event.type === "charge_ended") this.#lastCharge ??= event;',
+  ]),
 ];

@@ -20,4 +20,14 @@ export const OUTBOX_BUGS: readonly Bug[] = [
     "if (isTaken || notice.tries + 1 >= MAX_TRIES) return [];",
     "return [];",
   ]),
+  bug("the operator is not told of a redelivery that failed", [
+    "core/transition.ts",
+    'record.callback?.state.kind !== "failed") return decision;',
+    'record.callback?.state.kind !== "failed" || record.callback.series.number > 1) return decision;',
+  ]),
+  bug("a notice is tried once more than promised", [
+    "core/notice.ts",
+    "notice.tries + 1 >= MAX_TRIES",
+    "notice.tries >= MAX_TRIES",
+  ]),
 ];

@@ -1,0 +1,57 @@
+import { type Bug, bug } from "./bug.ts";
+
+const HOOKS = "core/hooks.ts";
+const TRACKING = "core/tracking.ts";
+
+export const TRACKING_BUGS: readonly Bug[] = [
+  bug("hooks of another job are judged at the attachment", [
+    HOOKS,
+    ".filter(({ jobId }) => isOf(job, jobId))",
+    ".filter(({ jobId }) => jobId !== job.endpoint)",
+  ]),
+  bug("what hooks said before the attachment is not judged", [
+    HOOKS,
+    'return judgement.kind === "commit" ? judgement : decision;',
+    'return judgement.kind === "reject" ? judgement : decision;',
+  ]),
+  bug("another attachment lets a deadline be put off again", [
+    HOOKS,
+    "tracking: { ...record.tracking, poll, keptHooks: [] },",
+    "tracking: { poll, keptHooks: [], isExtended: false },",
+  ]),
+  bug("only the last hook before the attachment is kept", [
+    TRACKING,
+    "keptHooks: [...others, hook]",
+    "keptHooks: [...others.slice(others.length), hook]",
+  ]),
+  bug("a nudge does not hasten the poll", [
+    HOOKS,
+    "{ ...nudgedPoll(tracking.poll, now), isOutputMissing }",
+    "{ ...tracking.poll, isOutputMissing, at: Math.max(tracking.poll.at, nudgedPoll(tracking.poll, now).at) }",
+  ]),
+  bug("polls do not back off", [
+    TRACKING,
+    "const tries = plan.tries + 1;",
+    "const { tries } = plan;",
+  ]),
+  bug("an upstream that wants to be left alone is asked again", [
+    TRACKING,
+    "now + Math.max(gapMs, retryAfterMs ?? 0)",
+    "now + gapMs",
+  ]),
+  bug("a poll says that it left when it was due", [
+    "objects/calls.ts",
+    "askedAt: now, answer",
+    "askedAt: plannedAt, answer",
+  ]),
+  bug("a provider's own limit is not kept", [
+    "core/step.ts",
+    "const askAt = Math.max(wantedAt, notBefore);",
+    "const askAt = notBefore > wantedAt ? wantedAt : Math.max(wantedAt, notBefore);",
+  ]),
+  bug("a poll that tells of progress shows none", [
+    "core/polling.ts",
+    'if (news?.status !== "processing" || task.status === "processing") return next;',
+    'if (news?.status !== "queued" || task.status === "processing") return next;',
+  ]),
+];

@@ -1,0 +1,65 @@
+import type { Retry } from "../../src/core/credits.ts";
+import type { Notice } from "../../src/core/notice.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
+import { MINUTE, SECOND } from "../core/builders.ts";
+import { type Change, isEqual, untrue } from "./change.ts";
+
+const FIRST_WAIT_MS = 5 * SECOND;
+const MAX_WAIT_MS = 5 * MINUTE;
+/** After so many tries a notice is given up. */
+export const NOTICE_TRIES = 10;
+/** A refund that takes longer is told to the operator. */
+const REFUND_LATE_MS = 5 * MINUTE;
+
+/** Calls without an answer: repeated later and later, and told to the operator where money waits. */
+export function retryFault({ before, after, now, setting }: Change): string | null {
+  const notices = isTerminal(after) ? after.notices : [];
+  const isGivenUp = notices.every(({ tries }) => tries < NOTICE_TRIES);
+  const isLater = [...pairs(before, after)].every(([from, to]) => isRepeatedLater(from, to, now));
+  const isBoth = before !== null && isTerminal(before) && isTerminal(after);
+  return (
+    untrue(
+      ["a call without an answer is repeated after 5 s, then twice as long, up to 5 min", isLater],
+      ["a notice is given up after 10 tries", isGivenUp],
+    ) ?? (isBoth ? delayFault(before, after, setting.isOperatorTold) : null)
+  );
+}
+
+/** The try after which a refund is late is told, and no other. */
+function delayFault(before: TerminalTask, after: TerminalTask, isTold: boolean): string | null {
+  const lateAt = (after.finishedAt ?? 0) + REFUND_LATE_MS;
+  const [from, to] = [waiting(before), waiting(after)];
+  const isNews = from !== null && to !== null && from.retryAt <= lateAt && to.retryAt > lateAt;
+  const isNew = delays(after).some((one) => delays(before).every((two) => !isSameNotice(one, two)));
+  return untrue(["the operator is told once of a late refund", isNew === (isNews && isTold)]);
+}
+
+function* pairs(before: TaskRecord | null, after: TaskRecord): Iterable<readonly [Retry, Retry]> {
+  const [from, to] = [waiting(before), waiting(after)];
+  if (from !== null && to !== null) yield [from, to];
+  if (before === null || !isTerminal(before) || !isTerminal(after)) return;
+  for (const notice of before.notices) {
+    const later = after.notices.find((one) => isSameNotice(one, notice));
+    if (later !== undefined) yield [notice, later];
+  }
+}
+
+function isRepeatedLater(from: Retry, to: Retry, now: number): boolean {
+  if (isEqual([from.tries, from.retryAt], [to.tries, to.retryAt])) return true;
+  const waitMs = Math.min(FIRST_WAIT_MS * 2 ** from.tries, MAX_WAIT_MS);
+  return to.tries === from.tries + 1 && to.retryAt === now + waitMs;
+}
+
+/** The charge or the refund that has had no answer yet. */
+function waiting(record: TaskRecord | null): Retry | null {
+  const state = record?.credits?.state;
+  return state?.kind === "charging" || state?.kind === "refunding" ? state : null;
+}
+
+function delays({ notices }: TerminalTask): readonly Notice[] {
+  return notices.filter(({ kind }) => kind === "refund.delayed");
+}
+
+function isSameNotice(a: Notice, b: Notice): boolean {
+  return a.kind === b.kind && a.version === b.version;
+}
