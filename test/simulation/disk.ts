@@ -46,8 +46,14 @@ export class Disk {
     this.durable = this.#written;
   }
 
-  /** The instance died: what was not durable has never been. */
-  lose(): void {
+  /**
+   * The instance died: what was not durable has never been.
+   * @param rung the alarm that was running comes again, unless another was set meanwhile.
+   */
+  lose(rung: Alarm | null): void {
+    if (rung !== null && this.durable.alarm === null) {
+      this.durable = { ...this.durable, alarm: { ...rung, isRepeat: true } };
+    }
     this.#written = this.durable;
   }
 }

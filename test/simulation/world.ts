@@ -82,13 +82,8 @@ export class World implements Ground {
     this.deathIn = null;
     this.outside.bury();
     this.witness.meet(this.disk.isDirty ? "a commit is lost" : "an instance dies");
-    this.disk.lose();
+    this.disk.lose(this.#rung);
     this.witness.lost();
-    // An alarm that was running comes again, unless another was set meanwhile.
-    if (this.#rung !== null && this.disk.durable.alarm === null) {
-      this.disk.write({ alarm: { ...this.#rung, isRepeat: true } });
-      this.disk.flush();
-    }
     this.#rung = null;
   }
 
@@ -187,6 +182,8 @@ export class World implements Ground {
   }
 
   async #ring(lateMs: number, isSlow: boolean): Promise<void> {
+    // What was written before is durable before an alarm comes.
+    this.flush();
     const { alarm } = this.disk.durable;
     if (alarm === null || this.#rung !== null) return;
     await this.#pass(Math.max(0, alarm.at + lateMs - this.clock), isSlow);
