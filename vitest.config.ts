@@ -61,6 +61,7 @@ const WAITING_TESTS = [
   "jwks",
   "lost-hooks",
   "providers",
+  "readme",
   "unconfigured",
 ].map((name) => `test/process/${name}.test.ts`);
 
