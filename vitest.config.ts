@@ -61,7 +61,6 @@ const WAITING_TESTS = [
   "jwks",
   "lost-hooks",
   "providers",
-  "readme",
   "unconfigured",
 ].map((name) => `test/process/${name}.test.ts`);
 
