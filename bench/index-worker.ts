@@ -1,4 +1,4 @@
-import type { IndexRow } from "../src/core/index-row.ts";
+import type { IndexRow } from "../src/core/views/index-row.ts";
 import { consume } from "../src/index-db/consumer.ts";
 import { ready } from "../src/index-db/database.ts";
 import { type Filters, listTasks, type Position } from "../src/index-db/list.ts";

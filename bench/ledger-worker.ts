@@ -1,7 +1,7 @@
-import type { AccountObject } from "../src/objects/account-object.ts";
+import type { AccountObject } from "../src/account/account-object.ts";
 
-export { AccountObject } from "../src/objects/account-object.ts";
-export { TaskObject } from "../src/objects/task-object.ts";
+export { AccountObject } from "../src/account/account-object.ts";
+export { TaskObject } from "../src/task/task-object.ts";
 
 type Account = DurableObjectStub<AccountObject>;
 

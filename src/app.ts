@@ -1,11 +1,11 @@
 import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
-import { Problem, PROBLEMS, problemResponse } from "./api/problem.ts";
+import { Problem, PROBLEMS, problemResponse } from "./api/http/problem.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
 import { errorText, log } from "./log.ts";
-import { configOf } from "./relay.ts";
+import { configOf } from "./config/runtime.ts";
 
 export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
 

@@ -1,17 +1,17 @@
-import { checkCallbackUrl } from "../callback/url-policy.ts";
-import { urlPolicyOf } from "../config.ts";
-import type { Relay } from "../relay.ts";
-import { invalidRequest } from "./problem.ts";
+import { checkCallbackUrl } from "../security/url-policy.ts";
+import { urlPolicyOf } from "../config/config.ts";
+import type { Runtime } from "../config/runtime.ts";
+import { invalidRequest } from "./http/problem.ts";
 
 /** Why the policy refuses `url` as a `callback_url`; null when it does not. */
-export function refusalOf(url: string | null, relay: Relay, origin: string): string | null {
+export function refusalOf(url: string | null, runtime: Runtime, origin: string): string | null {
   if (url === null) return null;
-  const verdict = checkCallbackUrl(url, urlPolicyOf(relay.config, origin));
+  const verdict = checkCallbackUrl(url, urlPolicyOf(runtime.config, origin));
   return verdict.ok ? null : verdict.reason;
 }
 
 /** @throws Problem `invalid_request`. */
-export function requireAcceptable(url: string | null, relay: Relay, origin: string): void {
-  const message = refusalOf(url, relay, origin);
+export function requireAcceptable(url: string | null, runtime: Runtime, origin: string): void {
+  const message = refusalOf(url, runtime, origin);
   if (message !== null) throw invalidRequest([{ path: "/callback_url", message }]);
 }

@@ -1,19 +1,19 @@
-import type { Config } from "../config.ts";
-import { toSeconds } from "../core/result.ts";
+import type { Config } from "../config/config.ts";
+import { toSeconds } from "../core/record/callback-body.ts";
 import type { Env } from "../env.ts";
-import { connectionObject } from "../objects/account-objects.ts";
+import { connectionObject } from "../account/object-names.ts";
 import { SANDBOX } from "../providers/sandbox.ts";
-import { relayOf } from "../relay.ts";
-import { json } from "./answer.ts";
-import { isOperator } from "./auth.ts";
-import { reached } from "./reached.ts";
-import { openRoute } from "./route.ts";
+import { runtimeOf } from "../config/runtime.ts";
+import { json } from "./http/answer.ts";
+import { isOperator } from "./http/auth.ts";
+import { callObject } from "./http/object-call.ts";
+import { publicRoute } from "./http/route.ts";
 
 const NO_STORE = { "Cache-Control": "no-store" };
 /** Longer than two polls of a task can be apart, so that a refused key shows as long as it is in use. */
 const REFUSAL_SHOWN_MS = 900_000;
 
-export const readHealth = openRoute(
+export const readHealth = publicRoute(
   {
     method: "GET",
     path: "/healthz",
@@ -22,15 +22,15 @@ export const readHealth = openRoute(
     errors: [],
   },
   async ({ env, request }) => {
-    const result = await relayOf(env);
+    const result = await runtimeOf(env);
     if (!result.ok) {
       const headers = { ...NO_STORE, "Retry-After": "60" };
       return json({ status: "not_configured", issues: result.issues }, 503, headers);
     }
-    const { relay } = result;
-    const isPrivileged = await isOperator(request.headers, relay);
+    const { runtime } = result;
+    const isPrivileged = await isOperator(request.headers, runtime);
     if (!isPrivileged) return json({ status: "ok" }, 200, NO_STORE);
-    const { config } = relay;
+    const { config } = runtime;
     const connections = await connectionsOf(config, env);
     return json({ status: "ok", configuration: settingsOf(config), connections }, 200, NO_STORE);
   },
@@ -40,7 +40,7 @@ export const readHealth = openRoute(
 async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
   const fares = withKey.map(async ({ name, provider }) => {
-    const refusedAt = await reached(() => connectionObject(env.ACCOUNTS, name).keyRefusedAt());
+    const refusedAt = await callObject(() => connectionObject(env.ACCOUNTS, name).keyRefusedAt());
     const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
     const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
     return [name, { provider, ...state }] as const;

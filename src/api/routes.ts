@@ -3,21 +3,21 @@ import { createKey, listKeys, revokeKey } from "./accounts/account-keys.ts";
 import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-secrets.ts";
 import { attachUpstream } from "./tasks/attach-upstream.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
-import { listTasksRoute } from "./index/list-tasks.ts";
-import { readMetrics } from "./index/read-metrics.ts";
-import { readStats } from "./index/read-stats.ts";
-import { redeliverMany } from "./index/redeliver-many.ts";
-import { reindex } from "./index/reindex.ts";
+import { listTasksRoute } from "./search/list-tasks.ts";
+import { readMetrics } from "./search/read-metrics.ts";
+import { readStats } from "./search/read-stats.ts";
+import { redeliverMany } from "./search/redeliver-many.ts";
+import { reindex } from "./search/reindex.ts";
 import { grantCredits, listEntries, listGrants } from "./accounts/entries.ts";
 import { eraseTask } from "./tasks/erase-task.ts";
 import { readHealth } from "./health.ts";
-import { readJwks, readSigningSecrets } from "./keys.ts";
+import { readJwks, readSigningSecrets } from "./signing-secrets.ts";
 import { readTask } from "./tasks/read-task.ts";
 import { receiveHook } from "./hooks/receive-hook.ts";
 import { redeliverTask } from "./tasks/redeliver-task.ts";
 import { registerTask } from "./tasks/register-task.ts";
 import { reportEvent } from "./tasks/report-event.ts";
-import type { Route } from "./route.ts";
+import type { Route } from "./http/route.ts";
 import { testCallback } from "./test-callback.ts";
 
 /** The whole HTTP surface. */

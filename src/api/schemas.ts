@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { messageOf } from "./issue-message.ts";
+import { messageOf } from "./http/issue-message.ts";
 import type { JsonObject } from "../core/json.ts";
 
 const MAX_TIME_S = 99_999_999_999;
@@ -19,7 +19,7 @@ const TimeS = z.int().min(0).max(MAX_TIME_S, "must be Unix seconds");
 const Json = z.custom<JsonObject>(isObject, "must be an object");
 
 /** A field that may be missing; `null` means the same. */
-function absent<S extends z.ZodType>(schema: S) {
+function optional<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? null);
 }
 
@@ -31,15 +31,15 @@ const Labels = Json.refine(
 /** Body of `POST /v1/tasks`. */
 export const Registration = z
   .strictObject({
-    id: absent(TaskId),
+    id: optional(TaskId),
     model: Model,
-    callback_url: absent(z.string()),
-    account: absent(AccountId),
-    provider: absent(z.string()),
-    parameters: absent(Json),
-    metadata: absent(Labels),
-    deadline_at: absent(TimeS),
-    credits: absent(z.int().min(1)),
+    callback_url: optional(z.string()),
+    account: optional(AccountId),
+    provider: optional(z.string()),
+    parameters: optional(Json),
+    metadata: optional(Labels),
+    deadline_at: optional(TimeS),
+    credits: optional(z.int().min(1)),
   })
   .refine(({ account, credits }) => credits === null || account !== null, {
     path: ["account"],
@@ -50,7 +50,7 @@ export const Registration = z
 export const Attachment = z.strictObject({
   provider: z.string(),
   id: z.string().regex(/^[A-Za-z0-9][\w.:~-]{0,255}$/, "must be an id of the upstream"),
-  endpoint: absent(
+  endpoint: optional(
     z
       .string()
       .max(256)
@@ -69,7 +69,7 @@ export const RedeliverOrder = z.strictObject({
     .max(3)
     .nullish()
     .transform((attempts) => attempts ?? 1),
-  callback_url: absent(z.string()),
+  callback_url: optional(z.string()),
 });
 
 /** Body of `POST /v1/callbacks/test`. */
@@ -113,10 +113,10 @@ const TaskError = z.object({ code: z.string().min(1), message: z.string().min(1)
 /** What every event may say, whatever its status; it counts when the event creates the task. */
 const creation = {
   id: TaskId,
-  model: absent(Model),
-  created_at: absent(TimeS),
-  callback_url: absent(z.string()),
-  account: absent(AccountId),
+  model: optional(Model),
+  created_at: optional(TimeS),
+  callback_url: optional(z.string()),
+  account: optional(AccountId),
 };
 
 const misplaced = z.null("does not belong to this status").optional();
@@ -133,7 +133,7 @@ export const TaskFinishEvent = z.discriminatedUnion("status", [
   z.object({
     ...creation,
     status: z.literal("completed"),
-    completed_at: absent(TimeS),
+    completed_at: optional(TimeS),
     output: Output,
     error: misplaced,
   }),

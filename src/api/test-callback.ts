@@ -1,24 +1,24 @@
-import { callbackBody, type Result } from "../core/result.ts";
+import { callbackBody, type UpstreamResult } from "../core/record/callback-body.ts";
 import { log } from "../log.ts";
-import { deliver } from "../objects/perform.ts";
+import { deliver } from "../outbound/webhooks.ts";
 import { findAccount } from "./accounts/account-client.ts";
-import { json } from "./answer.ts";
+import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
-import { bodyRoute } from "./route.ts";
+import { bodyRoute } from "./http/route.ts";
 import { TestOrder } from "./schemas.ts";
 
 export const testCallback = bodyRoute(
   {
     method: "POST",
     path: "/v1/callbacks/test",
-    who: "owner",
+    access: "owner",
     summary: "Send a sample callback, once, and tell how it went",
     answers: { 200: "the outcome of the attempt" },
     errors: [],
   },
   TestOrder,
-  async ({ env, relay, viewer, origin, body }) => {
-    requireAcceptable(body.callback_url, relay, origin);
+  async ({ env, runtime, viewer, origin, body }) => {
+    requireAcceptable(body.callback_url, runtime, origin);
     const { accountId } = viewer;
     const account = accountId === null ? null : await findAccount(env, accountId);
     const taskId = crypto.randomUUID();
@@ -36,7 +36,7 @@ export const testCallback = bodyRoute(
         startedAt,
         provider: null,
       },
-      relay,
+      runtime,
     );
     const durationMs = Date.now() - startedAt;
     log({ event: "callback.test", outcome, status_code: statusCode, duration_ms: durationMs });
@@ -48,7 +48,7 @@ export const testCallback = bodyRoute(
   },
 );
 
-const SAMPLES: Readonly<Record<"completed" | "failed", Result>> = {
+const SAMPLES: Readonly<Record<"completed" | "failed", UpstreamResult>> = {
   completed: {
     status: "completed",
     completedAt: null,

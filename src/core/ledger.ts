@@ -17,7 +17,7 @@ export type Posting =
 
 export type LedgerRefusal = "insufficient" | "reference_reused" | "no_charge" | "too_large";
 
-export interface Order {
+export interface Booking {
   readonly reference: string;
   readonly amount: number;
 }
@@ -26,12 +26,12 @@ export interface Order {
 const MAX_GRANTED_BALANCE = 2 ** 52;
 
 /** Gives credits. The same reference again is harmless, another amount under it a mistake. */
-export function grant(balance: number, known: Entry | null, order: Order): Posting {
+export function grant(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "grant", ...order });
 }
 
 /** Takes credits in advance, if there are as many. */
-export function charge(balance: number, known: Entry | null, order: Order): Posting {
+export function charge(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "charge", ...order });
 }
 

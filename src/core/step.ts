@@ -1,10 +1,10 @@
-import { dueAt } from "./callback.ts";
-import { type IndexRow, rowOf } from "./index-row.ts";
-import type { NoticeKind } from "./notice.ts";
-import { publishAt } from "./publication.ts";
-import { errorCodeOf } from "./result.ts";
-import { taskView } from "./view.ts";
-import type { Policy } from "./schedule.ts";
+import { dueAt } from "./record/callback.ts";
+import { type IndexRow, rowOf } from "./views/index-row.ts";
+import type { NoticeKind } from "./record/notice.ts";
+import { publishAt } from "./record/publication.ts";
+import { errorCodeOf } from "./record/callback-body.ts";
+import { taskView } from "./views/task-view.ts";
+import type { Policy } from "./policy.ts";
 import {
   type Account,
   isOpen,
@@ -13,9 +13,9 @@ import {
   type OpenTask,
   type TaskRecord,
   type TerminalTask,
-} from "./task.ts";
-import { pollableJob } from "./tracking.ts";
-import type { Job } from "./upstream.ts";
+} from "./record/task.ts";
+import { pollableJob } from "./record/tracking.ts";
+import type { Job } from "./record/upstream.ts";
 
 /** What the work loop has to do next. */
 export type Step =
@@ -141,10 +141,10 @@ function pollUpstream(record: TaskRecord, policy: Policy): Duty | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
   const { id: taskId, upstream, deadlineAt, createdAt } = record;
   const { at, notBefore } = record.tracking.poll;
-  const wantedAt = Math.min(Math.max(at, policy.holdUntil), deadlineAt);
+  const wantedAt = Math.min(Math.max(at, policy.pausedUntil), deadlineAt);
   const askAt = Math.max(wantedAt, notBefore);
   const job = pollableJob(record, policy, askAt);
-  if (job === null || isHeld(record, policy)) return null;
+  if (job === null || isPausedPastDeadline(record, policy)) return null;
   const { connection } = upstream;
   const poll = { taskId, connection, job, plannedAt: at, createdAt };
   return { dueAt: askAt, step: () => ({ kind: "poll", poll }) };
@@ -198,8 +198,8 @@ function notify(record: TaskRecord, policy: Policy): Duty | null {
 }
 
 /** A pause stops polls, but no deadline: it passes without a last poll. */
-function isHeld({ deadlineAt }: OpenTask, { holdUntil }: Policy): boolean {
-  return holdUntil > deadlineAt;
+function isPausedPastDeadline({ deadlineAt }: OpenTask, { pausedUntil }: Policy): boolean {
+  return pausedUntil > deadlineAt;
 }
 
 function expire(record: TaskRecord): Duty | null {

@@ -1,15 +1,15 @@
-import { endAttempt, orderedSeries, startAttempt } from "./callback.ts";
-import type { Callback } from "./callback.ts";
-import { type Decision, commit, conflict, nothing, UNKNOWN_TASK } from "./decision.ts";
-import type { RedeliverEvent, TaskEvent } from "./event.ts";
-import { finishAtDeadline, finishCanceled } from "./finish.ts";
-import { attach, takeHook } from "./hooks.ts";
-import { register, report } from "./intake.ts";
-import { endPoll } from "./polling.ts";
-import { endNotice, endPublication, republish } from "./outbox.ts";
-import { noticeOf, withNotice } from "./notice.ts";
-import { endCharge, endRefund } from "./settlement.ts";
-import type { Policy } from "./schedule.ts";
+import { endAttempt, orderedSeries, startAttempt } from "./record/callback.ts";
+import type { Callback } from "./record/callback.ts";
+import { type Decision, changed, conflict, unchanged, UNKNOWN_TASK } from "./events/decision.ts";
+import type { RedeliverEvent, TaskEvent } from "./events/event.ts";
+import { finishAtDeadline, finishCanceled } from "./events/finish.ts";
+import { attach, takeHook } from "./events/hooks.ts";
+import { register, report } from "./events/intake.ts";
+import { endPoll } from "./events/polling.ts";
+import { endNotice, endPublication, republish } from "./events/outbox.ts";
+import { noticeOf, withNotice } from "./record/notice.ts";
+import { endCharge, endRefund } from "./events/settlement.ts";
+import type { Policy } from "./policy.ts";
 import {
   isOpen,
   isSettled,
@@ -17,7 +17,7 @@ import {
   nextVersion,
   type TaskRecord,
   type TerminalTask,
-} from "./task.ts";
+} from "./record/task.ts";
 
 /**
  * The one place where a task changes. `record` is the truth as it is at this moment (null: no such
@@ -70,8 +70,8 @@ export function transition(
 }
 
 function passDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
-  if (record === null || !isOpen(record) || record.deadlineAt > now) return nothing(record);
-  return commit(finishAtDeadline(record, policy, now));
+  if (record === null || !isOpen(record) || record.deadlineAt > now) return unchanged(record);
+  return changed(finishAtDeadline(record, policy, now));
 }
 
 function changeCallback(
@@ -80,9 +80,11 @@ function changeCallback(
   now: number,
   change: (callback: Callback) => Callback | null,
 ): Decision {
-  if (record === null || !isTerminal(record) || record.callback === null) return nothing(record);
+  if (record === null || !isTerminal(record) || record.callback === null) return unchanged(record);
   const callback = change(record.callback);
-  return callback === null ? nothing(record) : commit(withCallback(record, callback, policy, now));
+  return callback === null
+    ? unchanged(record)
+    : changed(withCallback(record, callback, policy, now));
 }
 
 /** A series that ends without success is news for the operator. */
@@ -91,7 +93,7 @@ function noticed(decision: Decision, policy: Policy, now: number): Decision {
   const { record } = decision;
   if (!isTerminal(record) || record.callback?.state.kind !== "failed") return decision;
   const notice = noticeOf("callback.failed", record.version, now);
-  return commit({ ...record, notices: withNotice(record.notices, notice) });
+  return changed({ ...record, notices: withNotice(record.notices, notice) });
 }
 
 function redeliver(
@@ -104,11 +106,12 @@ function redeliver(
   if (!isTerminal(record)) return conflict("task_open", record);
   const { callback } = record;
   const { idempotencyKey } = event;
-  if (idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey) return nothing(record);
+  if (idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey)
+    return unchanged(record);
   if (!isSettled(record)) return conflict("series_running", record);
   const url = event.callbackUrl ?? callback?.url ?? null;
   if (url === null) return conflict("no_callback", record);
-  return commit(
+  return changed(
     withCallback(record, orderedSeries(callback, url, event, policy, now), policy, now),
   );
 }
@@ -116,7 +119,7 @@ function redeliver(
 function cancel(record: TaskRecord | null, policy: Policy, now: number): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (isTerminal(record)) return conflict("task_settled", record);
-  return commit(finishCanceled(record, policy, now));
+  return changed(finishCanceled(record, policy, now));
 }
 
 function erase(record: TaskRecord | null): Decision {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { IndexRow } from "../core/index-row.ts";
+import type { IndexRow } from "../core/views/index-row.ts";
 import { errorText, log } from "../log.ts";
 import { writeRows } from "./writer.ts";
 

@@ -65,18 +65,19 @@ export async function listTasks(
   limit: number,
 ): Promise<Page> {
   const database = await ready(db);
-  const fitting = fit(scan(SHOWN, filters, after), filters, limit, Date.now());
+  const fitting = filterPage(candidateRows(SHOWN, filters, after), filters, limit, Date.now());
   const { results } = await database
     .prepare(fitting.sql)
     .bind(...fitting.values)
     .all<ListedTask & Record<string, unknown>>();
-  const last = results.length === limit ? results.at(-1) : await horizon(database, filters, after);
+  const last =
+    results.length === limit ? results.at(-1) : await lastScannedRow(database, filters, after);
   return { tasks: results, next: last ? { createdAt: last.created_at, id: last.id } : null };
 }
 
 /** The last row that a short page has looked at; null: it has seen them all. */
-async function horizon(database: D1Database, filters: Filters, after: Position | null) {
-  const { sql, values } = scan("created_at, id", filters, after);
+async function lastScannedRow(database: D1Database, filters: Filters, after: Position | null) {
+  const { sql, values } = candidateRows("created_at, id", filters, after);
   return database
     .prepare(`SELECT created_at, id FROM (${sql}) LIMIT 1 OFFSET ${MAX_SCANNED - 1}`)
     .bind(...values)
@@ -84,7 +85,7 @@ async function horizon(database: D1Database, filters: Filters, after: Position |
 }
 
 /** The rows to look at, through the index that holds the fewest. */
-export function scan(columns: string, filters: Filters, after: Position | null): Query {
+export function candidateRows(columns: string, filters: Filters, after: Position | null): Query {
   const { account, callback, since, until } = filters;
   const isFailed = account === null && callback === "failed";
   const parts: readonly (readonly [string, readonly (string | number)[]] | null)[] = [
@@ -103,7 +104,7 @@ export function scan(columns: string, filters: Filters, after: Position | null):
   };
 }
 
-function fit(scanned: Query, filters: Filters, limit: number, now: number): Query {
+function filterPage(scanned: Query, filters: Filters, limit: number, now: number): Query {
   const wanted = EQUALS.flatMap((name) => {
     const value = filters[name];
     return value === null ? [] : [{ sql: `${name} = ?`, value }];

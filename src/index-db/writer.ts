@@ -1,4 +1,4 @@
-import type { IndexRow } from "../core/index-row.ts";
+import type { IndexRow } from "../core/views/index-row.ts";
 import { ready } from "./database.ts";
 
 /** Column of `tasks` and the field of a row that it holds. */

@@ -1,6 +1,6 @@
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, knowsUrl, type Provider, readingOf } from "./provider.ts";
+import { bearer, noSignature, type Provider, readingOf } from "./provider.ts";
 
 /**
  * Volcengine Ark and BytePlus ModelArk (Seedance). Hooks carry the answer of the query API on every
@@ -17,7 +17,7 @@ export const ark: Provider = {
     assurance: "capability-url",
     parameter: "callback_url",
     idParameter: null,
-    authenticate: knowsUrl,
+    authenticate: noSignature,
     read: observe,
   },
   polls: {

@@ -1,5 +1,5 @@
-import type { FailureCategory } from "../core/task.ts";
-import type { UpstreamFailure } from "../core/upstream.ts";
+import type { FailureCategory } from "../core/record/task.ts";
+import type { UpstreamFailure } from "../core/record/upstream.ts";
 
 /** What a provider says of a failure. */
 export interface UpstreamError {

@@ -1,5 +1,5 @@
-import { isRecent } from "../callback/signature.ts";
-import type { Job } from "../core/upstream.ts";
+import { isRecent } from "../security/signature.ts";
+import type { Job } from "../core/record/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, leavesOf, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -13,7 +13,7 @@ import {
   type Reading,
   UNCLEAR,
 } from "./provider.ts";
-import { bytesOf, hexBytes } from "./signed.ts";
+import { bytesOf, hexBytes } from "./hmac.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];

@@ -1,4 +1,4 @@
-import { isRecent } from "../callback/signature.ts";
+import { isRecent } from "../security/signature.ts";
 import { at, idAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import {
@@ -12,8 +12,8 @@ import {
   type Reading,
   readingOf,
 } from "./provider.ts";
-import { base64Hmac, bytesOf, isHmacOf } from "./signed.ts";
-import { submittedMetadata } from "./submitted.ts";
+import { base64Hmac, bytesOf, isHmacOf } from "./hmac.ts";
+import { submittedMetadata } from "./echoed-input.ts";
 
 /**
  * kie.ai. Hooks carry the answer of the query API (https://docs.kie.ai/market/common/get-task-detail);

@@ -1,7 +1,7 @@
 import { sign } from "hono/utils/jwt/jwt";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, knowsUrl, type Provider, readingOf } from "./provider.ts";
+import { bearer, noSignature, type Provider, readingOf } from "./provider.ts";
 
 /**
  * Kling, both generations of its API: the classic one, whose jobs are asked after under the path they
@@ -20,7 +20,7 @@ export const kling: Provider = {
     assurance: "capability-url",
     parameter: "callback_url",
     idParameter: "external_task_id",
-    authenticate: knowsUrl,
+    authenticate: noSignature,
     read: (body) => observe(body) ?? observe(at(body, "data")),
   },
   polls: {

@@ -1,6 +1,6 @@
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, knowsUrl, type Provider, readingOf } from "./provider.ts";
+import { bearer, noSignature, type Provider, readingOf } from "./provider.ts";
 
 /**
  * Luma Dream Machine. Hooks carry the generation as the API returns it, unsigned; four tries within a
@@ -14,7 +14,7 @@ export const luma: Provider = {
     assurance: "capability-url",
     parameter: "callback_url",
     idParameter: null,
-    authenticate: knowsUrl,
+    authenticate: noSignature,
     read: observe,
   },
   polls: {

@@ -6,7 +6,7 @@ import { ratioOf, resolutionOf } from "./pixels.ts";
 import {
   type Answer,
   bearer,
-  knowsUrl,
+  noSignature,
   type Provider,
   type Reading,
   readingOf,
@@ -27,7 +27,7 @@ export const minimax: Provider = {
     parameter: "callback_url",
     idParameter: null,
     preflight,
-    authenticate: knowsUrl,
+    authenticate: noSignature,
     read: observe,
   },
   polls: {

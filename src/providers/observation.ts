@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import type { UpstreamNews } from "../core/upstream.ts";
+import type { UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { phaseOf } from "./phase.ts";
 
@@ -32,7 +32,7 @@ export interface Metadata {
 const MAX_TIME_MS = 99_999_999_999_000;
 
 /** What an observation means for the task; null: its state is not one that we know. */
-export function newsOf(observation: Observation, errorText: ErrorText): UpstreamNews | null {
+export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
   const { state, urls, completedAt } = observation;
   const phase = phaseOf(state);
   switch (phase) {
@@ -47,7 +47,7 @@ export function newsOf(observation: Observation, errorText: ErrorText): Upstream
         status: "completed",
         completedAt: timeOf(completedAt),
         urls,
-        metadata: told(observation.metadata),
+        metadata: withoutUnknown(observation.metadata),
       };
     case "failed":
       return failureOf(state ?? "", observation.error, errorText);
@@ -59,7 +59,7 @@ function timeOf(ms: number | null): number | null {
   return ms === null || !(ms >= 0 && ms <= MAX_TIME_MS) ? null : Math.round(ms);
 }
 
-function told(metadata: Metadata): JsonObject {
+function withoutUnknown(metadata: Metadata): JsonObject {
   return Object.fromEntries(
     Object.entries(metadata).flatMap(([key, value]) =>
       value === null || value === undefined || value === "" ? [] : [[key, value]],

@@ -1,4 +1,4 @@
-import { isRecent } from "../callback/signature.ts";
+import { isRecent } from "../security/signature.ts";
 import { at, idAt, isoMsAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { bytesOf, hexBytes, isHmacOf } from "./signed.ts";
+import { bytesOf, hexBytes, isHmacOf } from "./hmac.ts";
 
 /**
  * OpenRouter. Hooks carry an event with the job in it, signed where the workspace has a secret
@@ -37,7 +37,7 @@ export const openrouter: Provider = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/api/v1/videos/${encodeURIComponent(id)}`,
-    read: ({ body }) => readingOf(told(observe(body))),
+    read: ({ body }) => readingOf(nullIfEmpty(observe(body))),
   },
 };
 
@@ -62,11 +62,11 @@ function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const observation = observe(at(body, "data"));
   const state = observation.state ?? event;
-  return told({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
+  return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
 }
 
 /** Null: neither which job it is nor how it stands. */
-function told(observation: Observation): Observation | null {
+function nullIfEmpty(observation: Observation): Observation | null {
   return observation.jobId === null && observation.state === null ? null : observation;
 }
 

@@ -1,4 +1,4 @@
-import type { Job } from "../core/upstream.ts";
+import type { Job } from "../core/record/upstream.ts";
 import type { Observation } from "./observation.ts";
 
 /**
@@ -149,7 +149,7 @@ export function readingOf(observation: Observation | null): Reading {
 }
 
 /** For providers that do not sign: knowing the URL is all there is to know. */
-export async function knowsUrl(): Promise<Authenticity> {
+export async function noSignature(): Promise<Authenticity> {
   return "unsigned";
 }
 

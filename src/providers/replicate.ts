@@ -1,5 +1,5 @@
-import { type HmacSecret, hmacSecret, isHmacSecret } from "../callback/hmac-secret.ts";
-import { verify } from "../callback/signature.ts";
+import { type HmacSecret, hmacSecret, isHmacSecret } from "../security/hmac.ts";
+import { verify } from "../security/signature.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -12,7 +12,7 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { submittedMetadata } from "./submitted.ts";
+import { submittedMetadata } from "./echoed-input.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
 

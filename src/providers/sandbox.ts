@@ -1,4 +1,4 @@
-import type { Job } from "../core/upstream.ts";
+import type { Job } from "../core/record/upstream.ts";
 import type { Observation } from "./observation.ts";
 
 /** The provider that finishes by itself, without any upstream: for developers of receivers. */

@@ -9,7 +9,7 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { base64Hmac, bytesOf, isHmacOf } from "./signed.ts";
+import { base64Hmac, bytesOf, isHmacOf } from "./hmac.ts";
 
 const TOLERANCE_MS = 300_000;
 

@@ -1,4 +1,4 @@
-import { isRecent } from "../callback/signature.ts";
+import { isRecent } from "../security/signature.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -11,8 +11,8 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { bytesOf, hexBytes, isHmacOf } from "./signed.ts";
-import { submittedMetadata } from "./submitted.ts";
+import { bytesOf, hexBytes, isHmacOf } from "./hmac.ts";
+import { submittedMetadata } from "./echoed-input.ts";
 
 /**
  * WaveSpeedAI. Hooks carry the prediction, signed like Standard Webhooks but as `v3`, in hex and with

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Policy } from "../../src/core/schedule.ts";
+import type { Policy } from "../../src/core/policy.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { OpenTask } from "../../src/core/task.ts";
+import type { OpenTask } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,

@@ -1,5 +1,5 @@
-import type { Attempt, Callback } from "../../src/core/callback.ts";
-import type { Decision } from "../../src/core/decision.ts";
+import type { Attempt, Callback } from "../../src/core/record/callback.ts";
+import type { Decision } from "../../src/core/events/decision.ts";
 import type {
   AttemptEndedEvent,
   Creation,
@@ -7,11 +7,11 @@ import type {
   RegisterEvent,
   ReportEvent,
   TaskEvent,
-} from "../../src/core/event.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
-import { UNPUBLISHED } from "../../src/core/publication.ts";
-import type { Result } from "../../src/core/result.ts";
-import type { Policy } from "../../src/core/schedule.ts";
+} from "../../src/core/events/event.ts";
+import type { Outcome } from "../../src/core/record/outcome.ts";
+import { UNPUBLISHED } from "../../src/core/record/publication.ts";
+import type { UpstreamResult } from "../../src/core/record/callback-body.ts";
+import type { Policy } from "../../src/core/policy.ts";
 import {
   type Account,
   isTerminal,
@@ -19,8 +19,8 @@ import {
   type Registration,
   type TaskRecord,
   type TerminalTask,
-} from "../../src/core/task.ts";
-import type { PollLimits } from "../../src/core/tracking.ts";
+} from "../../src/core/record/task.ts";
+import type { PollLimits } from "../../src/core/record/tracking.ts";
 import { transition } from "../../src/core/transition.ts";
 
 export const SECOND = 1_000;
@@ -53,7 +53,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     scheduleMs: [0, FIRST_WAIT, SECOND_WAIT],
     taskDeadlineMs: 72 * HOUR,
     retentionMs: 28 * DAY,
-    holdUntil: 0,
+    pausedUntil: 0,
     polls: POLLS,
     jitter: 0,
     isIndexed: false,
@@ -83,13 +83,16 @@ export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent 
   return { type: "register", id, model, account, chargeId, origin, registration, ...options };
 }
 
-type Completion = Extract<Result, { status: "completed" }>;
+type Completion = Extract<UpstreamResult, { status: "completed" }>;
 
 export function aCompletion(changes: Partial<Omit<Completion, "status">> = {}): Completion {
   return { status: "completed", completedAt: null, urls: [VIDEO], metadata: {}, ...changes };
 }
 
-export function aFailure(code = "content_policy", message = "The prompt was refused."): Result {
+export function aFailure(
+  code = "content_policy",
+  message = "The prompt was refused.",
+): UpstreamResult {
   return { status: "failed", error: { code, message } };
 }
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
-import { callbackBody, errorCodeOf, type Result, sameResult } from "../../src/core/result.ts";
+import {
+  callbackBody,
+  errorCodeOf,
+  type UpstreamResult,
+  sameResult,
+} from "../../src/core/record/callback-body.ts";
 import { aCompletion, aFailure, aFinishedTask, ID, MODEL, NOW, NOW_S, VIDEO } from "./builders.ts";
 
 const identity = { id: ID, model: MODEL, createdAt: NOW - 1_000 };
@@ -57,7 +62,7 @@ describe("the callback body", () => {
 
   it("takes nothing but code and message from an error", () => {
     const error = { code: "c", message: "m", stack: "secret" };
-    const result: Result = { status: "failed", error };
+    const result: UpstreamResult = { status: "failed", error };
     expect(JSON.parse(callbackBody(identity, result, NOW))).toMatchObject({
       error: { code: "c", message: "m" },
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aFinishedTask,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ChargeAnswer, TaskEvent } from "../../src/core/event.ts";
+import type { ChargeAnswer, TaskEvent } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   ACCOUNT,
@@ -123,7 +123,7 @@ describe("while the price is being charged", () => {
 
   it("the charge is all that is owed, past the deadline and while paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
-    const paused = aPolicy({ holdUntil: later });
+    const paused = aPolicy({ pausedUntil: later });
     expect(wakeAt(record, paused)).toBe(NOW);
     expect(nextStep(record, paused, later)?.kind).toBe("charge");
   });

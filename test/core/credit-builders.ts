@@ -1,7 +1,7 @@
-import type { Credits, CreditsState } from "../../src/core/credits.ts";
-import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/core/event.ts";
-import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/task.ts";
-import { UNPUBLISHED } from "../../src/core/publication.ts";
+import type { Credits, CreditsState } from "../../src/core/record/credits.ts";
+import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/core/events/event.ts";
+import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/record/task.ts";
+import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import {
   ACCOUNT,
   aCallback,

@@ -80,7 +80,7 @@ describe("the deadline of an open task", () => {
   });
 
   it("is what an open task wakes for, paused or not", () => {
-    const paused = aPolicy({ holdUntil: NOW + DAY });
+    const paused = aPolicy({ pausedUntil: NOW + DAY });
     for (const policy of [POLICY, paused]) {
       expect(wakeAt(task, policy)).toBe(AT);
       expect(nextStep(task, policy, AT - 1)).toBeNull();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CallbackState } from "../../src/core/callback.ts";
-import type { TaskEvent } from "../../src/core/event.ts";
-import { OUTCOMES } from "../../src/core/outcome.ts";
+import type { CallbackState } from "../../src/core/record/callback.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
@@ -206,7 +206,7 @@ describe("another schedule", () => {
 
 describe("while the relay is paused", () => {
   const until = NOW + 90 * SECOND;
-  const paused = aPolicy({ holdUntil: until });
+  const paused = aPolicy({ pausedUntil: until });
 
   it("a terminal event opens no attempt, and the task wakes when the pause may end", () => {
     const record = taskAfter([0, report, paused]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLate } from "../../src/core/hooks.ts";
+import { isLate } from "../../src/core/events/hooks.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,

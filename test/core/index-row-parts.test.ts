@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rowOf } from "../../src/core/index-row.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
 import {
   aCallback,
   aFinishedTask,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import {
   ACCOUNT,
   aCallback,

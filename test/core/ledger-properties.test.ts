@@ -5,7 +5,7 @@ import {
   type Entry,
   type EntryKind,
   grant,
-  type Order,
+  type Booking,
   type Posting,
   refund,
 } from "../../src/core/ledger.ts";
@@ -17,7 +17,7 @@ const TIMEOUT = 60_000;
 const MAX = 2 ** 52;
 const BOOKED: Posting = { kind: "booked" };
 
-type Command = Order & { readonly kind: "grant" | "charge" | "refund" };
+type Command = Booking & { readonly kind: "grant" | "charge" | "refund" };
 
 const references = fc.constantFrom("a", "b", "c", "d");
 const anyOrder = fc.record<Command>({

@@ -4,14 +4,14 @@ import {
   type Entry,
   type EntryKind,
   grant,
-  type Order,
+  type Booking,
   type Posting,
   refund,
 } from "../../src/core/ledger.ts";
 
 /** What grants may bring a balance to; beyond it there is room for refunds. */
 const MAX = 2 ** 52;
-const order: Order = { reference: "r", amount: 40 };
+const order: Booking = { reference: "r", amount: 40 };
 const BOOKED: Posting = { kind: "booked" };
 
 function refused(reason: Extract<Posting, { kind: "refused" }>["reason"]): Posting {

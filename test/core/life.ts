@@ -1,6 +1,6 @@
-import type { PollAnswer, TaskEvent } from "../../src/core/event.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import type { PollAnswer, TaskEvent } from "../../src/core/events/event.ts";
+import type { Outcome } from "../../src/core/record/outcome.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import { aCompletion, aPolicy, POLICY } from "./builders.ts";
 import type { Call, Outage } from "./memory-calls.ts";
 import { MemoryPlatform } from "./memory-platform.ts";
@@ -30,7 +30,7 @@ export class Life {
   async do(action: Action): Promise<void> {
     switch (action.kind) {
       case "event":
-        void this.#guarded(async () => this.loop.conclude(this.#ordered(action.event)));
+        void this.#guarded(async () => this.loop.applyAndErase(this.#ordered(action.event)));
         return;
       case "read":
         return this.#guarded(() => this.loop.read());
@@ -61,7 +61,7 @@ export class Life {
       case "policy": {
         const { scheduleMs, holdMs } = action;
         this.platform.policyAt = (now) =>
-          aPolicy({ scheduleMs, holdUntil: holdMs === 0 ? 0 : now + holdMs });
+          aPolicy({ scheduleMs, pausedUntil: holdMs === 0 ? 0 : now + holdMs });
       }
     }
   }

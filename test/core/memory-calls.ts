@@ -1,5 +1,5 @@
-import type { PollAnswer } from "../../src/core/event.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { Delivery, Poll } from "../../src/core/step.ts";
 
 export type Call =

@@ -1,4 +1,4 @@
-import type { ChargeAnswer } from "../../src/core/event.ts";
+import type { ChargeAnswer } from "../../src/core/events/event.ts";
 import type { Charge, Refund } from "../../src/core/step.ts";
 import { ACCOUNT } from "./builders.ts";
 

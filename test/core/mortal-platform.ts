@@ -1,10 +1,10 @@
-import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
-import type { Policy } from "../../src/core/schedule.ts";
-import type { IndexRow } from "../../src/core/index-row.ts";
+import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { LogLine } from "../../src/log.ts";
-import type { Platform } from "../../src/objects/platform.ts";
+import type { Platform } from "../../src/task/platform.ts";
 import type { MemoryPlatform } from "./memory-platform.ts";
 
 /** The instance is gone; nobody catches this but the test. */

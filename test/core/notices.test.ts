@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { afterTry, type Notice, noticeOf, withNotice } from "../../src/core/notice.ts";
+import { afterTry, type Notice, noticeOf, withNotice } from "../../src/core/record/notice.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { TerminalTask } from "../../src/core/task.ts";
+import type { TerminalTask } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
-import { taskView } from "../../src/core/view.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
 import {
   aCallback,
   aCompletion,

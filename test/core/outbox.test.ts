@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { PublishEndedEvent, TaskEvent } from "../../src/core/event.ts";
-import type { Notice } from "../../src/core/notice.ts";
-import { UNPUBLISHED } from "../../src/core/publication.ts";
+import type { PublishEndedEvent, TaskEvent } from "../../src/core/events/event.ts";
+import type { Notice } from "../../src/core/record/notice.ts";
+import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import { nextStep } from "../../src/core/step.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aFinishedTask,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { outcomeOfStatus, OUTCOMES } from "../../src/core/outcome.ts";
+import { outcomeOfStatus, OUTCOMES } from "../../src/core/record/outcome.ts";
 
 describe("outcomeOfStatus", () => {
   it.each([

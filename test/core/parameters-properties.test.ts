@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
-import { metadataOf } from "../../src/core/parameters.ts";
+import { metadataOf } from "../../src/core/record/metadata.ts";
 
 const SEED = 20_261_020;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { PollAnswer } from "../../src/core/event.ts";
+import type { PollAnswer } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
@@ -100,10 +100,10 @@ describe("a nudge while no poll is due", () => {
   });
 
   it("waits while the relay is paused", () => {
-    const holdUntil = NOW + MINUTE;
+    const pausedUntil = NOW + MINUTE;
     const task = nudged(anAttachedTask(), NOW);
-    expect(wakeAt(task, aPolicy({ holdUntil }))).toBe(holdUntil);
-    expect(nextStep(task, aPolicy({ holdUntil }), holdUntil - 1)).toBeNull();
+    expect(wakeAt(task, aPolicy({ pausedUntil }))).toBe(pausedUntil);
+    expect(nextStep(task, aPolicy({ pausedUntil }), pausedUntil - 1)).toBeNull();
   });
 
   it("never puts a poll off", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { PollAnswer } from "../../src/core/event.ts";
+import type { PollAnswer } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { OpenTask, TaskRecord } from "../../src/core/task.ts";
+import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
@@ -155,13 +155,13 @@ describe("an upstream that is still at work at the deadline", () => {
 });
 
 describe("while the relay is paused", () => {
-  const paused = aPolicy({ holdUntil: deadlineAt + 1 });
+  const paused = aPolicy({ pausedUntil: deadlineAt + 1 });
 
   it("no poll is made", () => {
     const due = anAttachedTask({ at: NOW }, { deadlineAt });
-    const holdUntil = NOW + MINUTE;
-    expect(nextStep(due, aPolicy({ holdUntil }), holdUntil - 1)).toBeNull();
-    expect(wakeAt(due, aPolicy({ holdUntil }))).toBe(holdUntil);
+    const pausedUntil = NOW + MINUTE;
+    expect(nextStep(due, aPolicy({ pausedUntil }), pausedUntil - 1)).toBeNull();
+    expect(wakeAt(due, aPolicy({ pausedUntil }))).toBe(pausedUntil);
     expect(nextStep(due, paused, deadlineAt - 1)).toBeNull();
   });
 
@@ -173,7 +173,7 @@ describe("while the relay is paused", () => {
   });
 
   it("a pause that ends at the deadline itself leaves the last poll", () => {
-    const until = aPolicy({ holdUntil: deadlineAt });
+    const until = aPolicy({ pausedUntil: deadlineAt });
     expect(nextStep(task, until, deadlineAt)).toMatchObject({ kind: "poll" });
   });
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Callback } from "../../src/core/callback.ts";
+import type { Callback } from "../../src/core/record/callback.ts";
 import { jsonEqual, type JsonValue } from "../../src/core/json.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import {
@@ -10,9 +10,9 @@ import {
   type OpenTask,
   type TaskRecord,
   type TerminalTask,
-} from "../../src/core/task.ts";
-import type { Policy } from "../../src/core/schedule.ts";
-import { parseRecord } from "../../src/objects/record-schema.ts";
+} from "../../src/core/record/task.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import { parseRecord } from "../../src/task/record-schema.ts";
 import { BEGINNING, type Command, commands, eventOf, next, type World } from "./world.ts";
 
 const SEED = 20_261_020;
@@ -81,17 +81,17 @@ function dutyTime(record: TaskRecord, policy: Policy): number {
   if (isOpen(record)) return pollTime(record, policy) ?? record.deadlineAt;
   if (record.credits?.state.kind === "refunding") return record.credits.state.retryAt;
   const state = record.callback?.state;
-  if (state?.kind === "due") return Math.max(state.nextAttemptAt, policy.holdUntil);
+  if (state?.kind === "due") return Math.max(state.nextAttemptAt, policy.pausedUntil);
   return state?.kind === "in_flight" ? state.startedAt : record.expiresAt;
 }
 
 /** Null: nobody can be asked before the deadline, or at it. */
 function pollTime({ upstream, tracking, createdAt, deadlineAt }: OpenTask, policy: Policy) {
   const limits = policy.polls.get(upstream?.connection ?? "");
-  const { holdUntil } = policy;
-  if (tracking.poll === null || limits === undefined || holdUntil > deadlineAt) return null;
+  const { pausedUntil } = policy;
+  if (tracking.poll === null || limits === undefined || pausedUntil > deadlineAt) return null;
   const { at, notBefore } = tracking.poll;
-  const askAt = Math.max(notBefore, Math.min(deadlineAt, Math.max(at, holdUntil)));
+  const askAt = Math.max(notBefore, Math.min(deadlineAt, Math.max(at, pausedUntil)));
   return limits.maxAgeMs !== null && askAt - createdAt >= limits.maxAgeMs ? null : askAt;
 }
 

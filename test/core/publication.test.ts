@@ -5,9 +5,9 @@ import {
   published,
   UNPUBLISHED,
   unpublished,
-} from "../../src/core/publication.ts";
+} from "../../src/core/record/publication.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import {
   aCallback,
   aFinishedTask,

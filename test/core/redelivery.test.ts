@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CallbackState } from "../../src/core/callback.ts";
-import type { TaskEvent } from "../../src/core/event.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { CallbackState } from "../../src/core/record/callback.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCallback,
@@ -113,7 +113,7 @@ describe("an order to redeliver", () => {
   });
 
   it("is accepted while paused, and waits", () => {
-    const paused = aPolicy({ holdUntil: NOW + 2 * HOUR });
+    const paused = aPolicy({ pausedUntil: NOW + 2 * HOUR });
     const callback = callbackAfter(...delivered, [HOUR, aRedelivery(), paused]);
     expect(callback).toMatchObject({
       lastNumber: 1,

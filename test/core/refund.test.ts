@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import type { TaskRecord, TerminalTask } from "../../src/core/task.ts";
+import type { TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   ACCOUNT,
@@ -137,7 +137,7 @@ describe("the end of a refund", () => {
 
   it.each([
     ["waits as the schedule says", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
-    ["waits while the relay is paused", aPolicy({ holdUntil: later + HOUR }), HOUR],
+    ["waits while the relay is paused", aPolicy({ pausedUntil: later + HOUR }), HOUR],
   ])("%s before the first attempt, counted from itself", (_what, policy, waitMs) => {
     const record = finished(transition(held, aRefundEnd(true), policy, later));
     expect(record.callback?.state.kind).toBe("due");

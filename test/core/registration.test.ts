@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RegisterEvent } from "../../src/core/event.ts";
+import type { RegisterEvent } from "../../src/core/events/event.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   ACCOUNT,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RegisterEvent, TaskEvent } from "../../src/core/event.ts";
-import type { UpstreamNews } from "../../src/core/upstream.ts";
+import type { RegisterEvent, TaskEvent } from "../../src/core/events/event.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import { aCompletion, aFailure, aReport, CONNECTION, PROCESSING } from "./builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "./credit-builders.ts";
 import type { Outage } from "./memory-calls.ts";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { PollAnswer, TaskEvent } from "../../src/core/event.ts";
-import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import type { PollAnswer, TaskEvent } from "../../src/core/events/event.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
 import { Death, MortalPlatform } from "./mortal-platform.ts";
 
@@ -34,7 +34,7 @@ export class Saga {
   /** Tells the object, which may die of it, and lets it go as far as it can. */
   async tell(event: TaskEvent): Promise<void> {
     try {
-      await this.loop.conclude(event);
+      await this.loop.applyAndErase(event);
     } catch (error) {
       if (!(error instanceof Death)) throw error;
     }

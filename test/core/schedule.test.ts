@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { waitBeforeMs } from "../../src/core/schedule.ts";
+import { waitBeforeMs } from "../../src/core/policy.ts";
 import { aPolicy } from "./builders.ts";
 
 const standard = aPolicy();

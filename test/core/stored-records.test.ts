@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
-import { parseRecord } from "../../src/objects/record-schema.ts";
+import { parseRecord } from "../../src/task/record-schema.ts";
 import { aPolicy, committed } from "./builders.ts";
 import accounts from "./stored-records/1-accounts.json" with { type: "json" };
 import providers from "./stored-records/2-providers.json" with { type: "json" };

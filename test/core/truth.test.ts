@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HookEvent, PollAnswer } from "../../src/core/event.ts";
-import { OUTCOMES } from "../../src/core/outcome.ts";
-import { isTerminal, type TerminalTask } from "../../src/core/task.ts";
-import type { UpstreamNews } from "../../src/core/upstream.ts";
+import type { HookEvent, PollAnswer } from "../../src/core/events/event.ts";
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
+import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import { aCompletion, HOUR, MINUTE, NOW, PROCESSING, SECOND, URL_A, VIDEO } from "./builders.ts";
 import { type Action, Life } from "./life.ts";
 import type { Call } from "./memory-calls.ts";

@@ -4,10 +4,10 @@ import type {
   PollAnswer,
   PollEndedEvent,
   RegisterEvent,
-} from "../../src/core/event.ts";
-import type { OpenTask } from "../../src/core/task.ts";
-import type { KeptHook, PollPlan, Tracking } from "../../src/core/tracking.ts";
-import type { Job, UpstreamFailure, UpstreamNews } from "../../src/core/upstream.ts";
+} from "../../src/core/events/event.ts";
+import type { OpenTask } from "../../src/core/record/task.ts";
+import type { KeptHook, PollPlan, Tracking } from "../../src/core/record/tracking.ts";
+import type { Job, UpstreamFailure, UpstreamNews } from "../../src/core/record/upstream.ts";
 import { anOpenTask, aPolicy, aRegistration, CONNECTION, LIMITS, NOW } from "./builders.ts";
 
 export const JOB: Job = { id: "cgt-1", endpoint: null };

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkCallbackUrl } from "../../src/callback/url-policy.ts";
+import { checkCallbackUrl } from "../../src/security/url-policy.ts";
 
 const policy = { allowLocal: false, ownOrigins: ["https://relay.example.com"] };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkCallbackUrl, type UrlPolicy } from "../../src/callback/url-policy.ts";
+import { checkCallbackUrl, type UrlPolicy } from "../../src/security/url-policy.ts";
 
 const production: UrlPolicy = {
   allowLocal: false,

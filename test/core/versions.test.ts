@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,

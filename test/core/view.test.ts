@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { taskView } from "../../src/core/view.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
 import {
   ACCOUNT,
   aCallback,

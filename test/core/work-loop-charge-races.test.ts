@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import { aCompletion, aCreation, aFailure, aRedelivery, aReport, DAY, HOUR } from "./builders.ts";
 import { aPricedRegistration, CHARGED, PRICE } from "./credit-builders.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
@@ -36,7 +36,7 @@ describe.each(events)("%s at any await of the charge", (_what, event) => {
         const one = new WorkLoop(memory);
         one.apply(create);
         await turns(count);
-        await one.conclude(event);
+        await one.applyAndErase(event);
         waiting.open();
         await memory.answer("delivered");
         await memory.answer("delivered");
@@ -64,10 +64,10 @@ describe("a task that is created again under its id", () => {
   it("pays anew, under a new charge id, after it was erased", async () => {
     for (const [i, result] of [aCompletion(), aFailure(), aCompletion()].entries()) {
       loop.apply(aPricedRegistration({ chargeId: `life-${i}` }));
-      await loop.workOff();
+      await loop.runUntilIdle();
       loop.apply(aReport(result));
       await platform.answer("delivered");
-      if (i === 0) await loop.conclude({ type: "erase" });
+      if (i === 0) await loop.applyAndErase({ type: "erase" });
       else await platform.ring(loop);
       expect(platform.stored).toBeNull();
       platform.clock += DAY;
@@ -84,10 +84,10 @@ describe("a task that is created again under its id", () => {
   it("pays after it was refused, when there are credits", async () => {
     platform.ledger.granted = 0;
     loop.apply(create);
-    await loop.workOff();
+    await loop.runUntilIdle();
     platform.ledger.granted = PRICE;
     loop.apply(aPricedRegistration({ chargeId: "life-2" }));
-    expect((await loop.workOff())?.answer).toEqual(CHARGED);
+    expect((await loop.runUntilIdle())?.answer).toEqual(CHARGED);
     expect(platform.stored).toMatchObject({ status: "pending", credits: { chargeId: "life-2" } });
     expect(platform.ledger.balance).toBe(0);
   });
@@ -102,11 +102,11 @@ describe("a task that is created again under its id", () => {
     await platform.ring(other);
     other.apply(aReport());
     await platform.answer("delivered");
-    await other.conclude({ type: "erase" });
+    await other.applyAndErase({ type: "erase" });
     platform.outage = "deaf";
     platform.clock += HOUR;
     other.apply(aPricedRegistration({ chargeId: "life-2" }));
-    await other.workOff();
+    await other.runUntilIdle();
     const { stored } = platform;
     platform.outage = null;
     old.open();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import { ACCOUNT, ID, NOW, POLICY, SECOND } from "./builders.ts";
 import { aPricedRegistration, CHARGE_ID, CHARGED, PRICE } from "./credit-builders.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
@@ -34,7 +34,7 @@ describe("a create with a price", () => {
     loop.apply(create);
     expect(platform.stored?.status).toBe("charging");
     expect(platform.alarm).toBe(NOW + WATCHDOG);
-    expect((await loop.workOff())?.answer).toEqual(CHARGED);
+    expect((await loop.runUntilIdle())?.answer).toEqual(CHARGED);
     expect(platform.stored).toMatchObject({ status: "pending", account: ACCOUNT });
     expect(platform.charges).toEqual([
       { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE },
@@ -48,7 +48,7 @@ describe("a create with a price", () => {
 
   it("costs two rows of the record and two of the alarm", async () => {
     loop.apply(create);
-    await loop.workOff();
+    await loop.runUntilIdle();
     expect(platform.writes).toEqual(["put", "alarm", "put", "alarm"]);
   });
 
@@ -56,7 +56,7 @@ describe("a create with a price", () => {
     platform.ledger.granted = PRICE - 1;
     loop.apply(create);
     const answer = { kind: "insufficient", balance: PRICE - 1, price: PRICE };
-    expect((await loop.workOff())?.answer).toEqual(answer);
+    expect((await loop.runUntilIdle())?.answer).toEqual(answer);
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
     expect(platform.ledger.entries).toEqual([]);
   });
@@ -64,7 +64,7 @@ describe("a create with a price", () => {
   it("for an account that does not exist says so and leaves nothing", async () => {
     platform.ledger.hasAccount = false;
     loop.apply(create);
-    expect((await loop.workOff())?.answer).toEqual({ kind: "unknown_account" });
+    expect((await loop.runUntilIdle())?.answer).toEqual({ kind: "unknown_account" });
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
   });
 
@@ -86,7 +86,7 @@ describe("a create with a price", () => {
     const answers = [1, 2, 3].map(async (i) => {
       const again = loop.apply(aPricedRegistration({ chargeId: `again-${i}` }));
       expect(again).toMatchObject({ kind: "nothing", record: { status: "charging" } });
-      return (await loop.workOff())?.answer;
+      return (await loop.runUntilIdle())?.answer;
     });
     const rung = platform.ring(loop);
     reached.open();
@@ -103,7 +103,7 @@ describe("workOff", () => {
     platform.answering = known.promise;
     loop.apply(create);
     let hasEnded = false;
-    const work = loop.workOff().then(() => (hasEnded = true));
+    const work = loop.runUntilIdle().then(() => (hasEnded = true));
     await turns();
     expect([hasEnded, platform.ledger.entries.length]).toEqual([false, 1]);
     known.open();
@@ -117,7 +117,7 @@ describe("workOff", () => {
     platform.erasing = erased.promise;
     loop.apply(create);
     let hasEnded = false;
-    const work = loop.workOff().then(() => (hasEnded = true));
+    const work = loop.runUntilIdle().then(() => (hasEnded = true));
     await turns();
     expect(hasEnded).toBe(false);
     erased.open();
@@ -126,7 +126,7 @@ describe("workOff", () => {
   });
 
   it("of an object with nothing to do writes nothing", async () => {
-    expect(await loop.workOff()).toBeNull();
+    expect(await loop.runUntilIdle()).toBeNull();
     expect(platform.writes).toEqual([]);
   });
 });
@@ -140,7 +140,7 @@ describe("a ledger that does not answer", () => {
     async (_w, outage, booked) => {
       platform.outage = outage;
       loop.apply(create);
-      expect((await loop.workOff())?.answer).toEqual({ kind: "unknown" });
+      expect((await loop.runUntilIdle())?.answer).toEqual({ kind: "unknown" });
       expect(platform.ledger.entries).toHaveLength(booked);
       for (const waitS of [5, 10, 20, 40, 80, 160, 300, 300, 300]) {
         expect(platform.stored?.status).toBe("charging");
@@ -160,9 +160,9 @@ describe("a ledger that does not answer", () => {
   it("is not asked again by a create that joins before its time", async () => {
     platform.outage = "deaf";
     loop.apply(create);
-    await loop.workOff();
+    await loop.runUntilIdle();
     loop.apply(create);
-    expect((await loop.workOff())?.answer).toEqual({ kind: "unknown" });
+    expect((await loop.runUntilIdle())?.answer).toEqual({ kind: "unknown" });
     expect(platform.charges).toHaveLength(1);
     expect(platform.alarm).toBe(NOW + 5 * SECOND);
   });
@@ -171,7 +171,7 @@ describe("a ledger that does not answer", () => {
     platform.outage = "deaf";
     platform.ledger.granted = 0;
     loop.apply(create);
-    await loop.workOff();
+    await loop.runUntilIdle();
     platform.outage = null;
     await platform.ring(loop);
     expect([platform.stored, platform.alarm]).toEqual([null, null]);

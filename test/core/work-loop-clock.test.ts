@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import { aCompletion, aCreation, anOpenTask, aReport, MINUTE, NOW } from "./builders.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
 import { aPricedRegistration, aRefundingTask } from "./credit-builders.ts";
@@ -13,7 +13,7 @@ it("gives a later life of an id a later version, even within the same millisecon
   await platform.answer("delivered");
   const { version = 0 } = platform.stored ?? {};
   expect(version).toBeGreaterThan(NOW);
-  await loop.conclude({ type: "erase" });
+  await loop.applyAndErase({ type: "erase" });
   expect(platform.stored).toBeNull();
   loop.apply(finish);
   expect(platform.stored?.version).toBeGreaterThan(version);

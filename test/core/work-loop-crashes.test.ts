@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -111,7 +111,7 @@ describe("a result that comes too late", () => {
     loop.apply(finish);
     const other = new WorkLoop(platform);
     await platform.ring(other);
-    await other.conclude({ type: "erase" });
+    await other.applyAndErase({ type: "erase" });
     other.apply(aRegistration());
     const { stored } = platform;
     await platform.answer("delivered");

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -165,7 +165,7 @@ describe("read", () => {
   });
 
   it("does not take a pause for a lost alarm", () => {
-    platform.policyAt = (now) => aPolicy({ holdUntil: now + 70 * SECOND });
+    platform.policyAt = (now) => aPolicy({ pausedUntil: now + 70 * SECOND });
     loop.apply(finish);
     platform.clock += HOUR;
     loop.read();
@@ -181,13 +181,13 @@ async function deliver(): Promise<void> {
 describe("erase", () => {
   it("removes a settled task and its alarm", async () => {
     await deliver();
-    expect(await loop.conclude({ type: "erase" })).toEqual({ kind: "erase" });
+    expect(await loop.applyAndErase({ type: "erase" })).toEqual({ kind: "erase" });
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
   });
 
   it("writes nothing when it is refused", async () => {
     loop.apply(finish);
-    expect((await loop.conclude({ type: "erase" })).kind).toBe("reject");
+    expect((await loop.applyAndErase({ type: "erase" })).kind).toBe("reject");
     expect(platform.writes).toEqual(["put", "alarm"]);
   });
 
@@ -206,7 +206,7 @@ describe("erase", () => {
 
   it("lets the same id begin a new life that is armed and sent like the first", async () => {
     await deliver();
-    await loop.conclude({ type: "erase" });
+    await loop.applyAndErase({ type: "erase" });
     platform.clock += HOUR;
     loop.apply(aRegistration());
     expect(platform.alarm).toBe(platform.clock + POLICY.taskDeadlineMs);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { OperatorNotice } from "../../src/core/step.ts";
-import { isTerminal } from "../../src/core/task.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { isTerminal } from "../../src/core/record/task.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { PollAnswer, TaskEvent } from "../../src/core/event.ts";
-import { isTerminal } from "../../src/core/task.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import type { PollAnswer, TaskEvent } from "../../src/core/events/event.ts";
+import { isTerminal } from "../../src/core/record/task.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   aReport,

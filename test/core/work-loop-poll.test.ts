@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   aFailure,
@@ -231,7 +231,7 @@ describe("the deadline", () => {
   });
 
   it("passes without a poll while the relay is paused", async () => {
-    platform.policyAt = (now) => aPolicy({ holdUntil: now + MINUTE });
+    platform.policyAt = (now) => aPolicy({ pausedUntil: now + MINUTE });
     for (let i = 0; i < 5 * 72 * 60 && platform.stored?.status === "pending"; i++) {
       await platform.ring(loop, i % 7 === 0 ? DAY : 0);
     }

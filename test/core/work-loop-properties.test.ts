@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
-import { OUTCOMES } from "../../src/core/outcome.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import { wakeAt } from "../../src/core/step.ts";
-import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import {
   aCompletion,
   aCreation,

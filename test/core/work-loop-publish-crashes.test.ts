@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
-import { rowOf } from "../../src/core/index-row.ts";
-import { OUTCOMES } from "../../src/core/outcome.ts";
-import { isSettled, isTerminal, type TaskRecord } from "../../src/core/task.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
+import { isSettled, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import {
   aCompletion,
   aCreation,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
-import { rowOf } from "../../src/core/index-row.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/event.ts";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   ACCOUNT,
@@ -40,7 +40,7 @@ afterEach(() => {
 
 async function created(registration = aPricedRegistration()): Promise<void> {
   loop.apply(registration);
-  await loop.workOff();
+  await loop.runUntilIdle();
 }
 
 describe("a charged task that fails", () => {
@@ -108,7 +108,7 @@ describe("a charged task that fails", () => {
 
   it("is refunded while the relay is paused", async () => {
     await created();
-    platform.policyAt = (now) => aPolicy({ holdUntil: now + HOUR });
+    platform.policyAt = (now) => aPolicy({ pausedUntil: now + HOUR });
     loop.apply(failure);
     await turns();
     checkBooks(platform);
@@ -152,7 +152,7 @@ describe("while the ledger does not give the credits back", () => {
       expect(waits.slice(0, 9)).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
       expect(Math.max(...waits)).toBe(300);
       expect(loop.apply(aRedelivery())).toMatchObject({ rejection: { code: "series_running" } });
-      expect((await loop.conclude({ type: "erase" })).kind).toBe("reject");
+      expect((await loop.applyAndErase({ type: "erase" })).kind).toBe("reject");
       expect(platform.numbers).toEqual([]);
       expect(platform.ledger.entries.filter(({ kind }) => kind === "refund")).toHaveLength(booked);
 
@@ -187,7 +187,7 @@ describe("while the ledger does not give the credits back", () => {
           platform[held] = promise;
           loop.apply(failure);
           await turns(count);
-          await loop.conclude(event);
+          await loop.applyAndErase(event);
           await turns();
           expect(platform.numbers).toEqual([]);
           resolve();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -214,7 +214,7 @@ describe("what changes nothing", () => {
 
 describe("while the relay is paused", () => {
   it("nothing is sent, the alarm looks again, and afterwards it goes on", async () => {
-    platform.policyAt = (now) => aPolicy({ holdUntil: now + 70 * SECOND });
+    platform.policyAt = (now) => aPolicy({ pausedUntil: now + 70 * SECOND });
     loop.apply(finish);
     for (const looks of [1, 2, 3]) {
       expect(platform.alarm).toBe(NOW + looks * 70 * SECOND);
@@ -234,7 +234,7 @@ describe("while the relay is paused", () => {
   });
 
   it("deadlines and expiry go on", async () => {
-    platform.policyAt = (now) => aPolicy({ holdUntil: now + 70 * SECOND });
+    platform.policyAt = (now) => aPolicy({ pausedUntil: now + 70 * SECOND });
     loop.apply(aRegistration({ callbackUrl: null }));
     await platform.ring(loop);
     expect(platform.stored?.status).toBe("failed");

@@ -1,4 +1,4 @@
-import type { TaskEvent } from "../../src/core/event.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { Step } from "../../src/core/step.ts";
 import * as build from "./builders.ts";
 import * as priced from "./credit-builders.ts";

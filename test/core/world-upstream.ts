@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import type { PollAnswer, TaskEvent } from "../../src/core/event.ts";
-import type { PollLimits } from "../../src/core/tracking.ts";
-import type { UpstreamNews } from "../../src/core/upstream.ts";
+import type { PollAnswer, TaskEvent } from "../../src/core/events/event.ts";
+import type { PollLimits } from "../../src/core/record/tracking.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import { aCompletion, CONNECTION, HOUR, LIMITS, PROCESSING, SECOND, URL_A } from "./builders.ts";
 import {
   aHook,

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../src/core/event.ts";
-import { OUTCOMES } from "../../src/core/outcome.ts";
-import type { Result } from "../../src/core/result.ts";
-import type { Policy } from "../../src/core/schedule.ts";
+import type { ChargeAnswer, PollAnswer, TaskEvent } from "../../src/core/events/event.ts";
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
+import type { UpstreamResult } from "../../src/core/record/callback-body.ts";
+import type { Policy } from "../../src/core/policy.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import { isOpen, type TaskRecord } from "../../src/core/task.ts";
+import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import * as build from "./builders.ts";
 import * as priced from "./credit-builders.ts";
@@ -54,7 +54,7 @@ export const BEGINNING: World = {
   refunds: 0,
 };
 
-const results: Result[] = [
+const results: UpstreamResult[] = [
   build.aCompletion(),
   build.aCompletion({ urls: [build.VIDEO, URL_A], completedAt: NOW }),
   build.aCompletion({ metadata: { seed: 1, 7: "x" } }),
@@ -194,9 +194,9 @@ export function next(world: World, given: Command): World {
   }
   if (given.kind === "policy") {
     const { scheduleMs, holdMs, polls } = given;
-    const holdUntil = holdMs === 0 ? 0 : now + holdMs;
+    const pausedUntil = holdMs === 0 ? 0 : now + holdMs;
     const most = Math.max(longest, scheduleMs.length);
-    return { ...world, policy: build.aPolicy({ scheduleMs, holdUntil, polls }), longest: most };
+    return { ...world, policy: build.aPolicy({ scheduleMs, pausedUntil, polls }), longest: most };
   }
   const event = eventOf(world, given);
   return event === null ? world : applied(world, event);

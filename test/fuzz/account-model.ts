@@ -2,7 +2,7 @@ import {
   charge,
   type Entry,
   grant,
-  type Order,
+  type Booking,
   type Posting,
   refund,
 } from "../../src/core/ledger.ts";
@@ -29,7 +29,7 @@ export class AccountModel {
     return this.state.generation === null ? null : this.#described(this.state.generation);
   }
 
-  charge(order: Order) {
+  charge(order: Booking) {
     const { generation } = this.state;
     if (generation === null) return { kind: "unknown_account" };
     const posting = charge(this.#balance, this.#find("charge", order.reference), order);
@@ -45,7 +45,7 @@ export class AccountModel {
     return this.#book(refund(this.#balance, this.#find("charge", reference), known));
   }
 
-  grant(order: Order) {
+  grant(order: Booking) {
     if (this.state.generation === null) return null;
     const posting = grant(this.#balance, this.#find("grant", order.reference), order);
     if (posting.kind === "refused") {

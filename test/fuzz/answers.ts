@@ -1,9 +1,9 @@
 import { app } from "../../src/app.ts";
-import { PROBLEMS } from "../../src/api/problem.ts";
-import { hookToken } from "../../src/callback/hook-token.ts";
-import type { HmacSecret } from "../../src/callback/hmac-secret.ts";
-import { sign, signedHeaders } from "../../src/callback/signature.ts";
-import { relayOf } from "../../src/relay.ts";
+import { PROBLEMS } from "../../src/api/http/problem.ts";
+import { hookToken } from "../../src/security/hook-token.ts";
+import type { HmacSecret } from "../../src/security/hmac.ts";
+import { sign, signedHeaders } from "../../src/security/signature.ts";
+import { runtimeOf } from "../../src/config/runtime.ts";
 import { NOW, NOW_S } from "../core/builders.ts";
 import { isPublicHost } from "./addresses.ts";
 import type { Border } from "./fuzz.ts";
@@ -36,12 +36,12 @@ Reflect.set(globalThis, "fetch", async (url: string | URL | Request) => {
   return Response.json({ id: "cgt-1", status: "running" });
 });
 
-const relay = await relayOf(ENVS[0] ?? {});
+const relay = await runtimeOf(ENVS[0] ?? {});
 if (!relay.ok) throw new Error("the configuration of the test is not valid");
-eventsSecrets = relay.relay.keyring.eventsSecrets;
+eventsSecrets = relay.runtime.keyring.eventsSecrets;
 for (const name of HOOKED) {
   for (const id of RECORDS.keys()) {
-    tokens.set(`${name} ${id}`, await hookToken(name, id, relay.relay.keyring.hookKeys));
+    tokens.set(`${name} ${id}`, await hookToken(name, id, relay.runtime.keyring.hookKeys));
   }
 }
 

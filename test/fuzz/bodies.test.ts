@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { describe } from "vitest";
 import { Grant, NewAccount, NewKey, Rotation } from "../../src/api/accounts/account-schemas.ts";
-import { parseJson, validate } from "../../src/api/body.ts";
+import { parseJson, validate } from "../../src/api/http/body.ts";
 import {
   Attachment,
   NoFields,

@@ -1,7 +1,7 @@
 import { describe } from "vitest";
-import { type Config, type ConfigIssue, parseConfig } from "../../src/config.ts";
-import { parseConnections } from "../../src/connections.ts";
-import { PROVIDERS } from "../../src/providers/index.ts";
+import { type Config, type ConfigIssue, parseConfig } from "../../src/config/config.ts";
+import { parseConnections } from "../../src/config/connections.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Connection } from "../../src/providers/provider.ts";
 import type { Choices } from "./choices.ts";
 import { announce, fuzz } from "./fuzz.ts";

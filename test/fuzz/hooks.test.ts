@@ -1,6 +1,6 @@
 import { describe } from "vitest";
-import { PROVIDERS } from "../../src/providers/index.ts";
-import { newsOf } from "../../src/providers/observation.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { toNews } from "../../src/providers/observation.ts";
 import type { Hook, HookAdapter } from "../../src/providers/provider.ts";
 import type { Fixtures } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
@@ -42,7 +42,7 @@ function reading({ provider, hooks }: Fixtures, adapter: HookAdapter): Border<Ho
       const observation = json === undefined ? null : adapter.read(json, hook);
       if (observation === null) return false;
       if (observation.jobId === "") throw new Error("the id of the job is empty");
-      const news = newsOf(observation, ERROR_TEXT);
+      const news = toNews(observation, ERROR_TEXT);
       if (news !== null) requireSoundNews(news);
       return news !== null;
     },

@@ -1,7 +1,7 @@
 import { describe } from "vitest";
-import { cursorOf, positionOf } from "../../src/api/index/cursor.ts";
-import { listQueryOf } from "../../src/api/index/filters.ts";
-import { hmacKey } from "../../src/callback/hmac-secret.ts";
+import { cursorOf, positionOf } from "../../src/api/search/cursor.ts";
+import { listQueryOf } from "../../src/api/search/filters.ts";
+import { hmacKey } from "../../src/security/hmac.ts";
 import type { Filters } from "../../src/index-db/list.ts";
 import type { Choices } from "./choices.ts";
 import { announce, fuzz } from "./fuzz.ts";

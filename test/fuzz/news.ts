@@ -1,4 +1,4 @@
-import type { UpstreamNews } from "../../src/core/upstream.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import { METADATA, memberOf } from "./wire.ts";
 
 const CATEGORIES: readonly string[] = [

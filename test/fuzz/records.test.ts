@@ -1,9 +1,9 @@
 import { describe } from "vitest";
-import { rowOf } from "../../src/core/index-row.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
-import { taskView } from "../../src/core/view.ts";
-import { parseRecord } from "../../src/objects/record-schema.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import { parseRecord } from "../../src/task/record-schema.ts";
 import {
   ACCOUNT,
   aCallback,

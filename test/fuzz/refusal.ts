@@ -1,4 +1,4 @@
-import { Problem } from "../../src/api/problem.ts";
+import { Problem } from "../../src/api/http/problem.ts";
 
 /** The outcome of a parser of the HTTP layer, which refuses by throwing a `Problem` and nothing else. */
 export type Parsed<T> = { readonly isTaken: true; readonly value: T } | { readonly isTaken: false };

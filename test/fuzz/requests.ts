@@ -88,7 +88,7 @@ export function aRequest(
     path: choices.chance(0.1) ? `/${mutatedOften(path.slice(1), choices, 2)}` : path,
     body: method === "GET" || method === "HEAD" ? null : bodyOf(route.path, id, choices),
     isIndexed: choices.chance(0.3),
-    isOpen: route.who === "anyone",
+    isOpen: route.access === "anyone",
   };
 }
 

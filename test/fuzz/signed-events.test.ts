@@ -1,6 +1,6 @@
 import { describe } from "vitest";
-import { hmacSecret } from "../../src/callback/hmac-secret.ts";
-import { sign, verify } from "../../src/callback/signature.ts";
+import { hmacSecret } from "../../src/security/hmac.ts";
+import { sign, verify } from "../../src/security/signature.ts";
 import type { Choices } from "./choices.ts";
 import { announce, fuzz } from "./fuzz.ts";
 import { damagedBytes } from "./mutations.ts";

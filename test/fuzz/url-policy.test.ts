@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { checkCallbackUrl } from "../../src/callback/url-policy.ts";
+import { checkCallbackUrl } from "../../src/security/url-policy.ts";
 import { CARRYING_V4, isPublicHost, SPECIAL_V4, SPECIAL_V6 } from "./addresses.ts";
 import type { Choices } from "./choices.ts";
 import { announce, fuzz } from "./fuzz.ts";

@@ -1,5 +1,5 @@
-import { TaskObject } from "../../src/objects/task-object.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import { TaskObject } from "../../src/task/task-object.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import { aCallback, ACCOUNT, aFinishedTask, anOpenTask, NOW, POLICY } from "../core/builders.ts";
 import { aPricedRegistration } from "../core/credit-builders.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach } from "vitest";
-import type { IndexRow } from "../../src/core/index-row.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { evict } from "../worker/instance.ts";
 import { stubOf } from "../worker/support.ts";
 

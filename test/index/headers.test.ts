@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
-import type { Route } from "../../src/api/route.ts";
+import type { Route } from "../../src/api/http/route.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { hooked } from "../worker/hooked.ts";
 import { anOutside, answering } from "../worker/outside.ts";
@@ -128,13 +128,13 @@ describe("the headers of every route", () => {
 
   it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
     "guard what it answers, to anyone: %s",
-    async (name, { method, who }) => {
+    async (name, { method, access }) => {
       const { path, body, headers } = await exampleOf(name);
       const sent = { method, headers: { ...FOREIGN, ...headers } };
       const account = await anAccount();
       const { key } = await aKey(account);
       const strangers = [null, "not-an-operator-key", key];
-      for (const stranger of who === "anyone" ? [] : strangers) {
+      for (const stranger of access === "anyone" ? [] : strangers) {
         const response = await call(path, { ...sent, body, key: stranger });
         if (stranger !== key) expect(response.status).toBe(401);
         expectGuarded(response);

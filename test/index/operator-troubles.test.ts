@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { env } from "cloudflare:workers";
-import { hostObject } from "../../src/objects/account-objects.ts";
+import { hostObject } from "../../src/account/object-names.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
 import {

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import type { IndexRow } from "../../src/core/index-row.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import worker from "../../src/index.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { IndexRow } from "../../src/core/index-row.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { pass, START, useClock } from "../worker/support.ts";
 import { allRows, aRow, cron, DAY, db, HOUR, insert, useEmptyIndex } from "./support.ts";

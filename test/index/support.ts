@@ -2,7 +2,7 @@ import { createScheduledController, runDurableObjectAlarm } from "cloudflare:tes
 import { env } from "cloudflare:workers";
 import { beforeEach, vi } from "vitest";
 import * as z from "zod";
-import type { IndexRow } from "../../src/core/index-row.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { app } from "../../src/app.ts";
 import worker from "../../src/index.ts";
 import { ready } from "../../src/index-db/database.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Job } from "../../src/core/upstream.ts";
-import { PROVIDERS } from "../../src/providers/index.ts";
-import { newsOf, type Observation } from "../../src/providers/observation.ts";
+import type { Job } from "../../src/core/record/upstream.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { toNews, type Observation } from "../../src/providers/observation.ts";
 import type { Provider, Reading } from "../../src/providers/provider.ts";
 import type { HookFixture, PollFixture } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
@@ -101,7 +101,7 @@ describe.each(FIXTURES)("$provider", ({ provider: name, hooks, polls }) => {
       const observation = readHook(provider, fixture, parsed(fixture.body));
 
       expect(observation?.jobId ?? null).toBe(fixture.jobId);
-      expect(observation === null ? "nothing" : newsOf(observation, ERROR_TEXT)).toEqual(
+      expect(observation === null ? "nothing" : toNews(observation, ERROR_TEXT)).toEqual(
         fixture.means,
       );
     });
@@ -156,7 +156,7 @@ function meaningOfPoll({ polls }: Provider, fixture: PollFixture): unknown {
     expect(path).toBe(exchange.path);
     reading = read(exchange.answer, job);
   }
-  if (reading?.kind === "observed") return newsOf(reading.observation, ERROR_TEXT);
+  if (reading?.kind === "observed") return toNews(reading.observation, ERROR_TEXT);
   return reading?.kind;
 }
 
@@ -165,7 +165,7 @@ function expectSound(observation: Observation): void {
   const { jobId, state, completedAt } = observation;
   for (const text of [jobId, state]) expect(text === null || text !== "").toBe(true);
   expect(completedAt === null || Number.isFinite(completedAt)).toBe(true);
-  const news = newsOf(observation, ERROR_TEXT);
+  const news = toNews(observation, ERROR_TEXT);
   if (news?.status === "failed") {
     expect(new TextEncoder().encode(news.error.message).length).toBeLessThanOrEqual(1024);
   }

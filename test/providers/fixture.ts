@@ -1,4 +1,4 @@
-import type { UpstreamNews } from "../../src/core/upstream.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import type { Answer } from "../../src/providers/provider.ts";
 
 /** A hook of a provider, composed by us in its documented form, and what it means. */

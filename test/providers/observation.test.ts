@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newsOf, type Observation } from "../../src/providers/observation.ts";
+import { toNews, type Observation } from "../../src/providers/observation.ts";
 import { failed } from "./fixtures/meanings.ts";
 
 const PLAIN = { isGeneric: false, secrets: [] };
@@ -26,7 +26,7 @@ describe("newsOf", () => {
       generate_audio: false,
     };
     const observation = observed({ completedAt: 1767225720000, metadata });
-    expect(newsOf(observation, PLAIN)).toEqual({
+    expect(toNews(observation, PLAIN)).toEqual({
       status: "completed",
       completedAt: 1767225720000,
       urls: ["https://cdn.example.com/a.mp4"],
@@ -42,33 +42,33 @@ describe("newsOf", () => {
     [Infinity, null],
     [9_007_199_254_740_991_000, null],
   ])("keeps only a time that can be stored: %d", (completedAt, kept) => {
-    expect(newsOf(observed({ completedAt }), PLAIN)).toMatchObject({ completedAt: kept });
+    expect(toNews(observed({ completedAt }), PLAIN)).toMatchObject({ completedAt: kept });
   });
 
   it("tells a success without output apart", () => {
-    expect(newsOf(observed({ urls: [] }), PLAIN)).toEqual({ status: "no_output" });
+    expect(toNews(observed({ urls: [] }), PLAIN)).toEqual({ status: "no_output" });
   });
 
   it.each([
     ["IN_QUEUE", "queued"],
     ["dreaming", "processing"],
   ])("takes %s for %s, whatever else is said", (state, status) => {
-    expect(newsOf(observed({ state }), PLAIN)).toEqual({ status });
+    expect(toNews(observed({ state }), PLAIN)).toEqual({ status });
   });
 
   it.each([["paused"], [null]])("has nothing to tell of the state %j", (state) => {
-    expect(newsOf(observed({ state }), PLAIN)).toBeNull();
+    expect(toNews(observed({ state }), PLAIN)).toBeNull();
   });
 
   it("does not take a state that ended for a success because of its URLs", () => {
-    expect(newsOf(observed({ state: "canceled" }), PLAIN)).toEqual(
+    expect(toNews(observed({ state: "canceled" }), PLAIN)).toEqual(
       failed("canceled", 'The task ended upstream as "canceled".'),
     );
   });
 
   it("tells a failure in the provider's words", () => {
     const error = { code: "SensitiveContent", text: "Rejected." };
-    expect(newsOf(observed({ state: "failed", error }), PLAIN)).toEqual(
+    expect(toNews(observed({ state: "failed", error }), PLAIN)).toEqual(
       failed("moderation", "Rejected."),
     );
   });
@@ -76,7 +76,7 @@ describe("newsOf", () => {
   it("tells a failure without the provider's words where they are not wanted", () => {
     const error = { code: "SensitiveContent", text: "Rejected." };
     const errorText = { isGeneric: true, secrets: [] };
-    expect(newsOf(observed({ state: "failed", error }), errorText)).toEqual(
+    expect(toNews(observed({ state: "failed", error }), errorText)).toEqual(
       failed("moderation", "The upstream reported a failure."),
     );
   });
@@ -84,7 +84,7 @@ describe("newsOf", () => {
   it("keeps the credentials of the connection out of a failure", () => {
     const error = { code: null, text: "Wrong key key-0001 given." };
     const errorText = { isGeneric: false, secrets: ["key-0001"] };
-    expect(newsOf(observed({ state: "failed", error }), errorText)).toEqual(
+    expect(toNews(observed({ state: "failed", error }), errorText)).toEqual(
       failed("provider", "Wrong key … given."),
     );
   });

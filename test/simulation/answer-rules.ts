@@ -1,11 +1,11 @@
-import type { Decision } from "../../src/core/decision.ts";
+import type { Decision } from "../../src/core/events/decision.ts";
 import {
   isOpen,
   isTerminal,
   type OpenTask,
   type TaskRecord,
   type TerminalTask,
-} from "../../src/core/task.ts";
+} from "../../src/core/record/task.ts";
 import { isEqual, untrue } from "./change.ts";
 import { factOf, isBelieved, isSame, saidIn } from "./end-rules.ts";
 import type { Answer } from "./answer.ts";

@@ -1,5 +1,5 @@
-import type { Decision } from "../../src/core/decision.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { Decision } from "../../src/core/events/decision.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { Setting } from "./setting.ts";
 

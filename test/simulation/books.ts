@@ -1,7 +1,7 @@
-import type { ChargeAnswer } from "../../src/core/event.ts";
+import type { ChargeAnswer } from "../../src/core/events/event.ts";
 import { charge, type Entry, type Posting, refund } from "../../src/core/ledger.ts";
 import type { Charge, Refund } from "../../src/core/step.ts";
-import { Refusals } from "../../src/objects/refusals.ts";
+import { RefusedCharges } from "../../src/account/refused-charges.ts";
 import { ACCOUNT } from "../core/builders.ts";
 
 /** One account of the ledger, and the operator's own billing. */
@@ -10,7 +10,7 @@ export class Books {
   /** Tasks whose refund the operator's own billing has accepted; it knows them by `webhook-id`. */
   readonly settled = new Set<string>();
   granted: number;
-  readonly #refusals = new Refusals();
+  readonly #refusals = new RefusedCharges();
   hasAccount = true;
 
   constructor(granted: number) {

@@ -1,6 +1,6 @@
-import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
+import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
 import type { Delivery, OperatorNotice, Refund } from "../../src/core/step.ts";
-import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Books } from "./books.ts";
 import { untrue } from "./change.ts";
 import type { Ground, Instance } from "./instance.ts";

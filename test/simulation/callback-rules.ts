@@ -1,5 +1,5 @@
-import type { Attempt, Callback, CallbackState } from "../../src/core/callback.ts";
-import type { TerminalTask } from "../../src/core/task.ts";
+import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
+import type { TerminalTask } from "../../src/core/record/task.ts";
 import { type Change, isEqual, untrue } from "./change.ts";
 
 type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;

@@ -1,5 +1,5 @@
-import type { PollAnswer } from "../../src/core/event.ts";
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { Books } from "./books.ts";
 import type { Instance } from "./instance.ts";
 import type { Setting } from "./setting.ts";

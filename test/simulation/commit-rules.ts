@@ -1,6 +1,11 @@
-import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
-import { isOpen, isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
-import { taskView } from "../../src/core/view.ts";
+import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
+import {
+  isOpen,
+  isTerminal,
+  type TaskRecord,
+  type TerminalTask,
+} from "../../src/core/record/task.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
 import { callbackFault } from "./callback-rules.ts";
 import { type Change, isEqual, untrue } from "./change.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";

@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../../src/core/task.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { Instance } from "./instance.ts";
 import type { Setting } from "./setting.ts";
 

@@ -1,7 +1,7 @@
-import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/event.ts";
-import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/task.ts";
-import type { UpstreamNews } from "../../src/core/upstream.ts";
-import type { Result } from "../../src/core/result.ts";
+import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/event.ts";
+import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
+import type { UpstreamResult } from "../../src/core/record/callback-body.ts";
 import { CONNECTION, DAY } from "../core/builders.ts";
 import { type Change, untrue } from "./change.ts";
 import type { Setting } from "./setting.ts";
@@ -14,7 +14,7 @@ export const TIMEOUT_SAID = JSON.stringify("upstream_timeout");
 
 /** What is final in what a report, a hook or a poll says; null: nothing. */
 export function factOf(
-  news: Result | UpstreamNews | { readonly status: "processing" },
+  news: UpstreamResult | UpstreamNews | { readonly status: "processing" },
 ): Fact | null {
   switch (news.status) {
     case "completed":

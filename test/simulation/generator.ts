@@ -1,7 +1,7 @@
-import type { RegisterEvent, ReportEvent } from "../../src/core/event.ts";
-import type { Result } from "../../src/core/result.ts";
-import { type ChargingTask, isOpen, type TaskRecord } from "../../src/core/task.ts";
-import type { UpstreamNews } from "../../src/core/upstream.ts";
+import type { RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
+import type { UpstreamResult } from "../../src/core/record/callback-body.ts";
+import { type ChargingTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
 import {
@@ -20,7 +20,7 @@ import type { World } from "./world.ts";
 
 const { CONNECTION, DAY, HOUR, MINUTE, SECOND, URL_A, URL_B } = build;
 
-const RESULTS: readonly Result[] = [
+const RESULTS: readonly UpstreamResult[] = [
   build.aCompletion(),
   build.aCompletion({ urls: [build.VIDEO, URL_A], metadata: { seed: 1, 7: "x" } }),
   build.aFailure(),

@@ -1,4 +1,4 @@
-import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/task.ts";
+import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
 import { saidIn, TIMEOUT_SAID } from "./end-rules.ts";
 

@@ -1,10 +1,10 @@
-import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
-import type { IndexRow } from "../../src/core/index-row.ts";
-import type { Policy } from "../../src/core/schedule.ts";
+import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
+import type { Policy } from "../../src/core/policy.ts";
 import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
-import { isTerminal, type TaskRecord } from "../../src/core/task.ts";
-import { parseRecord } from "../../src/objects/record-schema.ts";
-import type { Platform } from "../../src/objects/platform.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { parseRecord } from "../../src/task/record-schema.ts";
+import type { Platform } from "../../src/task/platform.ts";
 import { DAY } from "../core/builders.ts";
 import type { Books } from "./books.ts";
 import type { Disk } from "./disk.ts";

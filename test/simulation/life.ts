@@ -1,4 +1,4 @@
-import { isOpen } from "../../src/core/task.ts";
+import { isOpen } from "../../src/core/record/task.ts";
 import { MINUTE } from "../core/builders.ts";
 import { PRICE } from "../core/credit-builders.ts";
 import { nextMove, registration } from "./generator.ts";

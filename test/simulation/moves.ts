@@ -1,4 +1,4 @@
-import type { TaskEvent } from "../../src/core/event.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { Setting } from "./setting.ts";
 
 /** What the world does next to one task. In any state each of them means something, or nothing. */

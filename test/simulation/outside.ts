@@ -1,6 +1,6 @@
-import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
-import type { IndexRow } from "../../src/core/index-row.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
+import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
+import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {

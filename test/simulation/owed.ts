@@ -4,7 +4,7 @@ import {
   type OpenTask,
   type TaskRecord,
   type TerminalTask,
-} from "../../src/core/task.ts";
+} from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { isAskable } from "./end-rules.ts";
 import type { Setting } from "./setting.ts";

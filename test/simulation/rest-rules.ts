@@ -1,5 +1,5 @@
-import { isOpen, isTerminal, type TaskRecord } from "../../src/core/task.ts";
-import { taskView } from "../../src/core/view.ts";
+import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
 import { MINUTE } from "../core/builders.ts";
 import { untrue } from "./change.ts";
 import type { Stored } from "./disk.ts";

@@ -1,6 +1,6 @@
-import type { Retry } from "../../src/core/credits.ts";
-import type { Notice } from "../../src/core/notice.ts";
-import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
+import type { Retry } from "../../src/core/record/credits.ts";
+import type { Notice } from "../../src/core/record/notice.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, isEqual, untrue } from "./change.ts";
 

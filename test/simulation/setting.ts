@@ -1,5 +1,5 @@
-import type { Policy } from "../../src/core/schedule.ts";
-import type { PollLimits } from "../../src/core/tracking.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import type { PollLimits } from "../../src/core/record/tracking.ts";
 import { aPolicy, CONNECTION, DAY, HOUR, LIMITS, MINUTE, SECOND } from "../core/builders.ts";
 import type { Random } from "./random.ts";
 
@@ -61,7 +61,7 @@ const policies = new WeakMap<Setting, Policy>();
 export function policyOf(setting: Setting, now: number): Policy {
   const policy = policies.get(setting) ?? unpaused(setting);
   policies.set(setting, policy);
-  return setting.isPaused ? { ...policy, holdUntil: now + PAUSE_MS } : policy;
+  return setting.isPaused ? { ...policy, pausedUntil: now + PAUSE_MS } : policy;
 }
 
 function unpaused(setting: Setting): Policy {

@@ -1,5 +1,5 @@
-import type { Outcome } from "../../src/core/outcome.ts";
-import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/task.ts";
+import type { Outcome } from "../../src/core/record/outcome.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
 import type { Instance } from "./instance.ts";
 

@@ -1,5 +1,5 @@
-import { isOpen, type OpenTask } from "../../src/core/task.ts";
-import type { PollPlan } from "../../src/core/tracking.ts";
+import { isOpen, type OpenTask } from "../../src/core/record/task.ts";
+import type { PollPlan } from "../../src/core/record/tracking.ts";
 import { MINUTE } from "../core/builders.ts";
 import type { Answer } from "./answer.ts";
 import { type Change, isEqual, untrue } from "./change.ts";

@@ -1,10 +1,10 @@
-import type { ChargeAnswer, PollAnswer } from "../../src/core/event.ts";
-import { type IndexRow, rowOf } from "../../src/core/index-row.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
+import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
+import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
-import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/task.ts";
-import type { AnsweredCharge } from "../../src/objects/work-loop.ts";
-import { sameJob } from "../../src/core/upstream.ts";
+import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
+import type { AnsweredCharge } from "../../src/task/work-loop.ts";
+import { sameJob } from "../../src/core/record/upstream.ts";
 import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type Heard, untrue } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";

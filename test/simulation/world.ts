@@ -1,4 +1,4 @@
-import { WorkLoop } from "../../src/objects/work-loop.ts";
+import { WorkLoop } from "../../src/task/work-loop.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { Books } from "./books.ts";
@@ -149,7 +149,7 @@ export class World implements Ground {
     instance.commits.length = 0;
     const { setting, now } = this;
     try {
-      const concluded = loop.conclude(event);
+      const concluded = loop.applyAndErase(event);
       this.witness.isErasing = false;
       const { record: after } = this.disk.written;
       const commits = [...instance.commits];
@@ -160,7 +160,7 @@ export class World implements Ground {
       this.witness.note(() => `  answer ${decision.kind}`);
       const chargeId = chargingOf(decision);
       if (chargeId === null) return;
-      const last = await loop.workOff();
+      const last = await loop.runUntilIdle();
       if (!instance.isDead) this.witness.charged(chargeId, last);
     } catch (error) {
       instance.escaped(error);

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { AccountObject } from "../../src/objects/account-object.ts";
+import { AccountObject } from "../../src/account/account-object.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { call, pass, post, refusal, START, START_S, useClock } from "./support.ts";
 

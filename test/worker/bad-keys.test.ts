@@ -58,7 +58,7 @@ describe("a key", () => {
   });
 
   it.each(JUNK)("%s opens no guarded route", async (_, make) => {
-    const guarded = ROUTES.filter(({ who }) => who !== "anyone");
+    const guarded = ROUTES.filter(({ access }) => access !== "anyone");
     for (const { method, path } of guarded) {
       const filled = path.replace("{id}", crypto.randomUUID()).replace("{account}", account);
       const response = await call(filled.replace("{key}", "1"), { method, key: make() });

@@ -1,7 +1,7 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { AccountObject } from "../../src/objects/account-object.ts";
+import { AccountObject } from "../../src/account/account-object.ts";
 import { accountStub, aKey, anAccount, priced } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import { rowsOf } from "./rows.ts";

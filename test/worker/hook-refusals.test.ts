@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { PROVIDERS } from "../../src/providers/index.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import { aScene, CASES, hookOf } from "./hook-cases.ts";
 import { answerOf, hooked, sendHook } from "./hooked.ts";
 import { bodyFor } from "./senders.ts";

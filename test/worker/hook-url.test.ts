@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
-import { PROVIDERS } from "../../src/providers/index.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import { answerOf, attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { aReceiver } from "./receiver.ts";
 import { aRequest, ORIGIN, refusal, register, stored, useClock } from "./support.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type ProblemCode, PROBLEMS } from "../../src/api/problem.ts";
+import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { app } from "../../src/app.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";

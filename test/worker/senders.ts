@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { PROVIDERS } from "../../src/providers/index.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import type { HookFixture, PollFixture } from "../providers/fixture.ts";
 import { base64, hex, hmac } from "../providers/hook.ts";

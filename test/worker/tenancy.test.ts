@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
-import type { Route } from "../../src/api/route.ts";
+import type { Route } from "../../src/api/http/route.ts";
 import { aCharged, aKey, anAccount, booksOf } from "./accounts.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
@@ -56,11 +56,11 @@ function send({ method, path }: Route, { task, account }: Aim, key = tenant.key)
   return call(filled, { method, key, body });
 }
 
-const named = (who: Route["who"]) =>
-  ROUTES.filter((route) => route.who === who).map(
+const named = (access: Route["access"]) =>
+  ROUTES.filter((route) => route.access === access).map(
     (route) => [route.method, route.path, route] as const,
   );
-const GUARDED = ROUTES.filter(({ who }) => who !== "anyone");
+const GUARDED = ROUTES.filter(({ access }) => access !== "anyone");
 
 describe("the routes", () => {
   it("of an account are these alone", () => {
@@ -215,7 +215,8 @@ describe("a hostile tenant with a valid key", () => {
         for (const secret of foreign) expect(text).not.toContain(secret);
       }
     }
-    for (const route of GUARDED.filter(({ who }) => who !== "owner")) await send(route, tenant);
+    for (const route of GUARDED.filter(({ access }) => access !== "owner"))
+      await send(route, tenant);
     expect(await state()).toEqual(before);
   });
 

@@ -37,7 +37,7 @@ function watched() {
 
 afterEach(() => void vi.restoreAllMocks());
 
-const guarded = ROUTES.filter(({ who }) => who !== "anyone");
+const guarded = ROUTES.filter(({ access }) => access !== "anyone");
 const wrongKeys = [
   ...KEYS.flatMap(wrongLike),
   ["is longer", `${OPERATOR_KEY}x`],

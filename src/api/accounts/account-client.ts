@@ -1,8 +1,8 @@
-import type { Account } from "../../core/task.ts";
+import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
-import type { AccountObject } from "../../objects/account-object.ts";
-import { unknownAccount } from "../problem.ts";
-import { reached } from "../reached.ts";
+import type { AccountObject } from "../../account/account-object.ts";
+import { unknownAccount } from "../http/problem.ts";
+import { callObject } from "../http/object-call.ts";
 
 const REMEMBER_MS = 60_000;
 const MAX_REMEMBERED = 10_000;
@@ -16,7 +16,7 @@ const remembered = new Map<string, { readonly account: Account; readonly until: 
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = remembered.get(id);
   if (known !== undefined && known.until > Date.now()) return known.account;
-  const state = await reached(() => env.ACCOUNTS.getByName(id).describe());
+  const state = await callObject(() => env.ACCOUNTS.getByName(id).describe());
   if (state === null) return null;
   const account = { id, generation: state.generation };
   if (remembered.size >= MAX_REMEMBERED) remembered.clear();
@@ -35,7 +35,7 @@ export async function askAccount<T>(
   id: string,
   ask: (account: DurableObjectStub<AccountObject>) => Promise<T | null>,
 ): Promise<T> {
-  const answer = await reached(() => ask(env.ACCOUNTS.getByName(id)));
+  const answer = await callObject(() => ask(env.ACCOUNTS.getByName(id)));
   if (answer === null) throw unknownAccount();
   return answer;
 }

@@ -1,6 +1,6 @@
 import type { Env } from "../../env.ts";
-import { keyObject } from "../../objects/account-objects.ts";
-import { reached } from "../reached.ts";
+import { keyObject } from "../../account/object-names.ts";
+import { callObject } from "../http/object-call.ts";
 
 /** Keys may look like anything of this length: those made elsewhere are imported by their hash. */
 const MIN_KEY_CHARS = 16;
@@ -32,9 +32,9 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
   const hash = await sha256Hex(key);
   const known = remembered.get(hash);
   if (known !== undefined && known.until > Date.now()) return known.accountId;
-  const accountId = await reached(() => keyObject(env.ACCOUNTS, hash).keyOwner());
+  const accountId = await callObject(() => keyObject(env.ACCOUNTS, hash).keyOwner());
   if (accountId === null) return null;
-  const isValid = await reached(() => env.ACCOUNTS.getByName(accountId).verifyKey(hash));
+  const isValid = await callObject(() => env.ACCOUNTS.getByName(accountId).verifyKey(hash));
   if (!isValid) return null;
   if (remembered.size >= MAX_REMEMBERED) remembered.clear();
   remembered.set(hash, { accountId, until: Date.now() + REMEMBER_MS });

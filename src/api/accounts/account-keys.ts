@@ -1,14 +1,14 @@
-import { toSeconds } from "../../core/result.ts";
+import { toSeconds } from "../../core/record/callback-body.ts";
 import type { Env } from "../../env.ts";
-import { keyObject } from "../../objects/account-objects.ts";
-import type { StoredKey } from "../../objects/account-store.ts";
+import { keyObject } from "../../account/object-names.ts";
+import type { StoredKey } from "../../account/account-store.ts";
 import { askAccount } from "./account-client.ts";
 import { forgetKey, generateKey, sha256Hex } from "./account-key.ts";
 import { NewKey } from "./account-schemas.ts";
-import { json } from "../answer.ts";
-import { Problem } from "../problem.ts";
-import { reached } from "../reached.ts";
-import { bodyRoute, route } from "../route.ts";
+import { json } from "../http/answer.ts";
+import { Problem } from "../http/problem.ts";
+import { callObject } from "../http/object-call.ts";
+import { bodyRoute, route } from "../http/route.ts";
 
 const NO_STORE = { "Cache-Control": "no-store" };
 const DAY_S = 86_400;
@@ -17,7 +17,7 @@ export const createKey = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts/{account}/keys",
-    who: "operator",
+    access: "operator",
     summary: "Make an API key, shown once, or import one by its SHA-256",
     answers: { 201: "the key" },
     errors: ["not_found", "reference_reused"],
@@ -39,7 +39,7 @@ export const listKeys = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/keys",
-    who: "owner",
+    access: "owner",
     summary: "List API keys, without the keys themselves",
     answers: { 200: "the keys" },
     errors: ["not_found"],
@@ -54,7 +54,7 @@ export const revokeKey = route(
   {
     method: "DELETE",
     path: "/v1/accounts/{account}/keys/{key}",
-    who: "operator",
+    access: "operator",
     summary: "Revoke an API key; it is refused everywhere within about a minute",
     answers: { 204: "revoked" },
     errors: ["not_found"],
@@ -62,11 +62,11 @@ export const revokeKey = route(
   async ({ env, accountId, params }) => {
     const id = params["key"] ?? "";
     const account = env.ACCOUNTS.getByName(accountId);
-    const hash = await reached(() => account.keyHash(id));
+    const hash = await callObject(() => account.keyHash(id));
     if (hash === null) throw new Problem("not_found", { detail: "There is no such key." });
     // The account's list goes last, so that a revocation that broke off can be repeated.
-    await reached(() => keyObject(env.ACCOUNTS, hash).disownKey(accountId));
-    await reached(() => account.removeKey(id));
+    await callObject(() => keyObject(env.ACCOUNTS, hash).disownKey(accountId));
+    await callObject(() => account.removeKey(id));
     forgetKey(hash);
     return new Response(null, { status: 204 });
   },
@@ -80,7 +80,7 @@ async function keep(
   prefix: string,
   label: string | null,
 ): Promise<StoredKey> {
-  const owner = await reached(() => keyObject(env.ACCOUNTS, sha256).claimKey(accountId));
+  const owner = await callObject(() => keyObject(env.ACCOUNTS, sha256).claimKey(accountId));
   if (owner !== accountId) {
     throw new Problem("reference_reused", { detail: "This key belongs to another account." });
   }

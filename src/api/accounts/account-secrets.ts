@@ -1,14 +1,14 @@
-import { accountSecrets, publicWhpk } from "../../callback/keyring.ts";
+import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
 import { askAccount, forgetAccount } from "./account-client.ts";
-import { json } from "../answer.ts";
-import { bodyRoute, type KnownCall, route } from "../route.ts";
+import { json } from "../http/answer.ts";
+import { bodyRoute, type AuthenticatedRequest, route } from "../http/route.ts";
 import { Rotation } from "./account-schemas.ts";
 
 export const readAccountSecrets = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/signing-secrets",
-    who: "owner",
+    access: "owner",
     summary: "What the account's receivers verify callbacks with",
     answers: { 200: "the secrets, newest first" },
     errors: ["not_found"],
@@ -24,7 +24,7 @@ export const rotateAccountSecrets = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts/{account}/signing-secrets",
-    who: "operator",
+    access: "operator",
     summary: "Make a new callback secret; callbacks stay signed with the one before, too",
     answers: { 200: "the secrets, newest first" },
     errors: ["not_found"],
@@ -41,16 +41,16 @@ export const rotateAccountSecrets = bodyRoute(
 );
 
 async function secretsAnswer(
-  { relay, accountId }: KnownCall<unknown>,
+  { runtime, accountId }: AuthenticatedRequest<unknown>,
   generation: number,
 ): Promise<Response> {
   const account = { id: accountId, generation };
   const current = generation > 1 ? [generation, generation - 1] : [generation];
-  const secrets = await accountSecrets(relay.config, account, current);
+  const secrets = await accountSecrets(runtime.config, account, current);
   const body = {
     generation,
     callbacks: secrets.map(({ text }) => text),
-    public_keys: relay.keyring.signingKeys.map(publicWhpk),
+    public_keys: runtime.keyring.signingKeys.map(publicWhpk),
   };
   return json(body, 200, { "Cache-Control": "no-store" });
 }

@@ -1,32 +1,32 @@
-import type { AccountState } from "../../objects/account-object.ts";
-import { toSeconds } from "../../core/result.ts";
+import type { AccountState } from "../../account/account-object.ts";
+import { toSeconds } from "../../core/record/callback-body.ts";
 import { askAccount } from "./account-client.ts";
-import { json } from "../answer.ts";
-import { asked, requireIndex } from "../index/bound-index.ts";
+import { json } from "../http/answer.ts";
+import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
-import { answered } from "../../objects/answered.ts";
-import { queryOf, validate } from "../body.ts";
-import { reached } from "../reached.ts";
-import { bodyRoute, route } from "../route.ts";
+import { withTimeout } from "../../timeout.ts";
+import { queryOf, validate } from "../http/body.ts";
+import { callObject } from "../http/object-call.ts";
+import { bodyRoute, route } from "../http/route.ts";
 import { NewAccount, Page } from "./account-schemas.ts";
 
 export const createAccount = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts",
-    who: "operator",
+    access: "operator",
     summary: "Create an account: a tenant with its own keys, callback secret and credits",
     answers: { 201: "created", 200: "it exists" },
     errors: [],
   },
   NewAccount,
   async ({ env, body: { id } }) => {
-    const { isNew, account } = await reached(() => env.ACCOUNTS.getByName(id).create());
+    const { isNew, account } = await callObject(() => env.ACCOUNTS.getByName(id).create());
     const { INDEX_DB: db } = env;
     const { createdAt } = account;
     // Creating it again notes it again, should this fail.
     if (db !== undefined) {
-      await answered("index", () => noteAccount(db, { id, createdAt }), undefined);
+      await withTimeout("index", () => noteAccount(db, { id, createdAt }), undefined);
     }
     return json(accountView(id, account), isNew ? 201 : 200);
   },
@@ -36,7 +36,7 @@ export const listAccounts = route(
   {
     method: "GET",
     path: "/v1/accounts",
-    who: "operator",
+    access: "operator",
     summary: "List accounts, from the index",
     answers: { 200: "a page: ?limit= and ?cursor=, which is the last id of the page before" },
     errors: ["index_disabled"],
@@ -44,7 +44,7 @@ export const listAccounts = route(
   async ({ env, url }) => {
     const db = requireIndex(env);
     const { limit, cursor } = validate(Page, queryOf(url.searchParams));
-    const accounts = await asked(() => listAccountIds(db, cursor, limit));
+    const accounts = await queryIndex(() => listAccountIds(db, cursor, limit));
     const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
     const next_cursor = data.length === limit ? (data.at(-1)?.id ?? null) : null;
     return json({ data, next_cursor });
@@ -55,7 +55,7 @@ export const readAccount = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}",
-    who: "owner",
+    access: "owner",
     summary: "Read an account and its balance",
     answers: { 200: "the account" },
     errors: ["not_found"],

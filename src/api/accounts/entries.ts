@@ -1,11 +1,11 @@
-import { toSeconds } from "../../core/result.ts";
-import type { GrantAnswer } from "../../objects/account-object.ts";
-import type { StoredEntry } from "../../objects/account-store.ts";
+import { toSeconds } from "../../core/record/callback-body.ts";
+import type { GrantAnswer } from "../../account/account-object.ts";
+import type { StoredEntry } from "../../account/account-store.ts";
 import { askAccount } from "./account-client.ts";
 import { Grant } from "./account-schemas.ts";
-import { json } from "../answer.ts";
-import { invalidRequest, Problem } from "../problem.ts";
-import { bodyRoute, type KnownCall, route } from "../route.ts";
+import { json } from "../http/answer.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import { bodyRoute, type AuthenticatedRequest, route } from "../http/route.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -15,7 +15,7 @@ export const grantCredits = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts/{account}/grants",
-    who: "operator",
+    access: "operator",
     summary: "Give credits, once per reference",
     answers: { 201: "granted", 200: "the same grant again" },
     errors: ["not_found", "reference_reused"],
@@ -42,7 +42,7 @@ export const listGrants = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/grants",
-    who: "owner",
+    access: "owner",
     summary: "List grants, newest first",
     answers: { 200: "a page" },
     errors: ["not_found"],
@@ -54,7 +54,7 @@ export const listEntries = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/entries",
-    who: "owner",
+    access: "owner",
     summary: "List what was booked, newest first",
     answers: { 200: "a page" },
     errors: ["not_found"],
@@ -62,7 +62,7 @@ export const listEntries = route(
   (call) => pageOf(call, null),
 );
 
-async function pageOf(call: KnownCall<null>, kind: "grant" | null): Promise<Response> {
+async function pageOf(call: AuthenticatedRequest<null>, kind: "grant" | null): Promise<Response> {
   const { env, url, accountId } = call;
   const limit = integerOf(url.searchParams, "limit", DEFAULT_LIMIT, MAX_LIMIT);
   const before = integerOf(url.searchParams, "cursor", MAX_CURSOR, MAX_CURSOR);

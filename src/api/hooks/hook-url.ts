@@ -1,13 +1,13 @@
-import { hookToken, isHookToken } from "../../callback/hook-token.ts";
-import { PROVIDERS } from "../../providers/index.ts";
+import { hookToken, isHookToken } from "../../security/hook-token.ts";
+import { PROVIDERS } from "../../providers/registry.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
-import type { Relay } from "../../relay.ts";
-import { unknownTask } from "../problem.ts";
-import type { Call } from "../route.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { unknownTask } from "../http/problem.ts";
+import type { RouteRequest } from "../http/route.ts";
 import { TaskId } from "../schemas.ts";
 
 /** Whom a hook URL belongs to. */
-export interface HookAddress {
+export interface HookTarget {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
   readonly taskId: string;
@@ -17,13 +17,13 @@ export interface HookAddress {
 export async function hookFields(
   connection: Connection,
   taskId: string,
-  relay: Relay,
+  runtime: Runtime,
   origin: string,
 ): Promise<Readonly<Record<string, string>>> {
   const hooks = PROVIDERS.get(connection.provider)?.hooks ?? null;
   if (hooks === null) return {};
-  const token = await hookToken(connection.name, taskId, relay.keyring.hookKeys);
-  const base = relay.config.publicUrl ?? origin;
+  const token = await hookToken(connection.name, taskId, runtime.keyring.hookKeys);
+  const base = runtime.config.publicUrl ?? origin;
   return {
     hook_url: `${base}/hooks/${connection.name}/${taskId}/${token}`,
     hook_parameter: hooks.parameter,
@@ -32,13 +32,16 @@ export async function hookFields(
 }
 
 /** @throws Problem `unknown_task` for whatever is not a URL of ours, without asking any object. */
-export async function addressOf(params: Call["params"], relay: Relay): Promise<HookAddress> {
+export async function parseHookUrl(
+  params: RouteRequest["params"],
+  runtime: Runtime,
+): Promise<HookTarget> {
   const { provider: name = "", id = "", token = "" } = params;
   const taskId = TaskId.safeParse(id);
-  const connection = relay.config.connections.get(name);
+  const connection = runtime.config.connections.get(name);
   const adapter = PROVIDERS.get(connection?.provider ?? "")?.hooks ?? null;
   if (!taskId.success || connection === undefined || adapter === null) throw unknownTask();
-  const isOurs = await isHookToken(token, name, taskId.data, relay.keyring.hookKeys);
+  const isOurs = await isHookToken(token, name, taskId.data, runtime.keyring.hookKeys);
   if (!isOurs) throw unknownTask();
   return { connection, adapter, taskId: taskId.data };
 }

@@ -1,18 +1,18 @@
-import { errorTextOf } from "../../config.ts";
-import type { HookEvent } from "../../core/event.ts";
+import { errorTextOf } from "../../config/config.ts";
+import type { HookEvent } from "../../core/events/event.ts";
 import { log } from "../../log.ts";
-import { publicKeys } from "../../objects/jwks.ts";
-import { newsOf } from "../../providers/observation.ts";
+import { publicKeys } from "../../outbound/jwks.ts";
+import { toNews } from "../../providers/observation.ts";
 import type { Authenticity, Hook } from "../../providers/provider.ts";
-import type { Relay } from "../../relay.ts";
-import { readBody } from "../body.ts";
-import { Problem, unknownTask } from "../problem.ts";
-import { reached, unavailable } from "../reached.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { readBody } from "../http/body.ts";
+import { Problem, unknownTask } from "../http/problem.ts";
+import { callObject, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../schemas.ts";
-import { openRoute, requireRelay } from "../route.ts";
-import { addressOf, type HookAddress } from "./hook-url.ts";
+import { publicRoute, requireRuntime } from "../http/route.ts";
+import { parseHookUrl, type HookTarget } from "./hook-url.ts";
 
-export const receiveHook = openRoute(
+export const receiveHook = publicRoute(
   {
     method: "POST",
     path: "/hooks/{provider}/{id}/{token}",
@@ -21,9 +21,9 @@ export const receiveHook = openRoute(
     errors: ["unknown_task", "unauthenticated", "unavailable"],
   },
   async ({ request, env, url, params }) => {
-    const relay = await requireRelay(env);
-    const address = await addressOf(params, relay);
-    const body = await readBody(request, relay.config.maxBodyBytes);
+    const runtime = await requireRuntime(env);
+    const address = await parseHookUrl(params, runtime);
+    const body = await readBody(request, runtime.config.maxBodyBytes);
     const { headers } = request;
     const hook: Hook = { path: url.pathname, query: url.search.slice(1), headers, body };
     const json = jsonOf(body);
@@ -32,9 +32,9 @@ export const receiveHook = openRoute(
       return new Response(handshake, { headers: { "Content-Type": "application/json" } });
     }
     const isSigned = (await authenticated(address, hook)) === "signed";
-    const event = eventOf(address, json, hook, isSigned, relay);
+    const event = eventOf(address, json, hook, isSigned, runtime);
     if (event !== null) {
-      const receipt = await reached(() => env.TASKS.getByName(address.taskId).hook(event));
+      const receipt = await callObject(() => env.TASKS.getByName(address.taskId).hook(event));
       if (receipt === "unknown_task") throw unknownTask();
     }
     // Some providers repeat a hook unless the answer is exactly this.
@@ -44,7 +44,7 @@ export const receiveHook = openRoute(
 
 /** @throws Problem `unauthenticated`; `unavailable` while the provider's keys cannot be had. */
 async function authenticated(
-  { adapter, connection }: HookAddress,
+  { adapter, connection }: HookTarget,
   hook: Hook,
 ): Promise<Exclude<Authenticity, "refused" | "unavailable">> {
   const context = { now: Date.now(), publicKeys };
@@ -65,11 +65,11 @@ async function authenticated(
 
 /** What the hook says, as an event; null, and one line of log, when it says nothing about the task. */
 function eventOf(
-  { adapter, connection, taskId }: HookAddress,
+  { adapter, connection, taskId }: HookTarget,
   json: unknown,
   hook: Hook,
   isSigned: boolean,
-  relay: Relay,
+  runtime: Runtime,
 ): HookEvent | null {
   const ignored = (reason: string): null => {
     log({ event: "hook.ignored", task_id: taskId, connection: connection.name, reason });
@@ -80,7 +80,7 @@ function eventOf(
   // An operator may have put something else into the field that takes our id.
   const named = TaskId.safeParse(observation.taskId);
   if (named.success && named.data !== taskId) return ignored("other_task");
-  const news = newsOf(observation, errorTextOf(relay.config, connection));
+  const news = toNews(observation, errorTextOf(runtime.config, connection));
   if (news === null) return ignored("unknown_state");
   const { jobId } = observation;
   return { type: "hook", connection: connection.name, jobId, news, isSigned };

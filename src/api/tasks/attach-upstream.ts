@@ -1,9 +1,9 @@
-import { PROVIDERS } from "../../providers/index.ts";
+import { PROVIDERS } from "../../providers/registry.ts";
 import type { Connection } from "../../providers/provider.ts";
-import { accepted, taskAnswer } from "../answer.ts";
+import { accepted, taskAnswer } from "../http/answer.ts";
 import { requireConnection } from "./connection.ts";
-import { invalidRequest } from "../problem.ts";
-import { bodyRoute } from "../route.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { bodyRoute } from "../http/route.ts";
 import { Attachment } from "../schemas.ts";
 import { taskClient } from "./task-client.ts";
 
@@ -11,14 +11,14 @@ export const attachUpstream = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks/{id}/upstream",
-    who: "operator",
+    access: "operator",
     summary: "Say under which id the upstream works, as its submit call returned it",
     answers: { 200: "the task; hooks that came before are judged now" },
     errors: ["unknown_task", "task_settled"],
   },
   Attachment,
-  async ({ env, relay, id, viewer, body }) => {
-    const connection = requireConnection(body.provider, relay.config);
+  async ({ env, runtime, id, viewer, body }) => {
+    const connection = requireConnection(body.provider, runtime.config);
     requireEndpoint(connection, body.endpoint);
     const job = { id: body.id, endpoint: body.endpoint };
     const event = { type: "attach", connection: connection.name, job } as const;

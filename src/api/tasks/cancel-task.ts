@@ -1,5 +1,5 @@
-import { accepted, taskAnswer } from "../answer.ts";
-import { bodyRoute } from "../route.ts";
+import { accepted, taskAnswer } from "../http/answer.ts";
+import { bodyRoute } from "../http/route.ts";
 import { NoFields } from "../schemas.ts";
 import { taskClient } from "./task-client.ts";
 
@@ -7,7 +7,7 @@ export const cancelTask = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks/{id}/cancel",
-    who: "operator",
+    access: "operator",
     summary: "Give an open task up: it fails with the code canceled, and is refunded",
     answers: { 200: "the task, failed" },
     errors: ["unknown_task", "task_settled"],

@@ -1,8 +1,8 @@
-import type { Config } from "../../config.ts";
-import { PROVIDERS } from "../../providers/index.ts";
+import type { Config } from "../../config/config.ts";
+import { PROVIDERS } from "../../providers/registry.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { SANDBOX } from "../../providers/sandbox.ts";
-import { invalidRequest } from "../problem.ts";
+import { invalidRequest } from "../http/problem.ts";
 
 /** @throws Problem `invalid_request`: there is no such connection, or nothing could come through it. */
 export function requireConnection(name: string, { connections }: Config): Connection {

@@ -1,15 +1,15 @@
-import { accepted } from "../answer.ts";
-import { route } from "../route.ts";
+import { accepted } from "../http/answer.ts";
+import { route } from "../http/route.ts";
 import type { Env } from "../../env.ts";
 import { removeRow } from "../../index-db/writer.ts";
-import { answered } from "../../objects/answered.ts";
+import { withTimeout } from "../../timeout.ts";
 import { taskClient } from "./task-client.ts";
 
 export const eraseTask = route(
   {
     method: "DELETE",
     path: "/v1/tasks/{id}",
-    who: "operator",
+    access: "operator",
     summary: "Erase a settled task now",
     answers: { 204: "erased" },
     errors: ["unknown_task", "task_open", "series_running"],
@@ -30,5 +30,5 @@ async function forgetRow(
   { INDEX_DB: db }: Env,
   task: Parameters<typeof removeRow>[1],
 ): Promise<void> {
-  if (db !== undefined) await answered("index", () => removeRow(db, task), undefined);
+  if (db !== undefined) await withTimeout("index", () => removeRow(db, task), undefined);
 }

@@ -1,5 +1,5 @@
-import type { Role } from "../../core/view.ts";
-import { invalidRequest } from "../problem.ts";
+import type { Role } from "../../core/views/task-view.ts";
+import { invalidRequest } from "../http/problem.ts";
 
 /** `Idempotency-Key`, or null. @throws Problem `invalid_request` when it is not 1–255 printable ASCII. */
 export function idempotencyKeyOf(headers: Headers): string | null {

@@ -1,8 +1,8 @@
-import type { Role } from "../../core/view.ts";
-import type { TaskReply } from "../../objects/reply.ts";
-import { taskAnswer } from "../answer.ts";
-import { unknownTask } from "../problem.ts";
-import { route } from "../route.ts";
+import type { Role } from "../../core/views/task-view.ts";
+import type { TaskReply } from "../../task/reply.ts";
+import { taskAnswer } from "../http/answer.ts";
+import { unknownTask } from "../http/problem.ts";
+import { route } from "../http/route.ts";
 import { taskClient } from "./task-client.ts";
 import { askUntil, waitMsOf } from "./wait.ts";
 
@@ -12,7 +12,7 @@ export const readTask = route(
   {
     method: "GET",
     path: "/v1/tasks/{id}",
-    who: "owner",
+    access: "owner",
     summary: "Read a task; ?wait=N or Prefer: wait=N holds the answer until it is terminal",
     answers: { 200: "the task", 304: "unchanged since If-None-Match" },
     errors: ["unknown_task"],

@@ -1,18 +1,18 @@
 import type * as z from "zod";
-import type { RegisterEvent } from "../../core/event.ts";
-import type { Account } from "../../core/task.ts";
+import type { RegisterEvent } from "../../core/events/event.ts";
+import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { SANDBOX_LATE, SANDBOX_LATE_DEADLINE_MS, SANDBOX_MODELS } from "../../providers/sandbox.ts";
-import type { Relay } from "../../relay.ts";
+import type { Runtime } from "../../config/runtime.ts";
 import { findAccount } from "../accounts/account-client.ts";
-import { accepted, taskAnswer } from "../answer.ts";
+import { accepted, taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
 import { isSandbox, requireConnection } from "./connection.ts";
 import { hookFields } from "../hooks/hook-url.ts";
 import { idempotencyKeyOf, idOfKey } from "./idempotency-key.ts";
-import { invalidRequest, Problem, unknownAccount } from "../problem.ts";
-import { bodyRoute } from "../route.ts";
+import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
+import { bodyRoute } from "../http/route.ts";
 import { Registration } from "../schemas.ts";
 import { taskClient } from "./task-client.ts";
 
@@ -20,18 +20,18 @@ export const registerTask = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks",
-    who: "operator",
+    access: "operator",
     summary: "Register a task before it is submitted upstream, and charge its price",
     answers: { 201: "registered", 200: "the same registration again" },
     errors: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
   },
   Registration,
-  async ({ request, env, relay, viewer, origin, body }) => {
+  async ({ request, env, runtime, viewer, origin, body }) => {
     const key = idempotencyKeyOf(request.headers);
-    requireAcceptable(body.callback_url, relay, origin);
+    requireAcceptable(body.callback_url, runtime, origin);
     if (body.credits !== null && body.id === null && key === null) throw unrepeatable();
     const connection =
-      body.provider === null ? null : requireConnection(body.provider, relay.config);
+      body.provider === null ? null : requireConnection(body.provider, runtime.config);
     const id = body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(viewer.role, key));
     const event: RegisterEvent = {
       type: "register",
@@ -40,12 +40,12 @@ export const registerTask = bodyRoute(
       origin,
       registration: registrationOf(body),
       ...upstreamOf(body.model, connection),
-      ...(await billingOf(body, env, relay)),
+      ...(await billingOf(body, env, runtime)),
     };
     const applied = await taskClient(env, id).apply(event, viewer);
     if (applied.kind === "conflict" && body.id === null) throw keyReused(applied.task.json);
     const { isNew, task } = accepted(applied);
-    const fields = connection === null ? {} : await hookFields(connection, id, relay, origin);
+    const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
     const answer = { ...task, json: withFields(task.json, fields) };
     if (isNew) return taskAnswer(answer, 201, { Location: `/v1/tasks/${id}` });
     return taskAnswer(answer, 200, key === null ? {} : { "Idempotent-Replayed": "true" });
@@ -86,7 +86,7 @@ function withFields(json: string, fields: Readonly<Record<string, string>>): str
 async function billingOf(
   { account: accountId, credits }: Body,
   env: Env,
-  { config }: Relay,
+  { config }: Runtime,
 ): Promise<{ readonly account: Account | null; readonly chargeId: string | null }> {
   if (accountId === null) return { account: null, chargeId: null };
   if (credits !== null && config.settlementUrl === null) {

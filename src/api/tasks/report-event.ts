@@ -1,10 +1,10 @@
 import type * as z from "zod";
-import type { ReportEvent } from "../../core/event.ts";
+import type { ReportEvent } from "../../core/events/event.ts";
 import type { Env } from "../../env.ts";
 import { findAccount } from "../accounts/account-client.ts";
-import { accepted, taskAnswer } from "../answer.ts";
+import { accepted, taskAnswer } from "../http/answer.ts";
 import { refusalOf } from "../callback-url.ts";
-import { bodyRoute } from "../route.ts";
+import { bodyRoute } from "../http/route.ts";
 import { TaskFinishEvent } from "../schemas.ts";
 import { taskClient } from "./task-client.ts";
 
@@ -12,21 +12,21 @@ export const reportEvent = bodyRoute(
   {
     method: "POST",
     path: "/v1/events",
-    who: "upstream",
+    access: "upstream",
     summary: "Report that a task goes on, has completed or has failed",
     answers: { 202: "recorded", 200: "the same event again" },
     errors: ["unknown_task", "conflicting_result", "not_found"],
   },
   TaskFinishEvent,
-  async ({ env, relay, viewer, origin, body }) => {
+  async ({ env, runtime, viewer, origin, body }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
     const event: ReportEvent = {
       type: "report",
       id: body.id,
-      news: newsOf(body),
+      news: eventNews(body),
       creation: creation && {
         ...creation,
-        callbackUrlRefusal: refusalOf(body.callback_url, relay, origin),
+        callbackUrlRefusal: refusalOf(body.callback_url, runtime, origin),
         origin,
       },
     };
@@ -49,7 +49,7 @@ async function creationOf(body: Body, model: string, env: Env) {
   };
 }
 
-function newsOf(body: Body): ReportEvent["news"] {
+function eventNews(body: Body): ReportEvent["news"] {
   switch (body.status) {
     case "processing":
       return { status: "processing" };

@@ -1,17 +1,17 @@
 import type { Env } from "../../env.ts";
-import type { Applied, Refused, TaskReply, Viewer } from "../../objects/reply.ts";
-import type { OutsideEvent } from "../../objects/task-object.ts";
-import { invalidRequest, Problem, unknownAccount, unknownTask } from "../problem.ts";
-import { reached, unavailable } from "../reached.ts";
+import type { Applied, Refused, TaskReply, Viewer } from "../../task/reply.ts";
+import type { OutsideEvent } from "../../task/task-object.ts";
+import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
+import { callObject, unavailable } from "../http/object-call.ts";
 
 /** Asks the object of one task. @throws Problem `unavailable` when the object cannot be reached. */
 export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each question takes a new one.
   const stub = () => env.TASKS.getByName(id);
   return {
-    read: (viewer: Viewer) => reached<TaskReply | null>(() => stub().read(viewer)),
+    read: (viewer: Viewer) => callObject<TaskReply | null>(() => stub().read(viewer)),
     apply: (event: OutsideEvent, viewer: Viewer) =>
-      reached<Applied>(() => stub().apply(event, viewer)),
+      callObject<Applied>(() => stub().apply(event, viewer)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { invalidRequest } from "../problem.ts";
+import { invalidRequest } from "../http/problem.ts";
 
 const MAX_WAIT_S = 60;
 /** Pauses between two questions to the object, then `LATER_PAUSE_MS`. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { OUTCOMES } from "../../../src/core/outcome.ts";
-import { FAILURE_CATEGORIES, type TaskRecord } from "../../../src/core/task.ts";
+import { OUTCOMES } from "../../../src/core/record/outcome.ts";
+import { FAILURE_CATEGORIES, type TaskRecord } from "../../../src/core/record/task.ts";
 import { anEnd, anEndAs } from "../builders.ts";
 import { aHook, anUpstreamFailure } from "../upstream-builders.ts";
 import { BEGINNING, type Command, commands, next, type World } from "../world.ts";

@@ -1,8 +1,8 @@
-import type { Accounts } from "../../../src/objects/account-objects.ts";
-import { TaskObject as Released } from "../../../src/objects/task-object.ts";
+import type { Accounts } from "../../../src/account/object-names.ts";
+import { TaskObject as Released } from "../../../src/task/task-object.ts";
 
 export { default } from "../../../src/index.ts";
-export { AccountObject } from "../../../src/objects/account-object.ts";
+export { AccountObject } from "../../../src/account/account-object.ts";
 
 /** Says when it comes into being. With the variable `PINNED` it leaves a timer running, as released code must not. */
 export class TaskObject extends Released {

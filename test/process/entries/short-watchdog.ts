@@ -1,8 +1,8 @@
-import type { Accounts } from "../../../src/objects/account-objects.ts";
-import { TaskObject as Released } from "../../../src/objects/task-object.ts";
+import type { Accounts } from "../../../src/account/object-names.ts";
+import { TaskObject as Released } from "../../../src/task/task-object.ts";
 
 export { default } from "../../../src/index.ts";
-export { AccountObject } from "../../../src/objects/account-object.ts";
+export { AccountObject } from "../../../src/account/account-object.ts";
 
 /** Looks after an attempt 1.8 s before that attempt may end. */
 export class TaskObject extends Released {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { base64Hmac, bytesOf, isHmacOf } from "../../../src/providers/signed.ts";
+import { base64Hmac, bytesOf, isHmacOf } from "../../../src/providers/hmac.ts";
 import { vidu } from "../../../src/providers/vidu.ts";
 import { aConnection, aContext, aHook, base64, hmac, NOW, tampered } from "../hook.ts";
 

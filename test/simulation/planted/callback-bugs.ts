@@ -1,6 +1,6 @@
 import { type Bug, bug } from "./bug.ts";
 
-const CALLBACK = "core/callback.ts";
+const CALLBACK = "core/record/callback.ts";
 const STEP = "core/step.ts";
 const TRANSITION = "core/transition.ts";
 
@@ -28,7 +28,7 @@ export const CALLBACK_BUGS: readonly Bug[] = [
   ]),
   bug("a pause holds nothing back", [
     CALLBACK,
-    "return Math.max(state.nextAttemptAt, policy.holdUntil);",
+    "return Math.max(state.nextAttemptAt, policy.pausedUntil);",
     "return state.nextAttemptAt;",
   ]),
   bug(

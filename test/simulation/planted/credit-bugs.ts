@@ -1,7 +1,7 @@
 import { type Bug, bug } from "./bug.ts";
 
-const SETTLEMENT = "core/settlement.ts";
-const INTAKE = "core/intake.ts";
+const SETTLEMENT = "core/events/settlement.ts";
+const INTAKE = "core/events/intake.ts";
 
 export const CREDIT_BUGS: readonly Bug[] = [
   bug("a charge is booked under the id of its task", [
@@ -10,7 +10,7 @@ export const CREDIT_BUGS: readonly Bug[] = [
     "const { id, model, origin, registration, account } = event;\n  const chargeId = event.chargeId === null ? null : id;",
   ]),
   bug("the callback of a failure does not wait for the refund", [
-    "core/finish.ts",
+    "core/events/finish.ts",
     "callback && !isRefunding(credits) ? release(callback, policy, now) : callback",
     "callback && release(callback, policy, now)",
   ]),
@@ -30,7 +30,7 @@ export const CREDIT_BUGS: readonly Bug[] = [
     '  if (record.status === "charging" || isOpen(record)) {',
   ]),
   bug("completed tasks are refunded", [
-    "core/finish.ts",
+    "core/events/finish.ts",
     'result.status === "failed" ? owedAtFailure(task.credits, now) : task.credits',
     "owedAtFailure(task.credits, now)",
   ]),
@@ -40,7 +40,7 @@ export const CREDIT_BUGS: readonly Bug[] = [
     "if (known !== null && wanted.kind === 'grant') {",
   ]),
   bug("a call of a charge that was refused is booked when it comes late", [
-    "objects/refusals.ts",
+    "account/refused-charges.ts",
     "return this.#answers.get(reference) ?? null;",
     "return reference === '' ? (this.#answers.get(reference) ?? null) : null;",
   ]),

@@ -1,8 +1,8 @@
 import { type Bug, bug } from "./bug.ts";
 
 const STEP = "core/step.ts";
-const INTAKE = "core/intake.ts";
-const POLLING = "core/polling.ts";
+const INTAKE = "core/events/intake.ts";
+const POLLING = "core/events/polling.ts";
 const TRANSITION = "core/transition.ts";
 
 export const END_BUGS: readonly Bug[] = [
@@ -26,7 +26,7 @@ export const END_BUGS: readonly Bug[] = [
     'if (record.status === "charging") return CHARGING;',
   ]),
   bug("an unsigned hook is believed where the upstream can be asked", [
-    "core/hooks.ts",
+    "core/events/hooks.ts",
     "return !isAskable || (event.isSigned",
     "return !isAskable || (event.jobId !== 'never'",
   ]),
@@ -51,7 +51,7 @@ export const END_BUGS: readonly Bug[] = [
     "return null;",
   ]),
   bug("a change has no new version", [
-    "core/task.ts",
+    "core/record/task.ts",
     "Math.max((previous?.version ?? 0) + 1, now)",
     "Math.max(previous?.version ?? 0, now)",
   ]),
@@ -66,12 +66,12 @@ export const END_BUGS: readonly Bug[] = [
     "return { ...record, version, callback };",
   ]),
   bug("a task that ends is not kept", [
-    "core/finish.ts",
+    "core/events/finish.ts",
     "expiresAt: now + policy.retentionMs",
     "expiresAt: now",
   ]),
   bug("a completion is dated at the creation of its task", [
-    "core/finish.ts",
+    "core/events/finish.ts",
     "body: callbackBody(task, result, now)",
     "body: callbackBody(task, result, task.createdAt)",
   ]),

@@ -1,6 +1,6 @@
 import { type Bug, bug } from "./bug.ts";
 
-const LOOP = "objects/work-loop.ts";
+const LOOP = "task/work-loop.ts";
 
 export const LOOP_BUGS: readonly Bug[] = [
   bug("the alarm is not set again when the loop comes to rest", [

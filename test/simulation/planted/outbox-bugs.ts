@@ -2,21 +2,21 @@ import { type Bug, bug } from "./bug.ts";
 
 export const OUTBOX_BUGS: readonly Bug[] = [
   bug("a row counts as published that was never written", [
-    "core/outbox.ts",
+    "core/events/outbox.ts",
     "isPublished ? published(publication, version) : unpublished(publication, now)",
     "isPublished ? published(publication, record.version) : unpublished(publication, now)",
   ]),
   bug(
     "a write to the index that failed is not repeated",
-    ["core/outbox.ts", "isPublished ? published", "event_is(isPublished) ? published"],
+    ["core/events/outbox.ts", "isPublished ? published", "event_is(isPublished) ? published"],
     [
-      "core/outbox.ts",
+      "core/events/outbox.ts",
       "export function endPublication(",
       "const event_is = (_: boolean) => true;\n\nexport function endPublication(",
     ],
   ),
   bug("a notice that the operator did not take is forgotten", [
-    "core/notice.ts",
+    "core/record/notice.ts",
     "if (isTaken || notice.tries + 1 >= MAX_TRIES) return [];",
     "return [];",
   ]),
@@ -26,7 +26,7 @@ export const OUTBOX_BUGS: readonly Bug[] = [
     'record.callback?.state.kind !== "failed" || record.callback.series.number > 1) return decision;',
   ]),
   bug("a notice is tried once more than promised", [
-    "core/notice.ts",
+    "core/record/notice.ts",
     "notice.tries + 1 >= MAX_TRIES",
     "notice.tries >= MAX_TRIES",
   ]),

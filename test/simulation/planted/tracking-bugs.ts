@@ -1,7 +1,7 @@
 import { type Bug, bug } from "./bug.ts";
 
-const HOOKS = "core/hooks.ts";
-const TRACKING = "core/tracking.ts";
+const HOOKS = "core/events/hooks.ts";
+const TRACKING = "core/record/tracking.ts";
 
 export const TRACKING_BUGS: readonly Bug[] = [
   bug("hooks of another job are judged at the attachment", [
@@ -40,7 +40,7 @@ export const TRACKING_BUGS: readonly Bug[] = [
     "now + gapMs",
   ]),
   bug("a poll says that it left when it was due", [
-    "objects/calls.ts",
+    "task/calls.ts",
     "askedAt: now, answer",
     "askedAt: plannedAt, answer",
   ]),
@@ -50,7 +50,7 @@ export const TRACKING_BUGS: readonly Bug[] = [
     "const askAt = notBefore > wantedAt ? wantedAt : Math.max(wantedAt, notBefore);",
   ]),
   bug("a poll that tells of progress shows none", [
-    "core/polling.ts",
+    "core/events/polling.ts",
     'if (news?.status !== "processing" || task.status === "processing") return next;',
     'if (news?.status !== "queued" || task.status === "processing") return next;',
   ]),

@@ -1,0 +1,73 @@
+import { verify } from "../../security/signature.ts";
+import type { Env } from "../../env.ts";
+import type { Viewer } from "../../task/reply.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { ownerOfKey } from "../accounts/account-key.ts";
+import { Problem } from "./problem.ts";
+
+export type Access = "operator" | "owner" | "upstream" | "anyone";
+
+const OPERATOR: Viewer = { role: "operator", accountId: null };
+/** A signed upstream sees what it reports on, but not what the client's receiver answered. */
+const SIGNED_UPSTREAM: Viewer = { role: "account", accountId: null };
+
+const REQUIRED = {
+  operator: "An operator key is required: Authorization: Bearer <key>.",
+  owner: "An operator or account key is required: Authorization: Bearer <key>.",
+  upstream: "An operator key or a Standard Webhooks signature is required.",
+};
+
+/** Whether the request carries an operator key. Takes the same time for every wrong key. */
+export async function isOperator(headers: Headers, runtime: Runtime): Promise<boolean> {
+  const given = bearerOf(headers);
+  if (given === null) return false;
+  // Digests have one length, so nothing about the keys shows in the comparison.
+  const digest = await sha256(given);
+  const matches = await Promise.all(
+    runtime.config.operatorKeys.map(async (key) =>
+      crypto.subtle.timingSafeEqual(digest, await sha256(key)),
+    ),
+  );
+  return matches.includes(true);
+}
+
+/**
+ * Who sends the request, if a route for `who` admits them: the operator everywhere, an account (by its
+ * API key) where it may act for itself, an upstream with a signature over the body, which is asked for
+ * only then.
+ * @throws Problem `unauthenticated`; `operator_only` for an account on an operator's route.
+ */
+export async function requireViewer(
+  access: Exclude<Access, "anyone">,
+  headers: Headers,
+  body: () => Promise<Uint8Array<ArrayBuffer>>,
+  runtime: Runtime,
+  env: Env,
+): Promise<Viewer> {
+  if (access === "upstream" && !headers.has("Authorization") && headers.has("webhook-signature")) {
+    const { eventsSecrets } = runtime.keyring;
+    if (await verify(headers, await body(), eventsSecrets, Date.now())) return SIGNED_UPSTREAM;
+    throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
+  }
+  if (await isOperator(headers, runtime)) return OPERATOR;
+  const key = bearerOf(headers);
+  const accountId = key === null ? null : await ownerOfKey(env, key);
+  if (accountId === null) throw unauthenticated(REQUIRED[access]);
+  if (access === "owner") return { role: "account", accountId };
+  throw new Problem("operator_only", { detail: "This route is for operator keys." });
+}
+
+function bearerOf(headers: Headers): string | null {
+  const [scheme, key, ...more] = (headers.get("Authorization") ?? "").split(" ");
+  const isBearer = scheme?.toLowerCase() === "bearer" && more.length === 0;
+  return isBearer && key !== undefined && key !== "" ? key : null;
+}
+
+async function sha256(text: string): Promise<ArrayBuffer> {
+  return crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+}
+
+function unauthenticated(detail: string): Problem {
+  const headers = { "WWW-Authenticate": 'Bearer realm="task-relay"' };
+  return new Problem("unauthenticated", { detail, headers });
+}

@@ -1,0 +1,67 @@
+import { toSeconds } from "../../core/record/callback-body.ts";
+import type { Role } from "../../core/views/task-view.ts";
+import { type ListedTask, listTasks } from "../../index-db/list.ts";
+import { json } from "../http/answer.ts";
+import { route } from "../http/route.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+import { cursorOf, positionOf } from "./cursor.ts";
+import { listQueryOf } from "./filters.ts";
+
+const LIMITS = { fallback: 50, max: 200, hasDryRun: false };
+
+export const listTasksRoute = route(
+  {
+    method: "GET",
+    path: "/v1/tasks",
+    access: "owner",
+    summary: "List tasks from the index, newest first",
+    answers: { 200: "a page; it may be short, only next_cursor tells the end" },
+    errors: ["index_disabled"],
+  },
+  async ({ env, url, runtime, viewer }) => {
+    const db = requireIndex(env);
+    const { filters, limit, cursor } = listQueryOf(url.searchParams, viewer, LIMITS);
+    const { cursorKeys } = runtime.keyring;
+    const after = await positionOf(cursor, filters, cursorKeys);
+    const { tasks, next } = await queryIndex(() => listTasks(db, filters, after, limit));
+    const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
+    const data = tasks.map((task) => summaryOf(task, viewer.role));
+    return json({ data, next_cursor: nextCursor }, 200, {
+      "Cache-Control": "private, no-store",
+      ...(nextCursor !== null && { Link: linkTo(url, nextCursor) }),
+    });
+  },
+);
+
+function linkTo(url: URL, cursor: string): string {
+  const next = new URL(url);
+  next.searchParams.set("cursor", cursor);
+  return `<${next.href}>; rel="next"`;
+}
+
+function summaryOf(task: ListedTask, role: Role) {
+  const { id, status, model, account, provider } = task;
+  return {
+    id,
+    status,
+    model,
+    created_at: toSeconds(task.created_at),
+    ...(task.completed_at !== null && { completed_at: toSeconds(task.completed_at) }),
+    ...(task.settled_at !== null && { settled_at: toSeconds(task.settled_at) }),
+    ...(account !== null && { account }),
+    ...(role === "operator" && provider !== null && { provider }),
+    callback: callbackOf(task),
+  };
+}
+
+function callbackOf(task: ListedTask) {
+  const { callback: status, host, attempts, last_outcome, last_status_code } = task;
+  if (status === null) return null;
+  return {
+    status,
+    host,
+    attempts,
+    ...(last_outcome !== null && { last_outcome }),
+    ...(last_status_code !== null && { last_status_code }),
+  };
+}

@@ -1,0 +1,129 @@
+import { BOUNDS_MS } from "../../index-db/buckets.ts";
+import { type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
+import { route } from "../http/route.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+
+const WINDOW_MS = 48 * 3_600_000;
+
+export const readMetrics = route(
+  {
+    method: "GET",
+    path: "/metrics",
+    access: "operator",
+    summary: "Everything that is counted, as OpenMetrics text",
+    answers: { 200: "the metrics" },
+    errors: ["index_disabled"],
+  },
+  async ({ env }) => {
+    const db = requireIndex(env);
+    const now = Date.now();
+    const found = await queryIndex(() =>
+      statistics(db, { since: now - WINDOW_MS, until: now + 1 }, now),
+    );
+    return new Response(textOf(found, now), {
+      headers: {
+        "Content-Type": "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        "Cache-Control": "no-store",
+      },
+    });
+  },
+);
+
+/**
+ * OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). Counted are the tasks created in the last
+ * 48 hours: gauges, for the window moves, and a redelivery or an erasure can lower them.
+ */
+function textOf({ counts, histograms, backlog, overdue }: Statistics, now: number): string {
+  const ended = counts.filter(({ status }) => status === "completed" || status === "failed");
+  const settled = counts.filter(
+    ({ callback }) => callback === "delivered" || callback === "failed",
+  );
+  const tasks = ended.map(({ status, model, tasks: value }) => ({
+    labels: { status, model },
+    value,
+  }));
+  const callbacks = settled.map(({ callback: outcome, host, tasks: value }) => ({
+    labels: { outcome, host },
+    value,
+  }));
+  const attempts = settled.map(({ host, attempts: value }) => ({ labels: { host }, value }));
+  return [
+    ...gauges("task_relay_tasks", "Tasks that ended, by status and model.", tasks),
+    ...gauges("task_relay_callbacks", "Callbacks that settled, by outcome and host.", callbacks),
+    ...gauges("task_relay_attempts", "Attempts of settled callbacks, by host.", attempts),
+    ...histogram(
+      "task_relay_first_attempt",
+      "From the result to the first attempt.",
+      histograms.first_attempt,
+    ),
+    ...histogram(
+      "task_relay_settled",
+      "From the result to the end of the callback.",
+      histograms.settled,
+    ),
+    ...histogram(
+      "task_relay_index_lag",
+      "From a change to its row in the index.",
+      histograms.index,
+    ),
+    ...gauge("task_relay_backlog_tasks", "Tasks in the index that are not settled.", backlog.tasks),
+    ...gauge("task_relay_overdue_tasks", "Of these, how many should have changed.", overdue.tasks),
+    ...gauge(
+      "task_relay_overdue_seconds",
+      "Age of the oldest of these.",
+      age(overdue.oldestAt, now),
+    ),
+    "# EOF",
+    "",
+  ].join("\n");
+}
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+function gauges(name: string, help: string, samples: readonly Sample[]): readonly string[] {
+  const summed = new Map<string, number>();
+  for (const { labels, value } of samples) {
+    const key = labelsOf(labels);
+    summed.set(key, (summed.get(key) ?? 0) + value);
+  }
+  const lines = [...summed].map(([labels, value]) => `${name}${labels} ${value}`);
+  return [`# TYPE ${name} gauge`, `# HELP ${name} ${help}`, ...lines];
+}
+
+function gauge(name: string, help: string, value: number): readonly string[] {
+  return [`# TYPE ${name} gauge`, `# HELP ${name} ${help}`, `${name} ${value}`];
+}
+
+function histogram(base: string, help: string, { counts, totalMs }: Histogram): readonly string[] {
+  const name = `${base}_seconds`;
+  let below = 0;
+  const buckets = counts.map((count, bucket) => {
+    below += count;
+    const bound = BOUNDS_MS[bucket];
+    const le = bound === undefined ? "+Inf" : String(bound / 1000);
+    return `${name}_bucket{le="${le}"} ${below}`;
+  });
+  const sums = [`${name}_gsum ${totalMs / 1000}`, `${name}_gcount ${below}`];
+  return [
+    `# TYPE ${name} gaugehistogram`,
+    `# UNIT ${name} seconds`,
+    `# HELP ${name} ${help}`,
+    ...buckets,
+    ...sums,
+  ];
+}
+
+function labelsOf(labels: Sample["labels"]): string {
+  const escaped = Object.entries(labels).map(([name, value]) => {
+    const text = value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+    return `${name}="${text}"`;
+  });
+  return `{${escaped.join(",")}}`;
+}
+
+function age(since: number | null, now: number): number {
+  return since === null ? 0 : Math.max(0, now - since) / 1000;
+}

@@ -1,0 +1,108 @@
+import * as z from "zod";
+import { toSeconds } from "../../core/record/callback-body.ts";
+import { quantile } from "../../index-db/buckets.ts";
+import { type Count, type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
+import { json } from "../http/answer.ts";
+import { queryOf, validate } from "../http/body.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { route } from "../http/route.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+import { QueryTimeS } from "./filters.ts";
+
+const HOUR_S = 3600;
+const DEFAULT_HOURS = 24;
+const TOP_HOSTS = 10;
+
+const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
+
+export const readStats = route(
+  {
+    method: "GET",
+    path: "/v1/stats",
+    access: "operator",
+    summary: "Counts, rates and latencies of the tasks created in a window, in whole hours",
+    answers: { 200: "the statistics" },
+    errors: ["index_disabled"],
+  },
+  async ({ env, url }) => {
+    const db = requireIndex(env);
+    const now = Date.now();
+    const window = windowOf(url.searchParams, toSeconds(now));
+    const found = await queryIndex(() =>
+      statistics(db, { since: window.since * 1000, until: window.until * 1000 }, now),
+    );
+    return json({ ...window, ...viewOf(found, now) }, 200, { "Cache-Control": "no-store" });
+  },
+);
+
+/** Whole hours, in Unix seconds; the last 24 and the present one unless asked otherwise. */
+function windowOf(query: URLSearchParams, nowS: number) {
+  const given = validate(Window, queryOf(query));
+  const until = given.until ?? nowS + 1;
+  const end = Math.ceil(until / HOUR_S) * HOUR_S;
+  const since = given.since ?? Math.max(0, end - (DEFAULT_HOURS + 1) * HOUR_S);
+  if (since < until) return { since: Math.floor(since / HOUR_S) * HOUR_S, until: end };
+  throw invalidRequest([{ path: "/since", message: "must be before until" }]);
+}
+
+function viewOf({ counts, histograms, backlog, overdue }: Statistics, now: number) {
+  const callbacks = sumBy(counts, ({ callback }) => callback);
+  const { delivered = 0, failed = 0 } = callbacks;
+  const ended = counts.filter(({ callback }) => callback === "delivered" || callback === "failed");
+  return {
+    tasks: { total: total(counts), ...sumBy(counts, ({ status }) => status) },
+    callbacks: {
+      ...callbacks,
+      success_rate: ratio(delivered, delivered + failed),
+      attempts_per_callback: ratio(
+        ended.reduce((sum, { attempts }) => sum + attempts, 0),
+        total(ended),
+      ),
+    },
+    models: sumBy(counts, ({ model }) => model),
+    latency_ms: {
+      first_attempt: quantiles(histograms.first_attempt),
+      settled: quantiles(histograms.settled),
+    },
+    top_failing_hosts: topFailing(counts),
+    backlog: pile(backlog, now),
+    index: { lag_ms: quantiles(histograms.index), overdue: pile(overdue, now) },
+  };
+}
+
+function pile({ tasks, oldestAt }: Statistics["backlog"], now: number) {
+  return { tasks, oldest_age_ms: oldestAt === null ? null : Math.max(0, now - oldestAt) };
+}
+
+function quantiles({ counts }: Histogram) {
+  return { p50: quantile(counts, 0.5), p95: quantile(counts, 0.95), p99: quantile(counts, 0.99) };
+}
+
+function topFailing(counts: readonly Count[]) {
+  const failed = Object.entries(
+    sumBy(
+      counts.filter(({ callback }) => callback === "failed"),
+      ({ host }) => host,
+    ),
+  );
+  const all = sumBy(counts, ({ host }) => host);
+  return failed
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, TOP_HOSTS)
+    .map(([host, number]) => ({ host, failed: number, tasks: all[host] ?? number }));
+}
+
+/** Without the empty key, which stands for a task without that. */
+function sumBy(counts: readonly Count[], keyOf: (count: Count) => string): Record<string, number> {
+  const groups = Map.groupBy(counts, keyOf);
+  groups.delete("");
+  return Object.fromEntries([...groups].map(([key, group]) => [key, total(group)]));
+}
+
+function total(counts: readonly Count[]): number {
+  return counts.reduce((sum, { tasks }) => sum + tasks, 0);
+}
+
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
+}

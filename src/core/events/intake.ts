@@ -1,0 +1,143 @@
+import type { Credits } from "../record/credits.ts";
+import {
+  CHARGING,
+  type Decision,
+  changed,
+  conflict,
+  unchanged,
+  UNKNOWN_ACCOUNT,
+  UNKNOWN_TASK,
+} from "./decision.ts";
+import type { Creation, RegisterEvent, ReportEvent } from "./event.ts";
+import { finish } from "./finish.ts";
+import { type JsonValue, jsonEqual } from "../json.ts";
+import { UNPUBLISHED } from "../record/publication.ts";
+import { sameResult } from "../record/callback-body.ts";
+import type { Policy } from "../policy.ts";
+import {
+  isOpen,
+  nextVersion,
+  type OpenTask,
+  type Registration,
+  type TaskRecord,
+} from "../record/task.ts";
+import { trackingOf } from "../record/tracking.ts";
+
+const MAX_DEADLINE_MS = 365 * 86_400_000;
+
+/** The operator registers a task; the same again is harmless, anything else under its id a conflict. */
+export function register(
+  record: TaskRecord | null,
+  event: RegisterEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record !== null) {
+    if (sameRegistration(record, event)) return unchanged(record);
+    return record.status === "charging" ? CHARGING : conflict("task_exists", record);
+  }
+  const { id, model, origin, registration, account, chargeId } = event;
+  const deadlineMs = event.deadlineMs ?? policy.taskDeadlineMs;
+  const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
+  if (deadlineAt <= now || deadlineAt > now + MAX_DEADLINE_MS) {
+    return refusedField("/deadline_at", "must be in the future, at most 365 days ahead");
+  }
+  const { callbackUrl, provider, accountId, credits: amount } = registration;
+  const version = nextVersion(null, now);
+  const head = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
+  const base = { ...head, publication: UNPUBLISHED };
+  const upstream = provider === null ? null : { connection: provider, job: event.job };
+  const task = { ...base, upstream, callbackUrl, deadlineAt };
+  const open = { ...task, status: "pending", tracking: trackingOf(upstream, policy, now) } as const;
+  if (amount === null || accountId === null) return changed({ ...open, account, credits: null });
+  const price = { accountId, amount };
+  if (chargeId === null) {
+    const credits: Credits = { ...price, chargeId, state: { kind: "charged" } };
+    return changed({ ...open, account, credits });
+  }
+  const state = { kind: "charging", retryAt: now, tries: 0 } as const;
+  return changed({
+    ...task,
+    account: null,
+    credits: { ...price, chargeId, state },
+    status: "charging",
+  });
+}
+
+/** The upstream reports: the first terminal result wins, and the same news again changes nothing. */
+export function report(
+  record: TaskRecord | null,
+  event: ReportEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null) {
+    if (event.creation === null) return UNKNOWN_TASK;
+    if (event.creation.isAccountUnknown) return UNKNOWN_ACCOUNT;
+    if (event.creation.callbackUrlRefusal !== null) {
+      return refusedField("/callback_url", event.creation.callbackUrlRefusal);
+    }
+    const task = createdByEvent(event, event.creation, policy, now);
+    return advance(task, event, policy, now);
+  }
+  if (record.status === "charging") return CHARGING;
+  if (isOpen(record)) {
+    const isNews = event.news.status !== record.status;
+    return isNews ? advance(record, event, policy, now) : unchanged(record);
+  }
+  if (event.news.status === "processing") return unchanged(record);
+  return sameResult(record, event.news)
+    ? unchanged(record)
+    : conflict("conflicting_result", record);
+}
+
+function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {
+  if (event.news.status === "processing") {
+    return changed({ ...task, version: nextVersion(task, now), status: "processing" });
+  }
+  return changed(finish(task, event.news, null, policy, now));
+}
+
+function createdByEvent(
+  { id, news }: ReportEvent,
+  creation: Creation,
+  policy: Policy,
+  now: number,
+): OpenTask {
+  const completedAt = news.status === "completed" ? news.completedAt : null;
+  return {
+    v: 1,
+    version: 0,
+    id,
+    model: creation.model,
+    account: creation.account,
+    credits: null,
+    upstream: null,
+    publication: UNPUBLISHED,
+    createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),
+    origin: creation.origin,
+    registration: null,
+    status: "pending",
+    callbackUrl: creation.callbackUrl,
+    deadlineAt: now + policy.taskDeadlineMs,
+    tracking: trackingOf(null, policy, now),
+  };
+}
+
+function sameRegistration(record: TaskRecord, event: RegisterEvent): boolean {
+  if (record.registration === null) return false;
+  return (
+    record.model === event.model &&
+    jsonEqual(comparable(record.registration), comparable(event.registration))
+  );
+}
+
+function comparable(registration: Registration): JsonValue {
+  const { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits } =
+    registration;
+  return { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits };
+}
+
+function refusedField(field: string, message: string): Decision {
+  return { kind: "reject", rejection: { code: "invalid_field", field, message } };
+}

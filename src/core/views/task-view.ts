@@ -1,0 +1,100 @@
+import {
+  type Attempt,
+  type Callback,
+  type CallbackState,
+  MAX_ATTEMPTS_KEPT,
+} from "../record/callback.ts";
+import type { ChargingCredits, Credits } from "../record/credits.ts";
+import { toSeconds } from "../record/callback-body.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import type { Upstream } from "../record/upstream.ts";
+
+/** Who reads: the operator sees all, an account not what its receiver answered. */
+export type Role = "operator" | "account";
+
+/** The task as `GET /v1/tasks/{id}` shows it, as JSON text; a terminal one begins with the callback body. */
+export function taskView(record: TaskRecord, role: Role): string {
+  const extras = JSON.stringify({
+    callback: callbackView(record, role),
+    ...optional("account", record.account?.id ?? null),
+    ...optional("provider", role === "operator" ? (record.upstream?.connection ?? null) : null),
+    ...optional("upstream", role === "operator" ? upstreamView(record.upstream) : null),
+    ...optional("metadata", record.registration?.metadata ?? null),
+    ...optional("credits", creditsView(record.credits)),
+    ...(isTerminal(record)
+      ? optional("failure", record.failure)
+      : { deadline_at: toSeconds(record.deadlineAt) }),
+  });
+  return `${head(record).slice(0, -1)},${extras.slice(1)}`;
+}
+
+function head(record: TaskRecord): string {
+  if (isTerminal(record)) return record.body;
+  const { id, status, model } = record;
+  return JSON.stringify({ id, status, model, created_at: toSeconds(record.createdAt) });
+}
+
+function callbackView(record: TaskRecord, role: Role) {
+  if (isTerminal(record)) return terminalCallbackView(record, role);
+  if (record.callbackUrl === null) return null;
+  return { url: record.callbackUrl, status: "waiting", attempts: [] };
+}
+
+function terminalCallbackView({ callback }: TerminalTask, role: Role) {
+  if (callback === null) return null;
+  const { state, deliveredAt } = callback;
+  return {
+    url: callback.url,
+    status: callbackStatus(state),
+    attempts: [
+      ...callback.attempts.map((attempt) => attemptView(attempt, role)),
+      ...openAttemptView(callback),
+    ].slice(-MAX_ATTEMPTS_KEPT),
+    ...optional("next_attempt_at", state.kind === "due" ? toSeconds(state.nextAttemptAt) : null),
+    ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
+  };
+}
+
+function callbackStatus(state: CallbackState): "sending" | "delivered" | "failed" {
+  switch (state.kind) {
+    case "held":
+    case "due":
+    case "in_flight":
+      return "sending";
+    case "delivered":
+    case "failed":
+      return state.kind;
+  }
+}
+
+function attemptView(attempt: Attempt, role: Role) {
+  const { number, series, durationMs, outcome, statusCode, responseExcerpt } = attempt;
+  return {
+    number,
+    series,
+    started_at: toSeconds(attempt.startedAt),
+    duration_ms: durationMs,
+    outcome,
+    ...optional("status_code", statusCode),
+    ...optional("response_excerpt", role === "operator" ? responseExcerpt : null),
+  };
+}
+
+function openAttemptView({ state, series }: Callback) {
+  if (state.kind !== "in_flight") return [];
+  return [{ number: state.number, series: series.number, started_at: toSeconds(state.startedAt) }];
+}
+
+function upstreamView(upstream: Upstream | null) {
+  if (upstream?.job == null) return null;
+  const { id, endpoint } = upstream.job;
+  return { id, ...optional("endpoint", endpoint) };
+}
+
+function creditsView(credits: Credits | ChargingCredits | null) {
+  return credits === null ? null : { amount: credits.amount, state: credits.state.kind };
+}
+
+function optional(name: string, value: unknown): Record<string, unknown> {
+  return value === null ? {} : { [name]: value };
+}

@@ -1,0 +1,176 @@
+import * as z from "zod";
+import type { JsonObject } from "../core/json.ts";
+import { NOTICE_KINDS } from "../core/record/notice.ts";
+import { UNPUBLISHED } from "../core/record/publication.ts";
+import { OUTCOMES } from "../core/record/outcome.ts";
+import { FAILURE_CATEGORIES, type TaskRecord } from "../core/record/task.ts";
+
+// Objects are loose: what a later release adds within the same `v` is kept when this one writes.
+const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
+const Time = z.int().nonnegative();
+
+const Attempt = z.looseObject({
+  number: z.int(),
+  series: z.int(),
+  startedAt: Time,
+  durationMs: z.int(),
+  outcome: z.enum(OUTCOMES),
+  statusCode: z.int().nullable(),
+  responseExcerpt: z.string().nullable(),
+});
+
+const Callback = z.looseObject({
+  url: z.string(),
+  attempts: z.array(Attempt),
+  lastNumber: z.int(),
+  series: z.looseObject({ number: z.int(), started: z.int(), ordered: z.int().nullable() }),
+  state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("held") }),
+    z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
+    z.looseObject({ kind: z.literal("in_flight"), number: z.int(), startedAt: Time }),
+    z.looseObject({ kind: z.literal("delivered") }),
+    z.looseObject({ kind: z.literal("failed") }),
+  ]),
+  deliveredAt: Time.nullable(),
+  lastOrderKey: z.string().nullable(),
+});
+
+const Job = z.looseObject({ id: z.string(), endpoint: z.string().nullable() });
+const Upstream = z.looseObject({ connection: z.string(), job: Job.nullable() });
+
+const Failure = z.looseObject({ category: z.enum(FAILURE_CATEGORIES), retryable: z.boolean() });
+
+const News = z.discriminatedUnion("status", [
+  z.looseObject({ status: z.enum(["queued", "processing"]) }),
+  z.looseObject({ status: z.literal("no_output") }),
+  z.looseObject({
+    status: z.literal("completed"),
+    completedAt: z.int().nullable(),
+    urls: z.array(z.string()),
+    metadata: Json,
+  }),
+  z.looseObject({
+    status: z.literal("failed"),
+    error: z.looseObject({ code: z.string(), message: z.string() }),
+    failure: Failure,
+  }),
+]);
+
+const Tracking = z.looseObject({
+  poll: z
+    .looseObject({ at: Time, tries: z.int(), notBefore: Time, isOutputMissing: z.boolean() })
+    .nullable(),
+  keptHooks: z.array(z.looseObject({ jobId: z.string().nullable(), news: News })),
+  isExtended: z.boolean(),
+});
+
+const Publication = z.looseObject({ version: z.int(), retryAt: Time, tries: z.int() });
+const Notice = z.looseObject({
+  kind: z.enum(NOTICE_KINDS),
+  version: z.int(),
+  retryAt: Time,
+  tries: z.int(),
+});
+
+const Account = z.looseObject({ id: z.string(), generation: z.int() });
+const price = { accountId: z.string(), amount: z.int() };
+const retry = { retryAt: Time, tries: z.int() };
+const Charging = z.looseObject({ kind: z.literal("charging"), ...retry });
+
+const Credits = z.looseObject({
+  ...price,
+  chargeId: z.string().nullable(),
+  state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("charged") }),
+    z.looseObject({ kind: z.literal("refunding"), ...retry }),
+    z.looseObject({ kind: z.literal("refunded") }),
+  ]),
+});
+
+// Fields that have a default are younger than the first records.
+const base = {
+  v: z.literal(1),
+  version: z.int(),
+  id: z.string(),
+  model: z.string(),
+  account: Account.nullable(),
+  upstream: Upstream.nullable().default(null),
+  createdAt: Time,
+  publication: Publication.default({ ...UNPUBLISHED }),
+  origin: z.string(),
+  registration: z
+    .looseObject({
+      callbackUrl: z.string().nullable(),
+      provider: z.string().nullable().default(null),
+      parameters: Json.nullable(),
+      metadata: Json.nullable(),
+      deadlineAt: Time.nullable(),
+      accountId: z.string().nullable(),
+      credits: z.int().nullable(),
+    })
+    .nullable(),
+};
+
+const ChargingTask = z.looseObject({
+  ...base,
+  account: z.null(),
+  status: z.literal("charging"),
+  callbackUrl: z.string().nullable(),
+  deadlineAt: Time,
+  credits: z.looseObject({ ...price, chargeId: z.string(), state: Charging }),
+});
+
+const OpenTask = z.looseObject({
+  ...base,
+  credits: Credits.nullable(),
+  status: z.enum(["pending", "processing"]),
+  callbackUrl: z.string().nullable(),
+  deadlineAt: Time,
+  tracking: Tracking.default({ poll: null, keptHooks: [], isExtended: false }),
+});
+
+const TerminalTask = z.looseObject({
+  ...base,
+  credits: Credits.nullable(),
+  status: z.enum(["completed", "failed"]),
+  body: z.string().refine(isBody),
+  failure: Failure.nullable(),
+  callback: Callback.nullable(),
+  finishedAt: Time.nullable().default(null),
+  notices: z.array(Notice).default([]),
+  expiresAt: Time,
+});
+
+const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
+
+/** What the core reads again in a body, so that it need not doubt it. */
+const Body = z.object({
+  id: z.string(),
+  completed_at: Time.optional(),
+  error: z.object({ code: z.string() }).optional(),
+});
+
+function isBody(text: string): boolean {
+  try {
+    // The views put more members behind the last one.
+    return text.endsWith("}") && Body.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
+}
+
+/** In the message of such an error, which is all that reaches the caller of an object. */
+export const OF_A_LATER_RELEASE = "of a later release";
+
+/** A stored record. @throws when it is not one that this release can read; nothing may act on it then. */
+export function parseRecord(value: unknown): TaskRecord {
+  const parsed = Record.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const where = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
+  const whose = isLater(value) ? ` ${OF_A_LATER_RELEASE}` : "";
+  throw new Error(`unreadable task record${whose}: ${where}`);
+}
+
+function isLater(value: unknown): boolean {
+  return z.looseObject({ v: z.number().gt(1) }).safeParse(value).success;
+}
