@@ -8,9 +8,8 @@ import { errorText, log } from "./log.ts";
 import { indexObject } from "./account/object-names.ts";
 import { tellOperator } from "./outbound/operator-events.ts";
 import { runtimeOf, type Runtime } from "./config/runtime.ts";
+import { DAY_MS, HOUR_MS } from "./core/time.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const OVERDUE_MS = 600_000;
 const WAKE_AT_ONCE = 500;
 

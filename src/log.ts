@@ -1,16 +1,26 @@
 /**
- * One structured line. Never payloads, query strings or secrets: ids, outcomes and durations only.
+ * One structured log line. It never contains payloads, query strings or secrets: only ids, outcomes and
+ * durations.
  */
 export interface LogLine {
   readonly event: string;
   readonly [field: string]: string | number | boolean | null;
 }
 
-export function log(line: LogLine): void {
-  console.log(JSON.stringify(line));
+/**
+ * `warn`: somebody else failed (a receiver, an upstream, the index) and the relay goes on. `error`: the
+ * relay itself failed or needs its operator.
+ */
+export type LogLevel = "info" | "warn" | "error";
+
+const METHOD = { info: "log", warn: "warn", error: "error" } as const;
+
+/** Writes one line of JSON at the given level, so that an operator can filter by level. */
+export function log(line: LogLine, level: LogLevel = "info"): void {
+  console[METHOD[level]](JSON.stringify(line));
 }
 
-/** What a log may say about something thrown. */
+/** Describes something thrown, for a log line. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }

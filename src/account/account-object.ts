@@ -4,6 +4,7 @@ import { charge, grant, type Booking, type Posting, refund } from "../core/ledge
 import { RefusedCharges } from "./refused-charges.ts";
 import { FailureTracker } from "./failure-tracker.ts";
 import { AccountStore, type StoredEntry, type StoredKey } from "./account-store.ts";
+import { DAY_MS } from "../core/time.ts";
 
 export interface AccountState {
   readonly balance: number;
@@ -21,7 +22,6 @@ type Profile = Omit<AccountState, "balance">;
 
 const PROFILE_KEY = "account";
 const OWNER_KEY = "owner";
-const DAY_MS = 86_400_000;
 const FOLD_EVERY_MS = 28 * DAY_MS;
 const FOLD_PAUSE_MS = 1_000;
 const FOLD_AFTER_MS = 400 * DAY_MS;

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { toSeconds } from "../core/record/callback-body.ts";
+import { toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { connectionObject } from "../account/object-names.ts";
 import { SANDBOX } from "../providers/sandbox.ts";

@@ -2,12 +2,14 @@ import * as z from "zod";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema, type Secrets } from "../security/keyring.ts";
 import type { UrlPolicy } from "../security/url-policy.ts";
+import { parseJson } from "../core/json.ts";
 import { parseConnections } from "./connections.ts";
 import type { Policy } from "../core/policy.ts";
 import type { PollLimits } from "../core/record/tracking.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
-import { flag, httpUrl, json, list, longEnough, number, nullIfEmpty, text } from "./variables.ts";
+import { flag, httpUrl, list, longEnough, number, nullIfEmpty, text } from "./variables.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 
 /** Vars and secrets, parsed. Durations in milliseconds, sizes in bytes; lists are newest first. */
 export interface Config extends Secrets {
@@ -44,9 +46,6 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly issues: readonly ConfigIssue[] };
 
-const SECOND_MS = 1000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 const PAUSE_LOOK_MS = 60_000;
 const PAUSE_JITTER_MS = 15_000;
 
@@ -93,7 +92,7 @@ const VarsSchema = z.object({
     if (value === "") return null;
     const keys = value
       .split(/(?<=\})\s+(?=\{)/)
-      .map((key) => Ed25519JwkSchema.safeParse(json(key)));
+      .map((key) => Ed25519JwkSchema.safeParse(parseJson(key)));
     const parsed = keys.flatMap((key) => (key.success ? [key.data] : []));
     if (parsed.length === keys.length) return parsed;
     ctx.addIssue("must be Ed25519 private keys as JWK, space-separated");

@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { isLoopback } from "../security/url-policy.ts";
+import { parseJson } from "../core/json.ts";
 import type { PollLimits } from "../core/record/tracking.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import type { Connection, Provider } from "../providers/provider.ts";
 import { SANDBOX } from "../providers/sandbox.ts";
-import { json, text as variableText } from "./variables.ts";
+import { text as variableText } from "./variables.ts";
 
 type Result =
   | {
@@ -95,7 +96,7 @@ function defaultDraft(provider: Provider, vars: object): Draft {
 function furtherDrafts(vars: object): Draft[] | Issue {
   const value: unknown = Reflect.get(vars, VARIABLE) ?? "";
   if (value === "") return [];
-  const parsed = Entries.safeParse(typeof value === "string" ? json(value) : value);
+  const parsed = Entries.safeParse(typeof value === "string" ? parseJson(value) : value);
   if (parsed.success) {
     const entries = Object.entries(parsed.data);
     return entries.map(([name, entry]) => ({ variable: VARIABLE, name, entry }));

@@ -46,12 +46,3 @@ export function longEnough(secret: string, bytes: number): boolean {
 export function nullIfEmpty(items: readonly string[]): readonly string[] | null {
   return items.length === 0 ? null : items;
 }
-
-/** Undefined: it is not JSON. */
-export function json(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return undefined;
-  }
-}

@@ -16,6 +16,24 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] ?? null, b[key] ?? null));
 }
 
+/** Parses JSON text; returns undefined when it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Appends the members of one JSON object to another, both as text, without parsing either: the first
+ * keeps its exact bytes. The names must differ.
+ */
+export function appendMembers(object: string, members: string): string {
+  if (members === "{}") return object;
+  return object === "{}" ? members : `${object.slice(0, -1)},${members.slice(1)}`;
+}
+
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

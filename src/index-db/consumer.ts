@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { backoff } from "../core/backoff.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { errorText, log } from "../log.ts";
 import { writeRows } from "./writer.ts";
@@ -57,7 +58,7 @@ export async function consume(batch: MessageBatch, db: D1Database | undefined): 
 
 /** A database that is away for a day must not cost rows their way: 100 tries reach for four days. */
 function retryDelayS(attempts: number): number {
-  return Math.min(FIRST_RETRY_S * 2 ** Math.min(attempts - 1, 10), MAX_RETRY_S);
+  return backoff(FIRST_RETRY_S, attempts - 1, MAX_RETRY_S);
 }
 
 async function written(rows: readonly IndexRow[], db: D1Database | undefined): Promise<boolean> {

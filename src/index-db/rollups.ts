@@ -1,7 +1,7 @@
 import { bucketOf } from "./buckets.ts";
 import { ready } from "./database.ts";
+import { HOUR_MS } from "../core/time.ts";
 
-const HOUR_MS = 3_600_000;
 /** What is counted in one transaction. */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * 86_400_000;

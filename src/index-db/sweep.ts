@@ -1,7 +1,7 @@
 import { ready } from "./database.ts";
 import type { Position } from "./list.ts";
+import { DAY_MS } from "../core/time.ts";
 
-const DAY_MS = 86_400_000;
 const DELETE_AT_ONCE = 5_000;
 const MAX_ROUNDS = 40;
 

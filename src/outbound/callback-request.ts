@@ -1,5 +1,5 @@
 import type { Delivery } from "../core/step.ts";
-import { toSeconds } from "../core/record/callback-body.ts";
+import { toSeconds } from "../core/time.ts";
 import type { Keyring } from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";
 

@@ -1,5 +1,5 @@
 import type { AttemptResult } from "../core/events/event.ts";
-import { toSeconds } from "../core/record/callback-body.ts";
+import { toSeconds } from "../core/time.ts";
 import type { Delivery, Refund } from "../core/step.ts";
 import { accountSecrets } from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";

@@ -1,4 +1,4 @@
-import { toSeconds } from "../../core/record/callback-body.ts";
+import { toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { keyObject } from "../../account/object-names.ts";
 import type { StoredKey } from "../../account/account-store.ts";

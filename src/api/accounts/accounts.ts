@@ -1,5 +1,5 @@
 import type { AccountState } from "../../account/account-object.ts";
-import { toSeconds } from "../../core/record/callback-body.ts";
+import { toSeconds } from "../../core/time.ts";
 import { askAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";

@@ -1,4 +1,4 @@
-import { toSeconds } from "../../core/record/callback-body.ts";
+import { toSeconds } from "../../core/time.ts";
 import type { GrantAnswer } from "../../account/account-object.ts";
 import type { StoredEntry } from "../../account/account-store.ts";
 import { askAccount } from "./account-client.ts";

@@ -1,4 +1,4 @@
-import { toSeconds } from "../../core/record/callback-body.ts";
+import { toSeconds } from "../../core/time.ts";
 import type { Role } from "../../core/views/task-view.ts";
 import { type ListedTask, listTasks } from "../../index-db/list.ts";
 import { json } from "../http/answer.ts";

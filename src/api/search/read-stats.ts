@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toSeconds } from "../../core/record/callback-body.ts";
+import { toSeconds } from "../../core/time.ts";
 import { quantile } from "../../index-db/buckets.ts";
 import { type Count, type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
 import { json } from "../http/answer.ts";

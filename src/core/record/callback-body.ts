@@ -1,3 +1,4 @@
+import { toSeconds } from "../time.ts";
 import { type JsonObject, type JsonValue, jsonEqual } from "../json.ts";
 import type { TerminalTask } from "./task.ts";
 
@@ -64,10 +65,6 @@ export function errorCodeOf(body: string): string {
 export function completedAtOf(body: string): number | null {
   const { completed_at }: { completed_at?: number } = JSON.parse(body);
   return completed_at === undefined ? null : completed_at * 1000;
-}
-
-export function toSeconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }
 
 // Written by hand because an object puts integer-like keys first, whatever the order of insertion.

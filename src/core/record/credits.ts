@@ -1,3 +1,5 @@
+import { backoff } from "../backoff.ts";
+
 /** Credits that a task costs, and where they are. */
 export interface Credits {
   readonly accountId: string;
@@ -33,7 +35,7 @@ const MAX_RETRY_MS = 300_000;
 
 /** The next try of an unanswered call: 5 s later, then twice as long each time, at most 5 minutes. */
 export function laterRetry({ tries }: Retry, now: number): Retry {
-  const waitMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(tries, 10), MAX_RETRY_MS);
+  const waitMs = backoff(FIRST_RETRY_MS, tries, MAX_RETRY_MS);
   return { retryAt: now + waitMs, tries: tries + 1 };
 }
 

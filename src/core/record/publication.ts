@@ -1,3 +1,4 @@
+import { backoff } from "../backoff.ts";
 import { dueAt } from "./callback.ts";
 import type { Retry } from "./credits.ts";
 import type { Policy } from "../policy.ts";
@@ -37,7 +38,7 @@ export function published(publication: Publication, version: number): Publicatio
 }
 
 export function unpublished(publication: Publication, now: number): Publication {
-  const waitMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(publication.tries, 20), MAX_RETRY_MS);
+  const waitMs = backoff(FIRST_RETRY_MS, publication.tries, MAX_RETRY_MS);
   return { ...publication, retryAt: now + waitMs, tries: publication.tries + 1 };
 }
 

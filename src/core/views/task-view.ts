@@ -1,3 +1,4 @@
+import { appendMembers } from "../json.ts";
 import {
   type Attempt,
   type Callback,
@@ -5,7 +6,7 @@ import {
   MAX_ATTEMPTS_KEPT,
 } from "../record/callback.ts";
 import type { ChargingCredits, Credits } from "../record/credits.ts";
-import { toSeconds } from "../record/callback-body.ts";
+import { toSeconds } from "../time.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { Upstream } from "../record/upstream.ts";
 
@@ -25,7 +26,7 @@ export function taskView(record: TaskRecord, role: Role): string {
       ? optional("failure", record.failure)
       : { deadline_at: toSeconds(record.deadlineAt) }),
   });
-  return `${head(record).slice(0, -1)},${extras.slice(1)}`;
+  return appendMembers(head(record), extras);
 }
 
 function head(record: TaskRecord): string {
