@@ -13,7 +13,8 @@ import {
   type Reading,
   UNCLEAR,
 } from "./provider.ts";
-import { bytesOf, hexBytes } from "./hmac.ts";
+import { bytesOf, fromHex, sha256Hex } from "../security/encoding.ts";
+import { verifyAny } from "../security/hmac.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
@@ -58,21 +59,20 @@ async function authenticate(
   context: HookContext,
 ): Promise<Authenticity> {
   const header = (name: string) => headers.get(`X-Fal-Webhook-${name}`) ?? "";
-  const signature = hexBytes(header("Signature"), 64);
+  const signature = fromHex(header("Signature"), 64);
   const [requestId, signer, timestamp] = ["Request-Id", "User-Id", "Timestamp"].map(header);
   if (signature === null || !requestId || !signer || !isRecent(timestamp, context.now)) {
     return "refused";
   }
   if (userId !== null && signer !== userId) return "refused";
-  const digest = hexOf(await crypto.subtle.digest("SHA-256", body));
+  const digest = await sha256Hex(body);
   const message = bytesOf(`${requestId}\n${signer}\n${timestamp}\n${digest}`);
   // Keys rotate: those at hand may be older than the one it was signed with.
   for (const isFresh of [false, true]) {
     const keys = await context.publicKeys(jwksUrl ?? JWKS_URL, isFresh);
     if (keys === null) return "unavailable";
-    const fits = keys.map((key) => crypto.subtle.verify("Ed25519", key, signature, message));
     // Any customer of fal can have it sign a hook, so without our own id there its body proves nothing.
-    if ((await Promise.all(fits)).includes(true)) return userId === null ? "unsigned" : "signed";
+    if (await verifyAny(keys, signature, message)) return userId === null ? "unsigned" : "signed";
   }
   return "refused";
 }
@@ -152,8 +152,4 @@ function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");
   const root = segments.slice(0, NAMESPACES.includes(segments[0]) ? 3 : 2);
   return ["", ...[...root, "requests", id].map(encodeURIComponent)].join("/");
-}
-
-function hexOf(bytes: ArrayBuffer): string {
-  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -12,7 +12,8 @@ import {
   type Reading,
   readingOf,
 } from "./provider.ts";
-import { base64Hmac, bytesOf, isHmacOf } from "./hmac.ts";
+import { bytesOf } from "../security/encoding.ts";
+import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 
 /**
@@ -49,9 +50,9 @@ async function authenticate(
   const timestamp = headers.get("X-Webhook-Timestamp");
   const jobId = jobIdOf(jsonAt(new TextDecoder().decode(body)));
   if (jobId === null || !isRecent(timestamp, now)) return "refused";
-  const signature = base64Hmac(headers.get("X-Webhook-Signature"));
+  const signature = macFromBase64(headers.get("X-Webhook-Signature"));
   const content = bytesOf(`${jobId}.${timestamp}`);
-  return (await isHmacOf(content, [signature], webhookSecret)) ? "unsigned" : "refused";
+  return (await verifyWithText(webhookSecret, [signature], content)) ? "unsigned" : "refused";
 }
 
 /** The HTTP status is 200 whatever happened; `code` tells. */

@@ -10,7 +10,8 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { bytesOf, hexBytes, isHmacOf } from "./hmac.ts";
+import { bytesOf, fromHex } from "../security/encoding.ts";
+import { verifyWithText } from "../security/hmac.ts";
 
 /**
  * OpenRouter. Hooks carry an event with the job in it, signed where the workspace has a secret
@@ -52,9 +53,9 @@ async function authenticate(
     entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? entry.slice(name.length + 1) : []));
   const [timestamp = null] = valuesOf("t");
   if (!isRecent(timestamp, now)) return "refused";
-  const signatures = valuesOf("v1").map((hex) => hexBytes(hex, 32));
+  const signatures = valuesOf("v1").map((hex) => fromHex(hex, 32));
   const content = bytesOf(`${timestamp},`, body);
-  return (await isHmacOf(content, signatures, webhookSecret)) ? "signed" : "refused";
+  return (await verifyWithText(webhookSecret, signatures, content)) ? "signed" : "refused";
 }
 
 /** A job that failed early has no id yet. */

@@ -9,7 +9,8 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { base64Hmac, bytesOf, isHmacOf } from "./hmac.ts";
+import { bytesOf } from "../security/encoding.ts";
+import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 
 const TOLERANCE_MS = 300_000;
 
@@ -49,10 +50,10 @@ async function authenticate(
   if (headers.get("X-HMAC-ALGORITHM")?.toLowerCase() !== "hmac-sha256") return "refused";
   const names = (headers.get("X-HMAC-SIGNED-HEADERS") ?? "").split(";");
   if (!coversReplay(names, headers) || !isNear(headers.get("Date"), now)) return "refused";
-  const signature = base64Hmac(headers.get("X-HMAC-SIGNATURE"));
+  const signature = macFromBase64(headers.get("X-HMAC-SIGNATURE"));
   // Whether the query is sorted before signing is documented both ways.
   const contents = queriesOf(hook).map((query) => contentOf(hook, query, names));
-  const fits = contents.map((content) => isHmacOf(bytesOf(content), [signature], key));
+  const fits = contents.map((content) => verifyWithText(key, [signature], bytesOf(content)));
   return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
 }
 

@@ -11,7 +11,8 @@ import {
   type Provider,
   readingOf,
 } from "./provider.ts";
-import { bytesOf, hexBytes, isHmacOf } from "./hmac.ts";
+import { bytesOf, fromHex } from "../security/encoding.ts";
+import { verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 
 /**
@@ -54,10 +55,10 @@ async function authenticate(
   if (!id || !isRecent(timestamp, now)) return "refused";
   const signatures = (headers.get("webhook-signature") ?? "")
     .split(" ")
-    .map((entry) => hexBytes(/^v3,(.*)$/.exec(entry)?.[1], 32));
+    .map((entry) => fromHex(/^v3,(.*)$/.exec(entry)?.[1], 32));
   const content = bytesOf(`${id}.${timestamp}.`, body);
   const secret = webhookSecret.replace(/^whsec_/, "");
-  return (await isHmacOf(content, signatures, secret)) ? "signed" : "refused";
+  return (await verifyWithText(secret, signatures, content)) ? "signed" : "refused";
 }
 
 function observe(body: unknown): Observation | null {

@@ -1,15 +1,59 @@
-/** Standard alphabet with padding (RFC 4648 §4). */
+/**
+ * Conversion between bytes and text. The readers are strict about what comes from outside: what is not
+ * exactly the expected encoding is null, so that no two spellings of one signature pass.
+ */
+import {
+  base64ToUint8Array,
+  concatUint8Arrays,
+  hexToUint8Array,
+  stringToUint8Array,
+  uint8ArrayToBase64,
+  uint8ArrayToHex,
+} from "uint8array-extras";
+
+/** Bytes in memory of their own, which is what Web Crypto takes. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Encodes with the standard alphabet and padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array | ArrayBuffer): string {
-  return btoa(String.fromCharCode(...new Uint8Array(bytes)));
+  return uint8ArrayToBase64(bytes);
 }
 
-/** Either alphabet, with or without padding. @throws DOMException on other characters. */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(binary, (char) => char.charCodeAt(0));
-}
-
-/** URL-safe alphabet without padding (RFC 4648 §5). */
+/** Encodes with the URL-safe alphabet, without padding (RFC 4648 §5). */
 export function toBase64Url(bytes: Uint8Array | ArrayBuffer): string {
-  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return uint8ArrayToBase64(bytes, { urlSafe: true });
+}
+
+/** Decodes either alphabet, with or without padding. @throws DOMException for other characters. */
+export function fromBase64(text: string): Bytes {
+  return base64ToUint8Array(text);
+}
+
+/** Encodes in lower case. */
+export function toHex(bytes: Uint8Array | ArrayBuffer): string {
+  return uint8ArrayToHex(bytes);
+}
+
+/** Decodes exactly `length` bytes of hex in either case; null for any other text. */
+export function fromHex(text: string | undefined, length: number): Bytes | null {
+  const isHex = text?.length === 2 * length && /^[\da-f]*$/i.test(text);
+  return isHex ? hexToUint8Array(text) : null;
+}
+
+/** Joins texts, as UTF-8, and bytes. */
+export function bytesOf(...parts: readonly (string | Uint8Array)[]): Bytes {
+  return concatUint8Arrays(
+    parts.map((part) => (typeof part === "string" ? stringToUint8Array(part) : part)),
+  );
+}
+
+/** Computes the SHA-256 of bytes, or of a text as UTF-8. */
+export async function sha256(content: string | Bytes): Promise<Bytes> {
+  const bytes = typeof content === "string" ? bytesOf(content) : content;
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+}
+
+/** Computes the SHA-256 of bytes, or of a text as UTF-8, in lower-case hex. */
+export async function sha256Hex(content: string | Bytes): Promise<string> {
+  return toHex(await sha256(content));
 }

@@ -1,4 +1,8 @@
-import { fromBase64 } from "./encoding.ts";
+/**
+ * HMAC-SHA-256 secrets, and the only comparison of signatures: by Web Crypto, in constant time, under
+ * any of several keys, so that a key can be replaced while the old one is still in use.
+ */
+import { type Bytes, bytesOf, fromBase64 } from "./encoding.ts";
 
 /** A secret of Standard Webhooks, ready to sign and verify with. */
 export interface HmacSecret {
@@ -7,13 +11,16 @@ export interface HmacSecret {
   readonly key: CryptoKey;
 }
 
-/** @param text `whsec_` and base64. @throws DOMException when it is not. */
+/** One header must not make the relay compute any number of HMACs. */
+const MAX_SIGNATURES_READ = 16;
+
+/** Imports a secret. @param text `whsec_` and base64. @throws DOMException when it is not. */
 export async function hmacSecret(text: string): Promise<HmacSecret> {
   const bytes = fromBase64(text.slice("whsec_".length));
   return { text, key: await hmacKey(bytes) };
 }
 
-/** Whether a text is `whsec_` and the base64 of 24 to 64 bytes, as Standard Webhooks asks for. */
+/** Tells whether a text is `whsec_` and the base64 of 24 to 64 bytes, as Standard Webhooks requires. */
 export function isHmacSecret(text: string): boolean {
   const base64 = /^whsec_((?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(
     text,
@@ -23,8 +30,56 @@ export function isHmacSecret(text: string): boolean {
   return length >= 24 && length <= 64;
 }
 
-/** A key for HMAC-SHA-256. */
-export async function hmacKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+/** Imports a key for HMAC-SHA-256. */
+export async function hmacKey(bytes: Bytes): Promise<CryptoKey> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   return crypto.subtle.importKey("raw", bytes, algorithm, false, ["sign", "verify"]);
+}
+
+/** Signs with the first, newest of `keys`. @throws Error when there is none. */
+export async function signWithNewest(keys: readonly CryptoKey[], content: Bytes): Promise<Bytes> {
+  const [newest] = keys;
+  if (newest === undefined) throw new Error("no key to sign with");
+  return new Uint8Array(await crypto.subtle.sign("HMAC", newest, content));
+}
+
+/** Tells whether `mac`, HMAC or Ed25519 like the keys, is a signature of `content` under one of them. */
+export async function verifyAny(
+  keys: readonly CryptoKey[],
+  mac: Bytes,
+  content: Bytes,
+): Promise<boolean> {
+  const checks = keys.map((key) => crypto.subtle.verify(key.algorithm.name, key, mac, content));
+  return (await Promise.all(checks)).includes(true);
+}
+
+/**
+ * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature
+ * that could not be decoded is null and counts among the 16.
+ */
+export async function verifyAnyOf(
+  keys: readonly CryptoKey[],
+  signatures: readonly (Bytes | null)[],
+  content: Bytes,
+): Promise<boolean> {
+  const checks = signatures
+    .slice(0, MAX_SIGNATURES_READ)
+    .map(async (given) => given !== null && verifyAny(keys, given, content));
+  return (await Promise.all(checks)).includes(true);
+}
+
+/** As `verifyAnyOf`, with the UTF-8 of `secret` as the key. An empty secret verifies nothing. */
+export async function verifyWithText(
+  secret: string,
+  signatures: readonly (Bytes | null)[],
+  content: Bytes,
+): Promise<boolean> {
+  // Some runtimes refuse to import an empty key.
+  if (secret === "") return false;
+  return verifyAnyOf([await hmacKey(bytesOf(secret))], signatures, content);
+}
+
+/** Decodes an HMAC-SHA-256 written as base64 with padding; null for any other text. */
+export function macFromBase64(text: string | null | undefined): Bytes | null {
+  return /^[A-Za-z\d+/]{43}=$/.test(text ?? "") ? fromBase64(text ?? "") : null;
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Account } from "../core/record/task.ts";
-import { fromBase64, toBase64 } from "./encoding.ts";
+import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";
 import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";
 
 export type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
@@ -113,7 +113,7 @@ const PKCS8_ED25519 = fromBase64("MC4CAQAwBQYDK2VwBCIEIA==");
 async function derivedKeys(secrets: Secrets): Promise<Ed25519Jwk[]> {
   return Promise.all(
     secrets.relaySecrets.map(async (secret) => {
-      const pkcs8 = new Uint8Array([...PKCS8_ED25519, ...(await derive(secret, "ed25519"))]);
+      const pkcs8 = bytesOf(PKCS8_ED25519, await derive(secret, "ed25519"));
       const key = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", true, ["sign"]);
       return Ed25519JwkSchema.parse(await crypto.subtle.exportKey("jwk", key));
     }),
@@ -126,11 +126,9 @@ async function derivedHmacKeys(secrets: Secrets, label: string): Promise<CryptoK
   );
 }
 
-async function derive(secret: string, label: string): Promise<Uint8Array<ArrayBuffer>> {
-  const encoder = new TextEncoder();
-  const material = encoder.encode(secret);
-  const key = await crypto.subtle.importKey("raw", material, "HKDF", false, ["deriveBits"]);
-  const info = encoder.encode(`task-relay/v1/${label}`);
+async function derive(secret: string, label: string): Promise<Bytes> {
+  const key = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveBits"]);
+  const info = bytesOf(`task-relay/v1/${label}`);
   const params = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
   return new Uint8Array(await crypto.subtle.deriveBits(params, key, 256));
 }
