@@ -1,33 +1,24 @@
 import type * as z from "zod";
+import { readUpTo } from "../../stream.ts";
 import { messageOf } from "./issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "./problem.ts";
 
 const MAX_DEPTH = 64;
 
 /**
- * The raw body, counted while it is read: neither `Content-Length` nor its absence is believed.
- * @throws Problem `payload_too_large` as soon as the limit is passed.
+ * Reads the raw body.
+ * @throws Problem `payload_too_large` as soon as the limit is passed; `invalid_json` when the body breaks off.
  */
 export async function readBody(
   request: Request,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = new Problem("payload_too_large", {
-    detail: `A body may have at most ${maxBytes} bytes.`,
-  });
-  if (Number(request.headers.get("Content-Length") ?? 0) > maxBytes) throw tooLarge;
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of request.body ?? []) {
-      length += chunk.length;
-      if (length > maxBytes) throw tooLarge;
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error instanceof Problem ? error : invalidJson("The body broke off.");
-  }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  const declaredBytes = Number(request.headers.get("Content-Length") ?? 0);
+  if (declaredBytes > maxBytes) throw tooLarge(maxBytes);
+  const { bytes, isBroken } = await readUpTo(request.body, maxBytes + 1);
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  if (isBroken) throw invalidJson("The body broke off.");
+  return bytes;
 }
 
 /** @throws Problem `invalid_json`, also for text that is not UTF-8; `invalid_request` for nesting beyond reason. */
@@ -73,6 +64,12 @@ function issuesOf(issue: z.core.$ZodIssue): Issue[] {
 
 export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem("payload_too_large", {
+    detail: `A body may have at most ${maxBytes} bytes.`,
+  });
 }
 
 function invalidJson(detail: string): Problem {

@@ -2,19 +2,17 @@ import type { Env } from "../../env.ts";
 import { listTasks } from "../../index-db/list.ts";
 import type { Viewer } from "../../task/reply.ts";
 import { json } from "../http/answer.ts";
-import { errorText, log } from "../../log.ts";
-import type { RedeliverEvent } from "../../core/events/event.ts";
-import { invalidRequest, Problem } from "../http/problem.ts";
+import { invalidRequest } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
 import { NoFields } from "../schemas.ts";
 import { idempotencyKeyOf } from "../tasks/idempotency-key.ts";
 import { taskClient } from "../tasks/task-client.ts";
+import { callTasks } from "./call-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { listQueryOf } from "./filters.ts";
 
 const LIMITS = { fallback: 100, max: 500, hasDryRun: true };
-const AT_ONCE = 50;
 
 export const redeliverMany = bodyRoute(
   {
@@ -48,40 +46,21 @@ export const redeliverMany = bodyRoute(
 );
 
 /**
- * Orders one attempt of each. A task that is open, still sending, gone, or has had this order before is
- * skipped: the objects decide, whatever the index says. @returns how many began.
+ * Orders one attempt for each task. A task that is open, still sending, gone, or already ordered under this
+ * key is skipped: its object decides, not the index. Returns how many series began.
  */
 async function redeliver(
   ids: readonly string[],
-  key: string,
+  idempotencyKey: string,
   env: Env,
   viewer: Viewer,
 ): Promise<number> {
-  const order = { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey: key } as const;
-  let started = 0;
-  for (let from = 0; from < ids.length; from += AT_ONCE) {
-    const page = ids.slice(from, from + AT_ONCE);
-    const applied = await Promise.all(page.map((id) => ordered(id, order, env, viewer)));
-    started += applied.filter(Boolean).length;
-  }
-  return started;
-}
-
-/** A task that cannot act must not stand in the way of the others. @throws Problem `unavailable`. */
-async function ordered(
-  id: string,
-  order: RedeliverEvent,
-  env: Env,
-  viewer: Viewer,
-): Promise<boolean> {
-  try {
-    const { kind } = await taskClient(env, id).apply(order, viewer);
-    return kind === "recorded";
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    log({ event: "task.unreachable", task_id: id, error: errorText(error) });
-    return false;
-  }
+  const event = { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey } as const;
+  const outcomes = await callTasks(ids, async (id) => {
+    const { kind } = await taskClient(env, id).apply(event, viewer);
+    return kind;
+  });
+  return outcomes.filter((outcome) => outcome === "recorded").length;
 }
 
 function keyRequired() {

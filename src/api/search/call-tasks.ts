@@ -1,0 +1,26 @@
+import pMap from "p-map";
+import { errorText, log } from "../../log.ts";
+import { Problem } from "../http/problem.ts";
+
+const CONCURRENCY = 50;
+
+/**
+ * Calls the objects of many tasks, at most 50 at a time. A task that fails is logged and yields `"failed"`,
+ * so that it does not hold up the others.
+ * @throws Problem `unavailable` when an object cannot be reached.
+ */
+export async function callTasks<T>(
+  ids: readonly string[],
+  call: (id: string) => Promise<T>,
+): Promise<readonly (T | "failed")[]> {
+  const callOne = async (id: string) => {
+    try {
+      return await call(id);
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      log({ event: "task.unreachable", task_id: id, error: errorText(error) }, "warn");
+      return "failed";
+    }
+  };
+  return pMap(ids, callOne, { concurrency: CONCURRENCY });
+}

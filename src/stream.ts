@@ -1,0 +1,29 @@
+/** The beginning of a stream. */
+export interface StreamStart {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** True when the stream failed before its end and before the limit. */
+  readonly isBroken: boolean;
+}
+
+/**
+ * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that
+ * arrive instead of trusting `Content-Length`.
+ */
+export async function readUpTo(
+  stream: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+): Promise<StreamStart> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  let isBroken = false;
+  try {
+    for await (const chunk of stream ?? []) {
+      chunks.push(chunk.subarray(0, maxBytes - length));
+      length += chunk.length;
+      if (length >= maxBytes) break;
+    }
+  } catch {
+    isBroken = true;
+  }
+  return { bytes: new Uint8Array(await new Blob(chunks).arrayBuffer()), isBroken };
+}
