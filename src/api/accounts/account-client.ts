@@ -1,35 +1,33 @@
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { AccountObject } from "../../account/account-object.ts";
+import { isolateCache } from "../http/isolate-cache.ts";
 import { unknownAccount } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
 
-const REMEMBER_MS = 60_000;
-const MAX_REMEMBERED = 10_000;
 /**
- * Generations that this isolate has seen. One that is out of date by a rotation still signs right,
- * because callbacks are signed with the generations around it too.
+ * Accounts with their secret generation. One that is a rotation behind still signs correctly, because
+ * callbacks are also signed with the generations before and after it.
  */
-const remembered = new Map<string, { readonly account: Account; readonly until: number }>();
+const accounts = isolateCache<Account>();
 
-/** The account's part of a new task, or null: there is no such account. */
+/** Returns the account as a task stores it; null when it does not exist. */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
-  const known = remembered.get(id);
-  if (known !== undefined && known.until > Date.now()) return known.account;
+  const known = accounts.get(id);
+  if (known !== undefined) return known;
   const state = await callObject(() => env.ACCOUNTS.getByName(id).describe());
   if (state === null) return null;
   const account = { id, generation: state.generation };
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-  remembered.set(id, { account, until: Date.now() + REMEMBER_MS });
+  accounts.set(id, account);
   return account;
 }
 
-/** Makes this isolate look again; others do within a minute. */
+/** Makes this isolate look the account up again; others do within a minute. */
 export function forgetAccount(id: string): void {
-  remembered.delete(id);
+  accounts.delete(id);
 }
 
-/** Asks an account's object. @throws Problem `not_found` when it answers null: no such account. */
+/** Calls an account's object. @throws Problem `not_found` when it returns null: no such account. */
 export async function askAccount<T>(
   env: Env,
   id: string,

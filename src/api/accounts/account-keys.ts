@@ -3,14 +3,13 @@ import type { Env } from "../../env.ts";
 import { keyObject } from "../../account/object-names.ts";
 import type { StoredKey } from "../../account/account-store.ts";
 import { askAccount } from "./account-client.ts";
-import { forgetKey, generateKey, sha256Hex } from "./account-key.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
+import { forgetKey, sha256Hex } from "../http/key-owner.ts";
 import { Problem } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
 import { bodyRoute, route } from "../http/route.ts";
 
-const NO_STORE = { "Cache-Control": "no-store" };
 const DAY_S = 86_400;
 
 export const createKey = bodyRoute(
@@ -31,7 +30,7 @@ export const createKey = bodyRoute(
     }
     const { key, prefix } = generateKey(accountId);
     const kept = await keep(env, accountId, await sha256Hex(key), prefix, label);
-    return json({ ...keyView(kept), key }, 201, NO_STORE);
+    return json({ ...keyView(kept), key }, 201);
   },
 );
 
@@ -71,6 +70,13 @@ export const revokeKey = route(
     return new Response(null, { status: 204 });
   },
 );
+
+/** Generates a key for the account. Its prefix identifies it in lists. */
+function generateKey(accountId: string): { readonly key: string; readonly prefix: string } {
+  const random = crypto.getRandomValues(new Uint8Array(24));
+  const hex = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { key: `trk_${accountId}_${hex}`, prefix: `trk_${accountId}_${hex.slice(0, 6)}` };
+}
 
 /** @throws Problem `reference_reused` when the key is another account's. */
 async function keep(

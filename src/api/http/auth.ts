@@ -2,7 +2,7 @@ import { verify } from "../../security/signature.ts";
 import type { Env } from "../../env.ts";
 import type { Viewer } from "../../task/reply.ts";
 import type { Runtime } from "../../config/runtime.ts";
-import { ownerOfKey } from "../accounts/account-key.ts";
+import { ownerOfKey } from "./key-owner.ts";
 import { Problem } from "./problem.ts";
 
 export type Access = "operator" | "owner" | "upstream" | "anyone";

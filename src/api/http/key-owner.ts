@@ -1,0 +1,38 @@
+import type { Env } from "../../env.ts";
+import { keyObject } from "../../account/object-names.ts";
+import { isolateCache } from "./isolate-cache.ts";
+import { callObject } from "./object-call.ts";
+
+/** Keys may look like anything of this length: those made elsewhere are imported by their hash. */
+const MIN_KEY_CHARS = 16;
+const MAX_KEY_CHARS = 256;
+
+/** Owners by the hash of the key. Valid keys only, so a revoked key works for up to a minute more. */
+const owners = isolateCache<string>();
+
+/**
+ * Returns the account that owns an API key; null for an unknown, malformed or revoked key. The account
+ * named in the key's text is not trusted, so a made-up key never reaches an account's object.
+ */
+export async function ownerOfKey(env: Env, key: string): Promise<string | null> {
+  if (key.length < MIN_KEY_CHARS || key.length > MAX_KEY_CHARS) return null;
+  const hash = await sha256Hex(key);
+  const known = owners.get(hash);
+  if (known !== undefined) return known;
+  const accountId = await callObject(() => keyObject(env.ACCOUNTS, hash).keyOwner());
+  if (accountId === null) return null;
+  const isValid = await callObject(() => env.ACCOUNTS.getByName(accountId).verifyKey(hash));
+  if (!isValid) return null;
+  owners.set(hash, accountId);
+  return accountId;
+}
+
+/** Makes this isolate look the key up again. */
+export function forgetKey(hash: string): void {
+  owners.delete(hash);
+}
+
+export async function sha256Hex(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
