@@ -6,7 +6,7 @@ import { overdueTasks, removeExpired } from "./index-db/sweep.ts";
 import { removeRow } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
 import { indexObject } from "./account/object-names.ts";
-import { tellOperator } from "./outbound/operator-events.ts";
+import { notifyOperator } from "./outbound/webhooks.ts";
 import { runtimeOf, type Runtime } from "./config/runtime.ts";
 import { DAY_MS, HOUR_MS } from "./core/time.ts";
 
@@ -77,5 +77,5 @@ async function tellOfLag(env: Env, runtime: Runtime, overdue: number, now: numbe
   if (runtime.config.operatorCallbackUrl === null) return;
   if (!(await indexObject(env.ACCOUNTS).claimAlertSlot())) return;
   const id = `index.lagging_${crypto.randomUUID()}`;
-  await tellOperator({ type: "index.lagging", overdue }, id, now, runtime);
+  await notifyOperator({ type: "index.lagging", overdue }, id, now, runtime);
 }

@@ -1,23 +1,52 @@
 import { errorText, log } from "./log.ts";
 
-export const CALL_TIMEOUT_MS = 2_000;
+/** Reason of a signal that a deadline aborted, to tell it from one that the caller aborted. */
+const DEADLINE_PASSED = new Error("deadline passed");
 
-/** The answer of another object, or `otherwise` when it fails or takes longer than 2 s. */
-export async function withTimeout<T>(
-  what: string,
-  ask: () => Promise<T>,
-  otherwise: T,
+/**
+ * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when the caller aborts. The
+ * signal aborts also when the work has ended, which frees the connection of a body not read to its end.
+ */
+export async function withDeadline<T>(
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  aborted: AbortSignal | null = null,
 ): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const late = new Promise<T>((resolve) => {
-    timer = setTimeout(() => resolve(otherwise), CALL_TIMEOUT_MS);
-  });
+  const deadline = new AbortController();
+  const signal = aborted === null ? deadline.signal : AbortSignal.any([aborted, deadline.signal]);
+  const timer = setTimeout(() => deadline.abort(DEADLINE_PASSED), ms);
   try {
-    return await Promise.race([ask(), late]);
-  } catch (error) {
-    log({ event: "call.unanswered", what, error: errorText(error) });
-    return otherwise;
+    return await work(signal);
   } finally {
     clearTimeout(timer);
+    deadline.abort();
+  }
+}
+
+/** Tells whether a signal of `withDeadline` aborted because its time was up. */
+export function isDeadlinePassed({ reason }: AbortSignal): boolean {
+  return reason === DEADLINE_PASSED;
+}
+
+/**
+ * Waits at most `ms` milliseconds for a call to another object or to the index, and returns `fallback`
+ * when it fails or takes longer. The call itself is not cancelled: its outcome is then unknown.
+ * @param name what is called, for the log.
+ */
+export async function withTimeout<T>(
+  name: string,
+  call: () => Promise<T>,
+  fallback: T,
+  ms: number,
+): Promise<T> {
+  try {
+    return await withDeadline(ms, async (signal) => {
+      const { promise: late, resolve } = Promise.withResolvers<T>();
+      signal.addEventListener("abort", () => resolve(fallback));
+      return Promise.race([call(), late]);
+    });
+  } catch (error) {
+    log({ event: "call.unanswered", what: name, error: errorText(error) }, "warn");
+    return fallback;
   }
 }

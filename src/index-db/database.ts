@@ -1,5 +1,8 @@
 import { MIGRATIONS } from "./migrations.ts";
 
+/** How long a write to the index may hold up other work. */
+export const INDEX_TIMEOUT_MS = 2_000;
+
 const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
   version INTEGER NOT NULL PRIMARY KEY,
   applied_at INTEGER NOT NULL

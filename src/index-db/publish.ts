@@ -1,24 +1,27 @@
 import type { IndexRow } from "../core/views/index-row.ts";
-import { writeRows } from "./writer.ts";
 import { withTimeout } from "../timeout.ts";
+import { writeRows } from "./writer.ts";
 
-/** Where rows go: straight into the database, or into a queue whose consumer writes them. */
+/** Bindings of the index: its database, and the queue in front of it where one is bound. */
 export interface IndexBindings {
   readonly INDEX_DB?: D1Database;
   readonly INDEX_QUEUE?: Queue<IndexRow>;
 }
 
-/** Whether the row is on its way for good; false when nobody said so in time. */
-export function writeRow(row: IndexRow, bindings: IndexBindings): Promise<boolean> {
-  const { INDEX_DB: db, INDEX_QUEUE: queue } = bindings;
-  return withTimeout(
-    "index",
-    async () => {
-      if (db === undefined) return false;
-      if (queue === undefined) await writeRows(db, [row], Date.now());
-      else await queue.send(row);
-      return true;
-    },
-    false,
-  );
+/**
+ * Publishes a row: sends it to the queue, whose consumer writes it, or without a queue writes it itself.
+ * @returns true when the row was stored durably; false when that failed or took longer than `timeoutMs`.
+ */
+export function publishRow(
+  row: IndexRow,
+  { INDEX_DB: db, INDEX_QUEUE: queue }: IndexBindings,
+  timeoutMs: number,
+): Promise<boolean> {
+  const publish = async () => {
+    if (db === undefined) return false;
+    if (queue === undefined) await writeRows(db, [row], Date.now());
+    else await queue.send(row);
+    return true;
+  };
+  return withTimeout("index", publish, false, timeoutMs);
 }

@@ -1,10 +1,12 @@
 import * as z from "zod";
+import { DAY_MS, SECOND_MS } from "../core/time.ts";
+import { withDeadline } from "../timeout.ts";
 import { get } from "./http.ts";
 
-const KEEP_MS = 86_400_000;
-/** A hook with an unknown key makes us look again, but not more often than this. */
-const REFRESH_PAUSE_MS = 30_000;
-/** The hook that waits for this is answered within a second. */
+const KEEP_MS = DAY_MS;
+/** Minimum time between two fetches, so that hooks with invented keys cannot make the relay flood the provider. */
+const REFRESH_PAUSE_MS = 30 * SECOND_MS;
+/** Short, because a hook waits for the keys and must be answered within a second. */
 const TIMEOUT_MS = 800;
 
 const Ed25519Jwk = z.object({
@@ -12,51 +14,44 @@ const Ed25519Jwk = z.object({
   crv: z.literal("Ed25519"),
   x: z.base64url().length(43),
 });
-const Jwks = z.object({ keys: z.array(z.unknown()).max(100) });
+const JwkSet = z.object({ keys: z.array(z.unknown()).max(100) });
 
-interface Published {
+interface CachedKeys {
   readonly keys: readonly CryptoKey[];
+  /** Unix milliseconds. */
   readonly fetchedAt: number;
 }
 
-const published = new Map<string, Published>();
+/** Key sets by URL; the URLs come from the configuration, so there are few. */
+const cache = new Map<string, CachedKeys>();
 
 /**
- * The Ed25519 keys of a JWK set (RFC 7517, RFC 8037), kept for a day by this isolate.
- * @param isFresh a key was missing: the newest set is wanted.
- * @returns null when the set cannot be had now; never fewer keys than it holds.
+ * Returns the Ed25519 keys of a JWK set (RFC 7517, RFC 8037), which this isolate caches for a day.
+ * @param isFresh true when a key was missing from the cached set, which then is fetched again.
+ * @returns null when the set cannot be fetched or has no Ed25519 key.
  */
 export async function publicKeys(
   url: string,
   isFresh: boolean,
 ): Promise<readonly CryptoKey[] | null> {
-  const known = published.get(url);
-  const ageMs = Date.now() - (known?.fetchedAt ?? 0);
-  if (known !== undefined && ageMs < (isFresh ? REFRESH_PAUSE_MS : KEEP_MS)) return known.keys;
-  const keys = await fetchKeys(url);
-  if (keys !== null) published.set(url, { keys, fetchedAt: Date.now() });
+  const cached = cache.get(url);
+  const ageMs = Date.now() - (cached?.fetchedAt ?? 0);
+  if (cached !== undefined && ageMs < (isFresh ? REFRESH_PAUSE_MS : KEEP_MS)) return cached.keys;
+  const keys = await withDeadline(TIMEOUT_MS, (signal) => fetchKeys(url, signal));
+  if (keys !== null) cache.set(url, { keys, fetchedAt: Date.now() });
   return keys;
 }
 
-async function fetchKeys(url: string): Promise<readonly CryptoKey[] | null> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), TIMEOUT_MS);
-  try {
-    const received = await get(url, {}, deadline.signal);
-    if (received?.status !== 200) return null;
-    const jwks = Jwks.safeParse(received.body);
-    if (!jwks.success) return null;
-    const parsed = jwks.data.keys.map((key) => Ed25519Jwk.safeParse(key));
-    const keys = await Promise.all(
-      parsed.flatMap((key) => (key.success ? [imported(key.data)] : [])),
-    );
-    return keys.length === 0 ? null : keys;
-  } finally {
-    clearTimeout(timer);
-    deadline.abort();
-  }
+async function fetchKeys(url: string, signal: AbortSignal): Promise<readonly CryptoKey[] | null> {
+  const answer = await get(url, {}, signal);
+  if (answer?.status !== 200) return null;
+  const set = JwkSet.safeParse(answer.body);
+  if (!set.success) return null;
+  const jwks = set.data.keys.map((key) => Ed25519Jwk.safeParse(key));
+  const keys = await Promise.all(jwks.flatMap((jwk) => (jwk.success ? [importKey(jwk.data)] : [])));
+  return keys.length === 0 ? null : keys;
 }
 
-async function imported(jwk: z.infer<typeof Ed25519Jwk>): Promise<CryptoKey> {
+function importKey(jwk: z.infer<typeof Ed25519Jwk>): Promise<CryptoKey> {
   return crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["verify"]);
 }

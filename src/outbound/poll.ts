@@ -1,5 +1,6 @@
 import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/step.ts";
+import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import type { Job } from "../core/record/upstream.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import type { ErrorText } from "../providers/failure.ts";
@@ -8,14 +9,18 @@ import { type Connection, type PollAdapter, type Reading, UNCLEAR } from "../pro
 import { SANDBOX, sandboxObservation } from "../providers/sandbox.ts";
 import { errorTextOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
-import { get, type Received } from "./http.ts";
+import { withDeadline } from "../timeout.ts";
+import { get, type GetAnswer } from "./http.ts";
 
-/** Some outputs take a second request, after the one for the status. */
+/** Limit for a provider that needs further requests, e.g. one for the status and one for the output. */
 const MAX_REQUESTS = 3;
-const MAX_RETRY_AFTER_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = HOUR_MS;
 const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
-/** Asks the provider after a job, within the time of one attempt. Whatever comes back is an answer. */
+/**
+ * Asks the provider about a job, with the same timeout as a callback attempt. Never throws: a failure is
+ * an answer too.
+ */
 export async function askUpstream(
   poll: Poll,
   { config }: Runtime,
@@ -26,20 +31,16 @@ export async function askUpstream(
   const errorText = errorTextOf(config, connection);
   if (connection.provider === SANDBOX) {
     const observation = sandboxObservation(poll.job, Date.now() - poll.createdAt);
-    return answerOf({ kind: "observed", observation }, null, errorText);
+    return pollAnswer({ kind: "observed", observation }, null, errorText);
   }
   const adapter = PROVIDERS.get(connection.provider)?.polls;
   if (adapter === undefined || connection.key === null) return UNANSWERED;
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), config.callbackTimeoutMs);
-  const signal = AbortSignal.any([aborted, deadline.signal]);
-  try {
-    return await ask(poll, connection, connection.key, adapter, signal, errorText);
-  } finally {
-    clearTimeout(timer);
-    // Frees the connection of a body that was not read to its end.
-    deadline.abort();
-  }
+  const { key } = connection;
+  return withDeadline(
+    config.callbackTimeoutMs,
+    (signal) => ask(poll, connection, key, adapter, signal, errorText),
+    aborted,
+  );
 }
 
 async function ask(
@@ -54,17 +55,18 @@ async function ask(
   let path = adapter.path(job);
   let { read } = adapter;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
-    const received = await get(`${baseUrl}${path}`, headers, signal);
-    if (received === null) return UNANSWERED;
-    const reading = refusalOf(received, adapter) ?? read(received, job);
-    if (reading.kind !== "next") return answerOf(aboutJob(reading, job), received, errorText);
+    const answer = await get(`${baseUrl}${path}`, headers, signal);
+    if (answer === null) return UNANSWERED;
+    const reading = readingOfStatus(answer, adapter) ?? read(answer, job);
+    if (reading.kind !== "next")
+      return pollAnswer(checkJob(reading, job), answer.retryAfter, errorText);
     ({ path, read } = reading);
   }
   return UNANSWERED;
 }
 
-/** What a status alone says; everything else the adapter reads. */
-function refusalOf({ status }: Received, { readsErrors }: PollAdapter): Reading | null {
+/** Judges the status codes that mean the same for every provider; returns null when the adapter must read the answer. */
+function readingOfStatus({ status }: GetAnswer, { readsErrors }: PollAdapter): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };
   if (status === 429) return { kind: "limited" };
   const isError = status >= 400 && status < 500;
@@ -72,8 +74,8 @@ function refusalOf({ status }: Received, { readsErrors }: PollAdapter): Reading 
   return isReadable ? null : UNCLEAR;
 }
 
-/** An answer about another job says nothing about this one. */
-function aboutJob(reading: FinalReading, { id }: Job): FinalReading {
+/** Treats an answer about another job as unclear. */
+function checkJob(reading: FinalReading, { id }: Job): FinalReading {
   if (reading.kind !== "observed") return reading;
   const { jobId } = reading.observation;
   return jobId === null || jobId === id ? reading : UNCLEAR;
@@ -81,9 +83,9 @@ function aboutJob(reading: FinalReading, { id }: Job): FinalReading {
 
 type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
-function answerOf(
+function pollAnswer(
   reading: FinalReading,
-  received: Received | null,
+  retryAfter: string | null,
   errorText: ErrorText,
 ): PollAnswer {
   switch (reading.kind) {
@@ -92,7 +94,7 @@ function answerOf(
       return news === null ? UNANSWERED : { kind: "news", news };
     }
     case "limited":
-      return { kind: "limited", retryAfterMs: retryAfterMs(received?.retryAfter ?? null) };
+      return { kind: "limited", retryAfterMs: retryAfterMs(retryAfter) };
     case "unauthorized":
       return { kind: "unauthorized" };
     case "unclear":
@@ -100,9 +102,9 @@ function answerOf(
   }
 }
 
-/** `Retry-After` (RFC 9110 §10.2.3): seconds or a date; at most an hour is believed. */
+/** Parses `Retry-After` (RFC 9110 §10.2.3), seconds or a date, and limits it to an hour. */
 function retryAfterMs(header: string | null): number | null {
   if (header === null) return null;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  const ms = /^\d+$/.test(header) ? Number(header) * SECOND_MS : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }

@@ -1,42 +1,137 @@
-import type { AttemptResult } from "../core/events/event.ts";
-import { toSeconds } from "../core/time.ts";
-import type { Delivery, Refund } from "../core/step.ts";
-import { accountSecrets } from "../security/keyring.ts";
-import { sign, signedHeaders } from "../security/signature.ts";
-import { callbackRequest } from "./callback-request.ts";
-import { checkCallbackUrl } from "../security/url-policy.ts";
 import { urlPolicyOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
+import type { AttemptResult } from "../core/events/event.ts";
+import { appendMembers } from "../core/json.ts";
+import type { Delivery, Refund } from "../core/step.ts";
+import { toSeconds } from "../core/time.ts";
+import { log } from "../log.ts";
+import { accountSecrets, type Keyring } from "../security/keyring.ts";
+import { sign, signedHeaders } from "../security/signature.ts";
+import { checkCallbackUrl } from "../security/url-policy.ts";
 import { post } from "./http.ts";
 
+/** Event for the operator; `task` is JSON text. */
+export type OperatorEvent =
+  | { readonly type: "callback.failed" | "refund.delayed"; readonly task: string }
+  | { readonly type: "host.failing"; readonly host: string }
+  | { readonly type: "provider.unauthorized"; readonly connection: string }
+  | { readonly type: "index.lagging"; readonly overdue: number };
+
+type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
+
+const OPERATOR_TIMEOUT_MS = 5_000;
+const BLOCKED: AttemptResult = { outcome: "blocked", statusCode: null, responseExcerpt: null };
+
 /**
- * Sends one attempt. The URL is judged again, because the policy or the relay's own address may have
- * changed since it was accepted.
+ * Sends one attempt of a callback. Checks the URL again, because the policy or the relay's own address
+ * may have changed since it was accepted. The body and `webhook-id` are the same on every attempt, the
+ * timestamp and the signature are those of this one.
  */
 export async function deliver(delivery: Delivery, runtime: Runtime): Promise<AttemptResult> {
   const { config, keyring } = runtime;
-  if (!checkCallbackUrl(delivery.url, urlPolicyOf(config, delivery.origin)).ok) {
-    return { outcome: "blocked", statusCode: null, responseExcerpt: null };
-  }
-  const { account, origin } = delivery;
-  const { signingKeys } = keyring;
+  const { account, origin, taskId, status, number, startedAt, url, body } = delivery;
+  if (!checkCallbackUrl(url, urlPolicyOf(config, origin)).ok) return BLOCKED;
   const callbackSecrets =
     account === null ? keyring.callbackSecrets : await accountSecrets(config, account);
-  const keys = { callbackSecrets, signingKeys };
-  const request = await callbackRequest(delivery, config.publicUrl ?? origin, keys);
-  return post(request, config.callbackTimeoutMs);
+  return signedPost({
+    url,
+    body,
+    id: `msg_${taskId}`,
+    signedAt: startedAt,
+    headers: {
+      "User-Agent": `TaskRelay/1 (+${config.publicUrl ?? origin})`,
+      "X-Event": `task.${status}`,
+      "X-Task-Id": taskId,
+      "X-Timestamp": String(toSeconds(startedAt)),
+      "X-Attempt": String(number),
+    },
+    keys: { callbackSecrets, signingKeys: keyring.signingKeys },
+    timeoutMs: config.callbackTimeoutMs,
+  });
 }
 
-/** Tells the operator's own billing to refund. Only a 2xx means that the credits are back. */
-export async function settle(refund: Refund, url: string, runtime: Runtime): Promise<boolean> {
-  const { taskId, accountId: account, amount: credits, reason } = refund;
-  const body = JSON.stringify({ task_id: taskId, account, credits, reason });
-  const message = { id: `refund_${taskId}`, timestamp: String(toSeconds(Date.now())), body };
-  const keys = { callbackSecrets: runtime.keyring.settlementSecrets, signingKeys: [] };
+/**
+ * Asks the operator's own billing at `SETTLEMENT_URL` to refund a task.
+ * @returns true when it answered with 2xx: only then are the credits back.
+ */
+export async function settle(
+  { taskId, accountId: account, amount: credits, reason }: Refund,
+  url: string,
+  { config, keyring }: Runtime,
+): Promise<boolean> {
+  const { outcome } = await signedPost({
+    url,
+    body: JSON.stringify({ task_id: taskId, account, credits, reason }),
+    id: `refund_${taskId}`,
+    signedAt: Date.now(),
+    headers: {},
+    keys: { callbackSecrets: keyring.settlementSecrets, signingKeys: [] },
+    timeoutMs: config.callbackTimeoutMs,
+  });
+  return outcome === "delivered";
+}
+
+/**
+ * Sends an event to `OPERATOR_CALLBACK_URL`, signed with a secret of its own.
+ * @param id the same on every try. @param happenedAt Unix milliseconds.
+ * @returns true when it was delivered; false also when no URL is configured.
+ */
+export async function notifyOperator(
+  event: OperatorEvent,
+  id: string,
+  happenedAt: number,
+  { config, keyring }: Runtime,
+  aborted: AbortSignal | null = null,
+): Promise<boolean> {
+  const url = config.operatorCallbackUrl;
+  if (url === null) return false;
+  const { outcome } = await signedPost({
+    url,
+    body: operatorBody(event, happenedAt),
+    id,
+    signedAt: Date.now(),
+    headers: { "User-Agent": "TaskRelay/1" },
+    keys: { callbackSecrets: keyring.operatorSecrets, signingKeys: [] },
+    timeoutMs: Math.min(OPERATOR_TIMEOUT_MS, config.callbackTimeoutMs),
+    aborted,
+  });
+  if (outcome === "delivered") return true;
+  log({ event: "operator.unreachable", type: event.type, outcome }, "warn");
+  return false;
+}
+
+/** Writes `{type, timestamp, data}`, as Standard Webhooks recommends. */
+function operatorBody(event: OperatorEvent, happenedAt: number): string {
+  const head = { type: event.type, timestamp: toSeconds(happenedAt) };
+  if ("task" in event) {
+    return appendMembers(JSON.stringify(head), `{"data":{"task":${event.task}}}`);
+  }
+  const { type: _, ...data } = event;
+  return JSON.stringify({ ...head, data });
+}
+
+interface SignedPost {
+  readonly url: string;
+  readonly body: string;
+  /** `webhook-id`, by which a receiver recognises a repetition. */
+  readonly id: string;
+  /** Time of the signature, in Unix milliseconds. */
+  readonly signedAt: number;
+  /** Headers in addition to the content type and the signature. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly keys: SigningKeys;
+  readonly timeoutMs: number;
+  readonly aborted?: AbortSignal | null;
+}
+
+/** Sends JSON with the headers of Standard Webhooks. */
+async function signedPost(request: SignedPost): Promise<AttemptResult> {
+  const { url, body, id, signedAt, keys, timeoutMs, aborted = null } = request;
+  const message = { id, timestamp: String(toSeconds(signedAt)), body };
   const headers = {
     "Content-Type": "application/json",
+    ...request.headers,
     ...signedHeaders(message, await sign(message, keys)),
   };
-  const { outcome } = await post({ url, headers, body }, runtime.config.callbackTimeoutMs);
-  return outcome === "delivered";
+  return post({ url, headers, body }, timeoutMs, aborted);
 }

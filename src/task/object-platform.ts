@@ -7,9 +7,10 @@ import { policyOf } from "../config/config.ts";
 import { errorText, log } from "../log.ts";
 import { describeIssues, type Runtime, runtimeOf } from "../config/runtime.ts";
 import { type Accounts, connectionObject, hostObject } from "../account/object-names.ts";
-import { withTimeout, CALL_TIMEOUT_MS } from "../timeout.ts";
-import { type IndexBindings, writeRow } from "../index-db/publish.ts";
-import { type OperatorEvent, tellOperator } from "../outbound/operator-events.ts";
+import { withTimeout } from "../timeout.ts";
+import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
+import { type IndexBindings, publishRow } from "../index-db/publish.ts";
+import { type OperatorEvent, notifyOperator } from "../outbound/webhooks.ts";
 import { deliver, settle } from "../outbound/webhooks.ts";
 import { parseRecord } from "./record-schema.ts";
 import type { Platform } from "./platform.ts";
@@ -21,6 +22,21 @@ export interface ObjectBindings extends IndexBindings {
   readonly METRICS?: AnalyticsEngineDataset;
 }
 
+/** Time limits of a task object, in milliseconds. */
+export interface Timeouts {
+  /** How long beyond the longest outgoing call the watchdog alarm waits before it declares a run dead. */
+  readonly watchdogMarginMs: number;
+  /** For one call to an account object. */
+  readonly ledgerMs: number;
+  /** For one write to the index. */
+  readonly indexMs: number;
+}
+
+const TIMEOUTS: Timeouts = {
+  watchdogMarginMs: 5_000,
+  ledgerMs: 2_000,
+  indexMs: INDEX_TIMEOUT_MS,
+};
 const RECORD_KEY = "task";
 
 /** The platform of a Durable Object: its storage, its alarm, the clock and the network. */
@@ -29,15 +45,15 @@ export class ObjectPlatform implements Platform {
   readonly #ctx: DurableObjectState;
   readonly #bindings: ObjectBindings;
   readonly #accounts: Accounts;
-  readonly #watchdogMarginMs: number;
+  readonly #timeouts: Timeouts;
   readonly #jitter = Math.random();
   #runtime: Runtime | null = null;
 
-  constructor(ctx: DurableObjectState, bindings: ObjectBindings, watchdogMarginMs: number) {
+  constructor(ctx: DurableObjectState, bindings: ObjectBindings, timeouts: Partial<Timeouts>) {
     this.#ctx = ctx;
     this.#bindings = bindings;
     this.#accounts = bindings.ACCOUNTS;
-    this.#watchdogMarginMs = watchdogMarginMs;
+    this.#timeouts = { ...TIMEOUTS, ...timeouts };
   }
 
   /**
@@ -51,7 +67,7 @@ export class ObjectPlatform implements Platform {
   }
 
   get watchdogMs(): number {
-    return this.#prepared().config.callbackTimeoutMs + this.#watchdogMarginMs;
+    return this.#prepared().config.callbackTimeoutMs + this.#timeouts.watchdogMarginMs;
   }
 
   now(): number {
@@ -98,9 +114,10 @@ export class ObjectPlatform implements Platform {
 
   charge({ accountId, chargeId: reference, amount, taskId }: Charge): Promise<ChargeAnswer> {
     const account = this.#accounts.getByName(accountId);
-    const notAfter = Date.now() + CALL_TIMEOUT_MS;
-    const asked = async () => account.charge({ reference, amount }, taskId, notAfter);
-    return withTimeout("charge", asked, { kind: "unknown" });
+    const { ledgerMs } = this.#timeouts;
+    const notAfter = Date.now() + ledgerMs;
+    const call = async () => account.charge({ reference, amount }, taskId, notAfter);
+    return withTimeout("charge", call, { kind: "unknown" }, ledgerMs);
   }
 
   refund(refund: Refund): Promise<boolean> {
@@ -108,7 +125,8 @@ export class ObjectPlatform implements Platform {
     const runtime = this.#prepared();
     if (chargeId !== null) {
       const account = this.#accounts.getByName(accountId);
-      return withTimeout("refund", async () => account.refund(chargeId, taskId), false);
+      const call = async () => account.refund(chargeId, taskId);
+      return withTimeout("refund", call, false, this.#timeouts.ledgerMs);
     }
     const url = runtime.config.settlementUrl;
     if (url !== null) return settle(refund, url, runtime);
@@ -123,13 +141,13 @@ export class ObjectPlatform implements Platform {
   }
 
   async publish(row: IndexRow): Promise<boolean> {
-    return writeRow(row, this.#bindings);
+    return publishRow(row, this.#bindings, this.#timeouts.indexMs);
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
     const { taskId, kind, version, task } = notice;
     const id = `${kind}_${taskId}_${version}`;
-    return tellOperator({ type: kind, task }, id, version, this.#prepared(), aborted);
+    return notifyOperator({ type: kind, task }, id, version, this.#prepared(), aborted);
   }
 
   background(work: Promise<void>): void {
@@ -157,8 +175,8 @@ export class ObjectPlatform implements Platform {
   #tellIf(isTimely: () => Promise<boolean>, event: OperatorEvent): void {
     const now = Date.now();
     const telling = async () => {
-      if (!(await withTimeout(event.type, isTimely, false))) return;
-      await tellOperator(event, `${event.type}_${crypto.randomUUID()}`, now, this.#prepared());
+      if (!(await withTimeout(event.type, isTimely, false, this.#timeouts.ledgerMs))) return;
+      await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, this.#prepared());
     };
     this.background(telling());
   }

@@ -3,7 +3,7 @@ import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/events/event.ts";
 import { isLate } from "../core/events/hooks.ts";
 import { errorText, log } from "../log.ts";
-import { type ObjectBindings, ObjectPlatform } from "./object-platform.ts";
+import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import { type Applied, appliedOf, replyOf, type TaskReply, type Viewer } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
@@ -14,8 +14,6 @@ export type OutsideEvent = Extract<
 >;
 
 const RECOVERY_MS = 60_000;
-/** Beyond the longest outgoing call: a loop that has been silent for so long is dead. */
-const WATCHDOG_MARGIN_MS = 5_000;
 const UNKNOWN_TASK: Applied = { kind: "unknown_task" };
 
 /** One task: one record under one key, and the alarm that follows from it. */
@@ -23,9 +21,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   readonly #platform: ObjectPlatform;
   readonly #loop: WorkLoop;
 
-  constructor(ctx: DurableObjectState, env: ObjectBindings, watchdogMarginMs = WATCHDOG_MARGIN_MS) {
+  /** @param timeouts limits that differ from the defaults. */
+  constructor(ctx: DurableObjectState, env: ObjectBindings, timeouts: Partial<Timeouts> = {}) {
     super(ctx, env);
-    this.#platform = new ObjectPlatform(ctx, env, watchdogMarginMs);
+    this.#platform = new ObjectPlatform(ctx, env, timeouts);
     this.#loop = new WorkLoop(this.#platform);
   }
 

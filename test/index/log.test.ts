@@ -27,7 +27,9 @@ const lines: string[] = [];
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
-  vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
+  for (const method of ["log", "warn", "error"] as const) {
+    vi.spyOn(console, method).mockImplementation((line: string) => void lines.push(line));
+  }
   await sayEverything();
   vi.restoreAllMocks();
   vi.useRealTimers();

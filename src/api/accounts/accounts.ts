@@ -4,6 +4,7 @@ import { askAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
+import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { queryOf, validate } from "../http/body.ts";
 import { callObject } from "../http/object-call.ts";
@@ -26,7 +27,12 @@ export const createAccount = bodyRoute(
     const { createdAt } = account;
     // Creating it again notes it again, should this fail.
     if (db !== undefined) {
-      await withTimeout("index", () => noteAccount(db, { id, createdAt }), undefined);
+      await withTimeout(
+        "index",
+        () => noteAccount(db, { id, createdAt }),
+        undefined,
+        INDEX_TIMEOUT_MS,
+      );
     }
     return json(accountView(id, account), isNew ? 201 : 200);
   },

@@ -2,6 +2,7 @@ import { accepted } from "../http/answer.ts";
 import { route } from "../http/route.ts";
 import type { Env } from "../../env.ts";
 import { removeRow } from "../../index-db/writer.ts";
+import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { taskClient } from "./task-client.ts";
 
@@ -30,5 +31,6 @@ async function forgetRow(
   { INDEX_DB: db }: Env,
   task: Parameters<typeof removeRow>[1],
 ): Promise<void> {
-  if (db !== undefined) await withTimeout("index", () => removeRow(db, task), undefined);
+  if (db !== undefined)
+    await withTimeout("index", () => removeRow(db, task), undefined, INDEX_TIMEOUT_MS);
 }

@@ -7,6 +7,6 @@ export { AccountObject } from "../../../src/account/account-object.ts";
 /** Looks after an attempt 1.8 s before that attempt may end. */
 export class TaskObject extends Released {
   constructor(ctx: DurableObjectState, env: { readonly ACCOUNTS: Accounts }) {
-    super(ctx, env, -1800);
+    super(ctx, env, { watchdogMarginMs: -1800 });
   }
 }
