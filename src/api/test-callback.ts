@@ -1,6 +1,7 @@
 import { callbackBody, type UpstreamResult } from "../core/record/callback-body.ts";
 import { log } from "../log.ts";
 import { deliver } from "../outbound/webhooks.ts";
+import { accountOf } from "../task/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
@@ -17,9 +18,9 @@ export const testCallback = bodyRoute(
     errors: [],
   },
   TestOrder,
-  async ({ env, runtime, viewer, origin, body }) => {
+  async ({ env, runtime, caller, origin, body }) => {
     requireAcceptable(body.callback_url, runtime, origin);
-    const { accountId } = viewer;
+    const accountId = accountOf(caller);
     const account = accountId === null ? null : await findAccount(env, accountId);
     const taskId = crypto.randomUUID();
     const startedAt = Date.now();

@@ -3,12 +3,6 @@ import type { ConflictCode, Rejection } from "../core/events/rejection.ts";
 import { isTerminal, type TaskRecord } from "../core/record/task.ts";
 import { type Role, taskView } from "../core/views/task-view.ts";
 
-/** Who asks. An account sees its own tasks only; null sees all. */
-export interface Viewer {
-  readonly role: Role;
-  readonly accountId: string | null;
-}
-
 /** A task as one reader may see it. */
 export interface TaskReply {
   readonly version: number;

@@ -3,8 +3,9 @@ import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/events/event.ts";
 import { isLate } from "../core/events/hooks.ts";
 import { errorText, log } from "../log.ts";
+import { accountOf, type Caller, roleOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
-import { type Applied, appliedOf, replyOf, type TaskReply, type Viewer } from "./reply.ts";
+import { type Applied, appliedOf, replyOf, type TaskReply } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
 /** What the outside may tell a task; everything else it tells itself. */
@@ -28,10 +29,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#loop = new WorkLoop(this.#platform);
   }
 
-  async apply(event: OutsideEvent, viewer: Viewer): Promise<Applied> {
+  async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
-    const applied = this.#isForeign(viewer) ? UNKNOWN_TASK : await this.#conclude(event, viewer);
+    const applied = this.#isForeign(caller) ? UNKNOWN_TASK : await this.#conclude(event, caller);
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
@@ -58,11 +59,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return decision.kind === "commit" ? decision.record.createdAt : null;
   }
 
-  async read(viewer: Viewer): Promise<TaskReply | null> {
+  async read(caller: Caller): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
-    if (record === null || record.status === "charging" || this.#isForeign(viewer)) return null;
-    return replyOf(record, viewer.role);
+    if (record === null || record.status === "charging" || this.#isForeign(caller)) return null;
+    return replyOf(record, roleOf(caller));
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
@@ -89,16 +90,16 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return isSuccessTooLate ? "late_result" : applied.code;
   }
 
-  async #conclude(event: OutsideEvent, viewer: Viewer): Promise<Applied> {
+  async #conclude(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const before = this.#platform.load();
     const decision = await this.#loop.applyAndErase(event);
     const chargeId = outstandingCharge(decision);
-    if (chargeId === null) return appliedOf(decision, before, viewer.role);
-    return this.#charged(chargeId, decision.kind === "commit", viewer);
+    if (chargeId === null) return appliedOf(decision, before, roleOf(caller));
+    return this.#charged(chargeId, decision.kind === "commit", caller);
   }
 
   /** Waits for the ledger: only its answer says whether there is a task. */
-  async #charged(chargeId: string, isNew: boolean, { role }: Viewer): Promise<Applied> {
+  async #charged(chargeId: string, isNew: boolean, caller: Caller): Promise<Applied> {
     const last = await this.#loop.runUntilIdle();
     const answer = last?.chargeId === chargeId ? last.answer : null;
     if (answer?.kind === "insufficient") {
@@ -109,10 +110,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const record = this.#platform.load();
     if (record === null || record.status === "charging") return { kind: "charging" };
     if (record.credits?.chargeId !== chargeId) return { kind: "charging" };
-    return { kind: isNew ? "recorded" : "repeated", task: replyOf(record, role) };
+    return { kind: isNew ? "recorded" : "repeated", task: replyOf(record, roleOf(caller)) };
   }
 
-  #isForeign({ accountId }: Viewer): boolean {
+  #isForeign(caller: Caller): boolean {
+    const accountId = accountOf(caller);
     return accountId !== null && this.#platform.load()?.account?.id !== accountId;
   }
 }

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { cursorOf, positionOf } from "../../src/api/search/cursor.ts";
 import { listQueryOf } from "../../src/api/search/filters.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
+import type { Caller } from "../../src/task/caller.ts";
 import type { Filters } from "../../src/index-db/list.ts";
 import type { Choices } from "./choices.ts";
 import { announce, fuzz } from "./fuzz.ts";
@@ -100,12 +101,13 @@ describe("a list", () => {
   });
 
   fuzz({
-    promise: "takes a query that narrows it soundly and to the viewer, or names the parameter",
+    promise: "takes a query that narrows it soundly and to the caller, or names the parameter",
     cases: 100_000,
     generate: aQuery,
     check: ({ query, accountId }) => {
-      const role = accountId === null ? "operator" : "account";
-      const parsed = parsedBy(() => listQueryOf(query, { role, accountId }, LIMITS));
+      const caller: Caller =
+        accountId === null ? { kind: "operator" } : { kind: "account", id: accountId };
+      const parsed = parsedBy(() => listQueryOf(query, caller, LIMITS));
       if (!parsed.isTaken) return false;
       if (isForbidden(query, accountId)) throw new Error("was taken");
       const { filters, limit } = parsed.value;

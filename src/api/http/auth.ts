@@ -1,15 +1,11 @@
 import { verify } from "../../security/signature.ts";
 import type { Env } from "../../env.ts";
-import type { Viewer } from "../../task/reply.ts";
+import type { Caller } from "../../task/caller.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfKey } from "./key-owner.ts";
 import { Problem } from "./problem.ts";
 
 export type Access = "operator" | "owner" | "upstream" | "anyone";
-
-const OPERATOR: Viewer = { role: "operator", accountId: null };
-/** A signed upstream sees what it reports on, but not what the client's receiver answered. */
-const SIGNED_UPSTREAM: Viewer = { role: "account", accountId: null };
 
 const REQUIRED = {
   operator: "An operator key is required: Authorization: Bearer <key>.",
@@ -37,23 +33,23 @@ export async function isOperator(headers: Headers, runtime: Runtime): Promise<bo
  * only then.
  * @throws Problem `unauthenticated`; `operator_only` for an account on an operator's route.
  */
-export async function requireViewer(
+export async function authenticate(
   access: Exclude<Access, "anyone">,
   headers: Headers,
   body: () => Promise<Uint8Array<ArrayBuffer>>,
   runtime: Runtime,
   env: Env,
-): Promise<Viewer> {
+): Promise<Caller> {
   if (access === "upstream" && !headers.has("Authorization") && headers.has("webhook-signature")) {
     const { eventsSecrets } = runtime.keyring;
-    if (await verify(headers, await body(), eventsSecrets, Date.now())) return SIGNED_UPSTREAM;
+    if (await verify(headers, await body(), eventsSecrets, Date.now())) return { kind: "upstream" };
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
-  if (await isOperator(headers, runtime)) return OPERATOR;
+  if (await isOperator(headers, runtime)) return { kind: "operator" };
   const key = bearerOf(headers);
   const accountId = key === null ? null : await ownerOfKey(env, key);
   if (accountId === null) throw unauthenticated(REQUIRED[access]);
-  if (access === "owner") return { role: "account", accountId };
+  if (access === "owner") return { kind: "account", id: accountId };
   throw new Problem("operator_only", { detail: "This route is for operator keys." });
 }
 

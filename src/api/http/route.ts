@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import type { Env } from "../../env.ts";
-import type { Viewer } from "../../task/reply.ts";
+import { accountOf, type Caller } from "../../task/caller.ts";
 import { describeIssues, type Runtime, runtimeOf } from "../../config/runtime.ts";
-import { requireViewer, type Access } from "./auth.ts";
+import { authenticate, type Access } from "./auth.ts";
 import { parseJson, readBody, validate } from "./body.ts";
 import {
   invalidRequest,
@@ -40,7 +40,7 @@ export interface RouteRequest {
 /** A request whose sender is known, on a relay that is configured. */
 export interface AuthenticatedRequest<Body> extends RouteRequest {
   readonly runtime: Runtime;
-  readonly viewer: Viewer;
+  readonly caller: Caller;
   /** The task of the path; empty where the path names none. */
   readonly id: string;
   /** The account of the path; empty where the path names none. */
@@ -89,12 +89,12 @@ function guarded<Body>(
     const runtime = await requireRuntime(env);
     let read: ReturnType<RawBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
-    const viewer = await requireViewer(access, request.headers, rawBody, runtime, env);
-    const accountId = accountIdOf(params, viewer);
+    const caller = await authenticate(access, request.headers, rawBody, runtime, env);
+    const accountId = accountIdOf(params, caller);
     const id = taskIdOf(params);
     const body = await readBodyFrom(rawBody);
     const { origin } = call.url;
-    return handle({ ...call, runtime, viewer, id, accountId, body, origin });
+    return handle({ ...call, runtime, caller, id, accountId, body, origin });
   };
 }
 
@@ -106,11 +106,12 @@ export async function requireRuntime(env: Env): Promise<Runtime> {
   throw new Problem("not_configured", { detail: describeIssues(result.issues), headers });
 }
 
-/** @throws Problem `not_found` for any but the viewer's own; `invalid_request` for what cannot be an account. */
-function accountIdOf(params: RouteRequest["params"], viewer: Viewer): string {
+/** @throws Problem `not_found` for any but the caller's own; `invalid_request` for what cannot be an account. */
+function accountIdOf(params: RouteRequest["params"], caller: Caller): string {
   const param = params["account"];
   if (param === undefined) return "";
-  if (viewer.accountId !== null && viewer.accountId !== param) throw unknownAccount();
+  const own = accountOf(caller);
+  if (own !== null && own !== param) throw unknownAccount();
   const parsed = AccountId.safeParse(param);
   if (parsed.success) return parsed.data;
   throw invalidRequest(parsed.error.issues.map(({ message }) => ({ path: "/account", message })));

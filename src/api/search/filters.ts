@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Filters } from "../../index-db/list.ts";
-import type { Viewer } from "../../task/reply.ts";
+import { accountOf, type Caller } from "../../task/caller.ts";
 import { jsonPointer, queryOf, validate } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { AccountId } from "../schemas.ts";
@@ -41,9 +41,9 @@ export interface Limits {
 }
 
 /** The query of a list. @throws Problem `invalid_request` that names every parameter at fault. */
-export function listQueryOf(query: URLSearchParams, viewer: Viewer, limits: Limits): ListQuery {
+export function listQueryOf(query: URLSearchParams, caller: Caller, limits: Limits): ListQuery {
   const given = validate(Query, queryOf(query));
-  refuseUnknown(query, viewer, limits);
+  refuseUnknown(query, caller, limits);
   return {
     filters: {
       status: given.status ?? null,
@@ -51,7 +51,7 @@ export function listQueryOf(query: URLSearchParams, viewer: Viewer, limits: Limi
       model: given.model ?? null,
       host: given.host ?? null,
       provider: given.provider ?? null,
-      account: viewer.accountId ?? given.account ?? null,
+      account: accountOf(caller) ?? given.account ?? null,
       since: ms(given.since),
       until: ms(given.until),
     },
@@ -62,8 +62,8 @@ export function listQueryOf(query: URLSearchParams, viewer: Viewer, limits: Limi
 }
 
 /** An account lists its own tasks, and does not see where they were made. */
-function refuseUnknown(query: URLSearchParams, { accountId }: Viewer, limits: Limits): void {
-  const withheld = accountId === null ? [] : ["provider", "account"];
+function refuseUnknown(query: URLSearchParams, caller: Caller, limits: Limits): void {
+  const withheld = accountOf(caller) === null ? [] : ["provider", "account"];
   const unknown = [...(limits.hasDryRun ? [] : ["dry_run"]), ...withheld];
   const names = Object.keys(Query.shape).filter((name) => !unknown.includes(name));
   const strange = [...new Set(query.keys())].filter((name) => !names.includes(name));

@@ -1,6 +1,7 @@
 import { toSeconds } from "../../core/time.ts";
 import type { Role } from "../../core/views/task-view.ts";
 import { type ListedTask, listTasks } from "../../index-db/list.ts";
+import { roleOf } from "../../task/caller.ts";
 import { json } from "../http/answer.ts";
 import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -18,14 +19,14 @@ export const listTasksRoute = route(
     answers: { 200: "a page; it may be short, only next_cursor tells the end" },
     errors: ["index_disabled"],
   },
-  async ({ env, url, runtime, viewer }) => {
+  async ({ env, url, runtime, caller }) => {
     const db = requireIndex(env);
-    const { filters, limit, cursor } = listQueryOf(url.searchParams, viewer, LIMITS);
+    const { filters, limit, cursor } = listQueryOf(url.searchParams, caller, LIMITS);
     const { cursorKeys } = runtime.keyring;
     const after = await positionOf(cursor, filters, cursorKeys);
     const { tasks, next } = await queryIndex(() => listTasks(db, filters, after, limit));
     const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
-    const data = tasks.map((task) => summaryOf(task, viewer.role));
+    const data = tasks.map((task) => summaryOf(task, roleOf(caller)));
     return json({ data, next_cursor: nextCursor }, 200, {
       "Cache-Control": "private, no-store",
       ...(nextCursor !== null && { Link: linkTo(url, nextCursor) }),

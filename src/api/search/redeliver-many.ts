@@ -1,6 +1,6 @@
 import type { Env } from "../../env.ts";
 import { listTasks } from "../../index-db/list.ts";
-import type { Viewer } from "../../task/reply.ts";
+import type { Caller } from "../../task/caller.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
@@ -25,9 +25,9 @@ export const redeliverMany = bodyRoute(
     errors: ["index_disabled"],
   },
   NoFields,
-  async ({ request, env, url, runtime, viewer }) => {
+  async ({ request, env, url, runtime, caller }) => {
     const db = requireIndex(env);
-    const query = listQueryOf(url.searchParams, viewer, LIMITS);
+    const query = listQueryOf(url.searchParams, caller, LIMITS);
     const { filters, limit, isDryRun } = query;
     const key = idempotencyKeyOf(request.headers);
     if (key === null && !isDryRun) throw keyRequired();
@@ -35,7 +35,7 @@ export const redeliverMany = bodyRoute(
     const after = await positionOf(query.cursor, filters, cursorKeys);
     const { tasks, next } = await queryIndex(() => listTasks(db, filters, after, limit));
     const ids = tasks.map(({ id }) => id);
-    const started = key === null || isDryRun ? 0 : await redeliver(ids, key, env, viewer);
+    const started = key === null || isDryRun ? 0 : await redeliver(ids, key, env, caller);
     return json({
       matched: ids.length,
       started,
@@ -53,11 +53,11 @@ async function redeliver(
   ids: readonly string[],
   idempotencyKey: string,
   env: Env,
-  viewer: Viewer,
+  caller: Caller,
 ): Promise<number> {
   const event = { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey } as const;
   const outcomes = await callTasks(ids, async (id) => {
-    const { kind } = await taskClient(env, id).apply(event, viewer);
+    const { kind } = await taskClient(env, id).apply(event, caller);
     return kind;
   });
   return outcomes.filter((outcome) => outcome === "recorded").length;

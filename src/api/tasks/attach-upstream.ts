@@ -17,12 +17,12 @@ export const attachUpstream = bodyRoute(
     errors: ["unknown_task", "task_settled"],
   },
   Attachment,
-  async ({ env, runtime, id, viewer, body }) => {
+  async ({ env, runtime, id, caller, body }) => {
     const connection = requireConnection(body.provider, runtime.config);
     requireEndpoint(connection, body.endpoint);
     const job = { id: body.id, endpoint: body.endpoint };
     const event = { type: "attach", connection: connection.name, job } as const;
-    const { task } = accepted(await taskClient(env, id).apply(event, viewer));
+    const { task } = accepted(await taskClient(env, id).apply(event, caller));
     return taskAnswer(task, 200);
   },
 );

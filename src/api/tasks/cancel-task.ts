@@ -13,8 +13,8 @@ export const cancelTask = bodyRoute(
     errors: ["unknown_task", "task_settled"],
   },
   NoFields,
-  async ({ env, id, viewer }) => {
-    const { task } = accepted(await taskClient(env, id).apply({ type: "cancel" }, viewer));
+  async ({ env, id, caller }) => {
+    const { task } = accepted(await taskClient(env, id).apply({ type: "cancel" }, caller));
     return taskAnswer(task, 200);
   },
 );

@@ -15,8 +15,8 @@ export const eraseTask = route(
     answers: { 204: "erased" },
     errors: ["unknown_task", "task_open", "series_running"],
   },
-  async ({ env, id, viewer }) => {
-    const applied = await taskClient(env, id).apply({ type: "erase" }, viewer);
+  async ({ env, id, caller }) => {
+    const applied = await taskClient(env, id).apply({ type: "erase" }, caller);
     if (applied.kind === "erased") {
       await forgetRow(env, { id, createdAt: applied.createdAt, version: applied.version });
       return new Response(null, { status: 204 });

@@ -1,5 +1,6 @@
 import type { Role } from "../../core/views/task-view.ts";
 import type { TaskReply } from "../../task/reply.ts";
+import { roleOf } from "../../task/caller.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
 import { route } from "../http/route.ts";
@@ -17,11 +18,11 @@ export const readTask = route(
     answers: { 200: "the task", 304: "unchanged since If-None-Match" },
     errors: ["unknown_task"],
   },
-  async ({ request, url, env, id, viewer }) => {
-    const { role } = viewer;
+  async ({ request, url, env, id, caller }) => {
+    const role = roleOf(caller);
     const known = request.headers.get("If-None-Match");
     const task = await askUntil(
-      () => taskClient(env, id).read(viewer),
+      () => taskClient(env, id).read(caller),
       (reply) => (known === null ? reply.isTerminal : !isKnown(reply, role, known)),
       waitMsOf(url.searchParams, request.headers),
     );

@@ -15,14 +15,14 @@ export const redeliverTask = bodyRoute(
     errors: ["unknown_task", "task_open", "series_running", "no_callback"],
   },
   RedeliverOrder,
-  async ({ request, env, runtime, viewer, origin, id, body }) => {
+  async ({ request, env, runtime, caller, origin, id, body }) => {
     const idempotencyKey = idempotencyKeyOf(request.headers);
     const { attempts, callback_url: callbackUrl } = body;
     requireAcceptable(callbackUrl, runtime, origin);
     const { isNew, task } = accepted(
       await taskClient(env, id).apply(
         { type: "redeliver", attempts, callbackUrl, idempotencyKey },
-        viewer,
+        caller,
       ),
     );
     return taskAnswer(task, 202, isNew ? {} : { "Idempotent-Replayed": "true" });

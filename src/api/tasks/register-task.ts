@@ -5,6 +5,7 @@ import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { SANDBOX_LATE, SANDBOX_LATE_DEADLINE_MS, SANDBOX_MODELS } from "../../providers/sandbox.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { roleOf } from "../../task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { accepted, taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
@@ -26,13 +27,13 @@ export const registerTask = bodyRoute(
     errors: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
   },
   Registration,
-  async ({ request, env, runtime, viewer, origin, body }) => {
+  async ({ request, env, runtime, caller, origin, body }) => {
     const key = idempotencyKeyOf(request.headers);
     requireAcceptable(body.callback_url, runtime, origin);
     if (body.credits !== null && body.id === null && key === null) throw unrepeatable();
     const connection =
       body.provider === null ? null : requireConnection(body.provider, runtime.config);
-    const id = body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(viewer.role, key));
+    const id = body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(roleOf(caller), key));
     const event: RegisterEvent = {
       type: "register",
       id,
@@ -42,7 +43,7 @@ export const registerTask = bodyRoute(
       ...upstreamOf(body.model, connection),
       ...(await billingOf(body, env, runtime)),
     };
-    const applied = await taskClient(env, id).apply(event, viewer);
+    const applied = await taskClient(env, id).apply(event, caller);
     if (applied.kind === "conflict" && body.id === null) throw keyReused(applied.task.json);
     const { isNew, task } = accepted(applied);
     const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);

@@ -18,7 +18,7 @@ export const reportEvent = bodyRoute(
     errors: ["unknown_task", "conflicting_result", "not_found"],
   },
   TaskFinishEvent,
-  async ({ env, runtime, viewer, origin, body }) => {
+  async ({ env, runtime, caller, origin, body }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
     const event: ReportEvent = {
       type: "report",
@@ -30,7 +30,7 @@ export const reportEvent = bodyRoute(
         origin,
       },
     };
-    const { isNew, task } = accepted(await taskClient(env, body.id).apply(event, viewer));
+    const { isNew, task } = accepted(await taskClient(env, body.id).apply(event, caller));
     return taskAnswer(task, isNew ? 202 : 200);
   },
 );

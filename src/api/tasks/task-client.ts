@@ -1,5 +1,6 @@
 import type { Env } from "../../env.ts";
-import type { Applied, Refused, TaskReply, Viewer } from "../../task/reply.ts";
+import type { Applied, Refused, TaskReply } from "../../task/reply.ts";
+import type { Caller } from "../../task/caller.ts";
 import type { OutsideEvent } from "../../task/task-object.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable } from "../http/object-call.ts";
@@ -9,9 +10,9 @@ export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each question takes a new one.
   const stub = () => env.TASKS.getByName(id);
   return {
-    read: (viewer: Viewer) => callObject<TaskReply | null>(() => stub().read(viewer)),
-    apply: (event: OutsideEvent, viewer: Viewer) =>
-      callObject<Applied>(() => stub().apply(event, viewer)),
+    read: (caller: Caller) => callObject<TaskReply | null>(() => stub().read(caller)),
+    apply: (event: OutsideEvent, caller: Caller) =>
+      callObject<Applied>(() => stub().apply(event, caller)),
   };
 }
 
