@@ -1,14 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ROOT } from "../test/process/child.ts";
-import { completedEvent, SECRETS } from "../test/process/client.ts";
-import { IndexedRelay } from "../test/process/index-relay.ts";
-import { inParallel } from "../test/process/parallel.ts";
-import { Receiver } from "../test/process/receiver.ts";
+import { completedEvent, SECRETS } from "../test/process/harness/client.ts";
+import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
+import { inParallel } from "../test/process/harness/parallel.ts";
+import { Receiver } from "../test/process/harness/receiver.ts";
 
 const ROUNDS = 6;
 /** Each sender waits before its next task: the work after the callback then meets no other task. */
@@ -31,34 +28,29 @@ interface Measured {
 
 /** What a task waits for with an index and without one: the same relay, round by round in turn. */
 export async function latencies(): Promise<void> {
-  const home = await mkdtemp(join(tmpdir(), "task-relay-bench-"));
-  try {
-    await using receiver = await Receiver.start();
-    const parent = existsSync(TMPFS) ? TMPFS : tmpdir();
-    await using indexed = await IndexedRelay.start(VARS, "wrangler.toml", parent);
-    await using plain = await IndexedRelay.start(VARS, await withoutIndex(home), parent);
-    console.log(`tasks from the event to the callback, in ms; storage in ${parent}`);
-    for (const load of LOADS) {
-      const relays = [
-        { what: "with INDEX_DB", relay: indexed, measured: { accepted: [], delivered: [] } },
-        { what: "without", relay: plain, measured: { accepted: [], delivered: [] } },
-      ];
-      for (let i = 0; i < ROUNDS; i++) {
-        for (const { relay, measured } of relays) {
-          // The first round warms up.
-          const kept = i === 0 ? { accepted: [], delivered: [] } : measured;
-          await round(relay, receiver, load, kept);
-        }
+  await using receiver = await Receiver.start();
+  const parent = existsSync(TMPFS) ? TMPFS : tmpdir();
+  await using indexed = await WranglerDev.start({ vars: VARS, parent });
+  await using plain = await WranglerDev.start({ vars: VARS, parent, hasIndex: false });
+  console.log(`tasks from the event to the callback, in ms; storage in ${parent}`);
+  for (const load of LOADS) {
+    const relays = [
+      { what: "with INDEX_DB", relay: indexed, measured: { accepted: [], delivered: [] } },
+      { what: "without", relay: plain, measured: { accepted: [], delivered: [] } },
+    ];
+    for (let i = 0; i < ROUNDS; i++) {
+      for (const { relay, measured } of relays) {
+        // The first round warms up.
+        const kept = i === 0 ? { accepted: [], delivered: [] } : measured;
+        await round(relay, receiver, load, kept);
       }
-      for (const { what, measured } of relays) print(`${said(load)}, ${what}`, measured);
     }
-  } finally {
-    await rm(home, { recursive: true, force: true });
+    for (const { what, measured } of relays) print(`${said(load)}, ${what}`, measured);
   }
 }
 
 async function round(
-  { client }: IndexedRelay,
+  { client }: WranglerDev,
   receiver: Receiver,
   { concurrency, pauseMs, tasks }: Load,
   { accepted, delivered }: Measured,
@@ -95,15 +87,4 @@ function print(what: string, { accepted, delivered }: Measured): void {
     return `${name} p50 ${at(0.5)}  p99 ${at(0.99)}`;
   });
   console.log(`${what.padEnd(40)} ${told.join("   ")}   ${accepted.length} tasks`);
-}
-
-/** The relay's own configuration, but for the database. */
-async function withoutIndex(home: string): Promise<string> {
-  const own = await readFile(join(ROOT, "wrangler.toml"), "utf8");
-  const path = join(home, "wrangler.toml");
-  await writeFile(
-    path,
-    own.replace(/^\[\[d1_databases\]\]\n(?:\w.*\n)+/m, "").replace('main = "', `main = "${ROOT}/`),
-  );
-  return path;
 }

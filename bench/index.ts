@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
-import { IndexedRelay } from "../test/process/index-relay.ts";
-import { seeded } from "../test/process/seeded.ts";
+import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
+import { seeded } from "../test/process/harness/seeded.ts";
 import { latencies } from "./index-latency.ts";
 
 // How the index answers over a million rows, what its consumer writes, and what it costs the tasks:
@@ -46,7 +46,7 @@ try {
 }
 
 async function index(): Promise<void> {
-  await using bench = await IndexedRelay.start({}, await config());
+  await using bench = await WranglerDev.start({ vars: {}, config: await config() });
   const startedAt = performance.now();
   for (let from = 0; from < ROWS; from += FILL_AT_ONCE) {
     const to = Math.min(from + FILL_AT_ONCE, ROWS);
@@ -60,7 +60,7 @@ async function index(): Promise<void> {
   await writes(bench);
 }
 
-async function reads(bench: IndexedRelay): Promise<void> {
+async function reads(bench: WranglerDev): Promise<void> {
   await list(bench, "no filter", () => ({}));
   await list(bench, "status=failed", () => ({ status: "failed" }));
   await list(bench, "status=processing", () => ({ status: "processing" }));
@@ -85,13 +85,13 @@ async function reads(bench: IndexedRelay): Promise<void> {
   print("statistics of all 28 days", all, TARGET_MS);
 }
 
-async function house(bench: IndexedRelay): Promise<void> {
+async function house(bench: WranglerDev): Promise<void> {
   print("cron: overdue tasks", await ask(bench, { kind: "overdue", calls: 20 }));
   print("cron: expired rows", await ask(bench, { kind: "removeExpired", calls: 5 }));
   print("cron: hourly counts", await ask(bench, { kind: "rollUp", calls: 5 }));
 }
 
-async function writes(bench: IndexedRelay): Promise<void> {
+async function writes(bench: WranglerDev): Promise<void> {
   const written = await ask(bench, { kind: "consume", batches: BATCHES, size: BATCH });
   print(`consumer: a batch of ${BATCH} rows`, written);
   const perS = (written.rows * 1000) / written.ms.reduce((sum, ms) => sum + ms, 0);
@@ -99,7 +99,7 @@ async function writes(bench: IndexedRelay): Promise<void> {
 }
 
 async function list(
-  bench: IndexedRelay,
+  bench: WranglerDev,
   what: string,
   filtersOf: () => Partial<Filters>,
   afterOf: () => object | null = () => null,
@@ -129,7 +129,7 @@ function whole(below: number): number {
   return Math.floor(random() * below);
 }
 
-async function ask(bench: IndexedRelay, order: object): Promise<Done> {
+async function ask(bench: WranglerDev, order: object): Promise<Done> {
   const body = JSON.stringify({ order, seed: SEED, now });
   const response = await fetch(bench.url, { method: "POST", body });
   const text = await response.text();

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
-import { objectFiles, readCopy } from "../test/process/stored-record.ts";
-import { Workerd } from "../test/process/workerd.ts";
+import { objectFiles, readCopy } from "../test/process/harness/stored-record.ts";
+import { Workerd } from "../test/process/harness/workerd.ts";
 
 // What one account's ledger sustains, and how it grows: `node bench/ledger.ts`, about 20 s.
 

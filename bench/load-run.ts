@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { Client, completedEvent, SECRETS } from "../test/process/client.ts";
-import { seeded } from "../test/process/seeded.ts";
-import { objectFiles, storedRecord } from "../test/process/stored-record.ts";
-import { Workerd } from "../test/process/workerd.ts";
+import { Client, completedEvent, SECRETS } from "../test/process/harness/client.ts";
+import { seeded } from "../test/process/harness/seeded.ts";
+import { objectFiles, storedRecord } from "../test/process/harness/stored-record.ts";
+import { Workerd } from "../test/process/harness/workerd.ts";
 import { MemoryLog, type Sample } from "./load-memory.ts";
 import { type Arrival, type Kind, Receivers } from "./load-receivers.ts";
 

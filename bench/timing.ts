@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import * as z from "zod";
-import { seeded } from "../test/process/seeded.ts";
-import { Workerd } from "../test/process/workerd.ts";
+import { seeded } from "../test/process/harness/seeded.ts";
+import { Workerd } from "../test/process/harness/workerd.ts";
 
 // Whether the time of a refusal tells how much of a guess is right: `node bench/timing.ts`, about a minute.
 // Wrong keys, tokens and signatures that begin more and more like the right one, in random order over one

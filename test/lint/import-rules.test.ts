@@ -1,0 +1,109 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ROOT } from "../process/harness/child.ts";
+
+/** Code that lint must refuse, by the file it stands in. */
+const REFUSED = {
+  "src/core/probe.ts": [
+    ["the clock", "export const now = Date.now();", "'Date'"],
+    ["a new date", "export const now = new Date();", "'Date'"],
+    ["randomness", "export const dice = Math.random();", "'Math.random'"],
+    ["fetch", 'export const answer = fetch("https://example.com");', "'fetch'"],
+    ["crypto", "export const id = crypto.randomUUID();", "'crypto'"],
+    ["fetch by another name", "export const { fetch: get } = globalThis;", "'globalThis'"],
+    ["Temporal", "export const now = Temporal.Now.instant();", "'Temporal'"],
+    ["async functions", "export async function later() { return 1; }", "require-await"],
+    ["timers", "setTimeout(() => {}, 1);", "'setTimeout'"],
+    ["promises", "export const later = Promise.resolve();", "'Promise'"],
+    ["the console", 'console.log("here");', "'console'"],
+    ["the configuration", 'export { x } from "../config/config.ts";', "'../config/config.ts'"],
+    ["packages", 'export * as z from "zod";', "'zod'"],
+    ["the platform", 'export { env } from "cloudflare:workers";', "'cloudflare:workers'"],
+  ],
+  "src/core/record/probe.ts": [
+    ["a view", 'export { x } from "../views/view.ts";', "'../views/view.ts'"],
+    ["the log", 'export { x } from "../../log.ts";', "'../../log.ts'"],
+  ],
+  "src/core/events/probe.ts": [
+    ["a view", 'export { x } from "../views/view.ts";', "'../views/view.ts'"],
+    ["packages", 'export * as z from "zod";', "'zod'"],
+  ],
+  "src/core/views/probe.ts": [
+    ["an event", 'export { x } from "../events/event.ts";', "'../events/event.ts'"],
+  ],
+  "src/security/probe.ts": [
+    ["the API", 'export { x } from "../api/http/route.ts";', "'../api/http/route.ts'"],
+    ["the configuration", 'export { x } from "../config/config.ts";', "'../config/config.ts'"],
+    ["hono", 'export { Hono } from "hono";', "'hono'"],
+  ],
+  "src/providers/probe.ts": [
+    ["outgoing calls", 'export { x } from "../outbound/http.ts";', "'../outbound/http.ts'"],
+  ],
+  "src/config/probe.ts": [
+    ["a task", 'export { x } from "../task/reply.ts";', "'../task/reply.ts'"],
+  ],
+  "src/outbound/probe.ts": [
+    ["fetch", 'export const answer = fetch("https://example.com");', "'fetch'"],
+    ["an account", 'export { x } from "../account/names.ts";', "'../account/names.ts'"],
+  ],
+  "src/account/probe.ts": [
+    ["a task", 'export { x } from "../task/reply.ts";', "'../task/reply.ts'"],
+  ],
+  "src/index-db/probe.ts": [
+    ["the API", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"],
+  ],
+  "src/task/probe.ts": [["the API", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"]],
+  "src/api/probe.ts": [
+    ["fetch", 'export const answer = fetch("https://example.com");', "'fetch'"],
+    ["the application", 'export { x } from "../app.ts";', "'../app.ts'"],
+  ],
+} as const;
+
+/** Code that the rules above must leave alone, by the file it stands in. */
+const ACCEPTED = [
+  ["src/core/probe.ts", 'export { x } from "./record/task.ts";'],
+  ["src/core/events/probe.ts", 'export { x } from "../record/task.ts";'],
+  ["src/core/views/probe.ts", 'export { x } from "../json.ts";'],
+  ["src/api/probe.ts", 'export { x } from "../task/reply.ts";'],
+  ["src/probe.ts", "export const now = Date.now();"],
+  ["src/outbound/http.ts", 'export const answer = fetch("https://example.com");'],
+] as const;
+
+// A tree of its own: a probe among the real sources would be seen by concurrent checks.
+let tree: string;
+
+beforeAll(() => {
+  tree = mkdtempSync(join(tmpdir(), "task-relay-lint-"));
+  copyFileSync(join(ROOT, ".oxlintrc.json"), join(tree, ".oxlintrc.json"));
+});
+
+afterAll(() => rmSync(tree, { recursive: true, force: true }));
+
+/** Lints one line of code as the content of `file`. */
+function lint(file: string, code: string): { readonly ok: boolean; readonly report: string } {
+  mkdirSync(join(tree, file, ".."), { recursive: true });
+  writeFileSync(join(tree, file), `${code}\n`);
+  const { status, stdout } = spawnSync(
+    join(ROOT, "node_modules/.bin/oxlint"),
+    ["-f", "unix", file],
+    { cwd: tree, encoding: "utf8" },
+  );
+  return { ok: status === 0, report: stdout };
+}
+
+const rows = Object.entries(REFUSED).flatMap(([file, probes]) =>
+  probes.map(([what, code, named]) => ({ file, what, code, named })),
+);
+
+it.each(rows)("lint refuses $what in $file", ({ file, code, named }) => {
+  const { ok, report } = lint(file, code);
+  expect(report).toContain(named);
+  expect(ok).toBe(false);
+});
+
+it.each(ACCEPTED)("lint accepts in %s: %s", (file, code) => {
+  expect(lint(file, code)).toMatchObject({ ok: true });
+});

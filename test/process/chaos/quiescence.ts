@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { readCopy } from "../harness/stored-record.ts";
+import type { Workerd } from "../harness/workerd.ts";
+
+const LOOK_EVERY_MS = 250;
+/** Longer than anything goes on without an alarm that looks after it. */
+const QUIET_MS = 4_000;
+/** Open tasks end far later than that, settled ones are erased far later; everything else is nearer. */
+const NEAR_MS = 150_000;
+/** So long overdue, it will not come. */
+const MISSED_MS = 30_000;
+const GIVE_UP_AFTER_MS = 240_000;
+const NS_PER_MS = 1_000_000n;
+
+const Count = z.object({ count: z.int() });
+
+/**
+ * Waits until the relay has nothing left to do: it says nothing, and no alarm of a task is near. Alarms
+ * are read from its files, because asking the relay could wake what is stuck.
+ */
+export async function silence(relay: Workerd, meanwhile: () => void): Promise<void> {
+  const giveUpAt = Date.now() + GIVE_UP_AFTER_MS;
+  let length = -1;
+  for (let since = Date.now(); Date.now() - since < QUIET_MS; await sleep(LOOK_EVERY_MS)) {
+    meanwhile();
+    if (relay.output.length !== length || nearAlarms(relay.storage) !== 0) since = Date.now();
+    length = relay.output.length;
+    if (Date.now() > giveUpAt) return;
+  }
+}
+
+/** How many tasks have an alarm soon; null: it cannot be told now. */
+function nearAlarms(storage: string): number | null {
+  const now = Date.now();
+  const [from, until] = [now - MISSED_MS, now + NEAR_MS].map((at) => BigInt(at) * NS_PER_MS);
+  const query = "SELECT COUNT(*) AS count FROM _cf_ALARM WHERE scheduled_time BETWEEN ? AND ?";
+  return readCopy(join(storage, "tasks", "metadata.sqlite"), (alarms) => {
+    return Count.parse(alarms.prepare(query).get(from ?? 0n, until ?? 0n)).count;
+  });
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { type Client, completedEvent, SECRETS, Task } from "../harness/client.ts";
+import { inParallel } from "../harness/parallel.ts";
+import { type Behaviour, Receiver } from "../harness/receiver.ts";
+import { seeded } from "../harness/seeded.ts";
+import { WranglerDev } from "../harness/wrangler-dev.ts";
+
+const SEED = Number(process.env["CRASH_SEED"] ?? 20_261_121);
+const VARS = {
+  ...SECRETS,
+  CALLBACK_SCHEDULE_S: "0,1,1",
+  CALLBACK_TIMEOUT_S: "2",
+  ALLOW_LOCAL_CALLBACKS: "true",
+};
+const PARALLEL = 8;
+const KILLS = 3;
+const BATCH = 40;
+const MODEL = "seedance-1-pro";
+const AGREEMENT_WITHIN_MS = 180_000;
+const COURSES = ["event", "event", "whole", "uncalled", "registered", "working"] as const;
+
+type Row = z.infer<typeof Row>;
+const Row = z.object({
+  id: z.string(),
+  status: z.string(),
+  model: z.string(),
+  created_at: z.int(),
+  completed_at: z.int().optional(),
+  callback: z
+    .object({
+      status: z.string(),
+      host: z.string(),
+      attempts: z.int(),
+      last_outcome: z.string().optional(),
+      last_status_code: z.int().optional(),
+    })
+    .nullable(),
+});
+const Page = z.object({ data: z.array(Row), next_cursor: z.string().nullable() });
+const WholeTask = Task.extend({
+  model: z.string(),
+  created_at: z.int(),
+  completed_at: z.int().optional(),
+});
+
+it("tasks and their rows in D1 agree after the relay and its index were killed repeatedly", async () => {
+  console.log(`seed ${SEED}`);
+  const random = seeded(SEED);
+  await using receiver = await Receiver.start();
+  await using relay = await WranglerDev.start({ vars: VARS });
+  const { client } = relay;
+  const ids: string[] = [];
+  let isUp = true;
+
+  const begin = async () => {
+    await sleep(random() * 800);
+    const [id, callbackUrl] = [randomUUID(), receiver.at("/", ...behaviours(random))];
+    const course = COURSES[Math.floor(random() * COURSES.length)] ?? "event";
+    if (!isUp) return;
+    ids.push(id);
+    // A request that the kill cuts off was either stored or never heard of.
+    await create(client, id, course, callbackUrl).catch(() => undefined);
+  };
+  for (let kills = 0; kills <= KILLS; kills++) {
+    const load = inParallel(PARALLEL, Array.from({ length: BATCH }), begin);
+    await (kills < KILLS ? sleep(500 + random() * 3_000) : load);
+    if (kills === KILLS) break;
+    isUp = false;
+    await relay.kill9();
+    await load;
+    await relay.restart();
+    isUp = true;
+  }
+
+  await expect
+    .poll(async () => difference(await listTasks(client), await readTasks(client, ids)), {
+      timeout: AGREEMENT_WITHIN_MS,
+      interval: 500,
+    })
+    .toEqual([]);
+  const rows = await listTasks(client);
+  const states = new Set(rows.map(({ status, callback }) => `${status} ${callback?.status}`));
+  console.log(`${rows.length} of ${ids.length} tasks: ${[...states].join(", ")}`);
+  expect(rows.length).toBeGreaterThan(KILLS * 10);
+  expect(states.size).toBeGreaterThanOrEqual(5);
+  expect(rows.some(({ callback }) => callback?.last_outcome === "interrupted")).toBe(true);
+});
+
+async function create(
+  client: Client,
+  id: string,
+  course: (typeof COURSES)[number],
+  callbackUrl: string,
+): Promise<void> {
+  const callback_url = course === "uncalled" ? null : callbackUrl;
+  if (course !== "event") await client.ask("POST", "/v1/tasks", { id, model: MODEL, callback_url });
+  if (course === "working") await client.ask("POST", "/v1/events", { id, status: "processing" });
+  if (course === "registered" || course === "working") return;
+  await client.ask("POST", "/v1/events", completedEvent(id, callbackUrl));
+}
+
+/** Fails none, some or all of the attempts; every answer takes its time. */
+function behaviours(random: () => number): Behaviour[] {
+  const failures = Math.floor(random() * 4);
+  return [0, 1, 2].map((i) => {
+    return { kind: "answer", status: i < failures ? 500 : 200, afterMs: 50 + random() * 1_450 };
+  });
+}
+
+async function listTasks(client: Client): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const query = `limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`;
+    const page: z.infer<typeof Page> = Page.parse(
+      (await client.ask("GET", `/v1/tasks?${query}`)).json,
+    );
+    rows.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return rows;
+}
+
+async function readTasks(client: Client, ids: readonly string[]): Promise<readonly Row[]> {
+  const rows = await inParallel(PARALLEL, ids, async (id) => {
+    const { status, json } = await client.ask("GET", `/v1/tasks/${id}`);
+    return status === 404 ? [] : [rowOf(WholeTask.parse(json))];
+  });
+  return rows.flat();
+}
+
+/** The row that the list should show for a task. */
+function rowOf({ callback, ...task }: z.infer<typeof WholeTask>): Row {
+  const last = callback?.attempts.at(-1);
+  const shown = callback && {
+    status: callback.status,
+    host: new URL(callback.url).hostname,
+    attempts: last?.number ?? 0,
+    ...(last?.outcome !== undefined && { last_outcome: last.outcome }),
+    ...(last?.status_code !== undefined && { last_status_code: last.status_code }),
+  };
+  return Row.parse({ ...task, callback: shown });
+}
+
+/** The rows that only one side has. */
+function difference(left: readonly Row[], right: readonly Row[]): readonly string[] {
+  const [one = [], other = []] = [left, right].map((rows) =>
+    rows.map((row) => JSON.stringify(Row.parse(row))),
+  );
+  return [
+    ...one.filter((row) => !other.includes(row)),
+    ...other.filter((row) => !one.includes(row)),
+  ];
+}

@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { refuseLeaks } from "./leaks.ts";
+
+export const ROOT = join(import.meta.dirname, "../../..");
+/** wrangler's own launcher, run by the Node that runs the tests. */
+export const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+/** Neither the network nor the machine's other sessions have a say in a test. */
+export const QUIET_ENV = {
+  ...process.env,
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_SEND_METRICS: "false",
+  NO_COLOR: "1",
+};
+
+const READY_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 20;
+
+const alive = new Set<Child>();
+process.on("exit", () => {
+  for (const child of alive) child.signal("SIGKILL");
+});
+
+/** A server of ours in a process group of its own, so that what it starts dies with it. */
+export class Child {
+  readonly #process: ChildProcess;
+  #output = "";
+  /** It is dead, and all that it had written has come through. */
+  readonly #closed: Promise<void>;
+  #isJudged = false;
+
+  constructor(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+    this.#process = spawn(command, args, {
+      cwd: ROOT,
+      env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [this.#process.stdout, this.#process.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => (this.#output += text));
+    }
+    alive.add(this);
+    this.#process.once("exit", () => alive.delete(this));
+    this.#closed = new Promise((resolve) => this.#process.once("close", () => resolve()));
+  }
+
+  /** All that it has written so far. */
+  get output(): string {
+    return this.#output;
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  get isAlive(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.#process.pid !== undefined && this.isAlive) process.kill(-this.#process.pid, signal);
+  }
+
+  /** `kill -9`, and not back before it is dead. @throws once, when it has written a secret. */
+  async kill9(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.#closed;
+    if (this.#isJudged) return;
+    this.#isJudged = true;
+    refuseLeaks("the output of a server", this.#output);
+  }
+
+  /** Waits until `url` answers anything at all. @throws with the output of a child that died. */
+  async answering(url: string): Promise<void> {
+    const giveUpAt = Date.now() + READY_WITHIN_MS;
+    while (!(await answers(url))) {
+      if (!this.isAlive || Date.now() > giveUpAt) {
+        await this.kill9();
+        throw new Error(`no answer at ${url}:\n${this.#output}`);
+      }
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+}
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port was given");
+  return address.port;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url)).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Webhook } from "standardwebhooks";
+import * as z from "zod";
+import { refuseLeaksInAnswer } from "./leaks.ts";
+import type { Post } from "./receiver.ts";
+
+/** Made for these tests; nothing else accepts them. */
+export const OPERATOR_KEY = "process-test-operator-key";
+export const SECRETS = {
+  RELAY_SECRET: "process-test-relay-secret-0123456789abcdef",
+  OPERATOR_KEYS: OPERATOR_KEY,
+};
+
+const Attempt = z.object({
+  number: z.int(),
+  series: z.int(),
+  started_at: z.int(),
+  duration_ms: z.int().optional(),
+  outcome: z.string().optional(),
+  status_code: z.int().optional(),
+  response_excerpt: z.string().optional(),
+});
+
+/** What these tests read of a task. */
+export type Task = z.infer<typeof Task>;
+export const Task = z.object({
+  id: z.string(),
+  status: z.string(),
+  callback: z
+    .object({
+      url: z.string(),
+      status: z.string(),
+      attempts: z.array(Attempt),
+      next_attempt_at: z.int().optional(),
+      delivered_at: z.int().optional(),
+    })
+    .nullable(),
+});
+
+const SigningSecrets = z.object({ callbacks: z.array(z.string()).min(1) });
+
+/** The operator, over HTTP. */
+export class Client {
+  readonly #url: string;
+
+  constructor(relay: { readonly url: string }) {
+    this.#url = relay.url;
+  }
+
+  send(method: string, path: string, body?: object): Promise<Response> {
+    const headers = { Authorization: `Bearer ${OPERATOR_KEY}`, "Content-Type": "application/json" };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    return fetch(`${this.#url}${path}`, { method, headers, ...sent });
+  }
+
+  /** The whole answer, so that the connection is free again. @throws when there is a secret in it. */
+  async ask(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ status: number; json: unknown }> {
+    const response = await this.send(method, path, body);
+    const text = await response.text();
+    refuseLeaksInAnswer(`${method} ${path}`, response.headers, text);
+    return { status: response.status, json: text === "" ? null : JSON.parse(text) };
+  }
+
+  /** Reports a finished task that is to call back at `callbackUrl`; the id of the task. */
+  async finish(callbackUrl: string, id: string = randomUUID()): Promise<string> {
+    const { status } = await this.ask("POST", "/v1/events", completedEvent(id, callbackUrl));
+    if (status !== 202) throw new Error(`the event was answered with ${status}`);
+    return id;
+  }
+
+  async read(id: string): Promise<Task> {
+    const { json } = await this.ask("GET", `/v1/tasks/${id}`);
+    return Task.parse(json);
+  }
+
+  /** Reads until the callback is settled. @throws after `withinMs`. */
+  async settled(id: string, withinMs = 30_000): Promise<Task> {
+    const giveUpAt = Date.now() + withinMs;
+    for (;;) {
+      const task = await this.read(id);
+      if (isSettled(task)) return task;
+      if (Date.now() > giveUpAt) throw new Error(`not settled: ${JSON.stringify(task)}`);
+      await sleep(100);
+    }
+  }
+
+  /** Checks callbacks as a receiver does, with the published package and the published secret. */
+  async verifier(): Promise<(post: Post) => unknown> {
+    const { json } = await this.ask("GET", "/v1/signing-secrets");
+    const [secret = ""] = SigningSecrets.parse(json).callbacks;
+    const webhook = new Webhook(secret);
+    return (post) => webhook.verify(post.body, post.headers);
+  }
+}
+
+export function isSettled({ callback }: Task): boolean {
+  return callback?.status === "delivered" || callback?.status === "failed";
+}
+
+export function completedEvent(id: string, callbackUrl: string) {
+  return {
+    id,
+    status: "completed",
+    model: "seedance-1-pro",
+    callback_url: callbackUrl,
+    output: { urls: [`https://cdn.example.com/${id}.mp4`], metadata: { seed: 7, duration: 5 } },
+  };
+}

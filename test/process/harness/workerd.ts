@@ -1,0 +1,168 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import * as z from "zod";
+import { Child, freePort, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
+
+/** The bundle of `wrangler deploy --dry-run`, and what wrangler said about it. */
+export interface Bundle {
+  readonly script: string;
+  readonly said: string;
+}
+
+export type Vars = Readonly<Record<string, string>>;
+
+export interface WorkerdOptions {
+  readonly vars: Vars;
+  /** File to serve instead of `src/index.ts`; a relative path starts in `entries/`. */
+  readonly entry?: string;
+  /** A bundle to serve instead of what `entry` comes to. */
+  readonly script?: string;
+  /** Where to make its temporary directory; the system's place for them otherwise. */
+  readonly parent?: string;
+}
+
+const NativeWorkerd = z.object({ default: z.string() });
+const require = createRequire(import.meta.url);
+const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
+const bundles = new Map<string, Promise<Bundle>>();
+
+/** What is deployed, made once per test file. */
+export function bundleOf(entry = ""): Promise<Bundle> {
+  const known = bundles.get(entry) ?? makeBundle(entry);
+  bundles.set(entry, known);
+  return known;
+}
+
+/** The relay as anyone may host it: released workerd, storage on disk, `TASKS` and `ACCOUNTS` bound. */
+export class Workerd implements AsyncDisposable {
+  readonly #home: string;
+  readonly #port: number;
+  #child: Child | null = null;
+  #earlierOutput = "";
+
+  private constructor(home: string, port: number) {
+    this.#home = home;
+    this.#port = port;
+  }
+
+  static async start(options: WorkerdOptions): Promise<Workerd> {
+    const { vars, entry, parent = tmpdir() } = options;
+    const script = options.script ?? (await bundleOf(entry)).script;
+    const home = await mkdtemp(join(parent, "task-relay-workerd-"));
+    const relay = new Workerd(home, await freePort());
+    try {
+      await mkdir(relay.storage);
+      await relay.restart(vars, script);
+    } catch (error) {
+      await relay.stop();
+      throw error;
+    }
+    return relay;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Of the process that runs now. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Directory of the objects' files. */
+  get storage(): string {
+    return join(this.#home, "storage");
+  }
+
+  /** All that the processes of this relay have logged. */
+  get output(): string {
+    return this.#earlierOutput + (this.#child?.output ?? "");
+  }
+
+  async kill9(): Promise<void> {
+    await this.#child?.kill9();
+    this.#earlierOutput = this.output;
+    this.#child = null;
+  }
+
+  /**
+   * A new process on the same storage and port. @param vars `kept`: those of the process before.
+   * @param script a bundle to go on with; null: the same.
+   */
+  async restart(vars: Vars | "kept" = "kept", script: string | null = null): Promise<void> {
+    await this.kill9();
+    const config = join(this.#home, "config.capnp");
+    if (script !== null) await writeFile(join(this.#home, "index.js"), script);
+    if (vars !== "kept") await writeFile(config, this.#config(vars));
+    this.#child = new Child(workerdBinary, ["serve", config], process.env);
+    await this.#child.answering(`${this.url}/healthz`);
+  }
+
+  async stop(): Promise<void> {
+    await this.kill9();
+    await rm(this.#home, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #config(vars: Vars): string {
+    const texts = Object.entries(vars).map(
+      ([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)}),`,
+    );
+    return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "relay", worker = .relay),
+    (name = "disk", disk = (path = ${JSON.stringify(this.storage)}, writable = true)),
+    (name = "network", network = (
+      allow = ["public", "private"],
+      tlsOptions = (trustBrowserCas = true),
+    )),
+  ],
+  # What an isolate may hold on Cloudflare.
+  v8Flags = ["--max-old-space-size=128"],
+  sockets = [
+    (name = "http", address = "127.0.0.1:${this.#port}", http = (), service = "relay"),
+  ],
+);
+const relay :Workerd.Worker = (
+  modules = [(name = "index.js", esModule = embed "index.js")],
+  compatibilityDate = "2026-10-20",
+  compatibilityFlags = ["global_fetch_strictly_public"],
+  globalOutbound = "network",
+  bindings = [
+    (name = "TASKS", durableObjectNamespace = "TaskObject"),
+    (name = "ACCOUNTS", durableObjectNamespace = "AccountObject"),
+    ${texts.join("\n    ")}
+  ],
+  durableObjectNamespaces = [
+    (className = "TaskObject", uniqueKey = "tasks", enableSql = true),
+    (className = "AccountObject", uniqueKey = "accounts", enableSql = true),
+  ],
+  durableObjectStorage = (localDisk = "disk"),
+);
+`;
+  }
+}
+
+async function makeBundle(entry: string): Promise<Bundle> {
+  const outdir = await mkdtemp(join(tmpdir(), "task-relay-bundle-"));
+  try {
+    const entries = entry === "" ? [] : [resolve(import.meta.dirname, "../entries", entry)];
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [WRANGLER, "deploy", ...entries, "-c", "wrangler.toml", "--dry-run", "--outdir", outdir],
+      { cwd: ROOT, env: QUIET_ENV },
+    );
+    const file = entry === "" ? "index.js" : `${basename(entry, ".ts")}.js`;
+    return { script: await readFile(join(outdir, file), "utf8"), said: stdout };
+  } finally {
+    await rm(outdir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,21 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../../..");
+
+/**
+ * Writes a copy of `wrangler.toml` to `directory`, where no `.dev.vars` of the developer applies.
+ * @param hasIndex false removes the D1 binding.
+ * @returns the path of the copy.
+ */
+export function copyWranglerConfig(directory: string, hasIndex: boolean): string {
+  const main = JSON.stringify(join(ROOT, "src/index.ts"));
+  const config = readFileSync(join(ROOT, "wrangler.toml"), "utf8").replace(
+    /^main = .*$/m,
+    `main = ${main}`,
+  );
+  const indexBinding = /^\[\[d1_databases\]\]\n(?:\w.*\n)+/m;
+  const path = join(directory, hasIndex ? "wrangler.toml" : "wrangler.unindexed.toml");
+  writeFileSync(path, hasIndex ? config : config.replace(indexBinding, ""));
+  return path;
+}

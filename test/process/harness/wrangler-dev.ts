@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Child, freePort, QUIET_ENV, WRANGLER } from "./child.ts";
+import { Client } from "./client.ts";
+import type { Vars } from "./workerd.ts";
+import { copyWranglerConfig } from "./wrangler-config.ts";
+
+interface WranglerDevOptions {
+  readonly vars: Vars;
+  /** Path of a configuration other than the relay's own. */
+  readonly config?: string;
+  /** False removes the D1 binding from the relay's own configuration. */
+  readonly hasIndex?: boolean;
+  /** Directory of its temporary directory, by default the system's. */
+  readonly parent?: string;
+}
+
+/** `wrangler dev` with D1, on ports and a storage directory of its own; the storage survives `kill9`. */
+export class WranglerDev implements AsyncDisposable {
+  readonly url: string;
+  readonly client: Client;
+  /** Directory of the task objects' files. */
+  readonly storage: string;
+  readonly #home: string;
+  readonly #args: readonly string[];
+  #child: Child | null = null;
+
+  private constructor(home: string, port: number, args: readonly string[]) {
+    this.#home = home;
+    this.#args = args;
+    this.url = `http://127.0.0.1:${port}`;
+    this.client = new Client(this);
+    this.storage = join(home, "v3/do/task-relay-TaskObject");
+  }
+
+  static async start(options: WranglerDevOptions): Promise<WranglerDev> {
+    const { vars, hasIndex = true, parent = tmpdir() } = options;
+    const home = await mkdtemp(join(parent, "task-relay-dev-"));
+    const config = options.config ?? copyWranglerConfig(home, hasIndex);
+    const [port, inspectorPort] = [await freePort(), await freePort()];
+    const ports = ["--port", String(port), "--inspector-port", String(inspectorPort)];
+    const settings = Object.entries(vars).flatMap(([name, text]) => ["--var", `${name}:${text}`]);
+    const args = [WRANGLER, "dev", "-c", config, "--ip", "127.0.0.1", ...ports];
+    const relay = new WranglerDev(home, port, [...args, "--persist-to", home, ...settings]);
+    try {
+      await relay.restart();
+    } catch (error) {
+      await relay.stop();
+      throw error;
+    }
+    return relay;
+  }
+
+  async kill9(): Promise<void> {
+    await this.#child?.kill9();
+    this.#child = null;
+  }
+
+  /** Starts new processes on the same storage and port. */
+  async restart(): Promise<void> {
+    await this.kill9();
+    const env = { ...QUIET_ENV, WRANGLER_REGISTRY_PATH: join(this.#home, "registry") };
+    this.#child = new Child(process.execPath, this.#args, env);
+    await this.#child.answering(`${this.url}/healthz`);
+  }
+
+  async stop(): Promise<void> {
+    await this.kill9();
+    await rm(this.#home, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}

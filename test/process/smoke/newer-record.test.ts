@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { deserialize, serialize } from "node:v8";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { Client, completedEvent, SECRETS } from "../harness/client.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { objectFiles, storedRecord } from "../harness/stored-record.ts";
+import { until } from "../upstreams/fake-upstream.ts";
+import { Workerd } from "../harness/workerd.ts";
+
+const OPEN = "00000000-0000-4000-8000-000000000001";
+const DUE = "00000000-0000-4000-8000-000000000002";
+const WITHIN_MS = 30_000;
+const Stored = z.looseObject({ id: z.string(), v: z.int() });
+const Row = z.object({ value: z.instanceof(Uint8Array) });
+
+it("waits with a record of a later release until that release is back", async () => {
+  await using receiver = await Receiver.start();
+  await using relay = await Workerd.start({
+    vars: { ...SECRETS, CALLBACK_SCHEDULE_S: "0,2,2", ALLOW_LOCAL_CALLBACKS: "true" },
+  });
+  const client = new Client(relay);
+  const url = receiver.at("/open", { kind: "answer", status: 200 });
+  const task = { id: OPEN, model: "m", callback_url: url };
+  expect((await client.ask("POST", "/v1/tasks", task)).status).toBe(201);
+  await client.finish(receiver.at("/due", { kind: "answer", status: 500 }), DUE);
+  const isDue = async () => (await client.read(DUE)).callback?.next_attempt_at !== undefined;
+  await until(isDue, WITHIN_MS);
+
+  await relay.kill9();
+  setSchema(relay.storage, 2);
+  const before = records(relay.storage);
+  await relay.restart();
+  // The second attempt falls due, and the object says why it does not make it.
+  const said = `"alarm.failed","task_id":"${DUE}"`;
+  await until(() => relay.output.includes(said), WITHIN_MS);
+  for (const id of [OPEN, DUE]) {
+    const event = completedEvent(id, url);
+    for (const answer of [
+      await client.send("GET", `/v1/tasks/${id}`),
+      await client.send("POST", "/v1/events", event),
+    ]) {
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get("Retry-After")).toMatch(/^\d+$/);
+      expect(await answer.json()).toMatchObject({ code: "unavailable" });
+    }
+  }
+  expect(records(relay.storage)).toEqual(before);
+  expect(receiver.posts.map(({ path }) => path)).toEqual(["/due"]);
+
+  await relay.kill9();
+  expect(alarms(relay.storage)).toBe(2);
+  setSchema(relay.storage, 1);
+  await relay.restart();
+  await client.finish(url, OPEN);
+  expect((await client.settled(OPEN)).callback).toMatchObject({ status: "delivered" });
+  const [first] = (await client.read(DUE)).callback?.attempts ?? [];
+  expect(first).toMatchObject({ number: 1, outcome: "rejected" });
+});
+
+/** As a release would have left them whose records have another schema; the relay must not be running. */
+function setSchema(storage: string, v: number): void {
+  for (const file of objectFiles(join(storage, "tasks"))) {
+    using database = new DatabaseSync(file);
+    const row = database.prepare("SELECT value FROM _cf_KV WHERE key = 'task'").get();
+    const record = Stored.parse(deserialize(Row.parse(row).value));
+    const value = serialize({ ...record, v });
+    database.prepare("UPDATE _cf_KV SET value = ? WHERE key = 'task'").run(value);
+  }
+}
+
+function records(storage: string): unknown[] {
+  return objectFiles(join(storage, "tasks")).map(storedRecord);
+}
+
+/** How many objects have one set. */
+function alarms(storage: string): number {
+  using database = new DatabaseSync(join(storage, "tasks", "metadata.sqlite"));
+  return database.prepare("SELECT 1 FROM _cf_ALARM").all().length;
+}
