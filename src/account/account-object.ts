@@ -1,206 +1,168 @@
 import { DurableObject } from "cloudflare:workers";
 import type { ChargeAnswer } from "../core/events/event.ts";
-import { charge, grant, type Booking, type Posting, refund } from "../core/ledger.ts";
-import { RefusedCharges } from "./refused-charges.ts";
+import type { Booking } from "../core/ledger.ts";
+import { DAY_MS, SECOND_MS } from "../core/time.ts";
+import { AccountProfile, type Profile } from "./account-profile.ts";
+import type { StoredEntry } from "./entry-table.ts";
 import { FailureTracker } from "./failure-tracker.ts";
-import { AccountStore, type StoredEntry, type StoredKey } from "./account-store.ts";
-import { DAY_MS } from "../core/time.ts";
+import { KeyOwnership } from "./key-ownership.ts";
+import { KeyTable, type StoredKey } from "./key-table.ts";
+import { type GrantAnswer, LedgerBook } from "./ledger-book.ts";
 
-export interface AccountState {
+export interface AccountState extends Profile {
   readonly balance: number;
-  /** Generation of the callback secret; the first is 1. */
-  readonly generation: number;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
 }
 
-export type GrantAnswer =
-  | { readonly kind: "granted" | "repeated"; readonly balance: number }
-  | { readonly kind: "reference_reused" | "too_large" };
-
-type Profile = Omit<AccountState, "balance">;
-
-const PROFILE_KEY = "account";
-const OWNER_KEY = "owner";
-const FOLD_EVERY_MS = 28 * DAY_MS;
-const FOLD_PAUSE_MS = 1_000;
-const FOLD_AFTER_MS = 400 * DAY_MS;
+const COMPACT_EVERY_MS = 28 * DAY_MS;
+const COMPACT_PAUSE_MS = SECOND_MS;
+const COMPACT_AFTER_MS = 400 * DAY_MS;
+const STALE_MARGIN_MS = SECOND_MS;
 
 /**
- * One account: it serialises the money. Each method is one synchronous turn over the store, so two
- * orders never see the same balance. Until `create` it stores nothing and answers null.
+ * One class for objects of five kinds, told apart by their names (`object-names.ts`). An account id has no
+ * colon, so the kinds cannot meet. Each object uses only the keys, tables and methods of its kind:
+ *
+ * | name                | one per    | stores                              | methods                           |
+ * | ------------------- | ---------- | ----------------------------------- | --------------------------------- |
+ * | account id          | account    | `account`, tables `entries`, `keys` | `create` to `rotateSecret`        |
+ * | `key:<sha256>`      | API key    | `owner`                             | `claimKey` to `disownKey`         |
+ * | `connection:<name>` | connection | `refused_at`, `told_at`             | `noteRefusedKey`, `keyRefusedAt`  |
+ * | `host:<host>`       | receiver   | `failures`, `told_at`               | `noteFailure`                     |
+ * | `index:`            | deployment | `told_at`                           | `claimAlertSlot`                  |
+ *
+ * An account stores nothing until `create`; its other methods then answer null, false or `unknown_account`.
+ * Methods are synchronous where possible: one turn each, so that two calls never see the same balance.
  */
 export class AccountObject extends DurableObject<object> {
-  readonly #store = new AccountStore(this.ctx.storage.sql);
-  readonly #trouble = new FailureTracker(this.ctx.storage.kv);
-  readonly #refusals = new RefusedCharges();
+  readonly #profile = new AccountProfile(this.ctx.storage.kv);
+  readonly #ledger = new LedgerBook(this.ctx.storage.sql);
+  readonly #keys = new KeyTable(this.ctx.storage.sql);
+  readonly #ownership = new KeyOwnership(this.ctx.storage.kv);
+  readonly #failures = new FailureTracker(this.ctx.storage.kv);
 
+  /** Creates the account unless it exists. */
   create(): { readonly isNew: boolean; readonly account: AccountState } {
     const known = this.describe();
     if (known !== null) return { isNew: false, account: known };
-    const profile: Profile = { generation: 1, createdAt: Date.now() };
-    this.#store.createTables();
-    this.ctx.storage.kv.put(PROFILE_KEY, profile);
-    void this.ctx.storage.setAlarm(Date.now() + FOLD_EVERY_MS);
+    this.#ledger.create();
+    this.#keys.create();
+    const profile = this.#profile.create(Date.now());
+    void this.ctx.storage.setAlarm(Date.now() + COMPACT_EVERY_MS);
     return { isNew: true, account: { ...profile, balance: 0 } };
   }
 
   describe(): AccountState | null {
-    const profile = this.#profile();
-    return profile === null ? null : { ...profile, balance: this.#store.balance() };
+    const profile = this.#profile.read();
+    return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
   }
 
-  /**
-   * @param notAfter Unix milliseconds. A call that was on its way for longer is not booked: its task may
-   * have been refused meanwhile, and is gone.
-   */
+  /** Charges a task; see `LedgerBook.charge`. @param notAfter Unix milliseconds. */
   charge(order: Booking, taskId: string, notAfter: number): ChargeAnswer {
-    const { reference, amount: price } = order;
-    if (Date.now() > notAfter) return { kind: "unknown" };
-    const profile = this.#profile();
-    if (profile === null) {
-      return this.#refusals.note(reference, { kind: "unknown_account" });
-    }
-    const known = this.#store.find("charge", reference);
-    const refused = known === null ? this.#refusals.of(reference) : null;
-    if (refused !== null) return refused;
-    const balance = this.#store.balance();
-    const posting = charge(balance, known, order);
-    if (posting.kind === "refused") {
-      if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
-      const answer = { kind: "insufficient", balance, price } as const;
-      return this.#refusals.note(reference, answer);
-    }
-    this.#book(posting, taskId);
-    return { kind: "charged", generation: profile.generation };
+    const generation = this.#profile.read()?.generation ?? null;
+    return this.#ledger.charge(order, taskId, notAfter, generation);
   }
 
-  /** Whether the charge is back; false when there was none. */
+  /** Refunds a charge; see `LedgerBook.refund`. */
   refund(reference: string, taskId: string): boolean {
-    if (this.#profile() === null) return false;
-    const charged = this.#store.find("charge", reference);
-    const known = this.#store.find("refund", reference);
-    return this.#book(refund(this.#store.balance(), charged, known), taskId);
+    return this.#exists() && this.#ledger.refund(reference, taskId);
   }
 
   grant(order: Booking): GrantAnswer | null {
-    if (this.#profile() === null) return null;
-    const known = this.#store.find("grant", order.reference);
-    const posting = grant(this.#store.balance(), known, order);
-    if (posting.kind === "refused") {
-      return { kind: posting.reason === "reference_reused" ? "reference_reused" : "too_large" };
-    }
-    this.#book(posting, null);
-    const kind = posting.kind === "book" ? "granted" : "repeated";
-    return { kind, balance: this.#store.balance() };
+    return this.#exists() ? this.#ledger.grant(order) : null;
   }
 
+  /** Returns entries before position `before`, newest first: all of them, or the grants alone. */
   entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
-    return this.#profile() === null ? null : this.#store.page(kind, before, limit);
+    return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
-  /** Keeps a key; one that is known by its hash already stays as it is. */
+  /** Adds an API key. @returns the stored key, which is an older one when the hash is known already. */
   addKey(key: StoredKey, sha256: string): StoredKey | null {
-    if (this.#profile() === null) return null;
-    const known = this.#store.findKey(sha256);
-    if (known === null) this.#store.addKey(key, sha256);
-    return known ?? key;
+    return this.#exists() ? this.#keys.add(key, sha256) : null;
   }
 
   keys(): StoredKey[] | null {
-    return this.#profile() === null ? null : this.#store.keys();
+    return this.#exists() ? this.#keys.all() : null;
   }
 
   keyHash(id: string): string | null {
-    return this.#profile() === null ? null : this.#store.keyHash(id);
+    return this.#exists() ? this.#keys.hashOf(id) : null;
   }
 
   removeKey(id: string): void {
-    if (this.#profile() !== null) this.#store.removeKey(id);
+    if (this.#exists()) this.#keys.remove(id);
   }
 
+  /** Tells whether the account has a key with this hash, and notes the day of its use. */
   verifyKey(sha256: string): boolean {
-    if (this.#profile() === null) return false;
-    const key = this.#store.findKey(sha256);
-    if (key === null) return false;
-    const today = Math.floor(Date.now() / DAY_MS);
-    if (key.lastUsedDay !== today) this.#store.markUsed(key.id, today);
-    return true;
+    return this.#exists() && this.#keys.use(sha256, Math.floor(Date.now() / DAY_MS));
   }
 
-  /** Raises the generation. @param seen only from this one, so that a repeated order rotates once. */
+  /** Rotates the callback secret; see `AccountProfile.rotate`. */
   rotateSecret(seen: number | null): AccountState | null {
-    const profile = this.#profile();
-    if (profile === null || (seen !== null && seen !== profile.generation)) return this.describe();
-    const rotated: Profile = { ...profile, generation: profile.generation + 1 };
-    this.ctx.storage.kv.put(PROFILE_KEY, rotated);
+    this.#profile.rotate(seen);
     return this.describe();
   }
 
-  override async alarm(): Promise<void> {
-    if (this.#profile() === null) {
-      if (this.#trouble.staleAt() > Date.now()) this.#forgetWhenStale();
-      else await this.ctx.storage.deleteAll();
-      return;
-    }
-    // Before the work, so that a throw leaves an alarm behind.
-    void this.ctx.storage.setAlarm(Date.now() + FOLD_EVERY_MS);
-    const hasMore = this.#store.compact(Date.now() - FOLD_AFTER_MS);
-    if (hasMore) void this.ctx.storage.setAlarm(Date.now() + FOLD_PAUSE_MS);
-  }
-
-  /**
-   * Who owns a key is kept in an object named after the key's hash, which holds nothing else, so that
-   * keys can be tried without reaching an account.
-   * @returns the account that the key belongs to, which may have been another already.
-   */
+  /** Claims this key for an account. @returns the owner, which stays the first account that claimed it. */
   claimKey(accountId: string): string {
-    const owner = this.ctx.storage.kv.get<string>(OWNER_KEY);
-    if (owner === undefined) this.ctx.storage.kv.put(OWNER_KEY, accountId);
-    return owner ?? accountId;
+    return this.#ownership.claim(accountId);
   }
 
   keyOwner(): string | null {
-    return this.ctx.storage.kv.get<string>(OWNER_KEY) ?? null;
+    return this.#ownership.owner();
   }
 
+  /** Erases this object if the account owns the key. */
   async disownKey(accountId: string): Promise<void> {
     if (this.keyOwner() === accountId) await this.ctx.storage.deleteAll();
   }
 
-  /** In the object of a connection; see `Trouble`. */
+  /** Notes that the provider refused this connection's key. @returns true when to alert the operator. */
   noteRefusedKey(): boolean {
-    return this.#trouble.noteRefusedKey(Date.now());
+    return this.#failures.noteRefusedKey(Date.now());
   }
 
+  /** Returns when this connection's key was last refused, in Unix milliseconds; null when never. */
   keyRefusedAt(): number | null {
-    return this.#trouble.refusedAt();
+    return this.#failures.refusedAt();
   }
 
-  /** In the object of a receiver's host; see `Trouble`. */
+  /** Notes a failed attempt at this host. @returns true when to alert the operator. */
   async noteFailure(): Promise<boolean> {
-    const isTimely = this.#trouble.noteFailure(Date.now());
-    if ((await this.ctx.storage.getAlarm()) === null) this.#forgetWhenStale();
-    return isTimely;
+    const isAlertDue = this.#failures.noteFailure(Date.now());
+    if ((await this.ctx.storage.getAlarm()) === null) this.#eraseOnceStale();
+    return isAlertDue;
   }
 
-  /** In the object of the index; see `Trouble`. */
+  /** Notes an alert about the index. @returns true when the caller may send it: once an hour. */
   claimAlertSlot(): boolean {
-    return this.#trouble.claimAlertSlot(Date.now());
+    return this.#failures.claimAlertSlot(Date.now());
   }
 
-  /** Clients choose their hosts, so the objects of those do not stay. */
-  #forgetWhenStale(): void {
-    void this.ctx.storage.setAlarm(this.#trouble.staleAt() + 1_000);
+  /**
+   * Compacts the ledger of an account, every 28 days; erases the object of a host whose failures are too
+   * old to matter, because clients choose the hosts and would fill the storage with them. Objects of the
+   * other kinds set no alarm.
+   */
+  override async alarm(): Promise<void> {
+    if (this.#exists()) this.#compactLedger();
+    else if (this.#failures.staleAt() > Date.now()) this.#eraseOnceStale();
+    else await this.ctx.storage.deleteAll();
   }
 
-  #profile(): Profile | null {
-    return this.ctx.storage.kv.get<Profile>(PROFILE_KEY) ?? null;
+  #compactLedger(): void {
+    // Set first, so that an alarm remains if the work throws.
+    void this.ctx.storage.setAlarm(Date.now() + COMPACT_EVERY_MS);
+    const hasMore = this.#ledger.compact(Date.now() - COMPACT_AFTER_MS);
+    if (hasMore) void this.ctx.storage.setAlarm(Date.now() + COMPACT_PAUSE_MS);
   }
 
-  #book(posting: Posting, taskId: string | null): boolean {
-    if (posting.kind === "refused") return false;
-    if (posting.kind === "book") this.#store.insert(posting.entry, taskId, Date.now());
-    return true;
+  #eraseOnceStale(): void {
+    void this.ctx.storage.setAlarm(this.#failures.staleAt() + STALE_MARGIN_MS);
+  }
+
+  #exists(): boolean {
+    return this.#profile.read() !== null;
   }
 }

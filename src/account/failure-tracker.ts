@@ -1,13 +1,19 @@
+import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
+
 const REFUSED_KEY = "refused_at";
 const FAILURES_KEY = "failures";
-const TOLD_KEY = "told_at";
-/** Many tasks meet the same refusal at once; it is written down once a minute. */
-const REFUSAL_PAUSE_MS = 60_000;
-const FAILING_AFTER = 10;
-const FAILING_WITHIN_MS = 600_000;
-const TELL_PAUSE_MS = 3_600_000;
+/** Time of the last alert; the name is older than the code. */
+const ALERTED_KEY = "told_at";
+/** Many tasks meet the same refusal at once, so it is stored at most once a minute. */
+const REFUSAL_PAUSE_MS = MINUTE_MS;
+const FAILING_COUNT = 10;
+const FAILING_WITHIN_MS = 10 * MINUTE_MS;
+const ALERT_PAUSE_MS = HOUR_MS;
 
-/** What goes wrong with one connection or one receiver's host, for all tasks together. */
+/**
+ * Failures of one connection, one receiver's host or the index, over all tasks, and when the operator was
+ * last alerted. All times are Unix milliseconds.
+ */
 export class FailureTracker {
   readonly #kv: SyncKvStorage;
 
@@ -15,44 +21,44 @@ export class FailureTracker {
     this.#kv = kv;
   }
 
-  /** A provider has refused the key. @returns whether to tell the operator: once an hour. */
+  /** Notes that a provider refused the connection's key. @returns true when the operator is to be alerted. */
   noteRefusedKey(now: number): boolean {
     const last = this.refusedAt();
     if (last === null || now - last > REFUSAL_PAUSE_MS) this.#kv.put(REFUSED_KEY, now);
     return this.claimAlertSlot(now);
   }
 
-  /** When the key was last refused, in Unix milliseconds. */
+  /** Returns when the key was last refused; null when it never was. */
   refusedAt(): number | null {
     return this.#kv.get<number>(REFUSED_KEY) ?? null;
   }
 
   /**
-   * An attempt has failed. Within the hour after the operator was told nothing is written.
-   * @returns whether to tell the operator: 10 in 10 minutes, once an hour.
+   * Notes a failed attempt; stores nothing within the hour after an alert.
+   * @returns true when the operator is to be alerted: after 10 failures in 10 minutes.
    */
   noteFailure(now: number): boolean {
-    if (now - this.#toldAt() < TELL_PAUSE_MS) return false;
+    if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
     const known = this.#kv.get<number[]>(FAILURES_KEY) ?? [];
     const failures = [...known.filter((at) => now - at < FAILING_WITHIN_MS), now];
-    this.#kv.put(FAILURES_KEY, failures.slice(-FAILING_AFTER));
-    return failures.length >= FAILING_AFTER && this.claimAlertSlot(now);
+    this.#kv.put(FAILURES_KEY, failures.slice(-FAILING_COUNT));
+    return failures.length >= FAILING_COUNT && this.claimAlertSlot(now);
   }
 
-  /** When nothing here matters any longer, in Unix milliseconds. */
+  /** Returns when everything stored here will be too old to matter. */
   staleAt(): number {
     const last = this.#kv.get<number[]>(FAILURES_KEY)?.at(-1) ?? 0;
-    return Math.max(last + FAILING_WITHIN_MS, this.#toldAt() + TELL_PAUSE_MS);
+    return Math.max(last + FAILING_WITHIN_MS, this.#alertedAt() + ALERT_PAUSE_MS);
   }
 
-  /** Once an hour. */
+  /** Notes an alert, unless there was one within the last hour. @returns true when the caller may send it. */
   claimAlertSlot(now: number): boolean {
-    if (now - this.#toldAt() < TELL_PAUSE_MS) return false;
-    this.#kv.put(TOLD_KEY, now);
+    if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
+    this.#kv.put(ALERTED_KEY, now);
     return true;
   }
 
-  #toldAt(): number {
-    return this.#kv.get<number>(TOLD_KEY) ?? 0;
+  #alertedAt(): number {
+    return this.#kv.get<number>(ALERTED_KEY) ?? 0;
   }
 }

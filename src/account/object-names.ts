@@ -1,24 +1,24 @@
 import type { AccountObject } from "./account-object.ts";
 
-/** The objects that keep the money. */
+/** Namespace of `AccountObject`, which holds objects of five kinds; see there. */
 export type Accounts = DurableObjectNamespace<AccountObject>;
 
-/** The object that tells the owner of an API key; the colon keeps it apart from all accounts. */
+/** Returns the object that knows who owns an API key. @param hash SHA-256 of the key, in hex. */
 export function keyObject(accounts: Accounts, hash: string) {
   return accounts.getByName(`key:${hash}`);
 }
 
-/** The object that knows when the operator was last told of the index. */
-export function indexObject(accounts: Accounts) {
-  return accounts.getByName("index:");
-}
-
-/** The object that counts the failures of a receiver, for all tasks together. */
+/** Returns the object that counts the failures of a receiver's host. */
 export function hostObject(accounts: Accounts, host: string) {
   return accounts.getByName(`host:${host}`);
 }
 
-/** The object that knows how a connection fares, for all tasks together. */
+/** Returns the object that notes when a provider refused the key of a connection. */
 export function connectionObject(accounts: Accounts, name: string) {
   return accounts.getByName(`connection:${name}`);
+}
+
+/** Returns the object that notes when the operator was last alerted of a lagging index. */
+export function indexObject(accounts: Accounts) {
+  return accounts.getByName("index:");
 }

@@ -3,9 +3,9 @@ import type { ChargeAnswer } from "../core/events/event.ts";
 const MAX_KEPT = 1_000;
 
 /**
- * Charges that were refused: they stay so, whatever is granted later. The task of such a charge is gone,
- * and a call of it may still be on its way. In memory alone: an account that restarts within the two
- * seconds that a call may take has forgotten them.
+ * Charges that were refused. They stay refused even after a grant, because their task has been erased
+ * while another call of the same charge may still be on its way. Kept in memory only: an account that
+ * restarts within the time that a call may take forgets them.
  */
 export class RefusedCharges {
   readonly #answers = new Map<string, ChargeAnswer>();

@@ -1,7 +1,7 @@
 import { toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { keyObject } from "../../account/object-names.ts";
-import type { StoredKey } from "../../account/account-store.ts";
+import type { StoredKey } from "../../account/key-table.ts";
 import { askAccount } from "./account-client.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";

@@ -1,6 +1,6 @@
 import { toSeconds } from "../../core/time.ts";
-import type { GrantAnswer } from "../../account/account-object.ts";
-import type { StoredEntry } from "../../account/account-store.ts";
+import type { GrantAnswer } from "../../account/ledger-book.ts";
+import type { StoredEntry } from "../../account/entry-table.ts";
 import { askAccount } from "./account-client.ts";
 import { Grant } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
