@@ -63,5 +63,5 @@ function internalError(error: Error): Problem {
 
 function originOf(env: Env, url: string): string {
   const result = configOf(env);
-  return (result.ok ? result.config.publicUrl : null) ?? new URL(url).origin;
+  return (result.ok ? result.value.publicUrl : null) ?? new URL(url).origin;
 }

@@ -22,7 +22,7 @@ export async function runScheduled(env: Env, now: number): Promise<void> {
   const { INDEX_DB: db } = env;
   const result = await runtimeOf(env);
   if (db === undefined || !result.ok) return;
-  const { runtime } = result;
+  const runtime = result.value;
   await runStep("expired", async () => ({
     removed: await removeExpired(db, runtime.config.retentionMs, now),
   }));

@@ -7,7 +7,7 @@ import { invalidRequest } from "./http/problem.ts";
 export function refusalOf(url: string | null, runtime: Runtime, origin: string): string | null {
   if (url === null) return null;
   const verdict = checkCallbackUrl(url, urlPolicyOf(runtime.config, origin));
-  return verdict.ok ? null : verdict.reason;
+  return verdict.ok ? null : verdict.error;
 }
 
 /** @throws Problem `invalid_request`. */

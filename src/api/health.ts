@@ -2,7 +2,6 @@ import type { Config } from "../config/config.ts";
 import { toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { connectionObject } from "../account/object-names.ts";
-import { SANDBOX } from "../providers/sandbox.ts";
 import { runtimeOf } from "../config/runtime.ts";
 import { json } from "./http/answer.ts";
 import { isOperator } from "./http/auth.ts";
@@ -25,9 +24,9 @@ export const readHealth = publicRoute(
     const result = await runtimeOf(env);
     if (!result.ok) {
       const headers = { ...NO_STORE, "Retry-After": "60" };
-      return json({ status: "not_configured", issues: result.issues }, 503, headers);
+      return json({ status: "not_configured", issues: result.error }, 503, headers);
     }
-    const { runtime } = result;
+    const runtime = result.value;
     const isPrivileged = await isOperator(request.headers, runtime);
     if (!isPrivileged) return json({ status: "ok" }, 200, NO_STORE);
     const { config } = runtime;
@@ -43,7 +42,7 @@ async function connectionsOf({ connections }: Config, env: Env) {
     const refusedAt = await callObject(() => connectionObject(env.ACCOUNTS, name).keyRefusedAt());
     const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
     const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
-    return [name, { provider, ...state }] as const;
+    return [name, { provider: provider.name, ...state }] as const;
   });
   return Object.fromEntries(await Promise.all(fares));
 }
@@ -62,7 +61,7 @@ function settingsOf(config: Config) {
     OPERATOR_CALLBACK_URL:
       config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
     INDEX_DB: config.isIndexed,
-    SANDBOX: config.connections.has(SANDBOX),
+    SANDBOX: config.isSandboxOn,
     PUBLIC_URL: config.publicUrl,
     SETTLEMENT_URL: config.settlementUrl === null ? null : new URL(config.settlementUrl).origin,
     secrets: {

@@ -1,17 +1,15 @@
-import * as z from "zod";
-import { isHmacSecret } from "../security/hmac.ts";
-import { Ed25519JwkSchema, type Secrets } from "../security/keyring.ts";
-import type { UrlPolicy } from "../security/url-policy.ts";
-import { parseJson } from "../core/json.ts";
-import { parseConnections } from "./connections.ts";
 import type { Policy } from "../core/policy.ts";
 import type { PollLimits } from "../core/record/tracking.ts";
+import { failure, type Result, success } from "../core/result.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
-import { flag, httpUrl, list, longEnough, number, nullIfEmpty, text } from "./variables.ts";
-import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
+import type { Secrets } from "../security/keyring.ts";
+import type { UrlPolicy } from "../security/url-policy.ts";
+import { parseConnections } from "./connections.ts";
+import type { ConfigIssue } from "./issue.ts";
+import { Variables } from "./variables.ts";
 
-/** Vars and secrets, parsed. Durations in milliseconds, sizes in bytes; lists are newest first. */
+/** Variables and secrets, parsed. Durations in milliseconds, sizes in bytes; lists are newest first. */
 export interface Config extends Secrets {
   readonly scheduleMs: readonly number[];
   readonly callbackTimeoutMs: number;
@@ -20,107 +18,49 @@ export interface Config extends Secrets {
   readonly maxBodyBytes: number;
   readonly allowLocalCallbacks: boolean;
   readonly paused: boolean;
+  /** Origin under which others reach the relay; null means as each request addressed it. */
   readonly publicUrl: string | null;
   readonly operatorKeys: readonly string[];
-  /** Ways to upstreams, by name. */
+  /** Connections to providers, by name. */
   readonly connections: ReadonlyMap<string, Connection>;
-  /** Those of them that can be asked, and how often. */
+  /** Limits of the connections that can be polled, by name. */
   readonly polls: ReadonlyMap<string, PollLimits>;
-  /** Where the operator is told of trouble; null: nowhere. */
+  /** Whether simulated providers are registered. */
+  readonly isSandboxOn: boolean;
+  /** Receiver of events for the operator; null means none. */
   readonly operatorCallbackUrl: string | null;
   /** Whether `INDEX_DB` is bound. */
   readonly isIndexed: boolean;
-  /** Whether clients do not read the upstream's own text of a failure. */
+  /** Whether the upstream's own text of a failure is kept from clients. */
   readonly isErrorTextGeneric: boolean;
-  /** Where refunds go instead of the ledger; null: the ledger. */
+  /** The operator's own billing, which takes refunds; null means that the ledger does. */
   readonly settlementUrl: string | null;
 }
-
-/** What stands in the way of running, by variable; values are never repeated. */
-export interface ConfigIssue {
-  readonly path: string;
-  readonly message: string;
-}
-
-export type ConfigResult =
-  | { readonly ok: true; readonly config: Config }
-  | { readonly ok: false; readonly issues: readonly ConfigIssue[] };
 
 const PAUSE_LOOK_MS = 60_000;
 const PAUSE_JITTER_MS = 15_000;
 
-const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
-
-const VarsSchema = z.object({
-  CALLBACK_SCHEDULE_S: text("0,180,600").transform((value, ctx) => {
-    const waits = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
-    if (waits.length > 10 || !waits.every((wait) => wait <= 86_400)) {
-      ctx.addIssue("must be 1 to 10 whole seconds from 0 to 86400, comma-separated");
-    }
-    return waits.map((wait) => wait * SECOND_MS);
-  }),
-  CALLBACK_TIMEOUT_S: number("10", 1, 25).transform((s) => Math.round(s * SECOND_MS)),
-  RETENTION_DAYS: number("28", 0, 365).transform((days) => Math.max(1, Math.round(days * DAY_MS))),
-  TASK_DEADLINE_HOURS: number("72", 0, 8760).transform((hours) =>
-    Math.max(1, Math.round(hours * HOUR_MS)),
-  ),
-  // Two bodies and the attempts share one stored value of at most 2 MB.
-  MAX_BODY_KB: number("256", 1, 400).transform((kb) => kb * 1024),
-  ALLOW_LOCAL_CALLBACKS: flag(),
-  PAUSED: flag(),
-  PUBLIC_URL: httpUrl()
-    .refine((url) => url === null || url.href === `${url.origin}/`, "must not have a path")
-    .transform((url) => url?.origin ?? null),
-  SETTLEMENT_URL: httpUrl().transform((url) => url?.href ?? null),
-  OPERATOR_CALLBACK_URL: httpUrl().transform((url) => url?.href ?? null),
-  INDEX_DB: z.unknown().optional(),
-  SANDBOX: flag(),
-  ERROR_TEXT: text("upstream").refine(
-    (value) => value === "upstream" || value === "generic",
-    "must be upstream or generic",
-  ),
-  RELAY_SECRET: list("must be one or more of at least 32 random bytes, space-separated", (secret) =>
-    longEnough(secret, 32),
-  ).refine((secrets) => secrets.length > 0, "is required"),
-  OPERATOR_KEYS: list(
-    "must be one or more keys of at least 16 characters, space-separated",
-    (key) => longEnough(key, 16),
-  ).refine((keys) => keys.length > 0, "is required"),
-  SIGNING_SECRETS: list(WHSEC_MESSAGE, isHmacSecret).transform(nullIfEmpty),
-  EVENTS_SECRETS: list(WHSEC_MESSAGE, isHmacSecret).transform(nullIfEmpty),
-  SIGNING_KEYS: text("").transform((value, ctx) => {
-    if (value === "") return null;
-    const keys = value
-      .split(/(?<=\})\s+(?=\{)/)
-      .map((key) => Ed25519JwkSchema.safeParse(parseJson(key)));
-    const parsed = keys.flatMap((key) => (key.success ? [key.data] : []));
-    if (parsed.length === keys.length) return parsed;
-    ctx.addIssue("must be Ed25519 private keys as JWK, space-separated");
-    return z.NEVER;
-  }),
-});
-
 /**
- * Parses what the platform binds. Every default and unit of the relay stands in this file.
+ * Parses the variables, secrets and bindings that the platform passes as `env`.
  * @param flags `Cloudflare.compatibilityFlags` of the running isolate.
  */
-export function parseConfig(vars: object, flags: Readonly<Record<string, boolean>>): ConfigResult {
-  const parsed = VarsSchema.safeParse(vars);
+export function parseConfig(
+  vars: object,
+  flags: Readonly<Record<string, boolean>>,
+): Result<Config, readonly ConfigIssue[]> {
+  const parsed = Variables.safeParse(vars);
   if (!parsed.success) {
-    const issues = parsed.error.issues.map(({ path, message }) => ({
-      path: path.join("."),
-      message,
-    }));
-    return { ok: false, issues };
+    const { issues } = parsed.error;
+    return failure(issues.map(({ path, message }) => ({ path: path.join("."), message })));
   }
   const { data } = parsed;
   const connected = parseConnections(vars, data.ALLOW_LOCAL_CALLBACKS, data.SANDBOX);
   if (!connected.ok) return connected;
   if (!data.ALLOW_LOCAL_CALLBACKS && flags["global_fetch_strictly_public"] !== true) {
     const message = "must contain global_fetch_strictly_public";
-    return { ok: false, issues: [{ path: "compatibility_flags", message }] };
+    return failure([{ path: "compatibility_flags", message }]);
   }
-  const config: Config = {
+  return success({
     scheduleMs: data.CALLBACK_SCHEDULE_S,
     callbackTimeoutMs: data.CALLBACK_TIMEOUT_S,
     retentionMs: data.RETENTION_DAYS,
@@ -135,16 +75,18 @@ export function parseConfig(vars: object, flags: Readonly<Record<string, boolean
     eventsSecrets: data.EVENTS_SECRETS,
     signingKeys: data.SIGNING_KEYS,
     settlementUrl: data.SETTLEMENT_URL,
-    connections: connected.connections,
-    polls: connected.polls,
+    ...connected.value,
+    isSandboxOn: data.SANDBOX,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
     isIndexed: data.INDEX_DB !== undefined,
-  };
-  return { ok: true, config };
+  });
 }
 
-/** The part of the configuration that the core decides by. A pause is looked at again every minute or so. */
+/**
+ * Selects what the core decides by. While the relay is paused, each task looks again after 60 to 75 s.
+ * @param jitter from 0 to 1.
+ */
 export function policyOf(config: Config, now: number, jitter: number): Policy {
   return {
     scheduleMs: config.scheduleMs,
@@ -158,7 +100,7 @@ export function policyOf(config: Config, now: number, jitter: number): Policy {
   };
 }
 
-/** How much of an upstream's own text the client of a task reads. */
+/** Selects how much of an upstream's own text the client of a task may read. */
 export function errorTextOf(config: Config, { key, webhookSecret }: Connection): ErrorText {
   // Each half of a key of two parts is a secret too.
   const known = [key, ...(key ?? "").split(":"), webhookSecret];
@@ -166,7 +108,7 @@ export function errorTextOf(config: Config, { key, webhookSecret }: Connection):
   return { isGeneric: config.isErrorTextGeneric, secrets };
 }
 
-/** What a `callback_url` is judged by. @param origin the relay's own, as its caller addressed it. */
+/** Selects the rules for a `callback_url`. @param origin the relay's own, as its caller addressed it. */
 export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
   const ownOrigins = config.publicUrl === null ? [origin] : [origin, config.publicUrl];
   return { allowLocal: config.allowLocalCallbacks, ownOrigins };

@@ -1,6 +1,8 @@
-import { type Keyring, keyringOf } from "../security/keyring.ts";
-import { type Config, type ConfigIssue, type ConfigResult, parseConfig } from "./config.ts";
+import { failure, type Result, success } from "../core/result.ts";
 import { log } from "../log.ts";
+import { type Keyring, keyringOf } from "../security/keyring.ts";
+import { type Config, parseConfig } from "./config.ts";
+import type { ConfigIssue } from "./issue.ts";
 
 /** Configuration and keys of the running relay. */
 export interface Runtime {
@@ -8,39 +10,30 @@ export interface Runtime {
   readonly keyring: Keyring;
 }
 
-export type RuntimeResult =
-  | { readonly ok: true; readonly runtime: Runtime }
-  | { readonly ok: false; readonly issues: readonly ConfigIssue[] };
+type ConfigResult = Result<Config, readonly ConfigIssue[]>;
 
 const configs = new WeakMap<object, ConfigResult>();
 
-/** The configuration that the platform bound as `env`, parsed once. */
+/** Parses the configuration that the platform passed as `env`, once per isolate. */
 export function configOf(env: object): ConfigResult {
   const known = configs.get(env);
   if (known !== undefined) return known;
   const result = parseConfig(env, Cloudflare.compatibilityFlags);
   configs.set(env, result);
-  if (result.ok && result.config.allowLocalCallbacks) {
-    log({
-      event: "config.warning",
-      detail: "ALLOW_LOCAL_CALLBACKS is on: for development only, never in production",
-    });
+  if (result.ok && result.value.allowLocalCallbacks) {
+    const detail = "ALLOW_LOCAL_CALLBACKS is on: for development only, never in production";
+    log({ event: "config.warning", detail }, "warn");
   }
   return result;
 }
 
-/** The relay, or the variables that keep it from running; nothing may be sent then. */
-export async function runtimeOf(env: object): Promise<RuntimeResult> {
+/** Returns configuration and keys, or the variables at fault: then the relay must not send anything. */
+export async function runtimeOf(env: object): Promise<Result<Runtime, readonly ConfigIssue[]>> {
   const result = configOf(env);
   if (!result.ok) return result;
-  const { config } = result;
+  const config = result.value;
   const keyring = await keyringOf(config);
-  if (keyring !== null) return { ok: true, runtime: { config, keyring } };
+  if (keyring !== null) return success({ config, keyring });
   const message = "must be Ed25519 key pairs, in which x belongs to d";
-  return { ok: false, issues: [{ path: "SIGNING_KEYS", message }] };
-}
-
-/** One sentence that names the variables, never their values. */
-export function describeIssues(issues: readonly ConfigIssue[]): string {
-  return `${issues.map(({ path, message }) => `${path} ${message}`).join("; ")}.`;
+  return failure([{ path: "SIGNING_KEYS", message }]);
 }

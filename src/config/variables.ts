@@ -1,48 +1,65 @@
 import * as z from "zod";
+import { parseJson } from "../core/json.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
+import { isHmacSecret } from "../security/hmac.ts";
+import { Ed25519JwkSchema } from "../security/keyring.ts";
+import { flag, hasBytes, httpUrl, list, nullIfEmpty } from "./readers.ts";
+import { numberBetween, positiveNumber, text } from "./readers.ts";
 
-/** A variable as text: TOML numbers and booleans arrive as such, and an empty one means absent. */
-export function text(fallback: string) {
-  return z
-    .union([z.string(), z.number(), z.boolean()], "must be text")
-    .nullish()
-    .transform((value) => (value ?? "").toString().trim() || fallback);
-}
+const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
-export function number(fallback: string, min: number, max: number) {
-  return text(fallback)
-    .transform(Number)
-    .refine(
-      (value) => value >= min && value <= max && value > 0,
-      min === 0 ? `must be more than 0 and at most ${max}` : `must be from ${min} to ${max}`,
-    );
-}
-
-export function httpUrl() {
-  return text("").transform((value, ctx) => {
+/**
+ * Every variable of the relay with its default and its unit, parsed to milliseconds and bytes. The
+ * variables of the providers are named in `src/providers`, `CONNECTIONS` is read by `connections.ts`, the
+ * bindings are in `src/env.ts`. Times and limits that no variable changes stand where they are used.
+ */
+export const Variables = z.object({
+  CALLBACK_SCHEDULE_S: text("0,180,600").transform((value, ctx) => {
+    const waits = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
+    if (waits.length > 10 || !waits.every((wait) => wait <= 86_400)) {
+      ctx.addIssue("must be 1 to 10 whole seconds from 0 to 86400, comma-separated");
+    }
+    return waits.map((wait) => wait * SECOND_MS);
+  }),
+  CALLBACK_TIMEOUT_S: numberBetween("10", 1, 25).transform((s) => Math.round(s * SECOND_MS)),
+  RETENTION_DAYS: positiveNumber("28", 365).transform((days) => wholeMs(days * DAY_MS)),
+  TASK_DEADLINE_HOURS: positiveNumber("72", 8760).transform((hours) => wholeMs(hours * HOUR_MS)),
+  // Two bodies and the attempts share one stored value of at most 2 MB.
+  MAX_BODY_KB: numberBetween("256", 1, 400).transform((kb) => kb * 1024),
+  ALLOW_LOCAL_CALLBACKS: flag(),
+  PAUSED: flag(),
+  PUBLIC_URL: httpUrl()
+    .refine((url) => url === null || url.href === `${url.origin}/`, "must not have a path")
+    .transform((url) => url?.origin ?? null),
+  SETTLEMENT_URL: httpUrl().transform((url) => url?.href ?? null),
+  OPERATOR_CALLBACK_URL: httpUrl().transform((url) => url?.href ?? null),
+  INDEX_DB: z.unknown().optional(),
+  SANDBOX: flag(),
+  ERROR_TEXT: text("upstream").refine(
+    (value) => value === "upstream" || value === "generic",
+    "must be upstream or generic",
+  ),
+  RELAY_SECRET: list("must be one or more of at least 32 random bytes, space-separated", (secret) =>
+    hasBytes(secret, 32),
+  ).refine((secrets) => secrets.length > 0, "is required"),
+  OPERATOR_KEYS: list(
+    "must be one or more keys of at least 16 characters, space-separated",
+    (key) => hasBytes(key, 16),
+  ).refine((keys) => keys.length > 0, "is required"),
+  SIGNING_SECRETS: list(WHSEC_MESSAGE, isHmacSecret).transform(nullIfEmpty),
+  EVENTS_SECRETS: list(WHSEC_MESSAGE, isHmacSecret).transform(nullIfEmpty),
+  SIGNING_KEYS: text("").transform((value, ctx) => {
     if (value === "") return null;
-    const url = URL.parse(value);
-    if (url !== null && /^https?:$/.test(url.protocol)) return url;
-    ctx.addIssue("must be an http(s) URL");
+    const keys = value
+      .split(/(?<=\})\s+(?=\{)/)
+      .map((key) => Ed25519JwkSchema.safeParse(parseJson(key)));
+    const parsed = keys.flatMap((key) => (key.success ? [key.data] : []));
+    if (parsed.length === keys.length) return parsed;
+    ctx.addIssue("must be Ed25519 private keys as JWK, space-separated");
     return z.NEVER;
-  });
-}
+  }),
+});
 
-export function flag() {
-  return text("false")
-    .refine((value) => value === "true" || value === "false", "must be true or false")
-    .transform((value) => value === "true");
-}
-
-export function list(message: string, isValid: (item: string) => boolean) {
-  return text("")
-    .transform((value) => value.split(/\s+/).filter((item) => item !== ""))
-    .refine((items) => items.every(isValid), message);
-}
-
-export function longEnough(secret: string, bytes: number): boolean {
-  return new TextEncoder().encode(secret).length >= bytes;
-}
-
-export function nullIfEmpty(items: readonly string[]): readonly string[] | null {
-  return items.length === 0 ? null : items;
+function wholeMs(ms: number): number {
+  return Math.max(1, Math.round(ms));
 }

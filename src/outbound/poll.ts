@@ -2,11 +2,9 @@ import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/step.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import type { Job } from "../core/record/upstream.ts";
-import { PROVIDERS } from "../providers/registry.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import { toNews } from "../providers/observation.ts";
 import { type Connection, type PollAdapter, type Reading, UNCLEAR } from "../providers/provider.ts";
-import { SANDBOX, sandboxObservation } from "../providers/sandbox.ts";
 import { errorTextOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { withDeadline } from "../timeout.ts";
@@ -29,16 +27,15 @@ export async function askUpstream(
   const connection = config.connections.get(poll.connection);
   if (connection === undefined) return UNANSWERED;
   const errorText = errorTextOf(config, connection);
-  if (connection.provider === SANDBOX) {
-    const observation = sandboxObservation(poll.job, Date.now() - poll.createdAt);
+  const { provider, key } = connection;
+  if (provider.polls === null) {
+    const observation = provider.simulation.observe(poll.job, Date.now() - poll.createdAt);
     return pollAnswer({ kind: "observed", observation }, null, errorText);
   }
-  const adapter = PROVIDERS.get(connection.provider)?.polls;
-  if (adapter === undefined || connection.key === null) return UNANSWERED;
-  const { key } = connection;
+  if (key === null) return UNANSWERED;
   return withDeadline(
     config.callbackTimeoutMs,
-    (signal) => ask(poll, connection, key, adapter, signal, errorText),
+    (signal) => ask(poll, connection, key, provider.polls, signal, errorText),
     aborted,
   );
 }

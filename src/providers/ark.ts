@@ -1,12 +1,12 @@
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, noSignature, type Provider, readingOf } from "./provider.ts";
+import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
  * Volcengine Ark and BytePlus ModelArk (Seedance). Hooks carry the answer of the query API on every
  * change of status, unsigned (https://www.volcengine.com/docs/82379/1520757).
  */
-export const ark: Provider = {
+export const ark: UpstreamProvider = {
   name: "ark",
   variables: { key: "ARK_API_KEY", baseUrl: "ARK_BASE_URL" },
   baseUrls: [

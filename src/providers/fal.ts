@@ -9,7 +9,7 @@ import {
   type Connection,
   type Hook,
   type HookContext,
-  type Provider,
+  type UpstreamProvider,
   type Reading,
   UNCLEAR,
 } from "./provider.ts";
@@ -26,7 +26,7 @@ const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
  * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). Queries take the status, then the
  * result (https://docs.fal.ai/model-apis/model-endpoints/queue).
  */
-export const fal: Provider = {
+export const fal: UpstreamProvider = {
   name: "fal",
   variables: { key: "FAL_KEY", baseUrl: "FAL_BASE_URL", userId: "FAL_USER_ID" },
   baseUrls: ["https://queue.fal.run"],

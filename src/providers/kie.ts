@@ -8,7 +8,7 @@ import {
   type Connection,
   type Hook,
   type HookContext,
-  type Provider,
+  type UpstreamProvider,
   type Reading,
   readingOf,
 } from "./provider.ts";
@@ -20,7 +20,7 @@ import { submittedMetadata } from "./echoed-input.ts";
  * kie.ai. Hooks carry the answer of the query API (https://docs.kie.ai/market/common/get-task-detail);
  * their signature covers the id of the task, not the body (https://docs.kie.ai/common-api/webhook-verification).
  */
-export const kie: Provider = {
+export const kie: UpstreamProvider = {
   name: "kie",
   variables: { key: "KIE_API_KEY", baseUrl: "KIE_BASE_URL", webhookSecret: "KIE_WEBHOOK_KEY" },
   baseUrls: ["https://api.kie.ai"],

@@ -1,14 +1,14 @@
 import { sign } from "hono/utils/jwt/jwt";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, noSignature, type Provider, readingOf } from "./provider.ts";
+import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
  * Kling, both generations of its API: the classic one, whose jobs are asked after under the path they
  * were submitted to, and that of 2026. Hooks come on every change of status, unsigned
  * (https://app.klingai.com/global/dev/document-api).
  */
-export const kling: Provider = {
+export const kling: UpstreamProvider = {
   name: "kling",
   variables: { key: "KLING_API_KEY", baseUrl: "KLING_BASE_URL" },
   baseUrls: [

@@ -1,12 +1,12 @@
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, noSignature, type Provider, readingOf } from "./provider.ts";
+import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
  * Luma Dream Machine. Hooks carry the generation as the API returns it, unsigned; four tries within a
  * second (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance).
  */
-export const luma: Provider = {
+export const luma: UpstreamProvider = {
   name: "luma",
   variables: { key: "LUMA_API_KEY", baseUrl: "LUMA_BASE_URL" },
   baseUrls: ["https://api.lumalabs.ai/dream-machine/v1"],

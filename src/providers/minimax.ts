@@ -7,7 +7,7 @@ import {
   type Answer,
   bearer,
   noSignature,
-  type Provider,
+  type UpstreamProvider,
   type Reading,
   readingOf,
   UNCLEAR,
@@ -18,7 +18,7 @@ import {
  * API, unsigned, and only after a handshake. In v1 the video takes a second request, and errors come
  * with HTTP 200.
  */
-export const minimax: Provider = {
+export const minimax: UpstreamProvider = {
   name: "minimax",
   variables: { key: "MINIMAX_API_KEY", baseUrl: "MINIMAX_BASE_URL" },
   baseUrls: ["https://api.minimax.io", "https://api.minimaxi.com"],

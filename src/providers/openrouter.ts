@@ -7,7 +7,7 @@ import {
   type Connection,
   type Hook,
   type HookContext,
-  type Provider,
+  type UpstreamProvider,
   readingOf,
 } from "./provider.ts";
 import { bytesOf, fromHex } from "../security/encoding.ts";
@@ -17,7 +17,7 @@ import { verifyWithText } from "../security/hmac.ts";
  * OpenRouter. Hooks carry an event with the job in it, signed where the workspace has a secret
  * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
  */
-export const openrouter: Provider = {
+export const openrouter: UpstreamProvider = {
   name: "openrouter",
   variables: {
     key: "OPENROUTER_API_KEY",

@@ -1,4 +1,6 @@
+import type { PollLimits } from "../core/record/tracking.ts";
 import type { Job } from "../core/record/upstream.ts";
+import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
 
 /**
@@ -8,11 +10,10 @@ import type { Observation } from "./observation.ts";
  */
 export type Assurance = "body-signed" | "request-signed" | "shared-secret" | "capability-url";
 
-/** A named set of credentials and a base URL for a provider; the default one is named after it. */
+/** Named credentials and a base URL for a provider; the default connection is named after it. */
 export interface Connection {
   readonly name: string;
-  /** Name of the provider. */
-  readonly provider: string;
+  readonly provider: Provider;
   /** `https://host` and path prefix, without a slash at the end. */
   readonly baseUrl: string;
   /** API key; null: the provider cannot be asked. */
@@ -25,32 +26,57 @@ export interface Connection {
   readonly jwksUrl: string | null;
 }
 
+/** A source of results: an upstream service, or a simulation of one. */
+export type Provider = UpstreamProvider | SimulatedProvider;
+
 /**
- * One upstream service. An adapter describes requests and reads what comes back; it never sends, and
- * nothing in it throws on what an upstream may write.
+ * One upstream service. An adapter describes requests and reads what comes back; it never sends, and it
+ * never throws, whatever the upstream writes.
  */
-export interface Provider {
+export interface UpstreamProvider {
   /** As in `provider` and in the path of hooks, e.g. `ark`. */
   readonly name: string;
   /** Variables of the default connection. */
-  readonly variables: Variables;
+  readonly variables: ProviderVariables;
   /** Base URLs that a connection may name; the first is the default. Credentials go nowhere else. */
   readonly baseUrls: readonly [string, ...string[]];
-  /** Keys of the provider's hooks, as a JWK set (RFC 7517). */
+  /** URL of the keys that sign the provider's hooks, as a JWK set (RFC 7517). */
   readonly jwksUrl?: string;
-  /** Whether a text can be the secret of its hooks; absent: any can. */
+  /** Tells whether a text can be the secret of the provider's hooks; absent means that any can. */
   readonly isWebhookSecret?: (secret: string) => boolean;
-  /** Null: the provider sends none. */
+  /** Null when the provider sends no hooks. */
   readonly hooks: HookAdapter | null;
   readonly polls: PollAdapter;
 }
 
-/** Names of the variables of the default connection; absent: the provider has no such thing. */
-export interface Variables {
+/** Names of the variables of the default connection; absent means that the provider has no such thing. */
+export interface ProviderVariables {
   readonly key: string;
   readonly baseUrl: string;
   readonly webhookSecret?: string;
   readonly userId?: string;
+}
+
+/** A provider without a service behind it: nothing is called, and its jobs proceed with time. */
+export interface SimulatedProvider {
+  readonly name: string;
+  readonly hooks: null;
+  readonly polls: null;
+  readonly simulation: Simulation;
+}
+
+export interface Simulation {
+  readonly limits: PollLimits;
+  /** Starts the job of a new task; the error says what `model` must be. */
+  readonly start: (model: string) => Result<StartedJob, string>;
+  /** Observes a job. @param ageMs time since the task was created. */
+  readonly observe: (job: Job, ageMs: number) => Observation;
+}
+
+export interface StartedJob {
+  readonly job: Job;
+  /** Time until the task fails; null means the relay's own default. */
+  readonly deadlineMs: number | null;
 }
 
 export interface HookAdapter {

@@ -9,11 +9,15 @@ import { openrouter } from "./openrouter.ts";
 import { replicate } from "./replicate.ts";
 import { vidu } from "./vidu.ts";
 import { wavespeed } from "./wavespeed.ts";
-import type { Provider } from "./provider.ts";
+import { sandbox } from "./sandbox.ts";
+import type { SimulatedProvider, UpstreamProvider } from "./provider.ts";
 
-/** Every upstream that the relay knows, by name. */
-export const PROVIDERS: ReadonlyMap<string, Provider> = new Map(
+/** Every upstream service that the relay knows, by name. */
+export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
   [ark, replicate, fal, kling, minimax, vidu, luma, runway, kie, wavespeed, openrouter].map(
     (provider) => [provider.name, provider],
   ),
 );
+
+/** Every simulated provider. They are available only where `SANDBOX` is on. */
+export const SIMULATED_PROVIDERS: readonly SimulatedProvider[] = [sandbox];

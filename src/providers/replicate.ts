@@ -9,7 +9,7 @@ import {
   type Connection,
   type Hook,
   type HookContext,
-  type Provider,
+  type UpstreamProvider,
   readingOf,
 } from "./provider.ts";
 import { submittedMetadata } from "./echoed-input.ts";
@@ -20,7 +20,7 @@ const MAX_OUTPUT_DEPTH = 4;
  * Replicate. Hooks carry the bare prediction, signed as Standard Webhooks
  * (https://replicate.com/docs/topics/webhooks).
  */
-export const replicate: Provider = {
+export const replicate: UpstreamProvider = {
   name: "replicate",
   variables: {
     key: "REPLICATE_API_TOKEN",

@@ -3,10 +3,10 @@ import type { UpstreamError } from "./failure.ts";
 import { booleanAt, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { ratioOf, resolutionOf } from "./pixels.ts";
-import { bearer, type Provider, readingOf } from "./provider.ts";
+import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /** Runway. It sends no hooks; a task may be asked after every 5 s (https://docs.dev.runwayml.com). */
-export const runway: Provider = {
+export const runway: UpstreamProvider = {
   name: "runway",
   variables: { key: "RUNWAY_API_KEY", baseUrl: "RUNWAY_BASE_URL" },
   baseUrls: ["https://api.dev.runwayml.com"],

@@ -1,8 +1,8 @@
 import type { Job } from "../core/record/upstream.ts";
+import { failure, success } from "../core/result.ts";
+import { SECOND_MS } from "../core/time.ts";
 import type { Observation } from "./observation.ts";
-
-/** The provider that finishes by itself, without any upstream: for developers of receivers. */
-export const SANDBOX = "sandbox";
+import type { SimulatedProvider } from "./provider.ts";
 
 const VIDEO = "https://example.com/sandbox.mp4";
 const METADATA = {
@@ -18,24 +18,36 @@ const MODERATED = {
   text: "The request failed because the output video may contain sensitive information.",
 };
 
-/** What each model does, and after how many milliseconds; `late` not within any deadline. */
+/** Time until the job of each model ends, how it ends, and the deadline where it is not the default. */
 const MODELS = {
-  "sandbox/ok": { doneMs: 0, error: null },
-  "sandbox/moderated": { doneMs: 0, error: MODERATED },
-  // Its hook, which would have brought the poll forward, never comes.
-  "sandbox/lost-hook": { doneMs: 15_000, error: null },
-  "sandbox/slow": { doneMs: 45_000, error: null },
-  "sandbox/late": { doneMs: Infinity, error: null },
+  "sandbox/ok": { doneMs: 0, error: null, deadlineMs: null },
+  "sandbox/moderated": { doneMs: 0, error: MODERATED, deadlineMs: null },
+  // Ends like a job whose hook was lost: only a poll finds the result.
+  "sandbox/lost-hook": { doneMs: 15 * SECOND_MS, error: null, deadlineMs: null },
+  "sandbox/slow": { doneMs: 45 * SECOND_MS, error: null, deadlineMs: null },
+  // Never ends. The short deadline shows a timeout without a wait of days.
+  "sandbox/late": { doneMs: Infinity, error: null, deadlineMs: 20 * SECOND_MS },
 } as const;
 
-export const SANDBOX_MODELS: readonly string[] = Object.keys(MODELS);
-export const SANDBOX_LATE = "sandbox/late";
-/** Short, so that nobody waits for days to see a timeout. */
-export const SANDBOX_LATE_DEADLINE_MS = 20_000;
+/** The sandbox, for developers of receivers. The model chooses what happens, and is the job's id. */
+export const sandbox: SimulatedProvider = {
+  name: "sandbox",
+  hooks: null,
+  polls: null,
+  simulation: {
+    limits: { firstMs: 2 * SECOND_MS, gapMs: SECOND_MS, maxAgeMs: null },
+    start: (model) => {
+      const settings = settingsOf(model);
+      if (settings === null) return failure(`must be one of ${Object.keys(MODELS).join(", ")}`);
+      return success({ job: { id: model, endpoint: null }, deadlineMs: settings.deadlineMs });
+    },
+    observe,
+  },
+};
 
-/** @param ageMs since the task was created. */
-export function sandboxObservation({ id }: Job, ageMs: number): Observation {
-  const { doneMs, error } = modelOf(id);
+function observe({ id }: Job, ageMs: number): Observation {
+  // A job that was attached under another id ends like the simplest model.
+  const { doneMs, error } = settingsOf(id) ?? MODELS["sandbox/ok"];
   const isDone = ageMs >= doneMs;
   const ended = error === null ? "succeeded" : "failed";
   return {
@@ -48,7 +60,6 @@ export function sandboxObservation({ id }: Job, ageMs: number): Observation {
   };
 }
 
-function modelOf(id: string) {
-  const known = Object.entries(MODELS).find(([name]) => name === id);
-  return known?.[1] ?? MODELS["sandbox/ok"];
+function settingsOf(model: string) {
+  return Object.entries(MODELS).find(([name]) => name === model)?.[1] ?? null;
 }

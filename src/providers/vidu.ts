@@ -6,7 +6,7 @@ import {
   type Connection,
   type Hook,
   type HookContext,
-  type Provider,
+  type UpstreamProvider,
   readingOf,
 } from "./provider.ts";
 import { bytesOf } from "../security/encoding.ts";
@@ -18,7 +18,7 @@ const TOLERANCE_MS = 300_000;
  * Vidu. Hooks carry the answer of the query API; what is signed is the request line and some headers,
  * not the body (https://platform.vidu.com/docs/callback-signature).
  */
-export const vidu: Provider = {
+export const vidu: UpstreamProvider = {
   name: "vidu",
   variables: { key: "VIDU_API_KEY", baseUrl: "VIDU_BASE_URL" },
   baseUrls: ["https://api.vidu.com/ent/v2", "https://api.vidu.cn/ent/v2"],

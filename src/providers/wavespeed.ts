@@ -8,7 +8,7 @@ import {
   type Connection,
   type Hook,
   type HookContext,
-  type Provider,
+  type UpstreamProvider,
   readingOf,
 } from "./provider.ts";
 import { bytesOf, fromHex } from "../security/encoding.ts";
@@ -19,7 +19,7 @@ import { submittedMetadata } from "./echoed-input.ts";
  * WaveSpeedAI. Hooks carry the prediction, signed like Standard Webhooks but as `v3`, in hex and with
  * the secret as it is written (https://wavespeed.ai/docs/verify-webhooks).
  */
-export const wavespeed: Provider = {
+export const wavespeed: UpstreamProvider = {
   name: "wavespeed",
   variables: {
     key: "WAVESPEED_API_KEY",

@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { failure, type Result, success } from "../core/result.ts";
 
 const MAX_CHARS = 2048;
 
@@ -27,11 +28,6 @@ export interface UrlPolicy {
   readonly ownOrigins: readonly string[];
 }
 
-/** The URL to call, or why not: what follows "callback_url" in an API error, never quoting it. */
-export type UrlVerdict =
-  | { readonly ok: true; readonly url: URL }
-  | { readonly ok: false; readonly reason: string };
-
 /**
  * Decides whether the relay may send a request to a URL that a client wrote. Never throws.
  *
@@ -39,14 +35,14 @@ export type UrlVerdict =
  * 127.0.0.1. IP literals must be global unicast by the IANA special-purpose address registries.
  * A name that resolves to a private address passes: only the network can refuse that one.
  */
-export function checkCallbackUrl(text: string, policy: UrlPolicy): UrlVerdict {
+export function checkCallbackUrl(text: string, policy: UrlPolicy): Result<URL, string> {
   const url = URL.parse(text);
-  if (url === null) return { ok: false, reason: "must be a valid absolute URL" };
+  if (url === null) return failure("must be a valid absolute URL");
   const reason = textObjection(text, url) ?? targetObjection(url, policy);
-  return reason === undefined ? { ok: true, url } : { ok: false, reason };
+  return reason === null ? success(url) : failure(reason);
 }
 
-function textObjection(text: string, url: URL): string | undefined {
+function textObjection(text: string, url: URL): string | null {
   if (Math.max(text.length, url.href.length) > MAX_CHARS) {
     return `must be at most ${MAX_CHARS} characters long, also when normalised`;
   }
@@ -56,10 +52,10 @@ function textObjection(text: string, url: URL): string | undefined {
   if (url.username !== "" || url.password !== "" || USERINFO.test(text)) {
     return "must not contain a user name or password";
   }
-  return undefined;
+  return null;
 }
 
-function targetObjection(url: URL, policy: UrlPolicy): string | undefined {
+function targetObjection(url: URL, policy: UrlPolicy): string | null {
   if (url.protocol !== "https:" && !(policy.allowLocal && url.protocol === "http:")) {
     return policy.allowLocal ? "must use https: or http:" : "must use https:";
   }
@@ -67,7 +63,7 @@ function targetObjection(url: URL, policy: UrlPolicy): string | undefined {
     return "must not point at the relay itself";
   }
   const host = hostOf(url);
-  return policy.allowLocal && LOOPBACK.test(host) ? undefined : hostObjection(host);
+  return policy.allowLocal && LOOPBACK.test(host) ? null : hostObjection(host);
 }
 
 /** A host of this machine: where a developer's receivers and upstreams are. */
@@ -95,13 +91,13 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === "https:" ? "443" : "80");
 }
 
-function hostObjection(host: string): string | undefined {
+function hostObjection(host: string): string | null {
   if (host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host)) {
-    return isGlobalUnicast(host) ? undefined : "must not use an IP address that is not public";
+    return isGlobalUnicast(host) ? null : "must not use an IP address that is not public";
   }
   if (host.split(".").includes("")) return "must not have an empty label in the host name";
   if (PRIVATE_ZONE.test(host)) return "must not use a local or private host name";
-  return host.includes(".") ? undefined : "must use a fully qualified host name";
+  return host.includes(".") ? null : "must use a fully qualified host name";
 }
 
 function isGlobalUnicast(host: string): boolean {

@@ -5,7 +5,8 @@ import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../core/ste
 import type { TaskRecord } from "../core/record/task.ts";
 import { policyOf } from "../config/config.ts";
 import { errorText, log } from "../log.ts";
-import { describeIssues, type Runtime, runtimeOf } from "../config/runtime.ts";
+import { describeIssues } from "../config/issue.ts";
+import { type Runtime, runtimeOf } from "../config/runtime.ts";
 import { type Accounts, connectionObject, hostObject } from "../account/object-names.ts";
 import { withTimeout } from "../timeout.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
@@ -62,8 +63,8 @@ export class ObjectPlatform implements Platform {
    */
   async prepare(env: object): Promise<void> {
     const result = await runtimeOf(env);
-    if (!result.ok) throw new Error(`configuration: ${describeIssues(result.issues)}`);
-    this.#runtime = result.runtime;
+    if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
+    this.#runtime = result.value;
   }
 
   get watchdogMs(): number {

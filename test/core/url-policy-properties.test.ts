@@ -192,7 +192,7 @@ describe("checkCallbackUrl, for any input", () => {
       fc.property(anyText, (text) => {
         const verdict = checkCallbackUrl(text, policy);
         if (!verdict.ok) return;
-        const { protocol, username, password, hostname, href } = verdict.url;
+        const { protocol, username, password, hostname, href } = verdict.value;
         expect({ protocol, username, password }).toEqual({
           protocol: "https:",
           username: "",
@@ -210,7 +210,7 @@ describe("checkCallbackUrl, for any input", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const verdict = checkCallbackUrl(text, policy);
-        if (verdict.ok) expect(checkCallbackUrl(verdict.url.href, policy)).toEqual(verdict);
+        if (verdict.ok) expect(checkCallbackUrl(verdict.value.href, policy)).toEqual(verdict);
       }),
       { numRuns: 5000 },
     );

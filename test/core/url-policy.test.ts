@@ -11,13 +11,13 @@ type Rows = Readonly<Record<string, string>>;
 
 function refuses(policy: UrlPolicy, reason: string, rows: Rows) {
   it.each(Object.entries(rows))(`${reason}: refuses %s`, (_what, text) => {
-    expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, reason });
+    expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, error: reason });
   });
 }
 
 function accepts(policy: UrlPolicy, rows: Rows) {
   it.each(Object.entries(rows))("accepts %s", (_what, text) => {
-    expect(checkCallbackUrl(text, policy)).toEqual({ ok: true, url: new URL(text) });
+    expect(checkCallbackUrl(text, policy)).toEqual({ ok: true, value: new URL(text) });
   });
 }
 

@@ -38,10 +38,10 @@ Reflect.set(globalThis, "fetch", async (url: string | URL | Request) => {
 
 const relay = await runtimeOf(ENVS[0] ?? {});
 if (!relay.ok) throw new Error("the configuration of the test is not valid");
-eventsSecrets = relay.runtime.keyring.eventsSecrets;
+eventsSecrets = relay.value.keyring.eventsSecrets;
 for (const name of HOOKED) {
   for (const id of RECORDS.keys()) {
-    tokens.set(`${name} ${id}`, await hookToken(name, id, relay.runtime.keyring.hookKeys));
+    tokens.set(`${name} ${id}`, await hookToken(name, id, relay.value.keyring.hookKeys));
   }
 }
 

@@ -114,12 +114,13 @@ describe("a callback_url", () => {
       if (verdict.ok !== isAdmitted(text))
         throw new Error(verdict.ok ? "was taken" : "was refused");
       if (!verdict.ok) {
-        const isQuoted = text.length > 12 && verdict.reason.includes(text);
-        if (verdict.reason === "" || isQuoted) throw new Error(`it says: ${verdict.reason}`);
+        const isQuoted = text.length > 12 && verdict.error.includes(text);
+        if (verdict.error === "" || isQuoted) throw new Error(`it says: ${verdict.error}`);
         return false;
       }
-      const again = checkCallbackUrl(verdict.url.href, POLICY);
-      if (!again.ok || again.url.href !== verdict.url.href) throw new Error("is judged otherwise");
+      const again = checkCallbackUrl(verdict.value.href, POLICY);
+      if (!again.ok || again.value.href !== verdict.value.href)
+        throw new Error("is judged otherwise");
       return true;
     },
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Job } from "../../src/core/record/upstream.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { toNews, type Observation } from "../../src/providers/observation.ts";
-import type { Provider, Reading } from "../../src/providers/provider.ts";
+import type { Reading, UpstreamProvider } from "../../src/providers/provider.ts";
 import type { HookFixture, PollFixture } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
 import { aHook } from "./hook.ts";
@@ -129,14 +129,14 @@ describe.each(FIXTURES)("$provider", ({ provider: name, hooks, polls }) => {
   });
 });
 
-function providerNamed(name: string): Provider {
+function providerNamed(name: string): UpstreamProvider {
   const provider = PROVIDERS.get(name);
   if (provider === undefined) throw new Error(`There is no provider "${name}".`);
   return provider;
 }
 
 function readHook(
-  { name, hooks }: Provider,
+  { name, hooks }: UpstreamProvider,
   { headers, body }: HookFixture,
   json: unknown,
 ): Observation | null {
@@ -144,7 +144,7 @@ function readHook(
   return hooks?.read(json, hook) ?? null;
 }
 
-function meaningOfPoll({ polls }: Provider, fixture: PollFixture): unknown {
+function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unknown {
   const job: Job = { id: fixture.jobId, endpoint: fixture.endpoint ?? null };
   let { path, read } = { path: polls.path(job), read: polls.read };
   let reading: Reading | null = null;

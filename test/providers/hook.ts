@@ -1,3 +1,4 @@
+import { ark } from "../../src/providers/ark.ts";
 import type { Connection, Hook, HookContext } from "../../src/providers/provider.ts";
 
 /** 2026-01-01T00:00:00Z, the time of the composed vectors. */
@@ -21,7 +22,7 @@ export function aHook(
 export function aConnection(changes: Partial<Connection> = {}): Connection {
   return {
     name: "connection",
-    provider: "provider",
+    provider: ark,
     baseUrl: "https://api.example",
     key: null,
     webhookSecret: null,

@@ -140,7 +140,7 @@ describe("configuration", () => {
     const vars = { RELAY_SECRET: "r".repeat(32), OPERATOR_KEYS: "o".repeat(16) };
     expect(parseConfig(vars, {})).toMatchObject({
       ok: false,
-      issues: [{ path: "compatibility_flags" }],
+      error: [{ path: "compatibility_flags" }],
     });
     expect(parseConfig({ ...vars, ALLOW_LOCAL_CALLBACKS: "true" }, {})).toMatchObject({ ok: true });
     expect(Cloudflare.compatibilityFlags["global_fetch_strictly_public"]).toBe(true);

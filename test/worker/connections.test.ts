@@ -78,7 +78,7 @@ describe("CONNECTIONS", () => {
 
   it.each(ALL)("is refused when it %s, and no value is repeated", (_, vars, name) => {
     const result = configuredWith(vars);
-    expect(result).toMatchObject({ ok: false, issues: [{ path: name }] });
+    expect(result).toMatchObject({ ok: false, error: [{ path: name }] });
     expect(JSON.stringify(result)).not.toContain(MARK);
   });
 
@@ -111,18 +111,18 @@ describe("CONNECTIONS", () => {
       }),
     );
     if (!result.ok) throw new Error("it was refused");
-    const baseUrls = ["a", "b", "c"].map((name) => result.config.connections.get(name)?.baseUrl);
+    const baseUrls = ["a", "b", "c"].map((name) => result.value.connections.get(name)?.baseUrl);
     expect(baseUrls).toEqual([first, second, first]);
   });
 
   it("is none by default: every provider has a connection of its own name, without a key", () => {
     const result = configuredWith({ CONNECTIONS: "" });
     if (!result.ok) throw new Error("it was refused");
-    expect([...result.config.connections.keys()]).toEqual([...PROVIDERS.keys()]);
-    expect([...result.config.connections.values()].map(({ key }) => key)).toEqual(
+    expect([...result.value.connections.keys()]).toEqual([...PROVIDERS.keys()]);
+    expect([...result.value.connections.values()].map(({ key }) => key)).toEqual(
       [...PROVIDERS].map(() => null),
     );
-    expect([...result.config.polls]).toEqual([]);
+    expect([...result.value.polls]).toEqual([]);
   });
 
   it("is told by name at /healthz, which shows the keys that are set but not their values", async () => {

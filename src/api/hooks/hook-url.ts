@@ -1,5 +1,4 @@
 import { hookToken, isHookToken } from "../../security/hook-token.ts";
-import { PROVIDERS } from "../../providers/registry.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { unknownTask } from "../http/problem.ts";
@@ -20,7 +19,7 @@ export async function hookFields(
   runtime: Runtime,
   origin: string,
 ): Promise<Readonly<Record<string, string>>> {
-  const hooks = PROVIDERS.get(connection.provider)?.hooks ?? null;
+  const { hooks } = connection.provider;
   if (hooks === null) return {};
   const token = await hookToken(connection.name, taskId, runtime.keyring.hookKeys);
   const base = runtime.config.publicUrl ?? origin;
@@ -39,7 +38,7 @@ export async function parseHookUrl(
   const { provider: name = "", id = "", token = "" } = params;
   const taskId = TaskId.safeParse(id);
   const connection = runtime.config.connections.get(name);
-  const adapter = PROVIDERS.get(connection?.provider ?? "")?.hooks ?? null;
+  const adapter = connection?.provider.hooks ?? null;
   if (!taskId.success || connection === undefined || adapter === null) throw unknownTask();
   const isOurs = await isHookToken(token, name, taskId.data, runtime.keyring.hookKeys);
   if (!isOurs) throw unknownTask();

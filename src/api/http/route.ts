@@ -1,7 +1,8 @@
 import type * as z from "zod";
 import type { Env } from "../../env.ts";
 import { accountOf, type Caller } from "../../task/caller.ts";
-import { describeIssues, type Runtime, runtimeOf } from "../../config/runtime.ts";
+import { describeIssues } from "../../config/issue.ts";
+import { type Runtime, runtimeOf } from "../../config/runtime.ts";
 import { authenticate, type Access } from "./auth.ts";
 import { parseJson, readBody, validate } from "./body.ts";
 import {
@@ -101,9 +102,9 @@ function guarded<Body>(
 /** @throws Problem `not_configured`, naming the variables at fault and never their values. */
 export async function requireRuntime(env: Env): Promise<Runtime> {
   const result = await runtimeOf(env);
-  if (result.ok) return result.runtime;
+  if (result.ok) return result.value;
   const headers = { "Retry-After": "60" };
-  throw new Problem("not_configured", { detail: describeIssues(result.issues), headers });
+  throw new Problem("not_configured", { detail: describeIssues(result.error), headers });
 }
 
 /** @throws Problem `not_found` for any but the caller's own; `invalid_request` for what cannot be an account. */

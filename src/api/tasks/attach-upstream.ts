@@ -1,4 +1,3 @@
-import { PROVIDERS } from "../../providers/registry.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { accepted, taskAnswer } from "../http/answer.ts";
 import { requireConnection } from "./connection.ts";
@@ -29,9 +28,9 @@ export const attachUpstream = bodyRoute(
 
 /** Without it the provider could not be asked. @throws Problem `invalid_request`. */
 function requireEndpoint({ provider, key }: Connection, endpoint: string | null): void {
-  const wanted = PROVIDERS.get(provider)?.polls.endpoint ?? null;
+  const wanted = provider.polls?.endpoint ?? null;
   if (wanted === null && endpoint !== null) {
-    throw invalidRequest([{ path: "/endpoint", message: `is not used by ${provider}` }]);
+    throw invalidRequest([{ path: "/endpoint", message: `is not used by ${provider.name}` }]);
   }
   if (wanted !== null && endpoint !== null && !wanted.pattern.test(endpoint)) {
     throw invalidRequest([{ path: "/endpoint", message: `must be ${wanted.meaning}` }]);

@@ -1,7 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { PROVIDERS } from "../../providers/registry.ts";
 import type { Connection } from "../../providers/provider.ts";
-import { SANDBOX } from "../../providers/sandbox.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /** @throws Problem `invalid_request`: there is no such connection, or nothing could come through it. */
@@ -11,15 +9,11 @@ export function requireConnection(name: string, { connections }: Config): Connec
     const message = `must be one of ${[...connections.keys()].join(", ")}`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
-  const provider = PROVIDERS.get(connection.provider);
-  if (provider?.hooks === null && connection.key === null) {
+  const { provider, key } = connection;
+  if (provider.polls !== null && provider.hooks === null && key === null) {
     const where = name === provider.name ? provider.variables.key : `CONNECTIONS, ${name}.key`;
     const message = `needs an API key (${where}), because it sends no hooks`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
   return connection;
-}
-
-export function isSandbox({ provider }: Connection): boolean {
-  return provider === SANDBOX;
 }

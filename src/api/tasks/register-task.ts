@@ -3,13 +3,12 @@ import type { RegisterEvent } from "../../core/events/event.ts";
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
-import { SANDBOX_LATE, SANDBOX_LATE_DEADLINE_MS, SANDBOX_MODELS } from "../../providers/sandbox.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { roleOf } from "../../task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { accepted, taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
-import { isSandbox, requireConnection } from "./connection.ts";
+import { requireConnection } from "./connection.ts";
 import { hookFields } from "../hooks/hook-url.ts";
 import { idempotencyKeyOf, idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
@@ -67,15 +66,14 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
   };
 }
 
-/** The sandbox works by itself: its job is its model. @throws Problem `invalid_request`. */
+/** Starts the job where the provider is simulated. @throws Problem `invalid_request`. */
 function upstreamOf(model: string, connection: Connection | null) {
-  if (connection === null || !isSandbox(connection)) return { job: null, deadlineMs: null };
-  if (!SANDBOX_MODELS.includes(model)) {
-    const message = `must be one of ${SANDBOX_MODELS.join(", ")}`;
-    throw invalidRequest([{ path: "/model", message }]);
+  if (connection === null || connection.provider.polls !== null) {
+    return { job: null, deadlineMs: null };
   }
-  const deadlineMs = model === SANDBOX_LATE ? SANDBOX_LATE_DEADLINE_MS : null;
-  return { job: { id: model, endpoint: null }, deadlineMs };
+  const started = connection.provider.simulation.start(model);
+  if (!started.ok) throw invalidRequest([{ path: "/model", message: started.error }]);
+  return started.value;
 }
 
 function withFields(json: string, fields: Readonly<Record<string, string>>): string {

@@ -1,0 +1,58 @@
+import * as z from "zod";
+
+/** Reads text. TOML numbers and booleans arrive as such; an empty variable counts as absent. */
+export function text(fallback: string) {
+  return z
+    .union([z.string(), z.number(), z.boolean()], "must be text")
+    .nullish()
+    .transform((value) => (value ?? "").toString().trim() || fallback);
+}
+
+/** Reads a number from `min` to `max`, both included; `min` is more than 0. */
+export function numberBetween(fallback: string, min: number, max: number) {
+  return text(fallback)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
+}
+
+/** Reads a number above 0 and up to `max`. */
+export function positiveNumber(fallback: string, max: number) {
+  return text(fallback)
+    .transform(Number)
+    .refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`);
+}
+
+/** Reads an http(s) URL; null when absent. */
+export function httpUrl() {
+  return text("").transform((value, ctx) => {
+    if (value === "") return null;
+    const url = URL.parse(value);
+    if (url !== null && /^https?:$/.test(url.protocol)) return url;
+    ctx.addIssue("must be an http(s) URL");
+    return z.NEVER;
+  });
+}
+
+/** Reads `true` or `false`; false when absent. */
+export function flag() {
+  return text("false")
+    .refine((value) => value === "true" || value === "false", "must be true or false")
+    .transform((value) => value === "true");
+}
+
+/** Reads items that are separated by white space, all of which must be valid. */
+export function list(message: string, isValid: (item: string) => boolean) {
+  return text("")
+    .transform((value) => value.split(/\s+/).filter((item) => item !== ""))
+    .refine((items) => items.every(isValid), message);
+}
+
+/** Tells whether a secret has at least `bytes` bytes of UTF-8. */
+export function hasBytes(secret: string, bytes: number): boolean {
+  return new TextEncoder().encode(secret).length >= bytes;
+}
+
+/** Turns an empty list into null, which means that the variable is absent. */
+export function nullIfEmpty(items: readonly string[]): readonly string[] | null {
+  return items.length === 0 ? null : items;
+}
