@@ -1,4 +1,4 @@
-/** Special ranges of the IANA registries, written by hand, so that nothing is shared with the relay. */
+/** A range of IP addresses. Those below are the special ones of the IANA registries, written without the relay's code. */
 type Cidr = readonly [first: bigint, length: number];
 
 const v4 = (a: number, b = 0, c = 0): bigint => BigInt(((a * 256 + b) * 256 + c) * 256);
@@ -28,7 +28,7 @@ export const SPECIAL_V4: readonly Cidr[] = [
   [v4(224), 3],
 ];
 
-/** Within 2000::/3; nothing outside of it is handed out. */
+/** Special ranges within 2000::/3; no addresses outside of it are allocated. */
 export const SPECIAL_V6: readonly Cidr[] = [
   [v6(0x2001), 23],
   [v6(0x2001, 0xdb8), 32],
@@ -54,7 +54,7 @@ function isIn([first, length]: Cidr, address: bigint, bits: number): boolean {
 const RFC_6762_G = ["intranet", "internal", "private", "corp", "home", "lan"];
 const PRIVATE_ZONES = [...RFC_6762_G, "localhost", "localdomain", "local", "onion", "arpa"];
 
-/** Whether a host, as `URL` writes it, is one that a client may make the relay call. */
+/** Returns whether a client may have the relay call this host, which is spelled as `URL` spells it. */
 export function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/\.$/, "");
   if (host.startsWith("[")) return isPublicV6(groupsOf(host.slice(1, -1)));
@@ -71,7 +71,7 @@ function isPublicV6(address: bigint): boolean {
   return isIn(GLOBAL_V6, address, 128) && !SPECIAL_V6.some((range) => isIn(range, address, 128));
 }
 
-/** Of the normal form, which has no dotted part. */
+/** Parses the normal form, which has no dotted part. */
 function groupsOf(text: string): bigint {
   const [head = "", tail] = text.split("::");
   const left = head === "" ? [] : head.split(":");

@@ -1,16 +1,13 @@
-import { describe } from "vitest";
 import { type Config, parseConfig } from "../../src/config/config.ts";
+import * as fc from "fast-check";
 import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Connection } from "../../src/providers/provider.ts";
-import type { Choices } from "./choices.ts";
-import { announce, fuzz } from "./fuzz.ts";
+import { fuzz } from "./fuzz.ts";
 import { hostileValue } from "./hostile.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
-import { mutatedOften } from "./text.ts";
-
-announce("the configuration");
+import { changedText } from "./text.ts";
 
 const FLAGS = { global_fetch_strictly_public: true };
 const PLANTED = "planted-secret-0123456789abcdef-0123456789abcdef";
@@ -51,33 +48,38 @@ const CONNECTIONS = {
   "fal-2": { provider: "fal", jwks_url: "https://rest.fal.ai/.well-known/jwks.json" },
 };
 
-/** Between one and three variables that are wrong in some way, beside the required ones. */
-function someVariables(choices: Choices): object {
-  const vars = new Map<string, unknown>(Object.entries(REQUIRED));
-  for (let left = choices.between(1, 3); left > 0; left--) {
-    const name = choices.pick(NAMES);
+const variable = fc.oneof(
+  ...NAMES.map((name) => {
     const valid: unknown = Reflect.get({ ...REQUIRED, ...VARIABLES }, name);
-    const value = choices.chance(0.3)
-      ? hostileValue(choices)
-      : mutatedOften(String(valid), choices, 2);
-    vars.set(name, value);
-  }
-  return Object.fromEntries(vars);
-}
+    const value = fc.oneof(
+      { weight: 3, arbitrary: hostileValue },
+      { weight: 7, arbitrary: changedText(String(valid), 2) },
+    );
+    return fc.tuple(fc.constant(name), value);
+  }),
+);
+/** The required variables with one to three that are damaged. */
+const environment = fc
+  .array(variable, { minLength: 1, maxLength: 3 })
+  .map((damaged): object => ({ ...REQUIRED, ...Object.fromEntries(damaged) }));
 
-function someConnections(choices: Choices): object {
-  const entries = Object.entries(CONNECTIONS);
-  const value = mutated(Object.fromEntries([choices.pick(entries)]), choices, 2);
-  const isText = choices.chance(0.5);
-  const text = () => new TextDecoder().decode(jsonBytes(value, choices));
-  return { ...REQUIRED, CONNECTIONS: isText ? text() : value };
-}
+const oneConnection = mutated(
+  Object.entries(CONNECTIONS).map((entry) => Object.fromEntries([entry])),
+  2,
+);
+const connections = fc
+  .oneof(
+    oneConnection,
+    jsonBytes(oneConnection).map((bytes) => new TextDecoder().decode(bytes)),
+  )
+  .map((value) => ({ ...REQUIRED, CONNECTIONS: value }));
 
 function requireNamed(issues: readonly ConfigIssue[]): void {
-  if (issues.length === 0) throw new Error("it names nothing");
+  if (issues.length === 0) throw new Error("the refusal names no variable");
   for (const { path, message } of issues) {
-    if (!/^[A-Z][A-Z_]+$/.test(path)) throw new Error(`it names ${path}`);
-    if (message === "" || message.includes("planted")) throw new Error(`it says ${message}`);
+    if (!/^[A-Z][A-Z_]+$/.test(path)) throw new Error(`the refusal names ${path}`);
+    if (message === "" || message.includes("planted"))
+      throw new Error(`the refusal says ${message}`);
   }
 }
 
@@ -88,7 +90,7 @@ const isSecret = (text: string) => {
   return text.startsWith("whsec_") && length >= 24 && length <= 64;
 };
 
-/** @throws when the relay could not run with it. */
+/** @throws when the relay could not run with the configuration. */
 function requireSound(config: Config): void {
   const { scheduleMs, publicUrl, settlementUrl, operatorCallbackUrl } = config;
   const secrets = [...(config.signingSecrets ?? []), ...(config.eventsSecrets ?? [])];
@@ -111,49 +113,43 @@ function requireSound(config: Config): void {
     PROVIDERS: [...PROVIDERS.keys()].every((name) => config.connections.has(name)),
   };
   const wrong = Object.keys(tests).find((name) => tests[name] !== true);
-  if (wrong !== undefined) throw new Error(`${wrong} was taken`);
+  if (wrong !== undefined) throw new Error(`an invalid ${wrong} was accepted`);
   for (const connection of config.connections.values()) requireSoundConnection(connection);
 }
 
 const encoder = new TextEncoder();
 const utf8 = (text: string) => encoder.encode(text).length;
 
-/** Credentials go to the provider's own hosts alone, in a header, and under the path that it means. */
+/** Requires that credentials go only to the provider's own hosts, in a header, under the intended path. */
 function requireSoundConnection({ name, provider, baseUrl, key }: Connection): void {
   if (provider.polls === null) return;
   const path = provider.polls.path({ id: "job-1", endpoint: "a/b" });
   const url = URL.parse(baseUrl + path);
-  if (url === null) throw new Error(`${name} leads nowhere: ${baseUrl}`);
+  if (url === null) throw new Error(`${name} has no valid base URL: ${baseUrl}`);
   const isOwn = provider.baseUrls.some((base) => new URL(base).host === url.host);
   const isUnder = `${url.pathname}${url.search}`.endsWith(path) && url.hash === "";
   if (!isOwn || url.protocol !== "https:") throw new Error(`${name} leads to ${url.href}`);
   if (!isUnder || url.username !== "") throw new Error(`${name} leads to ${url.href}`);
   if (key !== null && !/^[\x21-\x7e]+$/.test(key))
-    throw new Error(`${name} has a key of no header`);
+    throw new Error(`${name} has a key that no header can carry`);
 }
 
-describe("the configuration", () => {
-  fuzz({
-    promise: "is taken when the relay can run with it, or names the variable and no value",
-    cases: 100_000,
-    generate: someVariables,
-    check: (vars) => {
-      const result = parseConfig(vars, FLAGS);
-      if (result.ok) requireSound(result.value);
-      else requireNamed(result.error);
-      return result.ok;
-    },
-  });
+fuzz("accepts variables with which the relay can run, or names the variable but not its value", {
+  inputs: environment,
+  check: (vars) => {
+    const result = parseConfig(vars, FLAGS);
+    if (result.ok) requireSound(result.value);
+    else requireNamed(result.error);
+    return result.ok;
+  },
+});
 
-  fuzz({
-    promise: "takes connections that lead to their provider alone, or names CONNECTIONS",
-    cases: 100_000,
-    generate: someConnections,
-    check: (vars) => {
-      const result = parseConnections(vars, false, false);
-      if (result.ok) result.value.connections.forEach(requireSoundConnection);
-      else requireNamed(result.error);
-      return result.ok;
-    },
-  });
+fuzz("accepts connections that lead only to their provider, or names CONNECTIONS", {
+  inputs: connections,
+  check: (vars) => {
+    const result = parseConnections(vars, false, false);
+    if (result.ok) result.value.connections.forEach(requireSoundConnection);
+    else requireNamed(result.error);
+    return result.ok;
+  },
 });

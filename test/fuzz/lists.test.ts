@@ -1,16 +1,13 @@
-import { describe } from "vitest";
+import * as fc from "fast-check";
 import { cursorOf, positionOf } from "../../src/api/search/cursor.ts";
 import { listQueryOf } from "../../src/api/search/filters.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
 import type { Caller } from "../../src/task/caller.ts";
 import type { Filters } from "../../src/index-db/list.ts";
-import type { Choices } from "./choices.ts";
-import { announce, fuzz } from "./fuzz.ts";
-import { HOSTILE_KEYS } from "./hostile.ts";
+import { fuzz } from "./fuzz.ts";
+import { hostileKey } from "./hostile.ts";
 import { parsedBy, requireRefusal } from "./refusal.ts";
-import { mutatedOften } from "./text.ts";
-
-announce("cursors and queries of lists");
+import { changedText } from "./text.ts";
 
 const KEYS = await Promise.all([1, 2].map((byte) => hmacKey(new Uint8Array(32).fill(byte))));
 const OTHER_KEYS = [await hmacKey(new Uint8Array(32).fill(3))];
@@ -27,7 +24,7 @@ const NONE: Filters = {
 const FAILED: Filters = { ...NONE, callback: "failed", since: 1_792_497_600_000 };
 const PLACE = { createdAt: 1_792_497_600_250, id: "0199f3a2-7c41-4d7e-9b1a-2f60c1d2e3f4" };
 
-/** Cursors by newest and older key and by a stranger's, with the list that they were made for. */
+/** Cursors signed with the newest, an older and a foreign key, each with the filters of its list. */
 const MADE = await Promise.all(
   [NONE, FAILED].flatMap((filters) =>
     [KEYS, KEYS.slice(1), OTHER_KEYS].map(async (keys) => ({
@@ -38,7 +35,7 @@ const MADE = await Promise.all(
   ),
 );
 
-/** The last character of a cursor says four bits of six. */
+/** Compares two cursors; the last of their characters carries only four of its six bits. */
 function isSame(a: string, b: string): boolean {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const bits = (text: string) => alphabet.indexOf(text.at(-1) ?? "") >> 2;
@@ -59,72 +56,69 @@ const VALID = {
   dry_run: "true",
 };
 
-function aQuery(choices: Choices) {
-  const query = new URLSearchParams();
-  for (let left = choices.below(5); left > 0; left--) {
-    const [name, value] = choices.pick(Object.entries(VALID));
-    const isStrange = choices.chance(0.1);
-    query.append(isStrange ? choices.pick(HOSTILE_KEYS) : name, mutatedOften(value, choices, 1));
-  }
-  const accountId = choices.pick([null, "acme"]);
-  return { query: new URLSearchParams(query.toString()), accountId };
-}
-
+const parameter = fc
+  .oneof(
+    ...Object.entries(VALID).map(([name, value]) =>
+      fc.record({ name: fc.constant(name), value: changedText(value, 1) }),
+    ),
+    fc.record({ name: hostileKey, value: changedText("1", 1) }),
+  )
+  .map(({ name, value }) => [name, value]);
+const query = fc
+  .array(parameter, { maxLength: 4 })
+  .map((pairs) => new URLSearchParams(pairs).toString());
 const LIMITS = { fallback: 50, max: 200, hasDryRun: false };
 
-describe("a list", () => {
-  fuzz({
-    promise: "goes on from a cursor of its own alone, and refuses any other",
-    cases: 100_000,
-    atOnce: 32,
-    generate: (choices) => {
-      const { cursor, filters, isOurs } = choices.pick(MADE);
-      return {
-        cursor: mutatedOften(cursor, choices, 2),
-        made: cursor,
-        isOurs,
-        filters: choices.chance(0.1) ? choices.pick(MADE).filters : filters,
-        madeFor: filters,
-      };
-    },
-    check: async ({ cursor, made, isOurs, filters, madeFor }) => {
-      const isOwn = isOurs && filters === madeFor && isSame(cursor, made);
-      const place = await positionOf(cursor, filters, KEYS).catch((error: unknown) => {
-        requireRefusal(error);
-        return null;
-      });
-      if ((place !== null) !== isOwn) throw new Error(isOwn ? "was refused" : "was taken");
-      const isSamePlace = place?.createdAt === PLACE.createdAt && place.id === PLACE.id;
-      if (place !== null && !isSamePlace) throw new Error("goes on elsewhere");
-      return place !== null;
-    },
-  });
+const cursor = fc.oneof(
+  ...MADE.map((made) =>
+    fc.record({
+      made: fc.constant(made),
+      cursor: changedText(made.cursor, 2),
+      filters: fc.constantFrom(...Array<Filters>(9).fill(made.filters), FAILED),
+    }),
+  ),
+);
 
-  fuzz({
-    promise: "takes a query that narrows it soundly and to the caller, or names the parameter",
-    cases: 100_000,
-    generate: aQuery,
-    check: ({ query, accountId }) => {
-      const caller: Caller =
-        accountId === null ? { kind: "operator" } : { kind: "account", id: accountId };
-      const parsed = parsedBy(() => listQueryOf(query, caller, LIMITS));
-      if (!parsed.isTaken) return false;
-      if (isForbidden(query, accountId)) throw new Error("was taken");
-      const { filters, limit } = parsed.value;
-      if (accountId !== null && filters.account !== accountId) throw new Error("shows another's");
-      for (const time of [filters.since, filters.until]) requireTime(time);
-      if (!Number.isInteger(limit) || limit < 1 || limit > 200) throw new Error(`limit ${limit}`);
-      return true;
-    },
-  });
+fuzz("continues a list only from a cursor of the relay for the same filters", {
+  inputs: cursor,
+  check: async ({ made, cursor: given, filters }) => {
+    const isOwn = made.isOurs && filters === made.filters && isSame(given, made.cursor);
+    const place = await positionOf(given, filters, KEYS).catch((error: unknown) => {
+      requireRefusal(error);
+      return null;
+    });
+    if ((place !== null) !== isOwn)
+      throw new Error(isOwn ? "the cursor was refused" : "the cursor was accepted");
+    const isSamePlace = place?.createdAt === PLACE.createdAt && place.id === PLACE.id;
+    if (place !== null && !isSamePlace) throw new Error("the cursor leads to another place");
+    return place !== null;
+  },
 });
 
-/** Twice the same, unknown, or not for an account. */
-function isForbidden(query: URLSearchParams, accountId: string | null): boolean {
-  const names = [...query.keys()];
+fuzz("accepts a list query with sound filters that are confined to the account, or refuses it", {
+  inputs: fc.record({ query, accountId: fc.constantFrom(null, "acme") }),
+  check: ({ query: text, accountId }) => {
+    const given = new URLSearchParams(text);
+    const caller: Caller =
+      accountId === null ? { kind: "operator" } : { kind: "account", id: accountId };
+    const parsed = parsedBy(() => listQueryOf(given, caller, LIMITS));
+    if (!parsed.isAccepted) return false;
+    if (isForbidden(given, accountId)) throw new Error("a forbidden query was accepted");
+    const { filters, limit } = parsed.value;
+    if (accountId !== null && filters.account !== accountId)
+      throw new Error("the query shows another account's tasks");
+    for (const time of [filters.since, filters.until]) requireTime(time);
+    if (!Number.isInteger(limit) || limit < 1 || limit > 200) throw new Error(`limit ${limit}`);
+    return true;
+  },
+});
+
+/** Returns whether a parameter is repeated, unknown, or not allowed for an account. */
+function isForbidden(given: URLSearchParams, accountId: string | null): boolean {
+  const names = [...given.keys()];
   const isTwice = new Set(names).size < names.length;
   const isStrange = names.some((name) => name === "dry_run" || !Object.hasOwn(VALID, name));
-  const isWithheld = accountId !== null && (query.has("account") || query.has("provider"));
+  const isWithheld = accountId !== null && (given.has("account") || given.has("provider"));
   return isTwice || isStrange || isWithheld;
 }
 

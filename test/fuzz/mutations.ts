@@ -1,136 +1,150 @@
-import type { Choices } from "./choices.ts";
-import { HOSTILE_KEYS, hostileValue } from "./hostile.ts";
-import { mutatedText } from "./text.ts";
+import * as fc from "fast-check";
+import { changed, rarely } from "./fuzz.ts";
+import { hostileKey, hostileValue } from "./hostile.ts";
+import { textChange } from "./text.ts";
 
-/** `value` with up to `most` changes of its structure, often none. */
-export function mutated(value: unknown, choices: Choices, most = 3): unknown {
-  let changed = value;
-  for (let left = choices.below(most + 1); left > 0; left--)
-    changed = changedOnce(changed, choices);
-  return changed;
+type Entries = readonly (readonly [key: string, value: unknown])[];
+/** A change of the member number `i`; in an empty list or object only an insertion changes anything. */
+type Change = (entries: Entries, i: number) => Entries;
+
+/** A value of the same type, or the text of a number. */
+const similarValue: fc.Arbitrary<(value: unknown) => unknown> = fc
+  .tuple(
+    textChange,
+    fc.constantFrom(1, -1, 0, 1000, 0.1, 1e-9, 1e9),
+    fc.constantFrom(0, 1, -1, 0.5),
+    fc.constantFrom(Number, Number, Number, Number, String),
+  )
+  .map(([changeText, factor, addend, convert]) => (value) => {
+    if (typeof value === "string") return changeText(value);
+    if (typeof value === "boolean") return !value;
+    return typeof value === "number" ? convert(value * factor + addend) : value;
+  });
+
+const withValue =
+  (next: (value: unknown) => unknown): Change =>
+  (entries, i) =>
+    entries.map(([key, value], at) => (at === i ? [key, next(value)] : [key, value]));
+const withKey =
+  (next: (key: string) => string): Change =>
+  (entries, i) =>
+    entries.map(([key, value], at) => (at === i ? [next(key), value] : [key, value]));
+const rearrangement = fc.constantFrom<Change>(
+  (entries) => entries.toReversed(),
+  (entries, i) => [...entries, ...entries.slice(i, i + 1), ...entries.slice(i, i + 1)],
+  withValue((value) => [value]),
+  withValue((value) => ({ value })),
+  withValue((value) => JSON.stringify(value)),
+);
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 6, arbitrary: similarValue.map(withValue) },
+  { weight: 4, arbitrary: hostileValue.map((value) => withValue(() => value)) },
+  { weight: 3, arbitrary: fc.constant<Change>((entries, i) => entries.toSpliced(i, 1)) },
+  { weight: 2, arbitrary: textChange.map(withKey) },
+  { weight: 2, arbitrary: hostileKey.map((key) => withKey(() => key)) },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(hostileKey, hostileValue).map(
+      (entry): Change =>
+        (entries, i) =>
+          entries.toSpliced(i, 0, entry),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.nat().map(
+      (other): Change =>
+        (entries, i) =>
+          withValue(() => entries[other % entries.length]?.[1])(entries, i),
+    ),
+  },
+  { weight: 6, arbitrary: rearrangement },
+);
+
+/** Positions on the way to a member; the empty path is the whole value. */
+const path = fc.oneof(
+  { weight: 1, arbitrary: fc.constant([]) },
+  { weight: 9, arbitrary: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }) },
+);
+
+/** One change of the structure of a JSON value, at any depth. */
+export const jsonChange: fc.Arbitrary<(value: unknown) => unknown> = fc.tuple(path, change).map(
+  ([way, apply]) =>
+    (value) =>
+      changedAt([["", value]], [0, ...way], apply)[0]?.[1],
+);
+
+function changedAt(
+  entries: Entries,
+  [position = 0, ...deeper]: readonly number[],
+  apply: Change,
+): Entries {
+  const i = position % Math.max(entries.length, 1);
+  const value = entries[i]?.[1];
+  if (deeper.length === 0 || typeof value !== "object" || value === null) return apply(entries, i);
+  const inner = changedAt(Object.entries(value), deeper, apply);
+  const rebuilt = Array.isArray(value) ? inner.map(([, item]) => item) : Object.fromEntries(inner);
+  return withValue(() => rebuilt)(entries, i);
 }
 
-function changedOnce(value: unknown, choices: Choices): unknown {
-  if (typeof value !== "object" || value === null) return changedLeaf(value, choices);
-  const isDeeper = choices.chance(0.9);
-  if (!isDeeper) return changedWhole(value, choices);
-  return Array.isArray(value) ? changedList(value, choices) : changedObject(value, choices);
-}
-
-function changedWhole(value: unknown, choices: Choices): unknown {
-  return choices.pick([
-    () => hostileValue(choices),
-    () => [value],
-    () => ({ value }),
-    () => JSON.stringify(value),
-  ])();
-}
-
-function changedList(list: readonly unknown[], choices: Choices): unknown {
-  const at = choices.below(list.length);
-  const item = list[at];
-  return choices.pick([
-    () => list.map((one, i) => (i === at ? changedOnce(one, choices) : one)),
-    () => list.toSpliced(at, 1),
-    () => list.toSpliced(at, 0, item, item),
-    () => list.toSpliced(at, 0, hostileValue(choices)),
-    () => list.toReversed(),
-  ])();
-}
-
-function changedObject(object: object, choices: Choices): unknown {
-  const keys = Object.keys(object);
-  if (keys.length === 0) return { [choices.pick(HOSTILE_KEYS)]: hostileValue(choices) };
-  const key = choices.pick(keys);
-  const member: unknown = Reflect.get(object, key);
-  switch (choices.below(8)) {
-    case 0:
-    case 1:
-      return { ...object, [key]: changedOnce(member, choices) };
-    case 2:
-      return { ...object, [key]: hostileValue(choices) };
-    case 3:
-      return without(object, key);
-    case 4:
-      return { ...without(object, key), [mutatedText(key, choices)]: member };
-    case 5:
-      return { ...without(object, key), [choices.pick(HOSTILE_KEYS)]: member };
-    case 6:
-      return { ...object, [key]: Reflect.get(object, choices.pick(keys)) };
-    default:
-      return { ...object, [choices.pick(HOSTILE_KEYS)]: hostileValue(choices) };
-  }
-}
-
-function without(object: object, key: string): object {
-  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
-}
-
-function changedLeaf(value: unknown, choices: Choices): unknown {
-  if (choices.chance(0.3)) return hostileValue(choices);
-  if (typeof value === "string") return mutatedText(value, choices);
-  if (typeof value === "number") return changedNumber(value, choices);
-  return typeof value === "boolean" ? !value : hostileValue(choices);
-}
-
-function changedNumber(value: number, choices: Choices): unknown {
-  const factor = choices.pick([1, -1, 0, 1000, 0.1, 1e-9, 1e9]);
-  const changed = value * factor + choices.pick([0, 1, -1, 0.5]);
-  return choices.chance(0.2) ? String(changed) : changed;
+/** One of the `valid` values after up to `max` changes. */
+export function mutated(valid: readonly unknown[], max = 3): fc.Arbitrary<unknown> {
+  return changed(fc.constantFrom(...valid), jsonChange, max);
 }
 
 const encoder = new TextEncoder();
-/** What JSON text can say and `JSON.stringify` never does. */
-const NUMBERS = ["1e400", "-1e400", "1E2", "1.0", "-0", "01", "1e-400", "0x10", "NaN", "1_000"];
+/** Numbers that `JSON.stringify` never writes; some are not JSON. */
+const numberText = fc.constantFrom(
+  ..."1e400 -1e400 1E2 1.0 -0 01 1e-400 0x10 NaN 1_000".split(" "),
+);
+const memberText = fc
+  .tuple(hostileKey, fc.constantFrom("1", "null", "{}"))
+  .map(([key, value]) => `{"${key}":${value},`);
 
-/** JSON text of `value` in bytes, sometimes damaged: in its numbers, its members, its bytes. */
-export function jsonBytes(value: unknown, choices: Choices): Uint8Array<ArrayBuffer> {
-  let text = JSON.stringify(value) ?? "";
-  if (choices.chance(0.05)) text = text.replace(/-?\d+/, choices.pick(NUMBERS));
-  if (choices.chance(0.03)) {
-    text = text.replace(
-      "{",
-      `{"${choices.pick(HOSTILE_KEYS)}":${choices.pick(["1", "null", "{}"])},`,
-    );
-  }
-  const bytes = new Uint8Array(encoder.encode(text));
-  return choices.chance(0.15) ? damagedBytes(bytes, choices) : bytes;
-}
-
-export function damagedBytes(
-  bytes: Uint8Array<ArrayBuffer>,
-  choices: Choices,
-): Uint8Array<ArrayBuffer> {
-  const at = choices.below(bytes.length + 1);
-  const [head, tail] = [bytes.subarray(0, at), bytes.subarray(at)];
-  return choices.pick([
-    () => new Uint8Array(head),
-    () => joined(head, [choices.below(256)], tail.subarray(1)),
-    () => joined(head, [(tail[0] ?? 0) ^ (1 << choices.below(8))], tail.subarray(1)),
-    () => joined(head, tail.subarray(1 + choices.below(8))),
-    () => joined(head, choices.pick(INSERTED), tail),
-    () => joined([0xef, 0xbb, 0xbf], bytes),
-    () => joined(bytes, bytes),
-    () => new Uint8Array(0),
-  ])();
-}
-
-/** Invalid UTF-8 of every kind, a zero, a byte order mark, quotes, brackets. */
-const INSERTED: readonly (readonly number[])[] = [
-  [0xff],
-  [0xc0, 0xaf],
-  [0xed, 0xa0, 0x80],
-  [0xf4, 0x90, 0x80, 0x80],
-  [0xe2, 0x82],
-  [0x80],
-  [0x00],
-  [0xef, 0xbb, 0xbf],
-  [0x22],
-  [0x5c, 0x75],
-  [0x7b],
-  [0x5d],
+const OVERLONG = [0xc0, 0xaf];
+const SURROGATE = [0xed, 0xa0, 0x80];
+const BEYOND_UNICODE = [0xf4, 0x90, 0x80, 0x80];
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+const INVALID_UTF8 = [[0xff], [0x80], [0xe2, 0x82], OVERLONG, SURROGATE, BEYOND_UNICODE];
+const JSON_PARTS = [[0x00], BYTE_ORDER_MARK, [0x22], [0x5c, 0x75], [0x7b], [0x5d]];
+const INSERTED = [...INVALID_UTF8, ...JSON_PARTS];
+type Bytes = Uint8Array<ArrayBuffer>;
+type ByteChange = (head: Bytes, tail: Bytes, byte: number, inserted: readonly number[]) => number[];
+const BYTE_CHANGES: readonly ByteChange[] = [
+  (head) => [...head],
+  (head, tail, byte) => [...head, byte, ...tail.subarray(1)],
+  (head, tail, byte) => [...head, (tail[0] ?? 0) ^ (1 << (byte % 8)), ...tail.subarray(1)],
+  (head, tail, byte) => [...head, ...tail.subarray(1 + (byte % 8))],
+  (head, tail, _byte, inserted) => [...head, ...inserted, ...tail],
+  (head, tail) => [...BYTE_ORDER_MARK, ...head, ...tail],
+  (head, tail) => [...head, ...tail, ...head, ...tail],
+  () => [],
 ];
 
-function joined(...parts: readonly Iterable<number>[]): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(parts.flatMap((part) => [...part]));
+/** One change of bytes, somewhere in them. */
+export const byteChange: fc.Arbitrary<(bytes: Bytes) => Bytes> = fc
+  .tuple(fc.constantFrom(...BYTE_CHANGES), fc.nat(), fc.nat(255), fc.constantFrom(...INSERTED))
+  .map(([apply, position, byte, inserted]) => (bytes) => {
+    const at = position % (bytes.length + 1);
+    return new Uint8Array(apply(bytes.subarray(0, at), bytes.subarray(at), byte, inserted));
+  });
+
+/** JSON text of the values in UTF-8, sometimes with a damaged number, a further member or damaged bytes. */
+export function jsonBytes(values: fc.Arbitrary<unknown>): fc.Arbitrary<Bytes> {
+  return fc
+    .tuple(values, rarely(5, numberText), rarely(3, memberText), rarely(15, byteChange))
+    .map(([value, number, member, damage]) => {
+      let text = JSON.stringify(value) ?? "";
+      if (number !== null) text = text.replace(/-?\d+/, number);
+      if (member !== null) text = text.replace("{", member);
+      const bytes = new Uint8Array(encoder.encode(text));
+      return readable(damage?.(bytes) ?? bytes);
+    });
+}
+
+/** Lets fast-check print bytes as text. */
+function readable(bytes: Bytes): Bytes {
+  const print = () => JSON.stringify(new TextDecoder().decode(bytes));
+  return Object.defineProperty(bytes, fc.toStringMethod, { value: print });
 }

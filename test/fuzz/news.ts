@@ -11,7 +11,7 @@ const CATEGORIES: readonly string[] = [
 ];
 const encoder = new TextEncoder();
 
-/** @throws when a task could not go on with what an upstream is said to have said. */
+/** @throws when a task could not continue with this result of an upstream. */
 export function requireSoundNews(news: UpstreamNews): void {
   switch (news.status) {
     case "queued":
@@ -39,7 +39,7 @@ function requireSoundFailure({
 function requireSoundOutput(news: Extract<UpstreamNews, { status: "completed" }>): void {
   const { urls, metadata, completedAt } = news;
   const areUrls = urls.every((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""));
-  if (urls.length === 0 || !areUrls) throw new Error("the URLs are none");
+  if (urls.length === 0 || !areUrls) throw new Error("the URLs are missing or invalid");
   for (const [field, value] of Object.entries(metadata)) {
     const test = memberOf(METADATA, field);
     const isTyped = typeof test === "function" && Reflect.apply(test, null, [value]) === true;
@@ -49,7 +49,7 @@ function requireSoundOutput(news: Extract<UpstreamNews, { status: "completed" }>
   if (completedAt !== null && !isTime(completedAt)) throw new Error(`the time is ${completedAt}`);
 }
 
-/** Whole Unix milliseconds of which a callback can make seconds. */
+/** Returns whether `ms` is a whole number of Unix milliseconds before the year 5138. */
 function isTime(ms: number): boolean {
   return Number.isSafeInteger(ms) && ms >= 0 && ms < 1e14;
 }

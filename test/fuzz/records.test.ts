@@ -1,4 +1,3 @@
-import { describe } from "vitest";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
@@ -21,10 +20,8 @@ import {
   NO_OUTPUT,
 } from "../core/upstream-builders.ts";
 import { transition } from "../../src/core/transition.ts";
-import { announce, fuzz } from "./fuzz.ts";
+import { fuzz } from "./fuzz.ts";
 import { mutated } from "./mutations.ts";
-
-announce("stored records");
 
 const POLICY = aPolicy({ isIndexed: true, isOperatorTold: true });
 const FAILURE = '{"id":"x","status":"failed","error":{"code":"moderation","message":"Refused."}}';
@@ -55,7 +52,7 @@ const records: readonly TaskRecord[] = [
   failed,
   ...(charging.kind === "commit" ? [charging.record] : []),
 ];
-/** As the releases before upstreams and the index, and a later one, would have written them. */
+/** Records as earlier builds, without upstreams and the index, and a later build would write them. */
 const older = records.map((record) => without(record, ["upstream", "publication", "tracking"]));
 const newer = records.map((record) => ({ ...record, v: 2, shard: "b" }));
 const valid: readonly object[] = [...records, ...older, ...newer];
@@ -64,16 +61,16 @@ function without(record: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !names.includes(key)));
 }
 
-/** @throws when a text is no JSON of an object. */
+/** @throws when a text is not a JSON object. */
 function requireObject(text: string): void {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== "object" || value === null) throw new Error(`it shows ${text}`);
+  if (typeof value !== "object" || value === null) throw new Error(`the text is ${text}`);
 }
 
-/** @throws when the work loop could not go on with the record. */
+/** @throws when the work loop could not continue with the record. */
 function requireUsable(record: TaskRecord): void {
   const wake = wakeAt(record, POLICY);
-  if (!Number.isSafeInteger(wake)) throw new Error(`it wakes at ${wake}`);
+  if (!Number.isSafeInteger(wake)) throw new Error(`the next wake is at ${wake}`);
   for (const now of [NOW, wake]) nextStep(record, POLICY, now);
   for (const role of ["operator", "account"] as const) requireObject(taskView(record, role));
   const row = rowOf(record) ?? {};
@@ -84,26 +81,22 @@ function requireUsable(record: TaskRecord): void {
   if (isTerminal(record)) requireObject(record.body);
 }
 
-describe("a stored record", () => {
-  fuzz<unknown>({
-    promise: "is refused in one way, or kept as it is and gone on with, whatever it says",
-    cases: 100_000,
-    generate: (choices) => mutated(choices.pick(valid), choices, 2),
-    check: (value) => {
-      const before = JSON.stringify(value);
-      const record = parsed(value);
-      if (JSON.stringify(value) !== before) throw new Error("what is stored was changed");
-      if (record === null) return false;
-      const stored = JSON.stringify(record);
-      const again = JSON.stringify(parseRecord(structuredClone(record)));
-      if (stored !== again) throw new Error(`it is read again as ${again}`);
-      requireUsable(record);
-      return true;
-    },
-  });
+fuzz("refuses a stored record with one error, or keeps its content and continues with it", {
+  inputs: mutated(valid, 2),
+  check: (value) => {
+    const before = JSON.stringify(value);
+    const record = parsed(value);
+    if (JSON.stringify(value) !== before) throw new Error("the parser changed its input");
+    if (record === null) return false;
+    const stored = JSON.stringify(record);
+    const again = JSON.stringify(parseRecord(structuredClone(record)));
+    if (stored !== again) throw new Error(`the record is read again as ${again}`);
+    requireUsable(record);
+    return true;
+  },
 });
 
-/** @throws whatever is not the one documented refusal. */
+/** @throws any error other than the documented one. */
 function parsed(value: unknown): TaskRecord | null {
   try {
     return parseRecord(value);

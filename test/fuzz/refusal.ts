@@ -1,18 +1,20 @@
 import { Problem } from "../../src/api/http/problem.ts";
 
-/** The outcome of a parser of the HTTP layer, which refuses by throwing a `Problem` and nothing else. */
-export type Parsed<T> = { readonly isTaken: true; readonly value: T } | { readonly isTaken: false };
+export type Parsed<T> =
+  | { readonly isAccepted: true; readonly value: T }
+  | { readonly isAccepted: false };
 
-/** @throws whatever is thrown that is no refusal of invalid input that names what is wrong. */
+/** Runs a parser that refuses input by throwing a `Problem`. @throws any other error. */
 export function parsedBy<T>(parse: () => T): Parsed<T> {
   try {
-    return { isTaken: true, value: parse() };
+    return { isAccepted: true, value: parse() };
   } catch (error) {
     requireRefusal(error);
-    return { isTaken: false };
+    return { isAccepted: false };
   }
 }
 
+/** @throws an error that does not refuse invalid input with issues. */
 export function requireRefusal(error: unknown): void {
   if (!(error instanceof Problem)) throw error;
   const { code, details } = error;
@@ -20,12 +22,13 @@ export function requireRefusal(error: unknown): void {
   requireIssues(details.issues);
 }
 
-/** @throws when they do not say what is wrong, and where. */
+/** @throws when the issues do not say what is wrong and where. */
 export function requireIssues(issues: unknown): void {
-  if (!Array.isArray(issues) || issues.length === 0) throw new Error("it names no field");
+  if (!Array.isArray(issues) || issues.length === 0) throw new Error("the refusal has no issues");
   for (const { path, message } of issues) {
     const isPointer = typeof path === "string" && /^(?:\/(?:[^~/]|~[01])*)*$/u.test(path);
-    if (!isPointer) throw new Error(`it is no JSON Pointer: ${String(path)}`);
-    if (typeof message !== "string" || message === "") throw new Error("it says nothing");
+    if (!isPointer) throw new Error(`the path of an issue is not a JSON Pointer: ${String(path)}`);
+    if (typeof message !== "string" || message === "")
+      throw new Error("the message of an issue is empty");
   }
 }

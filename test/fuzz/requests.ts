@@ -1,30 +1,38 @@
-import { ROUTES } from "../../src/api/routes.ts";
-import type { Choices } from "./choices.ts";
-import { HOSTILE_KEYS } from "./hostile.ts";
-import { jsonBytes, mutated } from "./mutations.ts";
-import { headerText, mutatedOften } from "./text.ts";
+import * as fc from "fast-check";
+import type { Route } from "../../src/api/http/route.ts";
+import { changed, rarely } from "./fuzz.ts";
+import { jsonBytes, jsonChange } from "./mutations.ts";
+import { changedText, headerText } from "./text.ts";
 import { ACCOUNT_KEY, OPERATOR_KEY, RECORDS, UNKNOWN_ID } from "./world.ts";
 
-/** Who sends it: by a right key, by a wrong one, by a signature that is put on last, or nobody. */
+/** Who sends the request: with a right key, with a wrong one, with a signature that is added last, or without any. */
 export type Sender = "operator" | "account" | "wrong" | "signed" | "nobody";
 
 export interface SentRequest {
   readonly method: string;
   readonly path: string;
   readonly sender: Sender;
-  readonly headers: Headers;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer> | null;
   readonly isIndexed: boolean;
-  /** Whether anybody may ask. */
+  /** Whether the route needs no authentication. */
   readonly isOpen: boolean;
+}
+
+/** Parts of a hook URL, named as in the path of the route. */
+export interface HookToken {
+  readonly provider: string;
+  readonly id: string;
+  readonly token: string;
 }
 
 const CALLBACK_URL = "https://client.example.net/callbacks";
 const IDS = [...RECORDS.keys()];
 const OUTPUT = { urls: ["https://cdn.example.net/video.mp4"], metadata: { seed: 5, other: [1] } };
 const EVENT = { model: "m", callback_url: CALLBACK_URL, account: "acme" };
-const BODIES: Readonly<Record<string, (id: string) => object>> = {
-  "/v1/tasks": (id) => ({
+const id = fc.constantFrom(...IDS, UNKNOWN_ID);
+const BODIES: Readonly<Record<string, object>> = {
+  "/v1/tasks": {
     id,
     model: "m",
     callback_url: CALLBACK_URL,
@@ -33,16 +41,16 @@ const BODIES: Readonly<Record<string, (id: string) => object>> = {
     credits: 60,
     metadata: { order: "7" },
     deadline_at: 1_792_597_600,
-  }),
-  "/v1/tasks/{id}/upstream": () => ({ provider: "ark", id: "cgt-1", endpoint: null }),
-  "/v1/tasks/{id}/redeliver": () => ({ attempts: 2, callback_url: CALLBACK_URL }),
-  "/v1/events": (id) => ({ id, status: "completed", output: OUTPUT, ...EVENT }),
-  "/v1/callbacks/test": () => ({ callback_url: CALLBACK_URL }),
-  "/v1/accounts": () => ({ id: "acme" }),
-  "/v1/accounts/{account}/grants": () => ({ reference: "invoice-2", amount: 5 }),
-  "/v1/accounts/{account}/keys": () => ({ label: "production" }),
-  "/v1/accounts/{account}/signing-secrets": () => ({ generation: 1 }),
-  "/v1/reindex": (id) => ({ ids: [id] }),
+  },
+  "/v1/tasks/{id}/upstream": { provider: "ark", id: "cgt-1", endpoint: null },
+  "/v1/tasks/{id}/redeliver": { attempts: 2, callback_url: CALLBACK_URL },
+  "/v1/events": { id, status: "completed", output: OUTPUT, ...EVENT },
+  "/v1/callbacks/test": { callback_url: CALLBACK_URL },
+  "/v1/accounts": { id: "acme" },
+  "/v1/accounts/{account}/grants": { reference: "invoice-2", amount: 5 },
+  "/v1/accounts/{account}/keys": { label: "production" },
+  "/v1/accounts/{account}/signing-secrets": { generation: 1 },
+  "/v1/reindex": { ids: [IDS[0]] },
 };
 const HOOKS: readonly object[] = [
   { id: "cgt-1", status: "succeeded", content: { video_url: OUTPUT.urls[0] } },
@@ -70,85 +78,100 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 const METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"];
 
-/** A request to one of the routes whose path `isWanted`, damaged anywhere. */
-export function aRequest(
-  choices: Choices,
-  isWanted: (path: string) => boolean,
-  tokens: ReadonlyMap<string, string>,
-): SentRequest {
-  const route = choices.pick(ROUTES.filter(({ path }) => isWanted(path)));
-  const id = choices.pick([...IDS, UNKNOWN_ID]);
-  const path = filled(route.path, id, tokens, choices);
-  const method = choices.chance(0.03) ? choices.pick(METHODS) : route.method;
-  const sender = senderOf(choices);
-  return {
-    method,
-    sender,
-    headers: headersOf(sender, choices),
-    path: choices.chance(0.1) ? `/${mutatedOften(path.slice(1), choices, 2)}` : path,
-    body: method === "GET" || method === "HEAD" ? null : bodyOf(route.path, id, choices),
-    isIndexed: choices.chance(0.3),
-    isOpen: route.access === "anyone",
-  };
+/** Requests to the given routes, damaged anywhere. @param tokens of hooks, by connection and task id. */
+export function requestsTo(
+  routes: readonly Route[],
+  tokens: readonly HookToken[],
+): fc.Arbitrary<SentRequest> {
+  return fc.oneof(...routes.map((route) => requestTo(route, tokens)));
 }
 
-function senderOf(choices: Choices): Sender {
-  if (choices.chance(0.3)) return choices.pick(["account", "wrong", "nobody", "signed"]);
-  return "operator";
+function requestTo(route: Route, tokens: readonly HookToken[]): fc.Arbitrary<SentRequest> {
+  const { path, method, access } = route;
+  return fc
+    .record({
+      path: pathOf(path, tokens),
+      otherMethod: rarely(3, fc.constantFrom(...METHODS)),
+      sender,
+      header,
+      wrongKey,
+      body: bodyOf(path),
+      isIndexed: fc.nat(9).map((number) => number < 3),
+    })
+    .map(({ otherMethod, header: given, wrongKey: wrong, body, ...rest }) => {
+      const sent = otherMethod ?? method;
+      const keys: Partial<Record<Sender, string>> = {
+        operator: `Bearer ${OPERATOR_KEY}`,
+        account: `Bearer ${ACCOUNT_KEY}`,
+        wrong,
+      };
+      const key = keys[rest.sender];
+      return {
+        ...rest,
+        method: sent,
+        headers: { ...given, ...(key !== undefined && { Authorization: key }) },
+        body: sent === "GET" || sent === "HEAD" ? null : body,
+        isOpen: access === "anyone",
+      };
+    });
 }
 
-function filled(
-  pattern: string,
-  id: string,
-  tokens: ReadonlyMap<string, string>,
-  choices: Choices,
-): string {
-  const [connection, token] = choices.pick([...tokens]);
-  const parts: Readonly<Record<string, string>> = {
-    id: choices.chance(0.05) ? encodeURIComponent("not/an id%") : id,
-    account: choices.pick(["acme", "acme", "acme", "zen", "%00", "a%2Fb", "%E0%A4%A"]),
-    key: choices.pick(["key-1", "key-2", "%ff"]),
-    provider: connection.split(" ")[0] ?? "",
-    token,
-  };
-  const isHook = pattern.startsWith("/hooks/");
-  const taskId = isHook ? (connection.split(" ")[1] ?? "") : parts["id"];
-  const path = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    name === "id" ? (taskId ?? "") : (parts[name] ?? ""),
-  );
-  const query = choices.pick(QUERIES);
-  return path + (choices.chance(0.2) ? mutatedOften(query, choices, 2) : query);
+const sender = fc.oneof(
+  { weight: 7, arbitrary: fc.constant<Sender>("operator") },
+  { weight: 3, arbitrary: fc.constantFrom<Sender>("account", "wrong", "nobody", "signed") },
+);
+const header = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({}) },
+  ...Object.entries(HEADERS).map(([name, value]) => ({
+    weight: 1,
+    arbitrary: changedText(value, 2).map((text) => ({ [name]: headerText(text) })),
+  })),
+);
+/** A damaged operator key that is never a right one. */
+const wrongKey = changedText(`Bearer ${OPERATOR_KEY}`, 2).map((text) => {
+  const key = headerText(text).trim();
+  return key.toLowerCase().endsWith(OPERATOR_KEY) ? "Bearer test-only-operator-kex" : key;
+});
+
+function pathOf(pattern: string, tokens: readonly HookToken[]): fc.Arbitrary<string> {
+  const query = fc.constantFrom(...QUERIES);
+  const path = fc
+    .record({
+      id: fc.oneof(
+        { weight: 19, arbitrary: id },
+        { weight: 1, arbitrary: fc.constant("not%2Fan") },
+      ),
+      account: fc.constantFrom("acme", "acme", "acme", "zen", "%00", "a%2Fb", "%E0%A4%A"),
+      key: fc.constantFrom("key-1", "key-2", "%ff"),
+      hook: fc.constantFrom(...tokens),
+      query: fc.oneof(
+        { weight: 4, arbitrary: query },
+        { weight: 1, arbitrary: changedText(query, 2) },
+      ),
+    })
+    .map(({ hook, query: text, ...names }) => {
+      const parts: object = { ...names, ...(pattern.startsWith("/hooks/") && hook) };
+      const fill = (_: string, name: string) => String(Reflect.get(parts, name));
+      return pattern.replaceAll(/\{(\w+)\}/g, fill) + text;
+    });
+  const damaged = changedText(
+    path.map((text) => text.slice(1)),
+    2,
+  ).map((text) => `/${text}`);
+  return fc.oneof({ weight: 9, arbitrary: path }, { weight: 1, arbitrary: damaged });
 }
 
-function headersOf(sender: Sender, choices: Choices): Headers {
-  const headers = new Headers();
-  if (choices.chance(0.4)) {
-    const [name, value] = choices.pick(Object.entries(HEADERS));
-    headers.set(name, headerText(mutatedOften(value, choices, 2)));
-  }
-  if (sender === "operator") headers.set("Authorization", `Bearer ${OPERATOR_KEY}`);
-  if (sender === "account") headers.set("Authorization", `Bearer ${ACCOUNT_KEY}`);
-  if (sender === "wrong") headers.set("Authorization", wrongKey(choices));
-  return headers;
-}
-
-/** Never one of the right ones, whatever was changed. */
-function wrongKey(choices: Choices): string {
-  const given = headerText(mutatedOften(`Bearer ${OPERATOR_KEY}`, choices, 2)).trim();
-  const isRight = given.toLowerCase().endsWith(OPERATOR_KEY);
-  return isRight ? "Bearer test-only-operator-kex" : given;
-}
-
-function bodyOf(path: string, id: string, choices: Choices): Uint8Array<ArrayBuffer> {
-  const valid = path.startsWith("/hooks/") ? choices.pick(HOOKS) : (BODIES[path]?.(id) ?? {});
-  const shorter = choices.chance(0.5) ? without(valid, choices) : valid;
-  return jsonBytes(mutated(shorter, choices, 2), choices);
-}
-
-/** Most fields may be missing. */
-function without(valid: object, choices: Choices): object {
-  const entries = Object.entries(valid);
-  const kept = entries.filter(([name]) => name === "id" || choices.chance(0.6));
-  const more = choices.chance(0.05) ? [[choices.pick(HOSTILE_KEYS), 1] as const] : [];
-  return Object.fromEntries([...kept, ...more]);
+/** JSON text of a body that lacks some of its members half of the time, and is often damaged. */
+function bodyOf(path: string): fc.Arbitrary<Uint8Array<ArrayBuffer>> {
+  const valid = path.startsWith("/hooks/") ? HOOKS : [BODIES[path] ?? {}];
+  const bodies = valid.flatMap((body) => {
+    const members = Object.entries(body).map(([name, value]) => [
+      name,
+      value === id ? id : fc.constant<unknown>(value),
+    ]);
+    const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(members);
+    const requiredKeys = "id" in body ? ["id"] : [];
+    return [fc.record(model), fc.record(model, { requiredKeys })];
+  });
+  return jsonBytes(changed(fc.oneof(...bodies), jsonChange, 2));
 }

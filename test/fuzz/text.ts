@@ -1,71 +1,41 @@
-import type { Choices } from "./choices.ts";
+import * as fc from "fast-check";
+import { changed } from "./fuzz.ts";
 
-/** Pieces that readers of text stumble over. */
-const PIECES = [
-  " ",
-  "\t",
-  "\n",
-  "\u0000",
-  "\u007f",
-  "\ud800",
-  "\udc00",
-  "\u{1f600}",
-  "\u00ad",
-  "\u202e",
-  "\ufeff",
-  "ß",
-  "İ",
-  "0",
-  "9",
-  "-",
-  ".",
-  "/",
-  "//",
-  "\\",
-  "%",
-  "%00",
-  "%2f",
-  "@",
-  ":",
-  "?",
-  "#",
-  "=",
-  ",",
-  ";",
-  "+",
-  "~1",
-  "__proto__",
-  "e9",
-  "🏳️‍🌈",
-] as const;
+/** Pieces that readers of text often get wrong. */
+const CHARACTERS = " \t\n\u0000\u007f\ud800\u00ad\udc00\u{1f600}\u202e\ufeffßİ09-./\\%@:?#=,;+";
+const PIECES = [...Array.from(CHARACTERS), "//", "%00", "%2f", "~1", "__proto__", "e9", "🏳️‍🌈"];
+const piece = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...PIECES) },
+  { weight: 1, arbitrary: fc.nat(255).map((code) => String.fromCharCode(code)) },
+);
 
-/** `text` with one change. */
-export function mutatedText(text: string, choices: Choices): string {
-  const at = choices.below(text.length + 1);
-  return choices.pick([
-    () => text.slice(0, at),
-    () => text.slice(at),
-    () => text.slice(0, at) + text.slice(at + 1),
-    () => text.slice(0, at) + choices.pick(PIECES) + text.slice(at),
-    () => text.slice(0, at) + choices.pick(PIECES) + text.slice(at + 1),
-    () => text.slice(0, at) + String.fromCharCode(choices.below(256)) + text.slice(at + 1),
-    () => text.slice(0, at) + text.slice(0, at) + text.slice(at),
-    () => text.toUpperCase(),
-    () => text + choices.pick(PIECES),
-    () => choices.pick(PIECES) + text,
-    () => text + text.slice(-1).repeat(choices.pick([1, 64, 256, 2048])),
-  ])();
+type Change = (head: string, tail: string, piece: string, times: number) => string;
+const CHANGES: readonly Change[] = [
+  (head) => head,
+  (_head, tail) => tail,
+  (head, tail) => head + tail.slice(1),
+  (head, tail, inserted) => head + inserted + tail,
+  (head, tail, inserted) => head + inserted + tail.slice(1),
+  (head, tail) => head + head + tail,
+  (head, tail) => (head + tail).toUpperCase(),
+  (head, tail, inserted) => head + tail + inserted,
+  (head, tail, inserted) => inserted + head + tail,
+  (head, tail, _piece, times) => head + tail + tail.slice(-1).repeat(times),
+];
+
+/** One change of a text, somewhere in it. */
+export const textChange: fc.Arbitrary<(text: string) => string> = fc
+  .tuple(fc.constantFrom(...CHANGES), fc.nat(), piece, fc.constantFrom(1, 64, 256, 2048))
+  .map(([change, position, inserted, times]) => (text) => {
+    const at = position % (text.length + 1);
+    return change(text.slice(0, at), text.slice(at), inserted, times);
+  });
+
+export function changedText(text: string | fc.Arbitrary<string>, max = 3): fc.Arbitrary<string> {
+  return changed(typeof text === "string" ? fc.constant(text) : text, textChange, max);
 }
 
-/** With up to `most` changes, often none. */
-export function mutatedOften(text: string, choices: Choices, most = 3): string {
-  let changed = text;
-  for (let left = choices.below(most + 1); left > 0; left--)
-    changed = mutatedText(changed, choices);
-  return changed;
-}
-
-/** Only what a header can carry. */
+/** `text` without the characters that a header cannot carry. */
 export function headerText(text: string): string {
   return text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/gu, "");
 }

@@ -1,6 +1,6 @@
 /**
- * What a request may say, told from the contract and without the relay's code: the other opinion that
- * its parsers are compared with. Each tells whether the parsed JSON is to be accepted.
+ * The rules of the contract for request bodies, written without the relay's code, so that its parsers
+ * can be compared with them. Each predicate takes parsed JSON.
  */
 type Test = (value: unknown) => boolean;
 type Shape = Readonly<Record<string, Test>>;
@@ -35,7 +35,7 @@ const oneOf =
   (value) =>
     values.includes(value);
 
-/** A member of the object itself; what it inherits is not there. */
+/** Returns an own member; inherited ones are undefined. */
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return Reflect.get(value, name);
@@ -47,7 +47,6 @@ function fits(shape: Shape, value: unknown): boolean {
   );
 }
 
-/** Without any other member. */
 function fitsExactly(shape: Shape, value: unknown): boolean {
   return (
     fits(shape, value) && Object.keys(Object(value)).every((name) => Object.hasOwn(shape, name))
@@ -62,7 +61,7 @@ export function isShallow(value: unknown, levels = MAX_DEPTH): boolean {
 const isHttpUrl: Test = (value) =>
   typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
 
-/** The six fields of the contract; others may be anything. */
+/** The six metadata fields of the contract; others may hold any value. */
 export const METADATA: Shape = {
   seed: orMissing(Number.isInteger),
   ratio: orMissing(isText),
@@ -129,7 +128,6 @@ const exactly =
   (value) =>
     fitsExactly(shape, value);
 
-/** The bodies of the smaller routes. */
 export const SMALL_BODIES = {
   attachment: exactly({
     provider: isText,

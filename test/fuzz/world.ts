@@ -1,11 +1,11 @@
+import { AccountObject } from "../../src/account/account-object.ts";
 import { TaskObject } from "../../src/task/task-object.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import { aCallback, ACCOUNT, aFinishedTask, anOpenTask, NOW, POLICY } from "../core/builders.ts";
 import { aPricedRegistration } from "../core/credit-builders.ts";
 import { anAttachedTask, aProvidedTask } from "../core/upstream-builders.ts";
-import { AccountModel, remote } from "./account-model.ts";
-import { EMPTY_DATABASE, MemoryStorage } from "./platform.ts";
+import { EMPTY_DATABASE, MemoryStorage, stubOf } from "./storage.ts";
 
 export const OPERATOR_KEY = "test-only-operator-key";
 export const ACCOUNT_KEY = "test-only-key-of-acme";
@@ -35,7 +35,7 @@ const PREPARED: readonly TaskRecord[] = [
   ...(charging.kind === "commit" ? [charging.record] : []),
 ];
 
-/** Tasks in every state, by id. */
+/** One task in each state, by its id. */
 export const RECORDS: ReadonlyMap<string, TaskRecord> = new Map(
   PREPARED.map((record, i) => {
     const id = `0199f3a2-000${i}-4000-8000-000000000000`;
@@ -46,80 +46,82 @@ const KEY_HASH = hexOf(
   await crypto.subtle.digest("SHA-256", new TextEncoder().encode(ACCOUNT_KEY)),
 );
 
-/** All objects of a relay in memory, as they are before one request. */
+/** The objects of a relay in memory, as they are before one request. */
 export class World {
   readonly #storages = new Map<string, MemoryStorage>();
-  readonly #accounts = new Map<string, AccountModel>();
   readonly #before = new Map<string, string>();
   readonly #background: Promise<unknown>[] = [];
 
-  /** Names of the objects that were asked. */
+  /** Names of the objects that were called. */
   get reached(): readonly string[] {
     return [...this.#before.keys()];
   }
 
-  /** Names of the objects whose storage is not what it was. */
+  /** Names of the objects whose storage has changed. */
   get changed(): readonly string[] {
-    return this.reached.filter((name) => this.#stateOf(name) !== this.#before.get(name));
+    const isChanged = (name: string) =>
+      this.#storages.get(name)?.content !== this.#before.get(name);
+    return this.reached.filter(isChanged);
   }
 
   task(id: string, env: object): object {
-    const name = `task ${id}`;
-    const storage = this.#storages.get(name) ?? new MemoryStorage();
-    this.#storages.set(name, storage);
-    const record = RECORDS.get(id);
-    if (!this.#before.has(name) && record !== undefined) storage.kv.put("task", record);
-    this.#remember(name);
-    const waitUntil = (work: Promise<unknown>) => void this.#background.push(work);
-    const object: object = Reflect.construct(TaskObject, [
-      { id: { name: id }, storage, waitUntil },
-      env,
-    ]);
-    return remote(object);
+    return this.#object(TaskObject, `task ${id}`, id, env, (storage) => {
+      const record = RECORDS.get(id);
+      if (record !== undefined) storage.kv.put("task", record);
+    });
   }
 
-  account(name: string): object {
-    const account = this.#accounts.get(name) ?? prepared(name);
-    this.#accounts.set(name, account);
-    this.#remember(`account ${name}`);
-    return remote(account);
+  account(name: string, env: object): object {
+    return this.#object(AccountObject, `account ${name}`, name, env, (_storage, create) =>
+      prepareAccount(name, create),
+    );
   }
 
-  /** Lets all end that was left to run after an answer. */
+  /** Waits for the work that continued after the answer. */
   async settle(): Promise<void> {
     while (this.#background.length > 0) await Promise.all(this.#background.splice(0));
   }
 
-  #remember(name: string): void {
-    if (!this.#before.has(name)) this.#before.set(name, this.#stateOf(name));
-  }
-
-  #stateOf(name: string): string {
-    const account = this.#accounts.get(name.replace(/^account /, ""));
-    if (account !== undefined) return JSON.stringify(account.state);
-    return JSON.stringify([...(this.#storages.get(name)?.values ?? [])]);
+  #object<T extends object>(
+    type: new (ctx: DurableObjectState, env: never) => T,
+    key: string,
+    name: string,
+    env: object,
+    prepare: (storage: MemoryStorage, create: () => T) => void,
+  ): object {
+    const storage = this.#storages.get(key) ?? new MemoryStorage();
+    const waitUntil = (work: Promise<unknown>) => void this.#background.push(work);
+    const create = (): T => Reflect.construct(type, [{ id: { name }, storage, waitUntil }, env]);
+    if (!this.#storages.has(key)) {
+      this.#storages.set(key, storage);
+      prepare(storage, create);
+      this.#before.set(key, storage.content);
+    }
+    return stubOf(create());
   }
 }
 
-/** One known account with credits and a key; no other is there. */
-function prepared(name: string): AccountModel {
-  const account = new AccountModel();
-  if (name === `key:${KEY_HASH}`) account.claimKey(ACCOUNT.id);
-  if (name !== ACCOUNT.id) return account;
+/** Prepares the one known account, which has credits and a key, and the owner of that key. */
+function prepareAccount(name: string, create: () => AccountObject): void {
+  if (name === `key:${KEY_HASH}`) create().claimKey(ACCOUNT.id);
+  if (name !== ACCOUNT.id) return;
+  const account = create();
+  const key = { id: "key-1", prefix: "trk_", label: null, createdAt: NOW, lastUsedDay: null };
   account.create();
   account.grant({ reference: "invoice-1", amount: 100 });
-  account.addKey({ id: "key-1" }, KEY_HASH);
-  return account;
+  account.addKey(key, KEY_HASH);
+  // The first use of a day writes the day.
+  account.verifyKey(KEY_HASH);
 }
 
 let world = new World();
-/** The bindings without and with an index; they lead to the world of the moment. */
+/** The environment without and with an index; its bindings lead to the current world. */
 export const ENVS: readonly object[] = [{}, { INDEX_DB: EMPTY_DATABASE }].map((index) => {
   const env: object = {
     ...VARIABLES,
     ...index,
     TASKS: { getByName: (id: string) => world.task(id, env) },
-    ACCOUNTS: { getByName: (name: string) => world.account(name) },
+    ACCOUNTS: { getByName: (name: string) => world.account(name, env) },
   };
   return env;
 });

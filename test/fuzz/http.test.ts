@@ -1,0 +1,167 @@
+import { vi } from "vitest";
+import { app } from "../../src/app.ts";
+import { PROBLEMS } from "../../src/api/http/problem.ts";
+import { ROUTES } from "../../src/api/routes.ts";
+import { runtimeOf } from "../../src/config/runtime.ts";
+import { hookToken } from "../../src/security/hook-token.ts";
+import { sign, signedHeaders } from "../../src/security/signature.ts";
+import { NOW, NOW_S } from "../core/builders.ts";
+import { isPublicHost } from "./addresses.ts";
+import { fuzz } from "./fuzz.ts";
+import { requireIssues } from "./refusal.ts";
+import { type HookToken, requestsTo, type SentRequest } from "./requests.ts";
+import { ENVS, newWorld, RECORDS, type World } from "./world.ts";
+import { memberOf } from "./wire.ts";
+
+// Node has no base class of Durable Objects; the objects themselves are the relay's own.
+vi.mock("cloudflare:workers", () => ({
+  DurableObject: class {
+    readonly ctx: unknown;
+    readonly env: unknown;
+
+    constructor(ctx: unknown, env: unknown) {
+      this.ctx = ctx;
+      this.env = env;
+    }
+  },
+}));
+
+const ORIGIN = "https://relay.example.com";
+const HOOKED = ["ark", "fal", "kie", "kling", "luma", "minimax", "openrouter", "replicate", "vidu"];
+/** Problems that a later attempt may not meet. */
+const TEMPORARY: readonly string[] = ["unavailable", "index_disabled"];
+const WITH_TASK = new Set(
+  "task_exists task_open task_settled conflicting_result series_running no_callback idempotency_key_reused".split(
+    " ",
+  ),
+);
+
+vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+for (const method of ["log", "warn", "error"] as const)
+  vi.spyOn(console, method).mockImplementation(() => {});
+// What workerd has and Node has not, as far as the relay uses it.
+Reflect.set(globalThis, "Cloudflare", {
+  compatibilityFlags: { global_fetch_strictly_public: true },
+});
+Reflect.set(crypto.subtle, "timingSafeEqual", (a: ArrayBuffer, b: ArrayBuffer) => {
+  const other = new Uint8Array(b);
+  return a.byteLength === b.byteLength && new Uint8Array(a).every((byte, i) => byte === other[i]);
+});
+// Waiting takes no time.
+Reflect.set(globalThis, "scheduler", {
+  wait: async (ms: number) => vi.setSystemTime(Date.now() + ms),
+});
+const sentTo: string[] = [];
+Reflect.set(globalThis, "fetch", async (url: string | URL | Request) => {
+  sentTo.push(url instanceof Request ? url.url : String(url));
+  return Response.json({ id: "cgt-1", status: "running" });
+});
+
+const relay = await runtimeOf(ENVS[0] ?? {});
+if (!relay.ok) throw new Error("the configuration of the test is not valid");
+const { keyring } = relay.value;
+const tokens: readonly HookToken[] = await Promise.all(
+  HOOKED.flatMap((provider) =>
+    [...RECORDS.keys()].map(async (id) => {
+      const token = await hookToken(provider, id, keyring.hookKeys);
+      return { provider, id, token };
+    }),
+  ),
+);
+
+async function requireContract(request: SentRequest): Promise<boolean> {
+  vi.setSystemTime(NOW);
+  sentTo.length = 0;
+  const world = newWorld();
+  const response = await answer(request);
+  await requireSound(request, response);
+  await world.settle();
+  if (response.status >= 400) requireUnchanged(world);
+  requireGuarded(request, response, world);
+  requirePublic(sentTo);
+  return response.status < 400;
+}
+
+async function answer(request: SentRequest): Promise<Response> {
+  const { method, path, sender, body, isIndexed } = request;
+  const headers = new Headers(request.headers);
+  if (sender === "signed") {
+    const message = { id: "msg_1", timestamp: String(NOW_S), body: body ?? "" };
+    const keys = { callbackSecrets: keyring.eventsSecrets, signingKeys: [] };
+    const signed = signedHeaders(message, await sign(message, keys));
+    for (const [name, value] of Object.entries(signed)) headers.set(name, value);
+  }
+  const sent = new Request(ORIGIN + path, { method, headers, body });
+  const response: unknown = await Reflect.apply(app.fetch, app, [sent, ENVS[Number(isIndexed)]]);
+  if (response instanceof Response) return response;
+  throw new Error("the relay did not answer");
+}
+
+async function requireSound({ method }: SentRequest, response: Response): Promise<void> {
+  const { status, headers } = response;
+  const text = await response.text();
+  if (!headers.get("X-Request-Id")) throw new Error("the answer has no X-Request-Id");
+  if (status < 400) return;
+  const isProblem = headers.get("Content-Type") === "application/problem+json";
+  if (!isProblem) throw new Error(`${status}: ${text}`);
+  if (method !== "HEAD") requireProblem(JSON.parse(text), response);
+}
+
+function requireProblem(problem: unknown, { status, headers }: Response): void {
+  const code = String(memberOf(problem, "code"));
+  const isKnown = memberOf(memberOf(PROBLEMS, code), "status") === status;
+  const isTemporary = status < 500 || TEMPORARY.includes(code);
+  if (!isKnown || memberOf(problem, "status") !== status || !isTemporary) {
+    throw new Error(`${status}: ${JSON.stringify(problem)}`);
+  }
+  if (status === 400) requireIssues(memberOf(problem, "issues"));
+  const needed = { 401: "WWW-Authenticate", 405: "Allow", 503: "Retry-After" }[status];
+  if (needed !== undefined && !headers.has(needed)) throw new Error(`${code} without ${needed}`);
+  const hasTask = memberOf(problem, "task") !== undefined;
+  if (WITH_TASK.has(code) !== hasTask)
+    throw new Error(`${code} ${hasTask ? "has" : "lacks"} the task`);
+}
+
+function requireUnchanged(world: World): void {
+  const { changed } = world;
+  if (changed.length > 0) throw new Error(`a refused request changed ${changed.join(", ")}`);
+}
+
+/** Requires that a request without a right key reaches no object but the one that would know the key. */
+function requireGuarded({ sender, isOpen }: SentRequest, { status }: Response, world: World): void {
+  const isStranger = sender === "wrong" || sender === "nobody";
+  if (isOpen || !isStranger) return;
+  if (status < 400) throw new Error(`a stranger was answered ${status}`);
+  const reached = world.reached.filter((name) => !name.startsWith("account key:"));
+  if (reached.length > 0) throw new Error(`a stranger reached ${reached.join(", ")}`);
+}
+
+function requirePublic(urls: readonly string[]): void {
+  for (const text of urls) {
+    const url = new URL(text);
+    if (url.protocol === "https:" && isPublicHost(url.hostname)) continue;
+    throw new Error(`a request went to ${text} `);
+  }
+}
+
+const isTaskPath = (path: string) => /^\/(?:v1\/tasks|v1\/events|hooks)/.test(path);
+
+fuzz("answers any request about a task by the contract, and changes nothing when it refuses", {
+  inputs: requestsTo(
+    ROUTES.filter(({ path }) => isTaskPath(path)),
+    tokens,
+  ),
+  check: requireContract,
+  cases: 30_000,
+  leastShare: 0.02,
+});
+
+fuzz("answers any request to another route by the contract, and changes nothing when it refuses", {
+  inputs: requestsTo(
+    ROUTES.filter(({ path }) => !isTaskPath(path)),
+    tokens,
+  ),
+  check: requireContract,
+  cases: 20_000,
+  leastShare: 0.02,
+});

@@ -1,0 +1,71 @@
+import { DatabaseSync } from "node:sqlite";
+
+type Row = Record<string, unknown>;
+
+/** The storage of one Durable Object in memory. Alarms are accepted but never run. */
+export class MemoryStorage {
+  readonly #values = new Map<string, unknown>();
+  #database: DatabaseSync | null = null;
+  readonly kv = {
+    get: (key: string): unknown => structuredClone(this.#values.get(key)),
+    put: (key: string, value: unknown): void => void this.#values.set(key, structuredClone(value)),
+  };
+  readonly sql = {
+    exec: (query: string, ...values: readonly unknown[]) => {
+      const rows = this.#run(query, values);
+      return { toArray: () => rows, [Symbol.iterator]: () => rows.values() };
+    },
+  };
+
+  async setAlarm(): Promise<void> {}
+
+  async getAlarm(): Promise<null> {
+    return null;
+  }
+
+  async deleteAll(): Promise<void> {
+    this.#values.clear();
+  }
+
+  /** All that is stored, as text. */
+  get content(): string {
+    const tables = ["entries", "keys"].map((table) =>
+      this.#database === null ? [] : this.#run(`SELECT * FROM ${table}`, []),
+    );
+    return JSON.stringify([...this.#values, ...tables]);
+  }
+
+  #run(query: string, values: readonly unknown[]): Row[] {
+    this.#database ??= new DatabaseSync(":memory:");
+    // Only the schema has several statements; it binds nothing.
+    if (!query.includes("CREATE TABLE")) return this.#database.prepare(query).all(...values);
+    this.#database.exec(query);
+    return [];
+  }
+}
+
+/** Returns a stub of the object: each method is asynchronous and copies what it takes and answers. */
+export function stubOf(object: object): object {
+  return new Proxy(object, {
+    get:
+      (_, name) =>
+      async (...args: readonly unknown[]) => {
+        const method: unknown = Reflect.get(object, name);
+        if (typeof method !== "function") throw new Error(`there is no method ${String(name)}`);
+        const answer: unknown = Reflect.apply(method, object, structuredClone(args));
+        return structuredClone(await answer);
+      },
+  });
+}
+
+/** A D1 database that accepts every statement and holds no rows. */
+const statement = {
+  bind: () => statement,
+  run: async () => ({ results: [] }),
+  all: async () => ({ results: [] }),
+  first: async () => null,
+};
+export const EMPTY_DATABASE = {
+  prepare: () => statement,
+  batch: async (statements: readonly unknown[]) => statements.map(() => ({ results: [] })),
+};
