@@ -1,79 +1,102 @@
+import pMap from "p-map";
+import { indexObject } from "./account/object-names.ts";
 import type { Config } from "./config/config.ts";
+import { runtimeOf, type Runtime } from "./config/runtime.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
 import type { Position } from "./index-db/list.ts";
 import { rollUp } from "./index-db/rollups.ts";
 import { overdueTasks, removeExpired } from "./index-db/sweep.ts";
 import { removeRow } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
-import { indexObject } from "./account/object-names.ts";
 import { notifyOperator } from "./outbound/webhooks.ts";
-import { runtimeOf, type Runtime } from "./config/runtime.ts";
-import { DAY_MS, HOUR_MS } from "./core/time.ts";
 
-const OVERDUE_MS = 600_000;
-const WAKE_AT_ONCE = 500;
+const OVERDUE_MS = 10 * MINUTE_MS;
+const MAX_WOKEN = 500;
+const CONCURRENCY = 50;
+
+/** What the steps of the cron trigger work on. */
+interface Job {
+  readonly env: Env;
+  readonly db: D1Database;
+  readonly runtime: Runtime;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
 
 /**
- * The cron trigger: keeps the index in order. Each part stands for itself, and what fails is done the next
- * time. Without an index there is nothing to do.
- * @param now Unix milliseconds.
+ * Handles the cron trigger: deletes expired rows of the index, recounts its rollups and wakes overdue
+ * tasks. A step that fails does not stop the others and runs again next time. Does nothing without an
+ * index. @param now Unix milliseconds.
  */
 export async function runScheduled(env: Env, now: number): Promise<void> {
   const { INDEX_DB: db } = env;
   const result = await runtimeOf(env);
   if (db === undefined || !result.ok) return;
   const runtime = result.value;
-  await runStep("expired", async () => ({
-    removed: await removeExpired(db, runtime.config.retentionMs, now),
-  }));
-  await runStep("rollups", async () => {
-    await rollUp(db, reachOf(runtime.config), now);
-    return {};
-  });
-  // A pause lets callbacks wait, and that is no trouble.
-  if (!runtime.config.paused) {
-    await runStep("overdue", async () => wakeOverdue(env, db, runtime, now));
-  }
+  const job = { env, db, runtime, now };
+  await runStep("expired", () => removeExpiredRows(job));
+  await runStep("rollups", () => recount(job));
+  // During a pause callbacks wait on purpose, so overdue tasks are no fault.
+  if (!runtime.config.paused) await runStep("overdue", () => wakeOverdue(job));
 }
 
-/** Two days, or until the last timeout has been called back; not beyond the retention. */
-function reachOf({ taskDeadlineMs, retentionMs }: Config): number {
-  return Math.min(retentionMs, Math.max(2 * DAY_MS, taskDeadlineMs * 1.25 + HOUR_MS));
-}
-
-async function runStep(name: string, work: () => Promise<Record<string, number>>): Promise<void> {
+/** Runs one step and logs its counts, or its failure. */
+async function runStep(name: string, step: () => Promise<Record<string, number>>): Promise<void> {
   try {
-    log({ event: `index.${name}`, ...(await work()) });
+    log({ event: `index.${name}`, ...(await step()) });
   } catch (error) {
-    log({ event: "index.unreachable", part: name, error: errorText(error) });
+    log({ event: "index.unreachable", part: name, error: errorText(error) }, "warn");
   }
+}
+
+async function removeExpiredRows({ db, runtime, now }: Job) {
+  return { removed: await removeExpired(db, runtime.config.retentionMs, now) };
+}
+
+async function recount({ db, runtime, now }: Job) {
+  await rollUp(db, recountedMs(runtime.config), now);
+  return {};
 }
 
 /**
- * Tasks that should have changed ten minutes ago: their alarm was lost, or their row was. Each writes its
- * row anew and does what it owes; the row of one that is gone is taken away.
+ * Returns how far back rollups are counted again: two days, or until the latest deadline and the callback
+ * after it are over, but not beyond the retention.
  */
-async function wakeOverdue(env: Env, db: D1Database, runtime: Runtime, now: number) {
-  const overdue = await overdueTasks(db, now - OVERDUE_MS, WAKE_AT_ONCE);
-  const woken = await Promise.all(overdue.map((position) => wake(env, db, position)));
-  if (overdue.length > 0) await tellOfLag(env, runtime, overdue.length, now);
+function recountedMs({ taskDeadlineMs, retentionMs }: Config): number {
+  return Math.min(retentionMs, Math.max(2 * DAY_MS, taskDeadlineMs * 1.25 + HOUR_MS));
+}
+
+/**
+ * Wakes tasks that should have changed ten minutes ago, because their alarm or their row was lost. Each
+ * publishes its row again and performs its duties; the row of a task that no longer exists is deleted.
+ */
+async function wakeOverdue(job: Job) {
+  const overdue = await overdueTasks(job.db, job.now - OVERDUE_MS, MAX_WOKEN);
+  const woken = await pMap(overdue, (position) => wake(position, job), {
+    concurrency: CONCURRENCY,
+  });
+  if (overdue.length > 0) await alertOperator(overdue.length, job);
   return { overdue: overdue.length, woken: woken.filter(Boolean).length };
 }
 
-async function wake(env: Env, db: D1Database, position: Position): Promise<boolean> {
+/** Wakes one task. @returns false when it no longer exists or cannot be reached. */
+async function wake(position: Position, { env, db }: Job): Promise<boolean> {
   try {
     const createdAt = await env.TASKS.getByName(position.id).republish();
-    // Gone, or another life of the same id.
+    // Another creation time means that the task is gone and its id was used again.
     const isGone = createdAt !== position.createdAt;
     if (isGone) await removeRow(db, { ...position, version: Date.now() });
     return !isGone;
   } catch (error) {
-    log({ event: "task.unreachable", task_id: position.id, error: errorText(error) });
+    const line = { task_id: position.id, error: errorText(error) };
+    log({ event: "task.unreachable", ...line }, "warn");
     return false;
   }
 }
 
-async function tellOfLag(env: Env, runtime: Runtime, overdue: number, now: number): Promise<void> {
+/** Sends `index.lagging` to the operator, at most once an hour. */
+async function alertOperator(overdue: number, { env, runtime, now }: Job): Promise<void> {
   if (runtime.config.operatorCallbackUrl === null) return;
   if (!(await indexObject(env.ACCOUNTS).claimAlertSlot())) return;
   const id = `index.lagging_${crypto.randomUUID()}`;

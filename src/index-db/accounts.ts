@@ -6,7 +6,7 @@ export interface ListedAccount {
   readonly createdAt: number;
 }
 
-/** Notes an account, so that it can be listed; again is harmless. */
+/** Notes an account, so that it can be listed. Repeating it changes nothing. */
 export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
   const database = await ready(db);
   await database
@@ -15,7 +15,7 @@ export async function noteAccount(db: D1Database, account: ListedAccount): Promi
     .run();
 }
 
-/** Accounts by id, those after `after`. */
+/** Lists accounts in the order of their ids, starting after `after`. */
 export async function listAccountIds(
   db: D1Database,
   after: string,

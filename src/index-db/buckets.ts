@@ -1,18 +1,19 @@
-/** Upper bounds of the latency histograms, in milliseconds; one more bucket holds what is beyond. */
+/** Upper bounds of the latency histograms, in milliseconds; a last bucket holds everything above. */
 export const BOUNDS_MS: readonly number[] = [
   5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 180_000, 200_000,
   600_000, 780_000, 800_000, 900_000, 3_600_000,
 ];
 
-/** SQL for the bucket of a column. */
+/** Builds the SQL expression of the bucket number of a column. */
 export function bucketOf(column: string): string {
   const cases = BOUNDS_MS.map((bound, index) => `WHEN ${column} <= ${bound} THEN ${index}`);
   return `CASE ${cases.join(" ")} ELSE ${BOUNDS_MS.length} END`;
 }
 
 /**
- * A quantile of a histogram, in milliseconds: interpolated in its bucket, the last bound for what lies
- * beyond it; null: nothing was counted. @param counts by bucket.
+ * Estimates a quantile of a histogram, in milliseconds, by interpolating within its bucket; a value above
+ * the last bound counts as that bound.
+ * @param counts by bucket. @param q from 0 to 1. @returns null when nothing was counted.
  */
 export function quantile(counts: readonly number[], q: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);

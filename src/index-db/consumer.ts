@@ -1,73 +1,55 @@
-import * as z from "zod";
 import { backoff } from "../core/backoff.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { errorText, log } from "../log.ts";
+import { RowSchema } from "./columns.ts";
 import { writeRows } from "./writer.ts";
 
 const FIRST_RETRY_S = 30;
 const MAX_RETRY_S = 3_600;
 
-// Rows of an older release are still on their way after a deployment: a new field needs a default.
-const whole = z.int();
-const Row: z.ZodType<IndexRow> = z.object({
-  id: z.string(),
-  version: whole,
-  account: z.string().nullable(),
-  model: z.string(),
-  provider: z.string().nullable(),
-  status: z.enum(["pending", "processing", "completed", "failed"]),
-  callback: z.enum(["waiting", "sending", "delivered", "failed"]).nullable(),
-  attempts: whole,
-  lastOutcome: z.string().nullable(),
-  lastStatusCode: whole.nullable(),
-  host: z.string().nullable(),
-  createdAt: whole,
-  completedAt: whole.nullable(),
-  finishedAt: whole.nullable(),
-  settledAt: whole.nullable(),
-  firstAttemptMs: whole.nullable(),
-  settledMs: whole.nullable(),
-  dueAt: whole.nullable(),
-  expiresAt: whole.nullable(),
-});
-
 /**
- * Writes a batch of `INDEX_QUEUE` in one statement. What is no row is given back again and again, until the
- * platform puts it into the dead-letter queue; a database that fails gets the batch again later.
+ * Consumes a batch of `INDEX_QUEUE`: writes its rows in one statement and acknowledges them. Messages that
+ * are not rows are retried until the platform moves them to the dead-letter queue. When the database
+ * fails, all rows are retried later.
  */
 export async function consume(batch: MessageBatch, db: D1Database | undefined): Promise<void> {
   const rows: IndexRow[] = [];
-  const good: Message[] = [];
+  const validMessages: Message[] = [];
   for (const message of batch.messages) {
-    const row = Row.safeParse(message.body);
+    const row = RowSchema.safeParse(message.body);
     if (row.success) {
       rows.push(row.data);
-      good.push(message);
+      validMessages.push(message);
     } else {
       message.retry();
-      log({ event: "index.poison", message: message.id });
+      log({ event: "index.poison", message: message.id }, "error");
     }
   }
-  const isWritten = rows.length === 0 || (await written(rows, db));
-  for (const message of good) {
+  const isWritten = rows.length === 0 || (await tryWrite(rows, db));
+  for (const message of validMessages) {
     if (isWritten) message.ack();
     else message.retry({ delaySeconds: retryDelayS(message.attempts) });
   }
-  log({ event: "index.batch", rows: rows.length, outcome: isWritten ? "written" : "unknown" });
+  const line = { rows: rows.length, outcome: isWritten ? "written" : "unknown" };
+  log({ event: "index.batch", ...line }, isWritten ? "info" : "warn");
 }
 
-/** A database that is away for a day must not cost rows their way: 100 tries reach for four days. */
+/**
+ * Returns the delay before a message is retried. Its 100 attempts span four days, so an outage of the
+ * database for a day loses no rows.
+ */
 function retryDelayS(attempts: number): number {
   return backoff(FIRST_RETRY_S, attempts - 1, MAX_RETRY_S);
 }
 
-async function written(rows: readonly IndexRow[], db: D1Database | undefined): Promise<boolean> {
+/** Writes rows; returns false when the database fails. */
+async function tryWrite(rows: readonly IndexRow[], db: D1Database | undefined): Promise<boolean> {
   try {
     if (db === undefined) throw new Error("INDEX_QUEUE is bound without INDEX_DB");
     await writeRows(db, rows, Date.now());
     return true;
   } catch (error) {
-    log({ event: "index.unreachable", error: errorText(error) });
+    log({ event: "index.unreachable", error: errorText(error) }, "warn");
     return false;
   }
 }

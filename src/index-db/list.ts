@@ -1,6 +1,8 @@
+import type { IndexRow } from "../core/views/index-row.ts";
+import { columnOf, type RowField } from "./columns.ts";
 import { ready } from "./database.ts";
 
-/** What a list is narrowed to; times in Unix milliseconds, `since` included, `until` not. */
+/** Filters of a list; times in Unix milliseconds, `since` inclusive, `until` exclusive; null means any. */
 export interface Filters {
   readonly status: string | null;
   readonly callback: string | null;
@@ -12,51 +14,54 @@ export interface Filters {
   readonly until: number | null;
 }
 
-/** The place of a row in the list, which goes from the newest to the oldest. */
+/** Position of a row in the list, which runs from the newest row to the oldest. */
 export interface Position {
+  /** Unix milliseconds. */
   readonly createdAt: number;
   readonly id: string;
 }
 
-export interface ListedTask {
-  readonly id: string;
-  readonly account: string | null;
-  readonly model: string;
-  readonly provider: string | null;
-  readonly status: string;
-  readonly callback: string | null;
-  readonly attempts: number;
-  readonly last_outcome: string | null;
-  readonly last_status_code: number | null;
-  readonly host: string | null;
-  readonly created_at: number;
-  readonly completed_at: number | null;
-  readonly settled_at: number | null;
-}
+/** Fields that a list reads. */
+const LISTED = [
+  "id",
+  "account",
+  "model",
+  "provider",
+  "status",
+  "callback",
+  "attempts",
+  "lastOutcome",
+  "lastStatusCode",
+  "host",
+  "createdAt",
+  "completedAt",
+  "settledAt",
+] as const satisfies readonly RowField[];
+
+export type ListedTask = Pick<IndexRow, (typeof LISTED)[number]>;
 
 export interface Page {
   readonly tasks: readonly ListedTask[];
-  /** Where the next page begins; null: this was the last one. */
+  /** Position after which the next page begins; null on the last page. */
   readonly next: Position | null;
 }
 
-/** Rows that one page looks at: a filter that fits nothing must not read a million of them. */
-export const MAX_SCANNED = 10_000;
-
-const SHOWN =
-  "id, account, model, provider, status, callback, attempts, last_outcome, last_status_code, host, created_at, completed_at, settled_at, expires_at";
-const EQUALS = ["status", "callback", "model", "provider", "account", "host"] as const;
-const BY_ACCOUNT = "INDEXED BY tasks_of_account";
-const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
-
-export interface Query {
+interface Query {
   readonly sql: string;
   readonly values: readonly (string | number)[];
 }
 
+/** Rows that one page examines at most, so that a filter that matches nothing does not read the whole index. */
+const MAX_SCANNED = 10_000;
+
+const COLUMNS = [...LISTED.map(columnOf), "expires_at"].join(", ");
+const SHOWN = LISTED.map((field) => `${columnOf(field)} AS ${field}`).join(", ");
+const EQUALS = ["status", "callback", "model", "provider", "account", "host"] as const;
+const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
+
 /**
- * One page, newest first. It may be short although more follow, when few of the rows that it looked at
- * fit: only `next` tells the end.
+ * Lists one page of tasks, newest first. A page may be short, or empty, although more rows match, because
+ * each examines a limited number of rows: only `next` tells the end.
  */
 export async function listTasks(
   db: D1Database,
@@ -65,27 +70,28 @@ export async function listTasks(
   limit: number,
 ): Promise<Page> {
   const database = await ready(db);
-  const fitting = filterPage(candidateRows(SHOWN, filters, after), filters, limit, Date.now());
-  const { results } = await database
-    .prepare(fitting.sql)
-    .bind(...fitting.values)
+  const candidates = candidateRows(COLUMNS, filters, after);
+  const { sql, values } = filterPage(candidates, filters, limit, Date.now());
+  const { results: tasks } = await database
+    .prepare(sql)
+    .bind(...values)
     .all<ListedTask & Record<string, unknown>>();
-  const last =
-    results.length === limit ? results.at(-1) : await lastScannedRow(database, filters, after);
-  return { tasks: results, next: last ? { createdAt: last.created_at, id: last.id } : null };
+  const isFull = tasks.length === limit;
+  const last = isFull ? tasks.at(-1) : await lastScannedRow(database, filters, after);
+  return { tasks, next: last ? { createdAt: last.createdAt, id: last.id } : null };
 }
 
-/** The last row that a short page has looked at; null: it has seen them all. */
+/** Returns the last row that a short page examined; null when it examined all that there are. */
 async function lastScannedRow(database: D1Database, filters: Filters, after: Position | null) {
   const { sql, values } = candidateRows("created_at, id", filters, after);
   return database
-    .prepare(`SELECT created_at, id FROM (${sql}) LIMIT 1 OFFSET ${MAX_SCANNED - 1}`)
+    .prepare(`SELECT created_at AS createdAt, id FROM (${sql}) LIMIT 1 OFFSET ${MAX_SCANNED - 1}`)
     .bind(...values)
-    .first<{ created_at: number; id: string }>();
+    .first<{ createdAt: number; id: string }>();
 }
 
-/** The rows to look at, through the index that holds the fewest. */
-export function candidateRows(columns: string, filters: Filters, after: Position | null): Query {
+/** Selects the rows that a page examines, through the index of the database that holds the fewest. */
+function candidateRows(columns: string, filters: Filters, after: Position | null): Query {
   const { account, callback, since, until } = filters;
   const isFailed = account === null && callback === "failed";
   const parts: readonly (readonly [string, readonly (string | number)[]] | null)[] = [
@@ -97,21 +103,28 @@ export function candidateRows(columns: string, filters: Filters, after: Position
   ];
   const used = parts.filter((part) => part !== null);
   const where = used.map(([sql]) => sql).join(" AND ") || "true";
-  const hint = account === null ? (isFailed ? "INDEXED BY tasks_failed" : "") : BY_ACCOUNT;
   return {
-    sql: `SELECT ${columns} FROM tasks ${hint} WHERE ${where} ${NEWEST_FIRST} LIMIT ${MAX_SCANNED}`,
+    sql: `SELECT ${columns} FROM tasks ${indexHint(account, isFailed)} WHERE ${where}
+          ${NEWEST_FIRST} LIMIT ${MAX_SCANNED}`,
     values: used.flatMap(([, values]) => values),
   };
 }
 
-function filterPage(scanned: Query, filters: Filters, limit: number, now: number): Query {
+function indexHint(account: string | null, isFailed: boolean): string {
+  if (account !== null) return "INDEXED BY tasks_of_account";
+  return isFailed ? "INDEXED BY tasks_failed" : "";
+}
+
+/** Selects those of the candidates that match all filters and have not expired. */
+function filterPage(candidates: Query, filters: Filters, limit: number, now: number): Query {
   const wanted = EQUALS.flatMap((name) => {
     const value = filters[name];
     return value === null ? [] : [{ sql: `${name} = ?`, value }];
   });
   const conditions = ["(expires_at IS NULL OR expires_at > ?)", ...wanted.map(({ sql }) => sql)];
   return {
-    sql: `SELECT ${SHOWN} FROM (${scanned.sql}) WHERE ${conditions.join(" AND ")} ${NEWEST_FIRST} LIMIT ?`,
-    values: [...scanned.values, now, ...wanted.map(({ value }) => value), limit],
+    sql: `SELECT ${SHOWN} FROM (${candidates.sql}) WHERE ${conditions.join(" AND ")}
+          ${NEWEST_FIRST} LIMIT ?`,
+    values: [...candidates.values, now, ...wanted.map(({ value }) => value), limit],
   };
 }

@@ -1,10 +1,10 @@
 /**
- * The schema of the index, step by step; a step that was released is never changed. Every statement may
- * run twice, because isolates do not know of each other.
+ * Migrations of the index schema, oldest first; a released one is never changed. Every statement may run
+ * twice, because two isolates may apply a migration at the same time.
  *
- * A row of D1 costs like a row of an object, so there are few indexes. The order of `tasks` is that of the
- * list itself. `tasks_of_account` is written once per task of an account; `tasks_failed` only for
- * callbacks that failed; `tasks_due` only while a task that is written before its end is not settled.
+ * Every index entry costs as much as a row, so there are few: the primary key of `tasks` has the order of
+ * the list, `tasks_of_account` has an entry per task of an account, `tasks_failed` only failed callbacks,
+ * and `tasks_due` only tasks that are not settled.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [

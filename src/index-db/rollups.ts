@@ -1,16 +1,16 @@
 import { bucketOf } from "./buckets.ts";
 import { ready } from "./database.ts";
-import { HOUR_MS } from "../core/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time.ts";
 
-/** What is counted in one transaction. */
+/** Length of the range of creation times that one transaction counts. */
 const RANGE_MS = 6 * HOUR_MS;
-const KEEP_MS = 400 * 86_400_000;
-/** Within this time of a full hour everything in reach is counted anew, else the present range alone. */
-const FULL_WITHIN_MS = 600_000;
-/** Clients choose their hosts: beyond these, the ones with the most failures, all count as `*`. */
-const HOSTS_COUNTED = 100;
+const KEEP_MS = 400 * DAY_MS;
+/** Everything in reach is counted in this part of an hour; later only the current range, to save reads. */
+const FULL_WITHIN_MS = 10 * MINUTE_MS;
+/** Hosts counted by name in a range, those with most failures first; the rest are `*`, as clients choose hosts. */
+const MAX_HOSTS = 100;
 
-/** What the latency histograms measure, and the column that says it. */
+/** Name of each latency histogram, and the SQL expression of what it measures, in milliseconds. */
 const MEASURES = [
   ["first_attempt", "first_attempt_ms"],
   ["settled", "settled_ms"],
@@ -20,44 +20,54 @@ const MEASURES = [
 const HOUR = `created_at - created_at % ${HOUR_MS}`;
 const IN_RANGE = "created_at >= ?1 AND created_at < ?2";
 
-const COUNTED = `
+const COUNT_TASKS = `
   WITH hosts AS (
     SELECT host FROM tasks WHERE ${IN_RANGE} AND host IS NOT NULL
-    GROUP BY 1 ORDER BY sum(callback = 'failed') DESC, count(*) DESC, 1 LIMIT ${HOSTS_COUNTED}
+    GROUP BY 1 ORDER BY sum(callback = 'failed') DESC, count(*) DESC, 1 LIMIT ${MAX_HOSTS}
   )
   SELECT ${HOUR} AS hour, model,
     CASE WHEN host IS NULL THEN '' WHEN host IN hosts THEN host ELSE '*' END AS host,
     status, coalesce(callback, '') AS callback, count(*) AS tasks, sum(attempts) AS attempts
   FROM tasks WHERE ${IN_RANGE} GROUP BY 1, 2, 3, 4, 5`;
 
-const MEASURED = MEASURES.map(
+const COUNT_LATENCIES = MEASURES.map(
   ([measure, column]) => `
   SELECT ${HOUR} AS hour, '${measure}' AS measure, ${bucketOf(column)} AS bucket,
     count(*) AS tasks, sum(${column}) AS total_ms
   FROM tasks WHERE ${IN_RANGE} AND ${column} IS NOT NULL GROUP BY 1, 3`,
 ).join(" UNION ALL ");
 
-/** Rows of D1 are what it costs, so only what differs is written, and only what is gone deleted. */
+/** Written rows are what D1 costs, so counts are written only where they differ. */
 const STATEMENTS: readonly string[] = [
-  ...differences(
+  ...updateTable(
     "rollups",
-    COUNTED,
+    COUNT_TASKS,
     ["hour", "model", "host", "status", "callback"],
     ["tasks", "attempts"],
   ),
-  ...differences("latencies", MEASURED, ["hour", "measure", "bucket"], ["tasks", "total_ms"]),
+  ...updateTable(
+    "latencies",
+    COUNT_LATENCIES,
+    ["hour", "measure", "bucket"],
+    ["tasks", "total_ms"],
+  ),
 ];
 
 /**
- * Counts the tasks that were created within `reachMs` anew, hour by hour: exact, however often and in
- * whatever order their rows arrived. Hours beyond it stay as they were counted. @param now Unix milliseconds.
+ * Recounts the tasks created within the last `reachMs`, hour by hour. Counting the rows again, instead of
+ * adding to counters, stays exact in whatever order and however often rows arrived. Older hours keep their
+ * counts. @param now Unix milliseconds.
  */
 export async function rollUp(db: D1Database, reachMs: number, now: number): Promise<void> {
   const database = await ready(db);
   const begin = Math.ceil((now - reachMs) / HOUR_MS) * HOUR_MS;
-  const present = now - (now % RANGE_MS);
+  const currentRange = now - (now % RANGE_MS);
   const isFull = now % HOUR_MS < FULL_WITHIN_MS;
-  for (let from = isFull ? begin - (begin % RANGE_MS) : present; from <= now; from += RANGE_MS) {
+  for (
+    let from = isFull ? begin - (begin % RANGE_MS) : currentRange;
+    from <= now;
+    from += RANGE_MS
+  ) {
     const range = [Math.max(from, begin), from + RANGE_MS];
     await database.batch(STATEMENTS.map((sql) => database.prepare(sql).bind(...range)));
   }
@@ -67,7 +77,11 @@ export async function rollUp(db: D1Database, reachMs: number, now: number): Prom
   await database.batch(old);
 }
 
-function differences(
+/**
+ * Builds the statements that bring `table` in line with the query `counted` for the range `?1` to `?2`:
+ * an upsert of the rows that differ, and a deletion of those that the query no longer returns.
+ */
+function updateTable(
   table: string,
   counted: string,
   keys: readonly string[],

@@ -1,12 +1,14 @@
+import { MINUTE_MS } from "../core/time.ts";
 import { BOUNDS_MS } from "./buckets.ts";
 import { ready } from "./database.ts";
 
+/** Tasks of one model, host and outcome, summed over the hours of a window. */
 export interface Count {
   readonly model: string;
-  /** Empty: no `callback_url`. */
+  /** Empty when there is no `callback_url`. */
   readonly host: string;
   readonly status: string;
-  /** Empty: no `callback_url`. */
+  /** Empty when there is no `callback_url`. */
   readonly callback: string;
   readonly tasks: number;
   readonly attempts: number;
@@ -15,14 +17,14 @@ export interface Count {
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
-  /** Tasks that are written before their end and not settled; `oldestAt` is when the oldest was created. */
-  readonly backlog: { readonly tasks: number; readonly oldestAt: number | null };
-  /** Those of them that should have changed a minute ago: by themselves, or only in the index. */
-  readonly overdue: { readonly tasks: number; readonly oldestAt: number | null };
+  /** Tasks in the index that are not settled; `oldestAt` is when the oldest was created. */
+  readonly backlog: Backlog;
+  /** Those of them whose row should have changed a minute ago; `oldestAt` is the earliest due time. */
+  readonly overdue: Backlog;
 }
 
 export interface Histogram {
-  /** Tasks by bucket of `BOUNDS_MS`. */
+  /** Number of tasks in each bucket of `BOUNDS_MS`. */
   readonly counts: readonly number[];
   readonly totalMs: number;
 }
@@ -36,12 +38,13 @@ interface HistogramRow {
   readonly totalMs: number;
 }
 
-interface Pile {
+export interface Backlog {
   readonly tasks: number;
+  /** Unix milliseconds; null when there are no tasks. */
   readonly oldestAt: number | null;
 }
 
-const OVERDUE_MS = 60_000;
+const OVERDUE_MS = MINUTE_MS;
 
 const COUNTS = `
   SELECT model, host, status, callback, sum(tasks) AS tasks, sum(attempts) AS attempts
@@ -55,16 +58,19 @@ const BACKLOG = `
 const OVERDUE = `
   SELECT count(*) AS tasks, min(due_at) AS oldestAt
   FROM tasks INDEXED BY tasks_due WHERE due_at IS NOT NULL AND due_at < ?`;
-const EMPTY: Pile = { tasks: 0, oldestAt: null };
+const EMPTY: Backlog = { tasks: 0, oldestAt: null };
 
-/** Sums the rollups of whole hours, and counts the backlog; it never reads the tasks themselves. */
+/**
+ * Sums the rollups of whole hours, and counts the backlog; never reads the rows of settled tasks. The
+ * window and `now` are in Unix milliseconds.
+ */
 export async function statistics(
   db: D1Database,
   { since, until }: { readonly since: number; readonly until: number },
   now: number,
 ): Promise<Statistics> {
   const database = await ready(db);
-  const [counts, buckets, backlog, overdue] = await database.batch<Count & HistogramRow & Pile>([
+  const [counts, buckets, backlog, overdue] = await database.batch<Count & HistogramRow & Backlog>([
     database.prepare(COUNTS).bind(since, until),
     database.prepare(HISTOGRAMS).bind(since, until),
     database.prepare(BACKLOG),

@@ -1,13 +1,30 @@
+import { DAY_MS } from "../core/time.ts";
 import { ready } from "./database.ts";
 import type { Position } from "./list.ts";
-import { DAY_MS } from "../core/time.ts";
 
 const DELETE_AT_ONCE = 5_000;
 const MAX_ROUNDS = 40;
+/** Longest time that a queue of the platform keeps a message. */
+const MAX_QUEUED_MS = 14 * DAY_MS;
 
 /**
- * Takes away rows whose tasks have expired; objects do not announce their end. None expires sooner than
- * the retention after its creation, so the younger ones are not looked at. @returns how many.
+ * None expires sooner than the retention after its creation, so younger rows are not examined: there is no
+ * index on `expires_at`.
+ */
+const DELETE_EXPIRED = `
+  DELETE FROM tasks WHERE (created_at, id) IN (
+    SELECT created_at, id FROM tasks
+    WHERE created_at <= ? AND expires_at <= ? LIMIT ${DELETE_AT_ONCE}
+  )`;
+const DELETE_ERASED = "DELETE FROM erased WHERE version < ?";
+const OVERDUE = `
+  SELECT id, created_at AS createdAt FROM tasks INDEXED BY tasks_due
+  WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`;
+
+/**
+ * Deletes the rows of expired tasks, because objects do not announce their end, and the notes of erased
+ * tasks once no queued row of them can arrive any more.
+ * @param now Unix milliseconds. @returns how many rows were deleted.
  */
 export async function removeExpired(
   db: D1Database,
@@ -15,26 +32,22 @@ export async function removeExpired(
   now: number,
 ): Promise<number> {
   const database = await ready(db);
-  const removal = database
-    .prepare(
-      `DELETE FROM tasks WHERE (created_at, id) IN
-         (SELECT created_at, id FROM tasks
-          WHERE created_at <= ? AND expires_at <= ? LIMIT ${DELETE_AT_ONCE})`,
-    )
-    .bind(now - retentionMs, now);
+  const removal = database.prepare(DELETE_EXPIRED).bind(now - retentionMs, now);
   let removed = 0;
   for (let round = 0; round < MAX_ROUNDS && removed === round * DELETE_AT_ONCE; round++) {
     removed += (await removal.run()).meta.changes;
   }
-  // No message is on its way for longer: a queue keeps them for 14 days at most.
   await database
-    .prepare("DELETE FROM erased WHERE version < ?")
-    .bind(now - 14 * DAY_MS)
+    .prepare(DELETE_ERASED)
+    .bind(now - MAX_QUEUED_MS)
     .run();
   return removed;
 }
 
-/** Some of the tasks that should have changed by `before`, others each time: none waits behind the rest. */
+/**
+ * Returns a random sample of the tasks overdue since `before`, so that stuck ones cannot starve the rest.
+ * @param before Unix milliseconds.
+ */
 export async function overdueTasks(
   db: D1Database,
   before: number,
@@ -42,10 +55,7 @@ export async function overdueTasks(
 ): Promise<readonly Position[]> {
   const database = await ready(db);
   const { results } = await database
-    .prepare(
-      `SELECT id, created_at AS createdAt FROM tasks INDEXED BY tasks_due
-       WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`,
-    )
+    .prepare(OVERDUE)
     .bind(before, limit)
     .all<Position & Record<string, unknown>>();
   return results;

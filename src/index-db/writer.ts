@@ -1,41 +1,20 @@
 import type { IndexRow } from "../core/views/index-row.ts";
+import { columnOf, FIELDS } from "./columns.ts";
 import { ready } from "./database.ts";
 
-/** Column of `tasks` and the field of a row that it holds. */
-const COLUMNS: readonly (readonly [string, keyof IndexRow])[] = [
-  ["id", "id"],
-  ["version", "version"],
-  ["account", "account"],
-  ["model", "model"],
-  ["provider", "provider"],
-  ["status", "status"],
-  ["callback", "callback"],
-  ["attempts", "attempts"],
-  ["last_outcome", "lastOutcome"],
-  ["last_status_code", "lastStatusCode"],
-  ["host", "host"],
-  ["created_at", "createdAt"],
-  ["completed_at", "completedAt"],
-  ["finished_at", "finishedAt"],
-  ["settled_at", "settledAt"],
-  ["first_attempt_ms", "firstAttemptMs"],
-  ["settled_ms", "settledMs"],
-  ["due_at", "dueAt"],
-  ["expires_at", "expiresAt"],
-];
-
-const NAMES = COLUMNS.map(([column]) => column);
-const VALUES = COLUMNS.map(([, field]) => `value ->> '${field}'`);
-const KNOWN = NAMES.map((column) => `tasks.${column}`).join(", ");
-const NEWS = NAMES.map((column) => `excluded.${column}`).join(", ");
-const UPDATES = [...NAMES, "indexed_at"].map((column) => `${column} = excluded.${column}`);
+const COLUMNS = FIELDS.map(columnOf);
+const VALUES = FIELDS.map((field) => `value ->> '${field}'`);
+const STORED = COLUMNS.map((column) => `tasks.${column}`);
+const NEW = COLUMNS.map((column) => `excluded.${column}`);
+const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded.${column}`);
 
 /**
- * Rows arrive late, twice and in any order: only a newer one is written, none that has expired or was
- * erased. One of the same version repairs what differs.
+ * Inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late, twice and in any
+ * order: only a newer version replaces a stored one, and rows of expired or erased tasks are skipped. A row
+ * of the same version is written only where it differs, which repairs the index.
  */
 const UPSERT = `
-  INSERT INTO tasks (${NAMES.join(", ")}, indexed_at)
+  INSERT INTO tasks (${COLUMNS.join(", ")}, indexed_at)
   SELECT ${VALUES.join(", ")}, ?2 FROM json_each(?1)
   WHERE coalesce(value ->> 'expiresAt', ?2 + 1) > ?2 AND NOT EXISTS (
     SELECT 1 FROM erased
@@ -43,7 +22,9 @@ const UPSERT = `
   )
   ON CONFLICT (created_at, id) DO UPDATE SET ${UPDATES.join(", ")}
   WHERE excluded.version > tasks.version
-    OR (excluded.version = tasks.version AND (${NEWS}) IS NOT (${KNOWN}))`;
+    OR (excluded.version = tasks.version AND (${NEW.join(", ")}) IS NOT (${STORED.join(", ")}))`;
+const NOTE_ERASED = "INSERT OR REPLACE INTO erased (created_at, id, version) VALUES (?, ?, ?)";
+const DELETE = "DELETE FROM tasks WHERE created_at = ? AND id = ? AND version <= ?";
 
 /** Writes rows in one statement. @param now Unix milliseconds. @throws when the database fails. */
 export async function writeRows(
@@ -56,20 +37,17 @@ export async function writeRows(
 }
 
 /**
- * Takes the row of an erased task away, also when it is still on its way.
- * @param version of the task when it was erased; a later life of the same id has a higher one.
+ * Deletes the row of an erased task, and keeps a row that is still on its way from being written.
+ * @param version of the task when it was erased; a later task of the same id has a higher one.
  */
 export async function removeRow(
   db: D1Database,
   { id, createdAt, version }: { id: string; createdAt: number; version: number },
 ): Promise<void> {
   const database = await ready(db);
+  const values = [createdAt, id, version];
   await database.batch([
-    database
-      .prepare("INSERT OR REPLACE INTO erased (created_at, id, version) VALUES (?, ?, ?)")
-      .bind(createdAt, id, version),
-    database
-      .prepare("DELETE FROM tasks WHERE created_at = ? AND id = ? AND version <= ?")
-      .bind(createdAt, id, version),
+    database.prepare(NOTE_ERASED).bind(...values),
+    database.prepare(DELETE).bind(...values),
   ]);
 }

@@ -46,9 +46,9 @@ function summaryOf(task: ListedTask, role: Role) {
     id,
     status,
     model,
-    created_at: toSeconds(task.created_at),
-    ...(task.completed_at !== null && { completed_at: toSeconds(task.completed_at) }),
-    ...(task.settled_at !== null && { settled_at: toSeconds(task.settled_at) }),
+    created_at: toSeconds(task.createdAt),
+    ...(task.completedAt !== null && { completed_at: toSeconds(task.completedAt) }),
+    ...(task.settledAt !== null && { settled_at: toSeconds(task.settledAt) }),
     ...(account !== null && { account }),
     ...(role === "operator" && provider !== null && { provider }),
     callback: callbackOf(task),
@@ -56,13 +56,13 @@ function summaryOf(task: ListedTask, role: Role) {
 }
 
 function callbackOf(task: ListedTask) {
-  const { callback: status, host, attempts, last_outcome, last_status_code } = task;
+  const { callback: status, host, attempts, lastOutcome, lastStatusCode } = task;
   if (status === null) return null;
   return {
     status,
     host,
     attempts,
-    ...(last_outcome !== null && { last_outcome }),
-    ...(last_status_code !== null && { last_status_code }),
+    ...(lastOutcome !== null && { last_outcome: lastOutcome }),
+    ...(lastStatusCode !== null && { last_status_code: lastStatusCode }),
   };
 }

@@ -1,0 +1,41 @@
+import * as z from "zod";
+import type { IndexRow } from "../core/views/index-row.ts";
+
+const Int = z.int();
+const Text = z.string();
+
+/**
+ * Schema of an index row, and the one list of its fields: the writer's columns, the queue's messages and
+ * the lists are derived from it. A new field needs a default here, because rows that an older release put
+ * into the queue arrive after a deployment, and a migration that adds its column.
+ */
+export const RowSchema = z.object({
+  id: Text,
+  version: Int,
+  account: Text.nullable(),
+  model: Text,
+  provider: Text.nullable(),
+  status: z.enum(["pending", "processing", "completed", "failed"]),
+  callback: z.enum(["waiting", "sending", "delivered", "failed"]).nullable(),
+  attempts: Int,
+  lastOutcome: Text.nullable(),
+  lastStatusCode: Int.nullable(),
+  host: Text.nullable(),
+  createdAt: Int,
+  completedAt: Int.nullable(),
+  finishedAt: Int.nullable(),
+  settledAt: Int.nullable(),
+  firstAttemptMs: Int.nullable(),
+  settledMs: Int.nullable(),
+  dueAt: Int.nullable(),
+  expiresAt: Int.nullable(),
+}) satisfies z.ZodType<IndexRow>;
+
+export type RowField = keyof z.infer<typeof RowSchema>;
+
+export const FIELDS: readonly RowField[] = RowSchema.keyof().options;
+
+/** Returns the column of `tasks` that holds a field: its name in snake_case. */
+export function columnOf(field: RowField): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
