@@ -48,20 +48,30 @@ export function refundFault(
   );
 }
 
-/** What may be erased. @param isDue its time is over, or the operator has said so. */
+/**
+ * Returns the rule that an erasure breaks; null if none.
+ * @param isOrdered the operator has ordered it.
+ */
 export function eraseFault(
   record: TaskRecord,
   { chargeId }: Story,
-  books: Books,
-  isDue: boolean,
+  isOrdered: boolean,
+  { books, now, setting }: Ground,
 ): string | null {
   if (record.status === "charging") {
     const isCharged = chargeId === null || books.count("charge", chargeId) > 0;
     return untrue(["a task that was charged exists", !isCharged]);
   }
+  const isExpired = isTerminal(record) && now >= record.expiresAt;
+  const { publication, version } = record;
+  const isRowDue = setting.isIndexed && publication.version !== version;
   return untrue(
-    ["a task stays for its retention", isDue],
+    ["a task stays for its retention", isOrdered || isExpired],
     ["only what is settled is erased", isTerminal(record) && isSettled(record)],
+    [
+      "a row that is due is written before the task expires",
+      isOrdered || !isRowDue || publication.retryAt > now,
+    ],
   );
 }
 

@@ -9,6 +9,7 @@ import { taskView } from "../../src/core/views/task-view.ts";
 import { callbackFault } from "./callback-rules.ts";
 import { type Change, isEqual, untrue } from "./change.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
+import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
 import { pollFault } from "./tracking-rules.ts";
 
@@ -17,6 +18,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
   const { after } = change;
   return (
     versionFault(change) ??
+    recordFault(change) ??
     indexFault(after, row) ??
     creditsFault(change) ??
     retryFault(change) ??

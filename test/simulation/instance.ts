@@ -3,12 +3,12 @@ import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
-import { parseRecord } from "../../src/task/record-schema.ts";
 import type { Platform } from "../../src/task/platform.ts";
 import { DAY } from "../core/builders.ts";
 import type { Books } from "./books.ts";
 import type { Disk } from "./disk.ts";
 import type { Outside } from "./outside.ts";
+import { reread } from "./reread.ts";
 import { policyOf, type Setting } from "./setting.ts";
 import type { Witness } from "./witness.ts";
 
@@ -85,9 +85,7 @@ export class Instance implements Platform {
       throw new StorageFault();
     }
     const { record } = ground.disk.written;
-    return record === null || !ground.isRoundTripped
-      ? record
-      : parseRecord(structuredClone(record));
+    return record === null || !ground.isRoundTripped ? record : reread(record);
   }
 
   commit(record: TaskRecord, alarmAt: number): void {

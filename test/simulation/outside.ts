@@ -224,5 +224,7 @@ export class Outside {
 }
 
 function resultOf(outcome: Outcome): AttemptResult {
-  return { outcome, statusCode: null, responseExcerpt: null };
+  const isRejected = outcome === "rejected";
+  const answer = { statusCode: 503, responseExcerpt: "Back soon." };
+  return { outcome, ...(isRejected ? answer : { statusCode: null, responseExcerpt: null }) };
 }

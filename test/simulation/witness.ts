@@ -34,6 +34,8 @@ export class Witness {
   story: Story | null = null;
   /** Lives of this id that are over. */
   readonly past: Story[] = [];
+  /** Every record that was committed, also what was lost with its instance. */
+  readonly records: TaskRecord[] = [];
   /** How often nobody heard that the operator took a notice. */
   untaken = 0;
   /** Somebody has told the relay to erase the task, in this very turn. */
@@ -77,6 +79,7 @@ export class Witness {
   }
 
   committed(before: TaskRecord | null, after: TaskRecord, instance: Instance): void {
+    this.records.push(after);
     const { setting, books, wasBroken } = this.#ground;
     if (before === null) this.#begin(after);
     const { story } = this;
@@ -99,8 +102,7 @@ export class Witness {
     const { story } = this;
     this.note(() => "  erase");
     if (record === null || story === null) return this.broken("erasure", "of nothing");
-    const isDue = this.isErasing || (isTerminal(record) && this.#now >= record.expiresAt);
-    this.judge("erasure", eraseFault(record, story, this.#ground.books, isDue));
+    this.judge("erasure", eraseFault(record, story, this.isErasing, this.#ground));
     if (isTerminal(record) && !this.isErasing) this.meet("a task expires");
     story.isErased = this.isErasing;
     this.past.push(story);
