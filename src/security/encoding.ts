@@ -1,6 +1,6 @@
 /**
- * Conversion between bytes and text. The readers are strict about what comes from outside: what is not
- * exactly the expected encoding is null, so that no two spellings of one signature pass.
+ * Conversion between bytes and text, and digests. `fromHex` and `macFromBase64` read signatures from
+ * outside and are strict, so that one signature has one spelling.
  */
 import {
   base64ToUint8Array,

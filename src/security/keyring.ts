@@ -1,9 +1,14 @@
+/**
+ * All keys of the relay, in one object per isolate. A key is configured or derived, and serves one use:
+ * whoever learns a callback secret can forge neither hook URLs nor refunds.
+ */
 import * as z from "zod";
 import type { Account } from "../core/record/task.ts";
-import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";
-import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";
+import { derivedHmacKeys, derivedJwks, derivedSecrets } from "./derivation.ts";
+import { fromBase64, toBase64 } from "./encoding.ts";
+import { type HmacSecret, hmacSecret } from "./hmac.ts";
 
-export type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
+type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
 /** An Ed25519 private key as a JWK (RFC 8037). */
 export const Ed25519JwkSchema = z.object({
   kty: z.literal("OKP"),
@@ -12,143 +17,113 @@ export const Ed25519JwkSchema = z.object({
   d: z.base64url().length(43),
 });
 
-/** The configured secrets that the keyring is made from. Lists are newest first. */
+/** The configured secrets, newest first. Null means derived from the relay secrets. */
 export interface Secrets {
   readonly relaySecrets: readonly string[];
-  /** `whsec_…`; null: derived from the relay secrets. */
+  /** `whsec_…` */
   readonly signingSecrets: readonly string[] | null;
-  /** `whsec_…`; null: derived from the relay secrets. */
+  /** `whsec_…` */
   readonly eventsSecrets: readonly string[] | null;
-  /** Null: derived from the relay secrets. */
   readonly signingKeys: readonly Ed25519Jwk[] | null;
 }
 
-/** Everything the relay signs and verifies with, imported once per isolate. Newest first. */
+/** Everything that the relay signs and verifies with, newest first. */
 export interface Keyring {
+  /** Sign callbacks of tasks without an account. */
   readonly callbackSecrets: readonly HmacSecret[];
+  /** Verify events that upstreams report. */
   readonly eventsSecrets: readonly HmacSecret[];
+  /** Sign callbacks as well, for receivers that verify with a public key. */
   readonly signingKeys: readonly SigningKey[];
-  /** For the operator's own billing alone: receivers know the callback secrets. */
+  /** Sign refunds for the operator's own billing. */
   readonly settlementSecrets: readonly HmacSecret[];
-  /** Events for the operator. */
+  /** Sign events for the operator. */
   readonly operatorSecrets: readonly HmacSecret[];
-  /** Signs the cursors of lists. */
+  /** Sign the cursors of lists. */
   readonly cursorKeys: readonly CryptoKey[];
-  /** Makes and checks the tokens in hook URLs. */
+  /** Make and check the tokens in hook URLs. */
   readonly hookKeys: readonly CryptoKey[];
 }
 
+/** An Ed25519 key pair that signs. */
 export interface SigningKey {
   readonly privateKey: CryptoKey;
   /** Raw public key, 32 bytes, base64url (the JWK member `x`). */
   readonly x: string;
 }
 
-// The value is kept, never its promise: a promise of one request must not be awaited by another.
+// Holds values, never promises: a promise of one request must not be awaited by another.
 const keyrings = new WeakMap<Secrets, Keyring | null>();
 
 /**
- * Derives what `RELAY_SECRET` stands for: HKDF-SHA-256 (RFC 5869) without salt, one label per use.
- * Configured secrets and keys replace the derived ones; null: one of them is not a key pair.
+ * Imports the configured secrets and keys and derives the others, once per isolate. Returns null when a
+ * configured key is not a key pair.
  */
 export async function keyringOf(secrets: Secrets): Promise<Keyring | null> {
   const known = keyrings.get(secrets);
   if (known !== undefined) return known;
-  const [callbackSecrets, eventsSecrets, signingKeys, settlementSecrets] = await Promise.all([
-    secrets.signingSecrets ?? derivedSecrets(secrets, "callbacks"),
-    secrets.eventsSecrets ?? derivedSecrets(secrets, "events"),
-    secrets.signingKeys ?? derivedKeys(secrets),
-    derivedSecrets(secrets, "settlement"),
-  ]);
-  const isUsable = (await Promise.all(signingKeys.map(isPair))).every(Boolean);
-  const keyring: Keyring | null = isUsable
-    ? {
-        callbackSecrets: await Promise.all(callbackSecrets.map(hmacSecret)),
-        eventsSecrets: await Promise.all(eventsSecrets.map(hmacSecret)),
-        signingKeys: await Promise.all(signingKeys.map(signingKey)),
-        settlementSecrets: await Promise.all(settlementSecrets.map(hmacSecret)),
-        operatorSecrets: await Promise.all(
-          (await derivedSecrets(secrets, "operator")).map(hmacSecret),
-        ),
-        hookKeys: await derivedHmacKeys(secrets, "hooks"),
-        cursorKeys: await derivedHmacKeys(secrets, "cursors"),
-      }
-    : null;
+  const jwks = secrets.signingKeys ?? (await derivedJwks(secrets.relaySecrets));
+  const pairs = await Promise.all(jwks.map(importPair));
+  const signingKeys = pairs.flatMap((pair) => pair ?? []);
+  const keyring = signingKeys.length === jwks.length ? await madeOf(secrets, signingKeys) : null;
   keyrings.set(secrets, keyring);
   return keyring;
 }
 
+async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Promise<Keyring> {
+  const { relaySecrets } = secrets;
+  const secretsFor = async (configured: readonly string[] | null, label: string) =>
+    configured === null
+      ? derivedSecrets(relaySecrets, label)
+      : Promise.all(configured.map(hmacSecret));
+  return {
+    signingKeys,
+    callbackSecrets: await secretsFor(secrets.signingSecrets, "callbacks"),
+    eventsSecrets: await secretsFor(secrets.eventsSecrets, "events"),
+    settlementSecrets: await derivedSecrets(relaySecrets, "settlement"),
+    operatorSecrets: await derivedSecrets(relaySecrets, "operator"),
+    hookKeys: await derivedHmacKeys(relaySecrets, "hooks"),
+    cursorKeys: await derivedHmacKeys(relaySecrets, "cursors"),
+  };
+}
+
 /**
- * What callbacks of an account are signed with: its generation, the one before and the next, so that a
- * receiver may change secrets at any time around a rotation. Derived, so signing needs no look-up.
+ * Derives the secrets that callbacks of an account are signed with: those of its generation, the next
+ * and the previous one, so that a receiver may change secrets at any time around a rotation.
  */
 export async function accountSecrets(
-  secrets: Secrets,
+  { relaySecrets }: Secrets,
   { id, generation }: Account,
   generations: readonly number[] = [generation, generation + 1, generation - 1],
 ): Promise<HmacSecret[]> {
   const labels = generations.map((number) => `callbacks/${id}/${number}`);
-  const texts = await Promise.all(labels.map((label) => derivedSecrets(secrets, label)));
-  return Promise.all(texts.flat().map(hmacSecret));
+  const secrets = await Promise.all(labels.map((label) => derivedSecrets(relaySecrets, label)));
+  return secrets.flat();
 }
 
-/** The public half as a JWK (RFC 8037); its `kid` is the key itself, so it needs no registry. */
+/** Builds the public half as a JWK (RFC 8037); its `kid` is the key itself, so it needs no registry. */
 export function publicJwk({ x }: SigningKey) {
   return { kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: x, x };
 }
 
-/** The public half as Standard Webhooks writes it. */
+/** Builds the public half as Standard Webhooks writes it. */
 export function publicWhpk({ x }: SigningKey): string {
   return `whpk_${toBase64(fromBase64(x))}`;
 }
 
-async function derivedSecrets(secrets: Secrets, label: string): Promise<string[]> {
-  const derived = await Promise.all(secrets.relaySecrets.map((secret) => derive(secret, label)));
-  return derived.map((bytes) => `whsec_${toBase64(bytes)}`);
-}
-
-// An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).
-const PKCS8_ED25519 = fromBase64("MC4CAQAwBQYDK2VwBCIEIA==");
-
-async function derivedKeys(secrets: Secrets): Promise<Ed25519Jwk[]> {
-  return Promise.all(
-    secrets.relaySecrets.map(async (secret) => {
-      const pkcs8 = bytesOf(PKCS8_ED25519, await derive(secret, "ed25519"));
-      const key = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", true, ["sign"]);
-      return Ed25519JwkSchema.parse(await crypto.subtle.exportKey("jwk", key));
-    }),
-  );
-}
-
-async function derivedHmacKeys(secrets: Secrets, label: string): Promise<CryptoKey[]> {
-  return Promise.all(
-    secrets.relaySecrets.map(async (secret) => hmacKey(await derive(secret, label))),
-  );
-}
-
-async function derive(secret: string, label: string): Promise<Bytes> {
-  const key = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveBits"]);
-  const info = bytesOf(`task-relay/v1/${label}`);
-  const params = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
-  return new Uint8Array(await crypto.subtle.deriveBits(params, key, 256));
-}
-
-async function signingKey(jwk: Ed25519Jwk): Promise<SigningKey> {
-  const privateKey = await crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["sign"]);
-  return { privateKey, x: jwk.x };
-}
-
-// workerd imports halves that are not a pair, and their signatures would verify nowhere.
-async function isPair(jwk: Ed25519Jwk): Promise<boolean> {
-  const { kty, crv, x } = jwk;
+/** Imports a private key; null when its halves are not a pair, whose signatures would verify nowhere. */
+async function importPair(key: unknown): Promise<SigningKey | null> {
+  const { kty, crv, x, d } = Ed25519JwkSchema.parse(key);
   try {
-    const { privateKey } = await signingKey(jwk);
+    const pair = { kty, crv, x, d };
+    const privateKey = await crypto.subtle.importKey("jwk", pair, "Ed25519", false, ["sign"]);
     const half = { kty, crv, x };
     const publicKey = await crypto.subtle.importKey("jwk", half, "Ed25519", false, ["verify"]);
     const probe = new Uint8Array(1);
     const signature = await crypto.subtle.sign("Ed25519", privateKey, probe);
-    return await crypto.subtle.verify("Ed25519", publicKey, signature, probe);
+    const isPair = await crypto.subtle.verify("Ed25519", publicKey, signature, probe);
+    return isPair ? { privateKey, x } : null;
   } catch {
-    return false;
+    return null;
   }
 }

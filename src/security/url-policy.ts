@@ -1,39 +1,44 @@
+/**
+ * The rules for URLs that clients write. They keep the relay from sending requests to private networks,
+ * to the machine it runs on and to itself.
+ */
 import ipaddr from "ipaddr.js";
 import { failure, type Result, success } from "../core/result.ts";
 
 const MAX_CHARS = 2048;
 
 /**
- * Zones without a public receiver: RFC 6761 and 6762 (with its appendix G), ICANN's `internal`, RFC 7686,
- * `localdomain`, which `/etc/hosts` often gives to a machine itself, and the whole of `arpa`, which is the
- * DNS' own plumbing and holds the local `home.arpa` (RFC 8375).
+ * Zones without public hosts: RFC 6761, RFC 6762 with appendix G, RFC 7686, ICANN's `internal`,
+ * `localdomain`, which `/etc/hosts` often assigns to the machine itself, and `arpa`, which serves the DNS
+ * and contains `home.arpa` (RFC 8375).
  */
 const PRIVATE_ZONE =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;
 
-/** All that IANA hands out as global unicast; `ipaddr.js` says unicast of the unassigned rest too. */
+/** The range that IANA assigns to global unicast; `ipaddr.js` calls unassigned ranges unicast too. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
-// URL drops these without a word, so what was checked would not be what was written.
+// WHATWG URL removes these silently, so the URL that is called would differ from the one written.
 const SILENTLY_DROPPED = /^\s|\s$|\p{Cc}/u;
-// URL forgets an empty user name (`https://@host/`); an @ after the authority is harmless.
+// WHATWG URL drops an empty user name (`https://@host/`). An @ after the authority is harmless.
 const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
 const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** What the deployment allows. */
+/** The rules of this deployment. */
 export interface UrlPolicy {
-  /** Development only: also allow http: and loopback hosts. */
+  /** Also allows http: and loopback hosts, for development. */
   readonly allowLocal: boolean;
-  /** Where the relay itself is reached, e.g. "https://relay.example.com"; other text is ignored. */
+  /** Origins of the relay itself, e.g. "https://relay.example.com"; other text is ignored. */
   readonly ownOrigins: readonly string[];
 }
 
 /**
- * Decides whether the relay may send a request to a URL that a client wrote. Never throws.
+ * Decides whether the relay may send a request to a URL that a client wrote. Never throws. The error
+ * continues "callback_url" in a message and never quotes the URL.
  *
- * Judged is what WHATWG URL makes of the text, because fetch does the same: `https://0x7f.1` is
- * 127.0.0.1. IP literals must be global unicast by the IANA special-purpose address registries.
- * A name that resolves to a private address passes: only the network can refuse that one.
+ * The URL is judged as WHATWG URL parses it, because fetch does the same: `https://0x7f.1` is 127.0.0.1.
+ * IP literals must be global unicast by the IANA special-purpose address registries. A name that
+ * resolves to a private address passes: only the network can refuse that.
  */
 export function checkCallbackUrl(text: string, policy: UrlPolicy): Result<URL, string> {
   const url = URL.parse(text);
@@ -66,19 +71,19 @@ function targetObjection(url: URL, policy: UrlPolicy): string | null {
   return policy.allowLocal && LOOPBACK.test(host) ? null : hostObjection(host);
 }
 
-/** A host of this machine: where a developer's receivers and upstreams are. */
+/** Tells whether the host is this machine, where a developer's receivers and upstreams run. */
 export function isLoopback(url: URL): boolean {
   return LOOPBACK.test(hostOf(url));
 }
 
-/** Without the dot of a fully qualified name, which changes the text but not the host. */
+/** Returns the host without the final dot of a fully qualified name, which means the same host. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, "");
 }
 
 /**
- * On Cloudflare every port of our host name ends in the same Worker, so the port does not count;
- * on a developer's machine it is all that tells the relay from its receivers.
+ * Tells whether a URL leads to the relay. On Cloudflare every port of its host name leads to the same
+ * Worker, so ports are ignored; on a developer's machine only the port tells it from its receivers.
  */
 function reachesRelay(url: URL, origin: string): boolean {
   const own = URL.parse(origin);

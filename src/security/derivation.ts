@@ -1,0 +1,47 @@
+/**
+ * Derives every key and secret that is not configured from `RELAY_SECRET`: HKDF-SHA-256 (RFC 5869) without
+ * salt, with one label for each use. No two uses share a key, and none reveals `RELAY_SECRET`.
+ */
+import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";
+import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";
+
+/** Derives one Standard Webhooks secret from each relay secret. */
+export async function derivedSecrets(
+  relaySecrets: readonly string[],
+  label: string,
+): Promise<readonly HmacSecret[]> {
+  return Promise.all(
+    relaySecrets.map(async (secret) => {
+      return hmacSecret(`whsec_${toBase64(await derive(secret, label))}`);
+    }),
+  );
+}
+
+/** Derives one HMAC-SHA-256 key from each relay secret. */
+export async function derivedHmacKeys(
+  relaySecrets: readonly string[],
+  label: string,
+): Promise<readonly CryptoKey[]> {
+  return Promise.all(relaySecrets.map(async (secret) => hmacKey(await derive(secret, label))));
+}
+
+// An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).
+const PKCS8_ED25519 = fromBase64("MC4CAQAwBQYDK2VwBCIEIA==");
+
+/** Derives one Ed25519 private key from each relay secret, as JWK. */
+export async function derivedJwks(relaySecrets: readonly string[]): Promise<readonly unknown[]> {
+  return Promise.all(
+    relaySecrets.map(async (secret) => {
+      const pkcs8 = bytesOf(PKCS8_ED25519, await derive(secret, "ed25519"));
+      const key = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", true, ["sign"]);
+      return crypto.subtle.exportKey("jwk", key);
+    }),
+  );
+}
+
+async function derive(secret: string, label: string): Promise<Bytes> {
+  const key = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveBits"]);
+  const info = bytesOf(`task-relay/v1/${label}`);
+  const params = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
+  return new Uint8Array(await crypto.subtle.deriveBits(params, key, 256));
+}
