@@ -1,10 +1,11 @@
+import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Volcengine Ark and BytePlus ModelArk (Seedance). Hooks carry the answer of the query API on every
- * change of status, unsigned (https://www.volcengine.com/docs/82379/1520757).
+ * Volcengine Ark and BytePlus ModelArk (Seedance). Hooks are unsigned, come on every change of status and
+ * have the format of the query API (https://www.volcengine.com/docs/82379/1520757).
  */
 export const ark: UpstreamProvider = {
   name: "ark",
@@ -22,8 +23,8 @@ export const ark: UpstreamProvider = {
   },
   polls: {
     gapMs: 1_000,
-    // Only tasks of the last 7 days can be queried.
-    maxAgeMs: 7 * 86_400_000,
+    // Ark answers queries only for tasks of the last 7 days.
+    maxAgeMs: 7 * DAY_MS,
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/contents/generations/tasks/${encodeURIComponent(id)}`,
@@ -49,12 +50,12 @@ function observe(body: unknown): Observation | null {
       generate_audio: booleanAt(body, "generate_audio"),
       framespersecond: integerAt(body, "framespersecond"),
     },
-    completedAt: updatedAt === null ? null : updatedAt * 1000,
+    completedAt: updatedAt === null ? null : updatedAt * SECOND_MS,
     error: at(body, "error") == null ? null : failed,
   };
 }
 
-/** Either `duration` or `frames` is told, never both. */
+/** Reads the duration in seconds. Ark reports either `duration` or `frames`, never both. */
 function durationOf(body: unknown): number | null {
   const frames = numberAt(body, "frames");
   const perSecond = integerAt(body, "framespersecond");

@@ -1,7 +1,7 @@
 import { booleanAt, integerAt, textAt } from "./json-fields.ts";
 import type { Metadata } from "./observation.ts";
 
-/** What aggregators echo of the submit call. What was left to the model (`-1`, `auto`) is not told. */
+/** Reads metadata from the submit call that aggregators echo. Values left to the model (`-1`, `auto`) are null. */
 export function submittedMetadata(input: unknown): Metadata {
   const ratio = textAt(input, "aspect_ratio");
   return {

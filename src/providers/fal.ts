@@ -1,3 +1,4 @@
+import { SECOND_MS } from "../core/time.ts";
 import { isRecent } from "../security/signature.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
@@ -22,9 +23,9 @@ const MAX_OUTPUT_DEPTH = 4;
 const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
 
 /**
- * fal. Hooks carry the result, signed with keys that all customers of fal share
- * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). Queries take the status, then the
- * result (https://docs.fal.ai/model-apis/model-endpoints/queue).
+ * fal. Hooks contain the result and are signed with keys that all customers of fal share
+ * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll takes two requests, for the status
+ * and for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
  */
 export const fal: UpstreamProvider = {
   name: "fal",
@@ -67,11 +68,11 @@ async function authenticate(
   if (userId !== null && signer !== userId) return "refused";
   const digest = await sha256Hex(body);
   const message = bytesOf(`${requestId}\n${signer}\n${timestamp}\n${digest}`);
-  // Keys rotate: those at hand may be older than the one it was signed with.
+  // fal rotates its keys: the cached set may lack the one that signed this hook.
   for (const isFresh of [false, true]) {
     const keys = await context.publicKeys(jwksUrl ?? JWKS_URL, isFresh);
     if (keys === null) return "unavailable";
-    // Any customer of fal can have it sign a hook, so without our own id there its body proves nothing.
+    // Any customer of fal can make it sign a hook: without our own user id the body proves nothing.
     if (await verifyAny(keys, signature, message)) return userId === null ? "unsigned" : "signed";
   }
   return "refused";
@@ -86,7 +87,7 @@ function readHook(body: unknown, { headers }: Hook): Observation | null {
     jobId,
     state: textAt(body, "status"),
     ...outputOf(payload),
-    completedAt: seconds === null ? null : seconds * 1000,
+    completedAt: seconds === null ? null : seconds * SECOND_MS,
     error: errorOf(payload) ?? statusError(textAt(body, "error")),
   };
 }
@@ -97,20 +98,20 @@ function readStatus({ body }: Answer, job: Job): Reading {
   if (state.toUpperCase() === "COMPLETED") {
     return { kind: "next", path: pathOf(job), read: readResult };
   }
-  return { kind: "observed", observation: plain(state, idAt(body, "request_id")) };
+  return { kind: "observed", observation: observationOf(state, idAt(body, "request_id")) };
 }
 
-/** The result itself, or what it failed with: a completed request may have failed. */
+/** Reads the result or the error: a request with the status COMPLETED may have failed. */
 function readResult({ status, body }: Answer): Reading {
   if (status < 300 && body !== undefined) {
-    return { kind: "observed", observation: { ...plain("OK", null), ...outputOf(body) } };
+    return { kind: "observed", observation: { ...observationOf("OK", null), ...outputOf(body) } };
   }
   const error = status < 400 ? null : errorOf(body);
   if (error === null) return UNCLEAR;
-  return { kind: "observed", observation: { ...plain("ERROR", null), error } };
+  return { kind: "observed", observation: { ...observationOf("ERROR", null), error } };
 }
 
-function plain(state: string, jobId: string | null): Observation {
+function observationOf(state: string, jobId: string | null): Observation {
   return { jobId, state, urls: [], metadata: {}, completedAt: null, error: null };
 }
 
@@ -118,15 +119,15 @@ function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
   const files = MEDIA.flatMap((name) => listAt(payload, name));
   const known = urlsOf(files.map((file) => at(file, "url")));
   return {
-    // Models name their outputs as they like.
+    // Each model names its outputs differently.
     urls: known.length > 0 ? known : urlsOf(leavesOf(payload, MAX_OUTPUT_DEPTH)),
     metadata: { seed: integerAt(payload, "seed") },
   };
 }
 
 /**
- * Either a list of what is wrong with the input (https://docs.fal.ai/model-apis/errors) or one text
- * with the type of error (https://docs.fal.ai/documentation/model-apis/request-errors).
+ * Reads the error of a request: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or
+ * one text with an error type (https://docs.fal.ai/documentation/model-apis/request-errors).
  */
 function errorOf(body: unknown): UpstreamError | null {
   const errorType = textAt(body, "error_type");
@@ -137,17 +138,17 @@ function errorOf(body: unknown): UpstreamError | null {
   const types = detail.flatMap((item) => textAt(item, "type") ?? []);
   const error = { code: types[0] ?? null, text: texts.join("; ") || null };
   if (types.includes("content_policy_violation")) return { ...error, category: "moderation" };
-  const isTheirs = types.some((type) => /server_error|timeout|downstream/.test(type));
-  return isTheirs ? error : { ...error, category: "invalid_input" };
+  const isServerError = types.some((type) => /server_error|timeout|downstream/.test(type));
+  return isServerError ? error : { ...error, category: "invalid_input" };
 }
 
-/** Text such as `Invalid status code: 502`, where "invalid" says nothing about the input. */
+/** Reads a text such as `Invalid status code: 502`, where "invalid" does not refer to the input. */
 function statusError(text: string | null): UpstreamError {
-  const isTheirs = /\b5\d\d$/.test(text ?? "");
-  return isTheirs ? { code: null, text, category: "provider" } : { code: null, text };
+  const isServerError = /\b5\d\d$/.test(text ?? "");
+  return isServerError ? { code: null, text, category: "provider" } : { code: null, text };
 }
 
-/** Requests live under the app, whatever endpoint of it took them. */
+/** Returns the path of a request: fal keeps it under the app, not under the endpoint that took it. */
 function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");
   const root = segments.slice(0, NAMESPACES.includes(segments[0]) ? 3 : 2);

@@ -1,5 +1,8 @@
-/** Readers of JSON that somebody else wrote: a field of another type counts as absent. */
+import { parseJson } from "../core/json.ts";
 
+/** Readers of foreign JSON: a field of another type counts as absent. */
+
+/** Reads the value at a path; undefined when absent. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let found = value;
   for (const key of path) {
@@ -9,15 +12,15 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return found;
 }
 
-/** Text with something in it. */
+/** Reads text that is not empty. */
 export function textAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
   return typeof found === "string" && found !== "" ? found : null;
 }
 
 /**
- * Text, or a number as its digits: providers write ids both ways. A number that parsing may have
- * rounded is no id.
+ * Reads an id, which providers write as text or as a number. A number that parsing may have rounded
+ * counts as absent.
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -26,8 +29,8 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
 }
 
 /**
- * A number, also where it is written as text (`"5"`, `"5.1"`, `"5s"`). What parsing may have rounded
- * counts as absent.
+ * Reads a number, also from text (`"5"`, `"5.1"`, `"5s"`). A number that parsing may have rounded counts as
+ * absent.
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);
@@ -37,51 +40,48 @@ export function numberAt(value: unknown, ...path: readonly (string | number)[]):
   return Math.abs(Number(written)) <= Number.MAX_SAFE_INTEGER ? Number(written) : null;
 }
 
-/** Rounded: providers measure 5.041 for a duration of 5 that was asked for. */
+/** Reads a number and rounds it: providers report a duration of 5.041 where 5 was requested. */
 export function integerAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = numberAt(value, ...path);
   return found === null ? null : Math.round(found);
 }
 
+/** Reads true or false. */
 export function booleanAt(value: unknown, ...path: readonly (string | number)[]): boolean | null {
   const found = at(value, ...path);
   return typeof found === "boolean" ? found : null;
 }
 
-/** The items of a list; a single value counts as a list of one, what is absent as an empty one. */
+/** Reads a list; a single value counts as a list of one, an absent value as an empty list. */
 export function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
   const found = at(value, ...path);
   if (found === undefined || found === null) return [];
   return Array.isArray(found) ? found : [found];
 }
 
-/** Every http(s) URL among `values`. */
+/** Selects the http(s) URLs. */
 export function urlsOf(values: readonly unknown[]): readonly string[] {
   return values.filter((value): value is string => typeof value === "string" && isHttpUrl(value));
 }
 
-/** All that is no list and no object, from as deep as `depth` levels. */
+/** Collects the values that are neither list nor object, down to `depth` levels. */
 export function leavesOf(value: unknown, depth: number): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [value];
   if (depth === 0) return [];
   return Object.values(value).flatMap((part) => leavesOf(part, depth - 1));
 }
 
-/** Unix milliseconds of an ISO 8601 text. */
+/** Reads an ISO 8601 time as Unix milliseconds. */
 export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const text = textAt(value, ...path) ?? "";
-  // Other texts are read as dates too: "5" would be a day in May.
+  // Date.parse accepts other texts too: "5" would be a day in May.
   const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** JSON inside of JSON. */
+/** Parses JSON that is text inside other JSON; undefined when it is not JSON. */
 export function jsonAt(value: unknown, ...path: readonly (string | number)[]): unknown {
-  try {
-    return JSON.parse(textAt(value, ...path) ?? "");
-  } catch {
-    return undefined;
-  }
+  return parseJson(textAt(value, ...path) ?? "");
 }
 
 function isHttpUrl(text: string): boolean {

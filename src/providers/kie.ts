@@ -17,8 +17,8 @@ import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 
 /**
- * kie.ai. Hooks carry the answer of the query API (https://docs.kie.ai/market/common/get-task-detail);
- * their signature covers the id of the task, not the body (https://docs.kie.ai/common-api/webhook-verification).
+ * kie.ai. Hooks have the format of the query API (https://docs.kie.ai/market/common/get-task-detail).
+ * Their signature covers the job id, not the body (https://docs.kie.ai/common-api/webhook-verification).
  */
 export const kie: UpstreamProvider = {
   name: "kie",
@@ -55,7 +55,7 @@ async function authenticate(
   return (await verifyWithText(webhookSecret, [signature], content)) ? "unsigned" : "refused";
 }
 
-/** The HTTP status is 200 whatever happened; `code` tells. */
+/** Reads `code`, because the HTTP status is 200 for errors too. */
 function readAnswer({ body }: Answer): Reading {
   const code = numberAt(body, "code");
   if (code === 401) return { kind: "unauthorized" };
@@ -78,7 +78,7 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Older models spell it `task_id`. */
+/** Reads the job id, which older models call `task_id`. */
 function jobIdOf(body: unknown): string | null {
   return idAt(body, "data", "taskId") ?? idAt(body, "data", "task_id");
 }

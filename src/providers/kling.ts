@@ -1,11 +1,12 @@
 import { sign } from "hono/utils/jwt/jwt";
+import { toSeconds } from "../core/time.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Kling, both generations of its API: the classic one, whose jobs are asked after under the path they
- * were submitted to, and that of 2026. Hooks come on every change of status, unsigned
+ * Kling, with both generations of its API: the classic one, where the query path contains the path of
+ * the submit call, and that of 2026. Hooks are unsigned and come on every change of status
  * (https://app.klingai.com/global/dev/document-api).
  */
 export const kling: UpstreamProvider = {
@@ -45,11 +46,11 @@ export const kling: UpstreamProvider = {
   },
 };
 
-/** A key `accesskey:secretkey` is the classic kind: it signs a token for half an hour. */
+/** Returns the bearer token: a key `accesskey:secretkey` of the classic API signs one for 30 minutes. */
 async function tokenOf(key: string, now: number): Promise<string> {
   const [, accessKey, secretKey] = /^([^:]+):([^:]+)$/.exec(key) ?? [];
   if (accessKey === undefined || secretKey === undefined) return key;
-  const seconds = Math.floor(now / 1000);
+  const seconds = toSeconds(now);
   return sign({ iss: accessKey, exp: seconds + 1800, nbf: seconds - 5 }, secretKey, "HS256");
 }
 
@@ -73,7 +74,7 @@ function observe(task: unknown): Observation | null {
   };
 }
 
-/** A video may come with its cover; a job for images has nothing else. */
+/** Returns the videos, or else the images: next to a video, an image is only its cover. */
 function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
   const [videos, images] = ["video", "image"].map((type) =>
     outputs.filter((output) => at(output, "type") === type),

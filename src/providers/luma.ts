@@ -3,8 +3,8 @@ import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Luma Dream Machine. Hooks carry the generation as the API returns it, unsigned; four tries within a
- * second (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance).
+ * Luma Dream Machine. Hooks are unsigned and have the format of the query API; Luma tries each four times
+ * within a second (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance).
  */
 export const luma: UpstreamProvider = {
   name: "luma",
@@ -30,7 +30,7 @@ export const luma: UpstreamProvider = {
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
-  // A video generation has an image too: its thumbnail.
+  // The image of a video generation is only its thumbnail.
   const asset = at(body, "generation_type") === "image" ? "image" : "video";
   const reason = textAt(body, "failure_reason");
   return {

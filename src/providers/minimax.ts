@@ -14,9 +14,9 @@ import {
 } from "./provider.ts";
 
 /**
- * MiniMax Hailuo, v1 and v2 (https://platform.minimax.io/docs). Hooks carry the answer of the query
- * API, unsigned, and only after a handshake. In v1 the video takes a second request, and errors come
- * with HTTP 200.
+ * MiniMax Hailuo, v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the format of the
+ * query API and come only after a handshake. In v1 the video takes a second request, and errors have the
+ * HTTP status 200.
  */
 export const minimax: UpstreamProvider = {
   name: "minimax",
@@ -46,7 +46,7 @@ export const minimax: UpstreamProvider = {
 const MAX_CHALLENGE_CHARS = 512;
 const UNAUTHORIZED = "1004";
 const LIMITED = "1002";
-/** Of the input, of the output. */
+/** Codes of moderation: of the input and of the output. */
 const MODERATED: readonly (string | null)[] = ["1026", "1027"];
 
 function preflight(body: unknown): string | null {
@@ -65,7 +65,7 @@ function readTask({ body }: Answer): Reading {
   }
   return {
     kind: "next",
-    // Half a surrogate pair, which JSON can say, cannot be encoded.
+    // JSON can contain half a surrogate pair, which encodeURIComponent refuses.
     path: `/v1/files/retrieve?file_id=${encodeURIComponent(fileId.toWellFormed())}`,
     read: (answer) => readFile(answer, observation),
   };
@@ -92,7 +92,7 @@ function refusalOf(body: unknown): Reading | null {
 function observe(body: unknown): Observation | null {
   const task = at(body, "task") ?? body;
   const error = errorOf(body, task);
-  // What moderation stops may come without a status.
+  // A job that moderation stopped may have no status.
   const state = error.category === "moderation" ? "Fail" : textAt(task, "status");
   if (state === null) return null;
   const width = numberAt(task, "video_width");
@@ -120,7 +120,7 @@ function errorOf(body: unknown, task: unknown): UpstreamError {
   return MODERATED.includes(error.code) ? { ...error, category: "moderation" } : error;
 }
 
-/** Null: no error; `status_msg` then says "success", whatever became of the task. */
+/** Reads the error code of a request; null means none, even where the job itself failed. */
 function errorCodeOf(body: unknown): string | null {
   const code = idAt(body, "base_resp", "status_code");
   return code === "0" ? null : code;

@@ -3,22 +3,22 @@ import type { UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { phaseOf } from "./phase.ts";
 
-/** What a provider says of a job, in our words but without a verdict. */
+/** A provider's report on a job, in our fields but with the provider's own state. */
 export interface Observation {
-  /** The provider's id of the job; null: it does not say. */
+  /** The provider's id of the job; null when not reported. */
   readonly jobId: string | null;
-  /** Our own task id, where it was given at submission and came back. */
+  /** Our task id, where it was submitted and is echoed. */
   readonly taskId?: string | null;
   /** As the provider spells it. */
   readonly state: string | null;
   readonly urls: readonly string[];
   readonly metadata: Metadata;
-  /** Unix milliseconds; null: not told. */
+  /** Unix milliseconds; null when not reported. */
   readonly completedAt: number | null;
   readonly error: UpstreamError | null;
 }
 
-/** The metadata of the wire contract; null: the provider does not say. */
+/** Output metadata of the task object; null or absent when not reported. */
 export interface Metadata {
   readonly seed?: number | null;
   readonly ratio?: string | null;
@@ -28,10 +28,10 @@ export interface Metadata {
   readonly framespersecond?: number | null;
 }
 
-/** The same limit as for times of events. */
+/** The largest time that events may contain. */
 const MAX_TIME_MS = 99_999_999_999_000;
 
-/** What an observation means for the task; null: its state is not one that we know. */
+/** Translates an observation into news about the task; null when its state is unknown. */
 export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
   const { state, urls, completedAt } = observation;
   const phase = phaseOf(state);
@@ -54,7 +54,7 @@ export function toNews(observation: Observation, errorText: ErrorText): Upstream
   }
 }
 
-/** Whole milliseconds within reason; null: a time that nobody can mean. */
+/** Rounds a time to whole milliseconds; null when it is out of range. */
 function timeOf(ms: number | null): number | null {
   return ms === null || !(ms >= 0 && ms <= MAX_TIME_MS) ? null : Math.round(ms);
 }

@@ -14,7 +14,7 @@ import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
 
 /**
- * OpenRouter. Hooks carry an event with the job in it, signed where the workspace has a secret
+ * OpenRouter. Hooks are events that contain the job, signed where the workspace has a secret
  * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
  */
 export const openrouter: UpstreamProvider = {
@@ -58,7 +58,7 @@ async function authenticate(
   return (await verifyWithText(webhookSecret, signatures, content)) ? "signed" : "refused";
 }
 
-/** A job that failed early has no id yet. */
+/** Reads the event of a hook. A job that failed early has no id yet. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const observation = observe(at(body, "data"));
@@ -66,7 +66,7 @@ function readHook(body: unknown): Observation | null {
   return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
 }
 
-/** Null: neither which job it is nor how it stands. */
+/** Returns null for an observation with neither job id nor state. */
 function nullIfEmpty(observation: Observation): Observation | null {
   return observation.jobId === null && observation.state === null ? null : observation;
 }
@@ -77,7 +77,7 @@ function observe(job: unknown): Observation {
   return {
     jobId: idAt(job, "id"),
     state: textAt(job, "status"),
-    // Unsigned ones take the key of the account to download.
+    // Unsigned links need the account's key to download.
     urls: signed.length > 0 ? signed : urlsOf(listAt(job, "unsigned_urls")),
     metadata: {},
     completedAt: null,

@@ -1,6 +1,6 @@
 export type Phase = "queued" | "processing" | "completed" | "failed";
 
-/** How providers spell the phases of a job, in lower case: two generations of one API may differ. */
+/** The states of all providers, in lower case. Two generations of one API may differ. */
 const STATES: Readonly<Record<Phase, string>> = {
   queued:
     "queued submitted pending preparing queueing queuing waiting created starting staged in_queue throttled",
@@ -15,7 +15,7 @@ const PHASES: ReadonlyMap<string, Phase> = new Map(
   ),
 );
 
-/** The phase that a provider's state means, whatever its case; null: no state that we know. */
+/** Returns the phase that a provider's state means, in any case; null when the state is unknown. */
 export function phaseOf(state: string | null): Phase | null {
   return PHASES.get((state ?? "").toLowerCase()) ?? null;
 }

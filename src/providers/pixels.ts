@@ -1,4 +1,4 @@
-/** What the size of a video tells of it. Width and height in pixels; null: not told. */
+/** Ratio and resolution from the size of a video in pixels, which is null when not reported. */
 
 const COMMON_RATIOS = [
   [16, 9],
@@ -9,7 +9,7 @@ const COMMON_RATIOS = [
   [21, 9],
 ] as const;
 
-/** The nearest common ratio, e.g. `16:9`: sizes are rounded to what codecs like (1366 × 768). */
+/** Returns the nearest common ratio, e.g. `16:9`: encoders round sizes (1366 × 768). */
 export function ratioOf(width: number | null, height: number | null): string | null {
   if (!isSide(width) || !isSide(height)) return null;
   const distances = COMMON_RATIOS.map(([w, h]) => ({
@@ -20,7 +20,7 @@ export function ratioOf(width: number | null, height: number | null): string | n
     .ratio;
 }
 
-/** The smaller side, e.g. `768p`. */
+/** Returns the smaller side, e.g. `768p`. */
 export function resolutionOf(width: number | null, height: number | null): string | null {
   return isSide(width) && isSide(height) ? `${Math.round(Math.min(width, height))}p` : null;
 }

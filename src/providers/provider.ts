@@ -4,11 +4,11 @@ import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
 
 /**
- * What the best-configured hook of a provider proves: that its body is the provider's
- * (`body-signed`), that the provider sent it but not with which body (`request-signed`), that its
- * sender knows a secret (`shared-secret`), or only that it knows our URL (`capability-url`).
+ * What a hook proves where the connection is fully configured: that the provider wrote the body
+ * (`body-signed`), that the provider sent it, with any body (`request-signed`), or only that the sender
+ * knows the hook URL (`capability-url`).
  */
-export type Assurance = "body-signed" | "request-signed" | "shared-secret" | "capability-url";
+export type Assurance = "body-signed" | "request-signed" | "capability-url";
 
 /** Named credentials and a base URL for a provider; the default connection is named after it. */
 export interface Connection {
@@ -16,13 +16,13 @@ export interface Connection {
   readonly provider: Provider;
   /** `https://host` and path prefix, without a slash at the end. */
   readonly baseUrl: string;
-  /** API key; null: the provider cannot be asked. */
+  /** API key; null means that the provider cannot be polled. */
   readonly key: string | null;
-  /** What the provider signs its hooks with; null: that signature cannot be checked. */
+  /** Secret that the provider signs its hooks with; null means that the signature cannot be verified. */
   readonly webhookSecret: string | null;
-  /** Our own account at the provider, where its hooks name theirs. */
+  /** Our user id at the provider, for hooks that name the user; null when not configured. */
   readonly userId: string | null;
-  /** Where the provider publishes the keys of its hooks. */
+  /** URL of the keys that sign the provider's hooks; null where it publishes none. */
   readonly jwksUrl: string | null;
 }
 
@@ -83,21 +83,21 @@ export interface HookAdapter {
   readonly assurance: Assurance;
   /** The field of the submit call that takes the hook URL, `?name` where it is a query parameter. */
   readonly parameter: string;
-  /** The field that takes our task id and comes back in hooks; null: there is none. */
+  /** The field of the submit call that takes our task id and is echoed in hooks; null for none. */
   readonly idParameter: string | null;
-  /** The body that answers a handshake; null: `body` is not one. */
+  /** Returns the body that answers a handshake; null when `body` is not a handshake. */
   readonly preflight?: (body: unknown) => string | null;
-  /** What this hook proves, as far as the connection has what is needed to check it. */
+  /** Verifies the hook as far as the connection has the secrets for it. */
   readonly authenticate: (
     hook: Hook,
     connection: Connection,
     context: HookContext,
   ) => Promise<Authenticity>;
-  /** What the hook says; null: nothing that can be understood. */
+  /** Reads the hook; null when it cannot be understood. */
   readonly read: (body: unknown, hook: Hook) => Observation | null;
 }
 
-/** A hook as it came in. */
+/** A hook as it was received. */
 export interface Hook {
   /** Path of the request, e.g. `/hooks/vidu/…`. */
   readonly path: string;
@@ -110,75 +110,82 @@ export interface Hook {
 export interface HookContext {
   /** Unix milliseconds. */
   readonly now: number;
-  /** The Ed25519 keys published at `url`; `isFresh` asks for the newest ones. Null: not reachable. */
+  /**
+   * Fetches the Ed25519 keys published at `url`; null when unreachable.
+   * @param isFresh whether to bypass the cache, because a key was missing.
+   */
   readonly publicKeys: (url: string, isFresh: boolean) => Promise<readonly CryptoKey[] | null>;
 }
 
 export type Authenticity =
-  /** The body is the provider's word. */
+  /** The provider wrote the body. */
   | "signed"
-  /** Nothing speaks against it, but the body may be anybody's. */
+  /** Not refuted, but anyone who knows the URL may have written the body. */
   | "unsigned"
-  /** A signature is missing or wrong. */
+  /** The signature is missing or wrong. */
   | "refused"
-  /** What is needed to check the signature cannot be reached now. */
+  /** The keys that verify the signature cannot be fetched now. */
   | "unavailable";
 
 export interface PollAdapter {
-  /** Least time between two polls of one task. */
+  /** Minimum time between two polls of one task. */
   readonly gapMs: number;
-  /** After this time the provider has forgotten a job; null: not known to. */
+  /** Time after which the provider forgets a job; null when unknown. */
   readonly maxAgeMs: number | null;
-  /** What the `endpoint` of an attached job is, in the words of an error message; null: not taken. */
+  /** The `endpoint` of an attached job; null when the provider needs none. */
   readonly endpoint: Endpoint | null;
+  /** Builds the headers that authenticate a request at `now` (Unix milliseconds). */
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
-  /** Path and query of the request for a job, from the base URL on. */
+  /** Builds path and query of the request for a job, relative to the base URL. */
   readonly path: (job: Job) => string;
   readonly read: (answer: Answer, job: Job) => Reading;
-  /** Whether a status of 4xx can be the job's own failure; else its body is not read. */
+  /** Whether the body of a 4xx is read, because it can be the failure of the job itself. */
   readonly readsErrors?: true;
 }
 
+/** The part of a job's address that the caller names when it attaches the job. */
 export interface Endpoint {
   readonly isRequired: boolean;
+  /** What it must be, in the words of an error message. */
   readonly meaning: string;
   readonly pattern: RegExp;
 }
 
-/** What came back from the provider. 401, 403, 429, 3xx and 5xx do not come so far. */
+/** An answer of the provider; 401, 403, 429, 3xx and 5xx are handled before an adapter sees them. */
 export interface Answer {
   readonly status: number;
-  /** Parsed JSON; undefined: it was none. */
+  /** Parsed JSON; undefined when the body is not JSON. */
   readonly body: unknown;
 }
 
-/** What an answer to a poll means. */
+/** An adapter's reading of an answer to a poll. */
 export type Reading =
   | { readonly kind: "observed"; readonly observation: Observation }
-  /** It takes one more request. */
+  /** One more request is needed. */
   | {
       readonly kind: "next";
       readonly path: string;
       readonly read: (answer: Answer, job: Job) => Reading;
     }
-  /** The key is refused, although the HTTP status does not say so. */
+  /** The key is refused, although the HTTP status is 200. */
   | { readonly kind: "unauthorized" }
   | { readonly kind: "limited" }
-  /** Nothing that can be understood; asked again later. */
+  /** Not understood; polled again later. */
   | { readonly kind: "unclear" };
 
 export const UNCLEAR = { kind: "unclear" } as const satisfies Reading;
 
-/** The reading of an answer that says all there is; null: it was not understood. */
+/** Turns an observation into a reading; null means that the answer was not understood. */
 export function readingOf(observation: Observation | null): Reading {
   return observation === null ? UNCLEAR : { kind: "observed", observation };
 }
 
-/** For providers that do not sign: knowing the URL is all there is to know. */
+/** Accepts every hook as unsigned, for providers that do not sign. */
 export async function noSignature(): Promise<Authenticity> {
   return "unsigned";
 }
 
+/** Builds the header that carries a key as a bearer token. */
 export async function bearer(key: string): Promise<Readonly<Record<string, string>>> {
   return { Authorization: `Bearer ${key}` };
 }

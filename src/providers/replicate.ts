@@ -17,7 +17,7 @@ import { submittedMetadata } from "./echoed-input.ts";
 const MAX_OUTPUT_DEPTH = 4;
 
 /**
- * Replicate. Hooks carry the bare prediction, signed as Standard Webhooks
+ * Replicate. Hooks have the format of the query API and are signed with Standard Webhooks
  * (https://replicate.com/docs/topics/webhooks).
  */
 export const replicate: UpstreamProvider = {
@@ -52,13 +52,13 @@ async function authenticate(
   { now }: HookContext,
 ): Promise<Authenticity> {
   if (webhookSecret === null) return "unsigned";
-  const secret = await usable(webhookSecret);
+  const secret = await importSecret(webhookSecret);
   if (secret === null) return "refused";
   return (await verify(headers, body, [secret], now)) ? "signed" : "refused";
 }
 
-/** Null: it is no secret of Standard Webhooks, so nothing was signed with it. */
-async function usable(text: string): Promise<HmacSecret | null> {
+/** Imports the secret; null when it is none of Standard Webhooks. */
+async function importSecret(text: string): Promise<HmacSecret | null> {
   try {
     return await hmacSecret(text);
   } catch {
@@ -74,7 +74,7 @@ function observe(body: unknown): Observation | null {
   return {
     jobId,
     state: textAt(body, "status"),
-    // The output is whatever the model returns: a URL, a list of them, or an object that holds some.
+    // The output depends on the model: a URL, a list of URLs, or an object that contains some.
     urls: urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH)),
     metadata: { ...metadata, seed: metadata.seed ?? integerAt(loggedSeed) },
     completedAt: isoMsAt(body, "completed_at"),

@@ -15,7 +15,7 @@ import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 const TOLERANCE_MS = 300_000;
 
 /**
- * Vidu. Hooks carry the answer of the query API; what is signed is the request line and some headers,
+ * Vidu. Hooks have the format of the query API. Their signature covers the request line and some headers,
  * not the body (https://platform.vidu.com/docs/callback-signature).
  */
 export const vidu: UpstreamProvider = {
@@ -44,20 +44,20 @@ async function authenticate(
   { key }: Connection,
   { now }: HookContext,
 ): Promise<Authenticity> {
-  // The key of the API is also the one of the signature.
+  // Vidu signs with the API key.
   if (key === null) return "unsigned";
   const { headers } = hook;
   if (headers.get("X-HMAC-ALGORITHM")?.toLowerCase() !== "hmac-sha256") return "refused";
   const names = (headers.get("X-HMAC-SIGNED-HEADERS") ?? "").split(";");
   if (!coversReplay(names, headers) || !isNear(headers.get("Date"), now)) return "refused";
   const signature = macFromBase64(headers.get("X-HMAC-SIGNATURE"));
-  // Whether the query is sorted before signing is documented both ways.
+  // The documentation contradicts itself on whether the query is sorted before signing.
   const contents = queriesOf(hook).map((query) => contentOf(hook, query, names));
   const fits = contents.map((content) => verifyWithText(key, [signature], bytesOf(content)));
   return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
 }
 
-/** Without date and nonce under the signature, an old request could be sent again. */
+/** Requires date and nonce under the signature: without them an old request could be replayed. */
 function coversReplay(names: readonly string[], headers: Headers): boolean {
   const covered = names.map((name) => name.toLowerCase());
   return (
@@ -66,7 +66,7 @@ function coversReplay(names: readonly string[], headers: Headers): boolean {
   );
 }
 
-/** HTTP dates are GMT (RFC 9110 §5.6.7). */
+/** Tells whether an HTTP date, which is always GMT (RFC 9110 §5.6.7), is within 300 s of `now`. */
 function isNear(date: string | null, now: number): boolean {
   return date?.endsWith(" GMT") === true && Math.abs(Date.parse(date) - now) <= TOLERANCE_MS;
 }

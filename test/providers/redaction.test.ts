@@ -1,0 +1,100 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { publicText, REDACTIONS } from "../../src/providers/redaction.ts";
+
+/** Texts before and after each redaction alone. */
+const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  "user name and password of a URL": [
+    ["HTTP://user:pass@host.example/x", "HTTP://host.example/x"],
+    ["https://user:p@ss@host.example/x", "https://host.example/x"],
+    ["https://host.example/@me", "https://host.example/@me"],
+  ],
+  "query and fragment of a URL": [
+    ["see https://cdn.example/a.mp4?X-Sig=abc&e=1 now", "see https://cdn.example/a.mp4 now"],
+    ['{"url":"https://cdn.example/a#t=1"}', '{"url":"https://cdn.example/a"}'],
+    ["https://host.example/@me?x", "https://host.example/@me"],
+  ],
+  "query without a URL": [["GET /a.mp4?X-Sig=abc&e=1 failed", "GET /a.mp4 failed"]],
+  "hook URL": [
+    ["POST https://a.example/hooks/ark/0190f5c2/tOkEn", "POST https://a.example/hooks/ark/…"],
+  ],
+  "JSON Web Token": [["expired: eyJhbGciOi.eyJpc3Mi.c2ln", "expired: …"]],
+  "Authorization header": [
+    ["Authorization: Bearer abc123def456", "Authorization: Bearer …"],
+    ["Authorization: Key 12ab-34cd:56ef", "Authorization: Key …"],
+  ],
+  "token after its scheme": [["Key 12ab-34cd:56ef is unknown", "Key … is unknown"]],
+  "value of a named secret": [
+    ["api_key=abcd1234, sorry", "api_key=…, sorry"],
+    ['{"access_key": "abcd1234"}', '{"access_key": "…"}'],
+    ["password: hunter22", "password: …"],
+  ],
+  "key by its prefix": [
+    ["with sk-proj-abcdefgh123 and r8_abcdefghijk", "with … and …"],
+    ["whsec_dGVzdC1rZXk=", "…="],
+  ],
+  "access key id": [["AKIAIOSFODNN7EXAMPLE is disabled", "… is disabled"]],
+};
+
+it("has examples of every redaction and no others", () => {
+  expect(REDACTIONS.map(({ what }) => what)).toEqual(Object.keys(EXAMPLES));
+});
+
+describe.each(REDACTIONS)("redaction of the $what", ({ what, pattern, replacement }) => {
+  it.each(EXAMPLES[what] ?? [])("turns %j into %j, alone and among the others", (text, shown) => {
+    expect(text.replace(pattern, replacement)).toBe(shown);
+    expect(publicText(text, [])).toBe(shown);
+  });
+});
+
+it.each([
+  "The input image is too large (5 MB > 4 MB).",
+  "Is 16:9 supported? See https://docs.example/ratios",
+  "token limit exceeded",
+  "Ungültige Eingabe: 画像が大きすぎます 🦊",
+  "x".repeat(1024),
+])("publicText leaves a harmless text as it is: %j", (text) => {
+  expect(publicText(text, [])).toBe(text);
+});
+
+it("publicText replaces known secrets anywhere, and ignores an empty one", () => {
+  expect(publicText("a(b)c=a(b)c.", ["a(b)c", ""])).toBe("…=….");
+  expect(publicText("key of the path: s3cr3t/x", ["s3cr3t"])).toBe("key of the path: …/x");
+});
+
+it.each([
+  ["one byte", "x".repeat(5000), 1024],
+  ["two bytes", "ß".repeat(5000), 1023],
+  ["three bytes", "画".repeat(5000), 1023],
+  ["four bytes", "🦊".repeat(5000), 1023],
+])("publicText cuts at 1 KB behind a whole character of %s", (_, text, length) => {
+  const shown = publicText(text, []);
+
+  expect(new TextEncoder().encode(shown).length).toBe(length);
+  expect(shown.slice(-1)).toBe("…");
+  expect(text.startsWith(shown.slice(0, -1))).toBe(true);
+});
+
+// Work that grows with the square of the length would exceed the time limit of a test.
+it.each(["https://", "key ", "api_key=", "http://a@", "token: ", "bearer\t"])(
+  "publicText shortens megabytes of %j",
+  (text) => {
+    expect(publicText(text.repeat(4_000_000 / text.length), []).length).toBeLessThanOrEqual(1024);
+  },
+);
+
+it("publicText never throws, never shows a secret and never exceeds 1 KB", () => {
+  const secret = "5ecret";
+  const part = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom(secret, "https://", "?", "@", "token=", "key ", "\uD800", "🦊".repeat(200)),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
+      const shown = publicText(parts.join(""), [secret]);
+
+      expect(shown).not.toContain(secret);
+      expect(new TextEncoder().encode(shown).length).toBeLessThanOrEqual(1024);
+    }),
+  );
+});
