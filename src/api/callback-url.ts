@@ -3,14 +3,14 @@ import { urlPolicyOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { invalidRequest } from "./http/problem.ts";
 
-/** Why the policy refuses `url` as a `callback_url`; null when it does not. */
+/** Returns the reason why the URL policy refuses a `callback_url`; null when it accepts it or there is none. */
 export function refusalOf(url: string | null, runtime: Runtime, origin: string): string | null {
   if (url === null) return null;
   const verdict = checkCallbackUrl(url, urlPolicyOf(runtime.config, origin));
   return verdict.ok ? null : verdict.error;
 }
 
-/** @throws Problem `invalid_request`. */
+/** Checks a `callback_url`. @throws Problem `invalid_request` when the URL policy refuses it. */
 export function requireAcceptable(url: string | null, runtime: Runtime, origin: string): void {
   const message = refusalOf(url, runtime, origin);
   if (message !== null) throw invalidRequest([{ path: "/callback_url", message }]);

@@ -7,7 +7,8 @@ export const readSigningSecrets = route(
     method: "GET",
     path: "/v1/signing-secrets",
     access: "operator",
-    summary: "What receivers verify callbacks with, and what your upstream signs events with",
+    summary:
+      "Read the secrets that receivers verify callbacks with and that your upstream signs events with",
     answers: { 200: "the secrets, newest first" },
     errors: [],
   },
@@ -23,7 +24,7 @@ export const readSigningSecrets = route(
       ...(config.settlementUrl !== null && { settlement }),
       ...(config.operatorCallbackUrl !== null && { operator }),
     };
-    return json(secrets, 200, { "Cache-Control": "no-store" });
+    return json(secrets);
   },
 );
 
@@ -31,7 +32,7 @@ export const readJwks = publicRoute(
   {
     method: "GET",
     path: "/.well-known/jwks.json",
-    summary: "Public keys of the v1a signatures (RFC 7517)",
+    summary: "Read the public keys of the v1a signatures (RFC 7517)",
     answers: { 200: "the key set" },
     errors: [],
   },

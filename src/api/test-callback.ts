@@ -13,7 +13,7 @@ export const testCallback = bodyRoute(
     method: "POST",
     path: "/v1/callbacks/test",
     access: "owner",
-    summary: "Send a sample callback, once, and tell how it went",
+    summary: "Send one sample callback and return its outcome",
     answers: { 200: "the outcome of the attempt" },
     errors: [],
   },

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { Grant, NewAccount, NewKey, Rotation } from "../../src/api/accounts/account-schemas.ts";
-import { parseJson, validate } from "../../src/api/http/body.ts";
+import { readJson, validate } from "../../src/api/http/body.ts";
 import {
   Attachment,
   NoFields,
@@ -72,7 +72,7 @@ function fuzzBody<T>(name: string, body: Body<T>): void {
     cases,
     inputs: jsonBytes(mutated(valid)),
     check: (bytes) => {
-      const parsed = parsedBy(() => validate(schema, parseJson(bytes)));
+      const parsed = parsedBy(() => validate(schema, readJson(bytes)));
       const given = jsonOf(bytes);
       const isWanted = given.isJson && isShallow(given.value) && isValid(given.value);
       if (parsed.isAccepted !== isWanted)

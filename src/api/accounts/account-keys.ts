@@ -1,3 +1,4 @@
+import { sha256Hex, toHex } from "../../security/encoding.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { keyObject } from "../../account/object-names.ts";
@@ -5,7 +6,7 @@ import type { StoredKey } from "../../account/key-table.ts";
 import { askAccount } from "./account-client.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
-import { forgetKey, sha256Hex } from "../http/key-owner.ts";
+import { forgetKey } from "../http/key-owner.ts";
 import { Problem } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
 import { bodyRoute, route } from "../http/route.ts";
@@ -17,20 +18,20 @@ export const createKey = bodyRoute(
     method: "POST",
     path: "/v1/accounts/{account}/keys",
     access: "operator",
-    summary: "Make an API key, shown once, or import one by its SHA-256",
+    summary: "Create an API key, shown once, or import one by its SHA-256",
     answers: { 201: "the key" },
     errors: ["not_found", "reference_reused"],
   },
   NewKey,
-  async ({ env, accountId, body: { label, sha256 } }) => {
+  async ({ env, params: { account: accountId }, body: { label, sha256 } }) => {
     await askAccount(env, accountId, (object) => object.describe());
     if (sha256 !== null) {
       const prefix = `sha256:${sha256.slice(0, 8)}`;
-      return json(keyView(await keep(env, accountId, sha256, prefix, label)), 201);
+      return json(keyView(await addKey(env, accountId, sha256, prefix, label)), 201);
     }
     const { key, prefix } = generateKey(accountId);
-    const kept = await keep(env, accountId, await sha256Hex(key), prefix, label);
-    return json({ ...keyView(kept), key }, 201);
+    const added = await addKey(env, accountId, await sha256Hex(key), prefix, label);
+    return json({ ...keyView(added), key }, 201);
   },
 );
 
@@ -39,12 +40,12 @@ export const listKeys = route(
     method: "GET",
     path: "/v1/accounts/{account}/keys",
     access: "owner",
-    summary: "List API keys, without the keys themselves",
+    summary: "List API keys without the keys themselves",
     answers: { 200: "the keys" },
     errors: ["not_found"],
   },
-  async ({ env, accountId }) => {
-    const keys = await askAccount(env, accountId, (object) => object.keys());
+  async ({ env, params: { account } }) => {
+    const keys = await askAccount(env, account, (object) => object.keys());
     return json({ data: keys.map(keyView) });
   },
 );
@@ -54,16 +55,15 @@ export const revokeKey = route(
     method: "DELETE",
     path: "/v1/accounts/{account}/keys/{key}",
     access: "operator",
-    summary: "Revoke an API key; it is refused everywhere within about a minute",
+    summary: "Revoke an API key; it stops working everywhere within about a minute",
     answers: { 204: "revoked" },
     errors: ["not_found"],
   },
-  async ({ env, accountId, params }) => {
-    const id = params["key"] ?? "";
+  async ({ env, params: { account: accountId, key: id } }) => {
     const account = env.ACCOUNTS.getByName(accountId);
     const hash = await callObject(() => account.keyHash(id));
-    if (hash === null) throw new Problem("not_found", { detail: "There is no such key." });
-    // The account's list goes last, so that a revocation that broke off can be repeated.
+    if (hash === null) throw new Problem("not_found", { detail: "There is no key with this id." });
+    // The account's entry goes last, so that an interrupted revocation can be repeated.
     await callObject(() => keyObject(env.ACCOUNTS, hash).disownKey(accountId));
     await callObject(() => account.removeKey(id));
     forgetKey(hash);
@@ -74,12 +74,12 @@ export const revokeKey = route(
 /** Generates a key for the account. Its prefix identifies it in lists. */
 function generateKey(accountId: string): { readonly key: string; readonly prefix: string } {
   const random = crypto.getRandomValues(new Uint8Array(24));
-  const hex = Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hex = toHex(random);
   return { key: `trk_${accountId}_${hex}`, prefix: `trk_${accountId}_${hex.slice(0, 6)}` };
 }
 
-/** @throws Problem `reference_reused` when the key is another account's. */
-async function keep(
+/** Stores a key by its hash. @throws Problem `reference_reused` when it belongs to another account. */
+async function addKey(
   env: Env,
   accountId: string,
   sha256: string,

@@ -1,16 +1,17 @@
 import * as z from "zod";
 import { AccountId } from "../schemas.ts";
 
+/** Body of `POST /v1/accounts`. */
 export const NewAccount = z.strictObject({ id: AccountId });
 
 /** Body of `POST /v1/accounts/{account}/grants`. */
 export const Grant = z.strictObject({
-  /** The caller's own name for the grant: it is booked once. */
+  /** The caller's own name for the grant, which makes it repeatable. */
   reference: z.string().min(1).max(255),
   amount: z.int().min(1),
 });
 
-/** Body of `POST /v1/accounts/{account}/signing-secrets`: the generation seen makes it repeatable. */
+/** Body of `POST /v1/accounts/{account}/signing-secrets`: the latest generation seen makes it repeatable. */
 export const Rotation = z.strictObject({
   generation: z
     .int()
@@ -34,10 +35,6 @@ export const NewKey = z.strictObject({
 
 /** Query of `GET /v1/accounts`. */
 export const Page = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^(?:[1-9]\d?|1\d\d|200)$/, "must be a whole number from 1 to 200")
-    .transform(Number)
-    .default(50),
+  limit: z.string().optional(),
   cursor: z.string().max(64).default(""),
 });

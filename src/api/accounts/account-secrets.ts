@@ -1,7 +1,9 @@
+import type { Runtime } from "../../config/runtime.ts";
+import type { Account } from "../../core/record/task.ts";
 import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
 import { askAccount, forgetAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
-import { bodyRoute, type AuthenticatedRequest, route } from "../http/route.ts";
+import { bodyRoute, route } from "../http/route.ts";
 import { Rotation } from "./account-schemas.ts";
 
 export const readAccountSecrets = route(
@@ -9,14 +11,13 @@ export const readAccountSecrets = route(
     method: "GET",
     path: "/v1/accounts/{account}/signing-secrets",
     access: "owner",
-    summary: "What the account's receivers verify callbacks with",
+    summary: "Read the secrets that the account's receivers verify callbacks with",
     answers: { 200: "the secrets, newest first" },
     errors: ["not_found"],
   },
-  async (call) => {
-    const { env, accountId } = call;
-    const account = await askAccount(env, accountId, (object) => object.describe());
-    return secretsAnswer(call, account.generation);
+  async ({ env, runtime, params }) => {
+    const { generation } = await askAccount(env, params.account, (object) => object.describe());
+    return secretsAnswer(runtime, { id: params.account, generation });
   },
 );
 
@@ -25,26 +26,22 @@ export const rotateAccountSecrets = bodyRoute(
     method: "POST",
     path: "/v1/accounts/{account}/signing-secrets",
     access: "operator",
-    summary: "Make a new callback secret; callbacks stay signed with the one before, too",
+    summary: "Create a new callback secret; callbacks are still signed with the previous one too",
     answers: { 200: "the secrets, newest first" },
     errors: ["not_found"],
   },
   Rotation,
-  async (call) => {
-    const { env, accountId, body } = call;
-    const account = await askAccount(env, accountId, (object) =>
+  async ({ env, runtime, params, body }) => {
+    const { generation } = await askAccount(env, params.account, (object) =>
       object.rotateSecret(body.generation),
     );
-    forgetAccount(accountId);
-    return secretsAnswer(call, account.generation);
+    forgetAccount(params.account);
+    return secretsAnswer(runtime, { id: params.account, generation });
   },
 );
 
-async function secretsAnswer(
-  { runtime, accountId }: AuthenticatedRequest<unknown>,
-  generation: number,
-): Promise<Response> {
-  const account = { id: accountId, generation };
+async function secretsAnswer(runtime: Runtime, account: Account): Promise<Response> {
+  const { generation } = account;
   const current = generation > 1 ? [generation, generation - 1] : [generation];
   const secrets = await accountSecrets(runtime.config, account, current);
   const body = {
@@ -52,5 +49,5 @@ async function secretsAnswer(
     callbacks: secrets.map(({ text }) => text),
     public_keys: runtime.keyring.signingKeys.map(publicWhpk),
   };
-  return json(body, 200, { "Cache-Control": "no-store" });
+  return json(body);
 }

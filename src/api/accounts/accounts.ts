@@ -6,18 +6,21 @@ import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
-import { queryOf, validate } from "../http/body.ts";
+import { validate } from "../http/body.ts";
 import { callObject } from "../http/object-call.ts";
+import { limitOf, queryOf } from "../http/query.ts";
 import { bodyRoute, route } from "../http/route.ts";
 import { NewAccount, Page } from "./account-schemas.ts";
+
+const LIMITS = { fallback: 50, max: 200 };
 
 export const createAccount = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts",
     access: "operator",
-    summary: "Create an account: a tenant with its own keys, callback secret and credits",
-    answers: { 201: "created", 200: "it exists" },
+    summary: "Create an account: a tenant with its own API keys, callback secret and credits",
+    answers: { 201: "created", 200: "the account existed already" },
     errors: [],
   },
   NewAccount,
@@ -25,7 +28,7 @@ export const createAccount = bodyRoute(
     const { isNew, account } = await callObject(() => env.ACCOUNTS.getByName(id).create());
     const { INDEX_DB: db } = env;
     const { createdAt } = account;
-    // Creating it again notes it again, should this fail.
+    // Should this fail, creating the account again adds it to the index again.
     if (db !== undefined) {
       await withTimeout(
         "index",
@@ -44,12 +47,13 @@ export const listAccounts = route(
     path: "/v1/accounts",
     access: "operator",
     summary: "List accounts, from the index",
-    answers: { 200: "a page: ?limit= and ?cursor=, which is the last id of the page before" },
+    answers: { 200: "one page; ?cursor= takes the next_cursor of the page before" },
     errors: ["index_disabled"],
   },
   async ({ env, url }) => {
     const db = requireIndex(env);
-    const { limit, cursor } = validate(Page, queryOf(url.searchParams));
+    const { limit: limitText, cursor } = validate(Page, queryOf(url.searchParams));
+    const limit = limitOf(limitText, LIMITS);
     const accounts = await queryIndex(() => listAccountIds(db, cursor, limit));
     const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
     const next_cursor = data.length === limit ? (data.at(-1)?.id ?? null) : null;
@@ -66,9 +70,9 @@ export const readAccount = route(
     answers: { 200: "the account" },
     errors: ["not_found"],
   },
-  async ({ env, accountId }) => {
-    const account = await askAccount(env, accountId, (object) => object.describe());
-    return json(accountView(accountId, account));
+  async ({ env, params: { account: id } }) => {
+    const account = await askAccount(env, id, (object) => object.describe());
+    return json(accountView(id, account));
   },
 );
 

@@ -5,10 +5,10 @@ import { askAccount } from "./account-client.ts";
 import { Grant } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
+import { limitOf } from "../http/query.ts";
 import { bodyRoute, type AuthenticatedRequest, route } from "../http/route.ts";
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 200;
+const LIMITS = { fallback: 50, max: 200 };
 const MAX_CURSOR = Number.MAX_SAFE_INTEGER;
 
 export const grantCredits = bodyRoute(
@@ -16,13 +16,15 @@ export const grantCredits = bodyRoute(
     method: "POST",
     path: "/v1/accounts/{account}/grants",
     access: "operator",
-    summary: "Give credits, once per reference",
-    answers: { 201: "granted", 200: "the same grant again" },
+    summary: "Grant credits, once per reference",
+    answers: { 201: "granted", 200: "the same grant again; nothing changed" },
     errors: ["not_found", "reference_reused"],
   },
   Grant,
-  async ({ env, accountId, body }) => {
-    const answer = await askAccount<GrantAnswer>(env, accountId, (object) => object.grant(body));
+  async ({ env, params, body }) => {
+    const answer = await askAccount<GrantAnswer>(env, params.account, (object) =>
+      object.grant(body),
+    );
     switch (answer.kind) {
       case "granted":
         return json({ ...body, balance: answer.balance }, 201);
@@ -44,7 +46,7 @@ export const listGrants = route(
     path: "/v1/accounts/{account}/grants",
     access: "owner",
     summary: "List grants, newest first",
-    answers: { 200: "a page" },
+    answers: { 200: "one page" },
     errors: ["not_found"],
   },
   (call) => pageOf(call, "grant"),
@@ -55,18 +57,21 @@ export const listEntries = route(
     method: "GET",
     path: "/v1/accounts/{account}/entries",
     access: "owner",
-    summary: "List what was booked, newest first",
-    answers: { 200: "a page" },
+    summary: "List all ledger entries, newest first",
+    answers: { 200: "one page" },
     errors: ["not_found"],
   },
   (call) => pageOf(call, null),
 );
 
-async function pageOf(call: AuthenticatedRequest<null>, kind: "grant" | null): Promise<Response> {
-  const { env, url, accountId } = call;
-  const limit = integerOf(url.searchParams, "limit", DEFAULT_LIMIT, MAX_LIMIT);
-  const before = integerOf(url.searchParams, "cursor", MAX_CURSOR, MAX_CURSOR);
-  const entries = await askAccount(env, accountId, (object) =>
+/** Answers with one page of the ledger, of one kind of entry or of all. */
+async function pageOf(
+  { env, url, params }: AuthenticatedRequest<{ readonly account: string }>,
+  kind: "grant" | null,
+): Promise<Response> {
+  const limit = limitOf(url.searchParams.get("limit"), LIMITS);
+  const before = sequenceOf(url.searchParams.get("cursor"));
+  const entries = await askAccount(env, params.account, (object) =>
     object.entries(kind, before, limit + 1),
   );
   const page = entries.slice(0, limit);
@@ -77,14 +82,12 @@ async function pageOf(call: AuthenticatedRequest<null>, kind: "grant" | null): P
   });
 }
 
-/** @throws Problem `invalid_request` when the parameter is not a whole number from 1 to `max`. */
-function integerOf(query: URLSearchParams, name: string, fallback: number, max: number): number {
-  const text = query.get(name);
-  if (text === null) return fallback;
-  const value = Number(text);
-  if (/^\d{1,16}$/.test(text) && value >= 1 && value <= max) return value;
-  const message = name === "limit" ? `must be a whole number from 1 to ${max}` : "is not a cursor";
-  throw invalidRequest([{ path: `/${name}`, message }]);
+/** Reads the cursor: the number of the last entry seen. @throws Problem `invalid_request`. */
+function sequenceOf(cursor: string | null): number {
+  if (cursor === null) return MAX_CURSOR;
+  const sequence = Number(cursor);
+  if (/^\d{1,16}$/.test(cursor) && sequence >= 1 && sequence <= MAX_CURSOR) return sequence;
+  throw invalidRequest([{ path: "/cursor", message: "is not a cursor" }]);
 }
 
 function entryView({ kind, reference, amount, balance, taskId, createdAt }: StoredEntry) {

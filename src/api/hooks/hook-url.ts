@@ -2,17 +2,17 @@ import { hookToken, isHookToken } from "../../security/hook-token.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { unknownTask } from "../http/problem.ts";
-import type { RouteRequest } from "../http/route.ts";
+import type { PathParams } from "../http/path.ts";
 import { TaskId } from "../schemas.ts";
 
-/** Whom a hook URL belongs to. */
+/** The connection and task that a hook URL belongs to. */
 export interface HookTarget {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
   readonly taskId: string;
 }
 
-/** What the submit call has to carry, as the answer to a registration says it; `{}` without hooks. */
+/** Returns the fields of a registration's answer that the submit call needs; `{}` for a provider without hooks. */
 export async function hookFields(
   connection: Connection,
   taskId: string,
@@ -30,12 +30,14 @@ export async function hookFields(
   };
 }
 
-/** @throws Problem `unknown_task` for whatever is not a URL of ours, without asking any object. */
+export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
+type HookParams = PathParams<typeof HOOK_PATH>;
+
+/** Resolves a hook URL, without calling any object. @throws Problem `unknown_task` when the relay did not make it. */
 export async function parseHookUrl(
-  params: RouteRequest["params"],
+  { provider: name, id, token }: HookParams,
   runtime: Runtime,
 ): Promise<HookTarget> {
-  const { provider: name = "", id = "", token = "" } = params;
   const taskId = TaskId.safeParse(id);
   const connection = runtime.config.connections.get(name);
   const adapter = connection?.provider.hooks ?? null;

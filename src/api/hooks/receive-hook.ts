@@ -1,5 +1,6 @@
 import { errorTextOf } from "../../config/config.ts";
 import type { HookEvent } from "../../core/events/event.ts";
+import { parseJson } from "../../core/json.ts";
 import { log } from "../../log.ts";
 import { publicKeys } from "../../outbound/jwks.ts";
 import { toNews } from "../../providers/observation.ts";
@@ -10,40 +11,40 @@ import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../schemas.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
-import { parseHookUrl, type HookTarget } from "./hook-url.ts";
+import { HOOK_PATH, parseHookUrl, type HookTarget } from "./hook-url.ts";
 
 export const receiveHook = publicRoute(
   {
     method: "POST",
-    path: "/hooks/{provider}/{id}/{token}",
-    summary: "A provider's own completion hook",
-    answers: { 200: "ok: taken, or nothing new; or the answer to a handshake" },
+    path: HOOK_PATH,
+    summary: "Receive a provider's completion hook",
+    answers: { 200: "ok, also for a hook that changes nothing; or the answer to a handshake" },
     errors: ["unknown_task", "unauthenticated", "unavailable"],
   },
   async ({ request, env, url, params }) => {
     const runtime = await requireRuntime(env);
-    const address = await parseHookUrl(params, runtime);
+    const target = await parseHookUrl(params, runtime);
     const body = await readBody(request, runtime.config.maxBodyBytes);
     const { headers } = request;
     const hook: Hook = { path: url.pathname, query: url.search.slice(1), headers, body };
-    const json = jsonOf(body);
-    const handshake = address.adapter.preflight?.(json) ?? null;
+    const json = parseJson(new TextDecoder().decode(body));
+    const handshake = target.adapter.preflight?.(json) ?? null;
     if (handshake !== null) {
       return new Response(handshake, { headers: { "Content-Type": "application/json" } });
     }
-    const isSigned = (await authenticated(address, hook)) === "signed";
-    const event = eventOf(address, json, hook, isSigned, runtime);
+    const isSigned = (await authenticityOf(target, hook)) === "signed";
+    const event = eventOf(target, json, hook, isSigned, runtime);
     if (event !== null) {
-      const receipt = await callObject(() => env.TASKS.getByName(address.taskId).hook(event));
+      const receipt = await callObject(() => env.TASKS.getByName(target.taskId).hook(event));
       if (receipt === "unknown_task") throw unknownTask();
     }
-    // Some providers repeat a hook unless the answer is exactly this.
+    // Some providers repeat a hook unless the answer is exactly "ok".
     return new Response("ok");
   },
 );
 
-/** @throws Problem `unauthenticated`; `unavailable` while the provider's keys cannot be had. */
-async function authenticated(
+/** Checks the provider's signature. @throws Problem `unauthenticated`; `unavailable` when its public keys cannot be fetched. */
+async function authenticityOf(
   { adapter, connection }: HookTarget,
   hook: Hook,
 ): Promise<Exclude<Authenticity, "refused" | "unavailable">> {
@@ -59,11 +60,11 @@ async function authenticated(
         headers: { "WWW-Authenticate": 'Signature realm="task-relay"' },
       });
     case "unavailable":
-      throw unavailable("The provider's signing keys cannot be reached.");
+      throw unavailable("The provider's public keys could not be fetched.");
   }
 }
 
-/** What the hook says, as an event; null, and one line of log, when it says nothing about the task. */
+/** Converts the hook to an event; null, with a log line, when it says nothing about the task. */
 function eventOf(
   { adapter, connection, taskId }: HookTarget,
   json: unknown,
@@ -77,19 +78,11 @@ function eventOf(
   };
   const observation = json === undefined ? null : adapter.read(json, hook);
   if (observation === null) return ignored("malformed");
-  // An operator may have put something else into the field that takes our id.
+  // The field may hold something else than our id, which is then no contradiction.
   const named = TaskId.safeParse(observation.taskId);
   if (named.success && named.data !== taskId) return ignored("other_task");
   const news = toNews(observation, errorTextOf(runtime.config, connection));
   if (news === null) return ignored("unknown_state");
   const { jobId } = observation;
   return { type: "hook", connection: connection.name, jobId, news, isSigned };
-}
-
-function jsonOf(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body));
-  } catch {
-    return undefined;
-  }
 }

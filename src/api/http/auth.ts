@@ -1,3 +1,4 @@
+import { sha256 } from "../../security/encoding.ts";
 import { verify } from "../../security/signature.ts";
 import type { Env } from "../../env.ts";
 import type { Caller } from "../../task/caller.ts";
@@ -5,6 +6,10 @@ import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfKey } from "./key-owner.ts";
 import { Problem } from "./problem.ts";
 
+/**
+ * Who may call a route. `owner`: also the account that the resource belongs to. `upstream`: also a sender
+ * that signs the body with the events secret. The operator may call every route.
+ */
 export type Access = "operator" | "owner" | "upstream" | "anyone";
 
 const REQUIRED = {
@@ -13,11 +18,11 @@ const REQUIRED = {
   upstream: "An operator key or a Standard Webhooks signature is required.",
 };
 
-/** Whether the request carries an operator key. Takes the same time for every wrong key. */
+/** Checks for an operator key, in the same time for every wrong key. */
 export async function isOperator(headers: Headers, runtime: Runtime): Promise<boolean> {
   const given = bearerOf(headers);
   if (given === null) return false;
-  // Digests have one length, so nothing about the keys shows in the comparison.
+  // Digests have the same length, so the comparison reveals nothing about the keys.
   const digest = await sha256(given);
   const matches = await Promise.all(
     runtime.config.operatorKeys.map(async (key) =>
@@ -28,9 +33,7 @@ export async function isOperator(headers: Headers, runtime: Runtime): Promise<bo
 }
 
 /**
- * Who sends the request, if a route for `who` admits them: the operator everywhere, an account (by its
- * API key) where it may act for itself, an upstream with a signature over the body, which is asked for
- * only then.
+ * Identifies the caller, by key or by signature. The body is read only to verify a signature.
  * @throws Problem `unauthenticated`; `operator_only` for an account on an operator's route.
  */
 export async function authenticate(
@@ -50,17 +53,13 @@ export async function authenticate(
   const accountId = key === null ? null : await ownerOfKey(env, key);
   if (accountId === null) throw unauthenticated(REQUIRED[access]);
   if (access === "owner") return { kind: "account", id: accountId };
-  throw new Problem("operator_only", { detail: "This route is for operator keys." });
+  throw new Problem("operator_only", { detail: "This route needs an operator key." });
 }
 
 function bearerOf(headers: Headers): string | null {
   const [scheme, key, ...more] = (headers.get("Authorization") ?? "").split(" ");
   const isBearer = scheme?.toLowerCase() === "bearer" && more.length === 0;
   return isBearer && key !== undefined && key !== "" ? key : null;
-}
-
-async function sha256(text: string): Promise<ArrayBuffer> {
-  return crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
 }
 
 function unauthenticated(detail: string): Problem {

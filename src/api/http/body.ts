@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { parseJson } from "../../core/json.ts";
 import { readUpTo } from "../../stream.ts";
 import { messageOf } from "./issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "./problem.ts";
@@ -17,39 +18,35 @@ export async function readBody(
   if (declaredBytes > maxBytes) throw tooLarge(maxBytes);
   const { bytes, isBroken } = await readUpTo(request.body, maxBytes + 1);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  if (isBroken) throw invalidJson("The body broke off.");
+  if (isBroken) throw invalidJson("The body ended before it was complete.");
   return bytes;
 }
 
-/** @throws Problem `invalid_json`, also for text that is not UTF-8; `invalid_request` for nesting beyond reason. */
-export function parseJson(body: Uint8Array): unknown {
-  let value: unknown;
-  try {
-    const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-    value = JSON.parse(utf8.decode(body));
-  } catch {
-    throw invalidJson("The body must be JSON in UTF-8.");
-  }
+/**
+ * Parses a JSON body.
+ * @throws Problem `invalid_json`, also for text that is not UTF-8; `invalid_request` when nested deeper
+ * than 64 levels.
+ */
+export function readJson(body: Uint8Array): unknown {
+  const text = utf8(body);
+  const value = text === null ? undefined : parseJson(text);
+  if (value === undefined) throw invalidJson("The body must be JSON in UTF-8.");
   if (isDeeperThan(value, MAX_DEPTH)) {
     throw invalidRequest([{ path: "", message: `must not be nested deeper than ${MAX_DEPTH}` }]);
   }
   return value;
 }
 
-/** @throws Problem `invalid_request` that names every field at fault. */
+/** Parses with a schema. @throws Problem `invalid_request`, with an issue for every invalid field. */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { error: messageOf });
   if (parsed.success) return parsed.data;
   throw invalidRequest(parsed.error.issues.flatMap(issuesOf));
 }
 
-/** The parameters of a query. @throws Problem `invalid_request` for one that is given twice. */
-export function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
-  const twice = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1);
-  if (twice.length === 0) return Object.fromEntries(query);
-  throw invalidRequest(
-    twice.map((name) => ({ path: jsonPointer([name]), message: "must be given once" })),
-  );
+/** Formats the path of a field as a JSON Pointer (RFC 6901). */
+export function jsonPointer(path: readonly PropertyKey[]): string {
+  return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 function issuesOf(issue: z.core.$ZodIssue): Issue[] {
@@ -62,8 +59,12 @@ function issuesOf(issue: z.core.$ZodIssue): Issue[] {
   return [{ path: jsonPointer(issue.path), message: issue.message }];
 }
 
-export function jsonPointer(path: readonly PropertyKey[]): string {
-  return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+function utf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 function tooLarge(maxBytes: number): Problem {

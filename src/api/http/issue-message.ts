@@ -1,9 +1,12 @@
 import type * as z from "zod";
 
-/** What an issue says of its field, as the rest of a sentence; undefined: the schema says it. */
+/**
+ * Returns the message of an issue as the rest of a sentence about its field ("must be a string"); undefined
+ * means that the schema's own message stands.
+ */
 export function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_type") {
-    return issue.input === undefined ? "is required" : `must be ${named(issue.expected)}`;
+    return issue.input === undefined ? "is required" : `must be ${withArticle(issue.expected)}`;
   }
   if (issue.code === "invalid_format" && issue.format === "guid") return "must be a UUID";
   if (issue.code === "invalid_value") return oneOf(issue.values);
@@ -17,9 +20,9 @@ function oneOf(values: readonly unknown[]): string {
   return `must be one of ${values.join(", ")}`;
 }
 
-function named(expected: string): string {
-  if (expected === "int") return "an integer";
-  return /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
+function withArticle(type: string): string {
+  if (type === "int") return "an integer";
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
 function bounded(relation: string, bound: number | bigint, origin: string): string {

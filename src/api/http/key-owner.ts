@@ -1,3 +1,4 @@
+import { sha256Hex } from "../../security/encoding.ts";
 import type { Env } from "../../env.ts";
 import { keyObject } from "../../account/object-names.ts";
 import { isolateCache } from "./isolate-cache.ts";
@@ -30,9 +31,4 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
 /** Makes this isolate look the key up again. */
 export function forgetKey(hash: string): void {
   owners.delete(hash);
-}
-
-export async function sha256Hex(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

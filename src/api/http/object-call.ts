@@ -2,13 +2,15 @@ import { OF_A_LATER_RELEASE } from "../../task/record-schema.ts";
 import { Problem } from "./problem.ts";
 
 const RETRY_AFTER_S = "2";
-/** Without a flag; the second is all that is said of storage that is full or cannot be opened. */
-const PLATFORM_SAYS = ["Network connection lost", "internal error; reference = "];
+/** Flags that the platform sets on its errors. */
+const PLATFORM_FLAGS = ["overloaded", "retryable", "durableObjectReset"];
+/** Platform errors that carry no flag. The second is all the platform says when storage is full or cannot be opened. */
+const PLATFORM_MESSAGES = ["Network connection lost", "internal error; reference = "];
 
-/** The answer of an object. @throws Problem `unavailable` when the object cannot be reached. */
-export async function callObject<T>(ask: () => Promise<T>): Promise<T> {
+/** Calls an object. @throws Problem `unavailable` when the object cannot be reached. */
+export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await call();
   } catch (error) {
     if (isOfALaterRelease(error)) throw unavailable("A later release has stored this task.");
     if (!isPlatformFailure(error)) throw error;
@@ -23,17 +25,16 @@ export function unavailable(detail: string): Problem {
   });
 }
 
-/** Overload, a reset of the object, a lost connection, storage that fails: the platform's, not ours. */
+/** Recognises failures of the platform: overload, a reset object, a lost connection, failed storage. */
 function isPlatformFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const flags = ["overloaded", "retryable", "durableObjectReset"];
   return (
-    flags.some((flag) => Reflect.get(error, flag) === true) ||
-    PLATFORM_SAYS.some((text) => error.message.includes(text))
+    PLATFORM_FLAGS.some((flag) => Reflect.get(error, flag) === true) ||
+    PLATFORM_MESSAGES.some((text) => error.message.includes(text))
   );
 }
 
-/** After a roll-back; the object waits for the later release, and so may the caller. */
+/** Recognises a record that this release cannot read, after a roll-back. Retrying works after the next upgrade. */
 function isOfALaterRelease(error: unknown): boolean {
   return error instanceof Error && error.message.includes(OF_A_LATER_RELEASE);
 }

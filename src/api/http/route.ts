@@ -4,7 +4,8 @@ import { accountOf, type Caller } from "../../task/caller.ts";
 import { describeIssues } from "../../config/issue.ts";
 import { type Runtime, runtimeOf } from "../../config/runtime.ts";
 import { authenticate, type Access } from "./auth.ts";
-import { parseJson, readBody, validate } from "./body.ts";
+import { readBody, readJson, validate } from "./body.ts";
+import { type PathParams, paramsOf } from "./path.ts";
 import {
   invalidRequest,
   Problem,
@@ -14,7 +15,11 @@ import {
 } from "./problem.ts";
 import { AccountId, TaskId } from "../schemas.ts";
 
-/** One row of the route table: all that is known about a path and method, and its handler. */
+/**
+ * One row of the route table: what is known of a method and path, and its handler. The table is the only
+ * description of the API, and one of it for callers can be generated from it. Hono is therefore used as a
+ * router and for its middleware only; its handlers would repeat what the table says.
+ */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** With `{id}` for a task and `{account}` for an account. */
@@ -22,84 +27,93 @@ export interface Route {
   readonly access: Access;
   readonly summary: string;
   readonly body: z.ZodType | null;
-  /** Status codes of success, with their meaning. */
+  /** Meaning of each status that is not a problem. */
   readonly answers: Readonly<Record<number, string>>;
-  /** Refusals of this route itself; those of authentication, body and platform are common to all. */
+  /** Problems of this route; those of authentication, body and platform are common to all routes. */
   readonly errors: readonly ProblemCode[];
-  readonly handle: (call: RouteRequest) => Promise<Response>;
+  readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
 }
 
-/** A request as it came in. */
-export interface RouteRequest {
+/** Parameters of a path as received. */
+type Params = Readonly<Record<string, string>>;
+
+/** A request that the router has matched. */
+export interface RouteRequest<P> {
   readonly request: Request;
   readonly env: Env;
   readonly url: URL;
-  /** What stands for `{…}` in the path, as received. */
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: P;
 }
 
-/** A request whose sender is known, on a relay that is configured. */
-export interface AuthenticatedRequest<Body> extends RouteRequest {
+/** A request whose caller is known, on a configured relay. Its `id` and `account` are valid. */
+export interface AuthenticatedRequest<P, Body = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;
-  /** The task of the path; empty where the path names none. */
-  readonly id: string;
-  /** The account of the path; empty where the path names none. */
-  readonly accountId: string;
   readonly body: Body;
-  /** Origin of the relay as its caller addressed it. */
+  /** Origin of the relay as the caller addressed it. */
   readonly origin: string;
 }
 
-type RouteInfo = Omit<Route, "access" | "body" | "handle">;
-type ProtectedRouteInfo = RouteInfo & { readonly access: Exclude<Access, "anyone"> };
-type Handler<Body> = (call: AuthenticatedRequest<Body>) => Promise<Response>;
+type RouteInfo<Path> = Omit<Route, "path" | "access" | "body" | "handle"> & { readonly path: Path };
+type ProtectedRouteInfo<Path> = RouteInfo<Path> & { readonly access: Exclude<Access, "anyone"> };
+type Handler<Path extends string, Body> = (
+  call: AuthenticatedRequest<PathParams<Path>, Body>,
+) => Promise<Response>;
 
-/** Anyone may ask; the handler sees to the configuration itself. */
-export function publicRoute(described: RouteInfo, handle: Route["handle"]): Route {
-  return { ...described, access: "anyone", body: null, handle };
+/** Declares a route without authentication, which must also work while the relay is not configured. */
+export function publicRoute<Path extends string>(
+  info: RouteInfo<Path>,
+  handle: (call: RouteRequest<PathParams<Path>>) => Promise<Response>,
+): Route {
+  return {
+    ...info,
+    access: "anyone",
+    body: null,
+    handle: (call) => handle({ ...call, params: paramsOf(info.path, call.params) }),
+  };
 }
 
-/** A known sender asks, without a body. */
-export function route(described: ProtectedRouteInfo, handle: Handler<null>): Route {
-  return { ...described, body: null, handle: guarded(described, async () => null, handle) };
+/** Declares a route with authentication and without a body. */
+export function route<Path extends string>(
+  info: ProtectedRouteInfo<Path>,
+  handle: Handler<Path, null>,
+): Route {
+  return { ...info, body: null, handle: guarded(info, async () => null, handle) };
 }
 
-/** A known sender posts JSON. An empty body reads as `{}`. */
-export function bodyRoute<S extends z.ZodType>(
-  described: ProtectedRouteInfo,
+/** Declares a route with authentication and a JSON body. An empty body is read as `{}`. */
+export function bodyRoute<Path extends string, S extends z.ZodType>(
+  info: ProtectedRouteInfo<Path>,
   schema: S,
-  handle: Handler<z.output<S>>,
+  handle: Handler<Path, z.output<S>>,
 ): Route {
   const read = async (rawBody: RawBody) => {
     const bytes = await rawBody();
-    return validate(schema, bytes.length === 0 ? {} : parseJson(bytes));
+    return validate(schema, bytes.length === 0 ? {} : readJson(bytes));
   };
-  return { ...described, body: schema, handle: guarded(described, read, handle) };
+  return { ...info, body: schema, handle: guarded(info, read, handle) };
 }
 
 type RawBody = () => Promise<Uint8Array<ArrayBuffer>>;
 
-function guarded<Body>(
-  { access }: ProtectedRouteInfo,
-  readBodyFrom: (rawBody: RawBody) => Promise<Body>,
-  handle: Handler<Body>,
+function guarded<Path extends string, Body>(
+  { access, path }: ProtectedRouteInfo<Path>,
+  bodyFrom: (rawBody: RawBody) => Promise<Body>,
+  handle: Handler<Path, Body>,
 ): Route["handle"] {
   return async (call) => {
-    const { request, env, params } = call;
+    const { request, env, url } = call;
     const runtime = await requireRuntime(env);
     let read: ReturnType<RawBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
     const caller = await authenticate(access, request.headers, rawBody, runtime, env);
-    const accountId = accountIdOf(params, caller);
-    const id = taskIdOf(params);
-    const body = await readBodyFrom(rawBody);
-    const { origin } = call.url;
-    return handle({ ...call, runtime, caller, id, accountId, body, origin });
+    const params = paramsOf(path, checkedParams(call.params, caller));
+    const body = await bodyFrom(rawBody);
+    return handle({ ...call, params, runtime, caller, body, origin: url.origin });
   };
 }
 
-/** @throws Problem `not_configured`, naming the variables at fault and never their values. */
+/** @throws Problem `not_configured`, which names the invalid variables but never their values. */
 export async function requireRuntime(env: Env): Promise<Runtime> {
   const result = await runtimeOf(env);
   if (result.ok) return result.value;
@@ -107,10 +121,18 @@ export async function requireRuntime(env: Env): Promise<Runtime> {
   throw new Problem("not_configured", { detail: describeIssues(result.error), headers });
 }
 
-/** @throws Problem `not_found` for any but the caller's own; `invalid_request` for what cannot be an account. */
-function accountIdOf(params: RouteRequest["params"], caller: Caller): string {
-  const param = params["account"];
-  if (param === undefined) return "";
+/** Validates the account and the task of a path, before any object is called. */
+function checkedParams(params: Params, caller: Caller): Params {
+  const { account, id } = params;
+  return {
+    ...params,
+    ...(account !== undefined && { account: requireAccountId(account, caller) }),
+    ...(id !== undefined && { id: requireTaskId(id) }),
+  };
+}
+
+/** @throws Problem `not_found` for an account that is not the caller's; `invalid_request` for no valid id. */
+function requireAccountId(param: string, caller: Caller): string {
   const own = accountOf(caller);
   if (own !== null && own !== param) throw unknownAccount();
   const parsed = AccountId.safeParse(param);
@@ -118,10 +140,8 @@ function accountIdOf(params: RouteRequest["params"], caller: Caller): string {
   throw invalidRequest(parsed.error.issues.map(({ message }) => ({ path: "/account", message })));
 }
 
-/** @throws Problem `unknown_task` for what cannot be an id, before any object is asked. */
-function taskIdOf(params: RouteRequest["params"]): string {
-  const param = params["id"];
-  if (param === undefined) return "";
+/** @throws Problem `unknown_task` for no valid id, the same as for an unknown one. */
+function requireTaskId(param: string): string {
   const id = TaskId.safeParse(param);
   if (!id.success) throw unknownTask();
   return id.data;

@@ -1,11 +1,12 @@
 import * as z from "zod";
 import type { Filters } from "../../index-db/list.ts";
 import { accountOf, type Caller } from "../../task/caller.ts";
-import { jsonPointer, queryOf, validate } from "../http/body.ts";
+import { jsonPointer, validate } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
+import { limitOf, type PageLimits, queryOf } from "../http/query.ts";
 import { AccountId } from "../schemas.ts";
 
-/** A time of a query, which is text: so many digits, and milliseconds have more. */
+/** A time in a query, in Unix seconds; milliseconds have more than 11 digits. */
 export const QueryTimeS = z
   .string()
   .regex(/^\d{1,11}$/, "must be Unix seconds")
@@ -30,20 +31,22 @@ export interface ListQuery {
   readonly filters: Filters;
   readonly limit: number;
   readonly cursor: string | null;
-  /** Of a route that has `dry_run`. */
+  /** Always false on a route without `dry_run`. */
   readonly isDryRun: boolean;
 }
 
-export interface Limits {
-  readonly fallback: number;
-  readonly max: number;
+export interface ListOptions extends PageLimits {
   readonly hasDryRun: boolean;
 }
 
-/** The query of a list. @throws Problem `invalid_request` that names every parameter at fault. */
-export function listQueryOf(query: URLSearchParams, caller: Caller, limits: Limits): ListQuery {
+/** Reads the query of a list. @throws Problem `invalid_request` with an issue for every invalid parameter. */
+export function listQueryOf(
+  query: URLSearchParams,
+  caller: Caller,
+  options: ListOptions,
+): ListQuery {
   const given = validate(Query, queryOf(query));
-  refuseUnknown(query, caller, limits);
+  refuseUnknown(query, caller, options);
   return {
     filters: {
       status: given.status ?? null,
@@ -55,31 +58,24 @@ export function listQueryOf(query: URLSearchParams, caller: Caller, limits: Limi
       since: ms(given.since),
       until: ms(given.until),
     },
-    limit: limitOf(given.limit, limits),
+    limit: limitOf(given.limit, options),
     cursor: given.cursor ?? null,
     isDryRun: given.dry_run === "true",
   };
 }
 
-/** An account lists its own tasks, and does not see where they were made. */
-function refuseUnknown(query: URLSearchParams, caller: Caller, limits: Limits): void {
+/** Refuses unknown parameters; for an account also `account`, as it lists its own tasks only, and `provider`, which it must not see. */
+function refuseUnknown(query: URLSearchParams, caller: Caller, options: ListOptions): void {
   const withheld = accountOf(caller) === null ? [] : ["provider", "account"];
-  const unknown = [...(limits.hasDryRun ? [] : ["dry_run"]), ...withheld];
-  const names = Object.keys(Query.shape).filter((name) => !unknown.includes(name));
-  const strange = [...new Set(query.keys())].filter((name) => !names.includes(name));
-  if (strange.length === 0) return;
+  const refused = [...(options.hasDryRun ? [] : ["dry_run"]), ...withheld];
+  const known = Object.keys(Query.shape).filter((name) => !refused.includes(name));
+  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
   throw invalidRequest(
-    strange.map((name) => ({ path: jsonPointer([name]), message: "Unknown parameter" })),
+    unknown.map((name) => ({ path: jsonPointer([name]), message: "Unknown parameter" })),
   );
 }
 
 function ms(seconds: number | undefined): number | null {
   return seconds === undefined ? null : seconds * 1000;
-}
-
-function limitOf(text: string | undefined, { fallback, max }: Limits): number {
-  const limit = Number(text ?? fallback);
-  if (/^\d{0,4}$/.test(text ?? "") && limit >= 1 && limit <= max) return limit;
-  const message = `must be a whole number from 1 to ${max}`;
-  throw invalidRequest([{ path: "/limit", message }]);
 }

@@ -8,7 +8,7 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { listQueryOf } from "./filters.ts";
 
-const LIMITS = { fallback: 50, max: 200, hasDryRun: false };
+const OPTIONS = { fallback: 50, max: 200, hasDryRun: false };
 
 export const listTasksRoute = route(
   {
@@ -16,12 +16,12 @@ export const listTasksRoute = route(
     path: "/v1/tasks",
     access: "owner",
     summary: "List tasks from the index, newest first",
-    answers: { 200: "a page; it may be short, only next_cursor tells the end" },
+    answers: { 200: "one page; it may be short, the last one has no next_cursor" },
     errors: ["index_disabled"],
   },
   async ({ env, url, runtime, caller }) => {
     const db = requireIndex(env);
-    const { filters, limit, cursor } = listQueryOf(url.searchParams, caller, LIMITS);
+    const { filters, limit, cursor } = listQueryOf(url.searchParams, caller, OPTIONS);
     const { cursorKeys } = runtime.keyring;
     const after = await positionOf(cursor, filters, cursorKeys);
     const { tasks, next } = await queryIndex(() => listTasks(db, filters, after, limit));

@@ -1,16 +1,17 @@
+import { DAY_MS } from "../../core/time.ts";
 import { BOUNDS_MS } from "../../index-db/buckets.ts";
 import { type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
 import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
-const WINDOW_MS = 48 * 3_600_000;
+const WINDOW_MS = 2 * DAY_MS;
 
 export const readMetrics = route(
   {
     method: "GET",
     path: "/metrics",
     access: "operator",
-    summary: "Everything that is counted, as OpenMetrics text",
+    summary: "Read counts and latencies of the last 48 hours as OpenMetrics text",
     answers: { 200: "the metrics" },
     errors: ["index_disabled"],
   },
@@ -23,15 +24,14 @@ export const readMetrics = route(
     return new Response(textOf(found, now), {
       headers: {
         "Content-Type": "application/openmetrics-text; version=1.0.0; charset=utf-8",
-        "Cache-Control": "no-store",
       },
     });
   },
 );
 
 /**
- * OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). Counted are the tasks created in the last
- * 48 hours: gauges, for the window moves, and a redelivery or an erasure can lower them.
+ * Formats OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). All values are gauges: they cover the
+ * tasks created in the last 48 hours, a moving window, and a redelivery or an erasure can lower them.
  */
 function textOf({ counts, histograms, backlog, overdue }: Statistics, now: number): string {
   const ended = counts.filter(({ status }) => status === "completed" || status === "failed");
@@ -71,7 +71,7 @@ function textOf({ counts, histograms, backlog, overdue }: Statistics, now: numbe
     ...gauge(
       "task_relay_overdue_seconds",
       "Age of the oldest of these.",
-      age(overdue.oldestAt, now),
+      ageS(overdue.oldestAt, now),
     ),
     "# EOF",
     "",
@@ -124,6 +124,6 @@ function labelsOf(labels: Sample["labels"]): string {
   return `{${escaped.join(",")}}`;
 }
 
-function age(since: number | null, now: number): number {
+function ageS(since: number | null, now: number): number {
   return since === null ? 0 : Math.max(0, now - since) / 1000;
 }

@@ -3,8 +3,9 @@ import { toSeconds } from "../../core/time.ts";
 import { quantile } from "../../index-db/buckets.ts";
 import { type Count, type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
 import { json } from "../http/answer.ts";
-import { queryOf, validate } from "../http/body.ts";
+import { validate } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
+import { queryOf } from "../http/query.ts";
 import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { QueryTimeS } from "./filters.ts";
@@ -20,7 +21,7 @@ export const readStats = route(
     method: "GET",
     path: "/v1/stats",
     access: "operator",
-    summary: "Counts, rates and latencies of the tasks created in a window, in whole hours",
+    summary: "Read counts, rates and latencies of the tasks created in a window of whole hours",
     answers: { 200: "the statistics" },
     errors: ["index_disabled"],
   },
@@ -31,11 +32,11 @@ export const readStats = route(
     const found = await queryIndex(() =>
       statistics(db, { since: window.since * 1000, until: window.until * 1000 }, now),
     );
-    return json({ ...window, ...viewOf(found, now) }, 200, { "Cache-Control": "no-store" });
+    return json({ ...window, ...viewOf(found, now) });
   },
 );
 
-/** Whole hours, in Unix seconds; the last 24 and the present one unless asked otherwise. */
+/** Reads the window in Unix seconds and widens it to whole hours. Defaults to the last 24 hours and the current one. */
 function windowOf(query: URLSearchParams, nowS: number) {
   const given = validate(Window, queryOf(query));
   const until = given.until ?? nowS + 1;
@@ -65,12 +66,12 @@ function viewOf({ counts, histograms, backlog, overdue }: Statistics, now: numbe
       settled: quantiles(histograms.settled),
     },
     top_failing_hosts: topFailing(counts),
-    backlog: pile(backlog, now),
-    index: { lag_ms: quantiles(histograms.index), overdue: pile(overdue, now) },
+    backlog: ageView(backlog, now),
+    index: { lag_ms: quantiles(histograms.index), overdue: ageView(overdue, now) },
   };
 }
 
-function pile({ tasks, oldestAt }: Statistics["backlog"], now: number) {
+function ageView({ tasks, oldestAt }: Statistics["backlog"], now: number) {
   return { tasks, oldest_age_ms: oldestAt === null ? null : Math.max(0, now - oldestAt) };
 }
 
@@ -92,7 +93,7 @@ function topFailing(counts: readonly Count[]) {
     .map(([host, number]) => ({ host, failed: number, tasks: all[host] ?? number }));
 }
 
-/** Without the empty key, which stands for a task without that. */
+/** Sums tasks by key, without those that have none (the empty key). */
 function sumBy(counts: readonly Count[], keyOf: (count: Count) => string): Record<string, number> {
   const groups = Map.groupBy(counts, keyOf);
   groups.delete("");

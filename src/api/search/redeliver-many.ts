@@ -12,7 +12,7 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { listQueryOf } from "./filters.ts";
 
-const LIMITS = { fallback: 100, max: 500, hasDryRun: true };
+const OPTIONS = { fallback: 100, max: 500, hasDryRun: true };
 
 export const redeliverMany = bodyRoute(
   {
@@ -20,14 +20,14 @@ export const redeliverMany = bodyRoute(
     path: "/v1/redeliveries",
     access: "owner",
     summary:
-      "Send the settled callbacks of a list again, one page a call; ?dry_run=true only counts",
-    answers: { 200: "what was found and done; repeat with next_cursor" },
+      "Redeliver the settled callbacks of a list, one page per call; ?dry_run=true only counts",
+    answers: { 200: "counts of this page; repeat the call with next_cursor" },
     errors: ["index_disabled"],
   },
   NoFields,
   async ({ request, env, url, runtime, caller }) => {
     const db = requireIndex(env);
-    const query = listQueryOf(url.searchParams, caller, LIMITS);
+    const query = listQueryOf(url.searchParams, caller, OPTIONS);
     const { filters, limit, isDryRun } = query;
     const key = idempotencyKeyOf(request.headers);
     if (key === null && !isDryRun) throw keyRequired();
@@ -64,6 +64,6 @@ async function redeliver(
 }
 
 function keyRequired() {
-  const message = "is required, so that a repeated or broken-off run sends nothing twice";
+  const message = "is required, so that a repeated or interrupted run sends nothing twice";
   return invalidRequest([{ path: "/Idempotency-Key", message }]);
 }

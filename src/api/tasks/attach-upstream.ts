@@ -1,22 +1,22 @@
 import type { Connection } from "../../providers/provider.ts";
-import { accepted, taskAnswer } from "../http/answer.ts";
+import { taskAnswer } from "../http/answer.ts";
 import { requireConnection } from "./connection.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
 import { Attachment } from "../schemas.ts";
-import { taskClient } from "./task-client.ts";
+import { accepted, taskClient } from "./task-client.ts";
 
 export const attachUpstream = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks/{id}/upstream",
     access: "operator",
-    summary: "Say under which id the upstream works, as its submit call returned it",
-    answers: { 200: "the task; hooks that came before are judged now" },
+    summary: "Attach the upstream job that the submit call returned",
+    answers: { 200: "the task; hooks that arrived earlier are applied now" },
     errors: ["unknown_task", "task_settled"],
   },
   Attachment,
-  async ({ env, runtime, id, caller, body }) => {
+  async ({ env, runtime, params: { id }, caller, body }) => {
     const connection = requireConnection(body.provider, runtime.config);
     requireEndpoint(connection, body.endpoint);
     const job = { id: body.id, endpoint: body.endpoint };
@@ -26,16 +26,16 @@ export const attachUpstream = bodyRoute(
   },
 );
 
-/** Without it the provider could not be asked. @throws Problem `invalid_request`. */
+/** Checks the endpoint that the provider needs for polling. @throws Problem `invalid_request`. */
 function requireEndpoint({ provider, key }: Connection, endpoint: string | null): void {
-  const wanted = provider.polls?.endpoint ?? null;
-  if (wanted === null && endpoint !== null) {
+  const expected = provider.polls?.endpoint ?? null;
+  if (expected === null && endpoint !== null) {
     throw invalidRequest([{ path: "/endpoint", message: `is not used by ${provider.name}` }]);
   }
-  if (wanted !== null && endpoint !== null && !wanted.pattern.test(endpoint)) {
-    throw invalidRequest([{ path: "/endpoint", message: `must be ${wanted.meaning}` }]);
+  if (expected !== null && endpoint !== null && !expected.pattern.test(endpoint)) {
+    throw invalidRequest([{ path: "/endpoint", message: `must be ${expected.meaning}` }]);
   }
-  if (wanted?.isRequired === true && endpoint === null && key !== null) {
-    throw invalidRequest([{ path: "/endpoint", message: `is required: ${wanted.meaning}` }]);
+  if (expected?.isRequired === true && endpoint === null && key !== null) {
+    throw invalidRequest([{ path: "/endpoint", message: `is required: ${expected.meaning}` }]);
   }
 }

@@ -1,24 +1,23 @@
-import { accepted } from "../http/answer.ts";
 import { route } from "../http/route.ts";
 import type { Env } from "../../env.ts";
 import { removeRow } from "../../index-db/writer.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
-import { taskClient } from "./task-client.ts";
+import { accepted, taskClient } from "./task-client.ts";
 
 export const eraseTask = route(
   {
     method: "DELETE",
     path: "/v1/tasks/{id}",
     access: "operator",
-    summary: "Erase a settled task now",
+    summary: "Erase a settled task",
     answers: { 204: "erased" },
     errors: ["unknown_task", "task_open", "series_running"],
   },
-  async ({ env, id, caller }) => {
+  async ({ env, params: { id }, caller }) => {
     const applied = await taskClient(env, id).apply({ type: "erase" }, caller);
     if (applied.kind === "erased") {
-      await forgetRow(env, { id, createdAt: applied.createdAt, version: applied.version });
+      await removeIndexRow(env, { id, createdAt: applied.createdAt, version: applied.version });
       return new Response(null, { status: 204 });
     }
     const { task } = accepted(applied);
@@ -26,8 +25,8 @@ export const eraseTask = route(
   },
 );
 
-/** The task is gone either way; a row that stays behind goes when it expires. */
-async function forgetRow(
+/** Removes the index row. A failure is ignored: the task is erased, and its row expires by itself. */
+async function removeIndexRow(
   { INDEX_DB: db }: Env,
   task: Parameters<typeof removeRow>[1],
 ): Promise<void> {

@@ -1,7 +1,11 @@
 import type { Role } from "../../core/views/task-view.ts";
+import { sha256, toHex } from "../../security/encoding.ts";
 import { invalidRequest } from "../http/problem.ts";
 
-/** `Idempotency-Key`, or null. @throws Problem `invalid_request` when it is not 1–255 printable ASCII. */
+/**
+ * Returns the header `Idempotency-Key`; null when it is absent.
+ * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
+ */
 export function idempotencyKeyOf(headers: Headers): string | null {
   const key = headers.get("Idempotency-Key");
   if (key === null || /^[\x20-\x7E]{1,255}$/.test(key)) return key;
@@ -9,15 +13,14 @@ export function idempotencyKeyOf(headers: Headers): string | null {
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);
 }
 
-/** The task id that a caller's key stands for: UUIDv8 (RFC 9562 §5.8) of a SHA-256. */
+/** Derives the task id of a caller's key: UUIDv8 (RFC 9562 §5.8) of a SHA-256. */
 export async function idOfKey(caller: Role, key: string): Promise<string> {
-  const name = new TextEncoder().encode(`${caller}\n${key}`);
-  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", name)).slice(0, 16);
-  const hex = Array.from(bytes, (byte, i) => versioned(byte, i).toString(16).padStart(2, "0"));
-  return hex.join("").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const digest = await sha256(`${caller}\n${key}`);
+  const hex = toHex(digest.slice(0, 16).map(withVersion));
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-function versioned(byte: number, index: number): number {
+function withVersion(byte: number, index: number): number {
   if (index === 6) return (byte & 0x0f) | 0x80;
   return index === 8 ? (byte & 0x3f) | 0x80 : byte;
 }

@@ -5,25 +5,25 @@ import { taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
 import { route } from "../http/route.ts";
 import { taskClient } from "./task-client.ts";
-import { askUntil, waitMsOf } from "./wait.ts";
+import { pollUntil, waitMsOf } from "./wait.ts";
 
-const POLL_AGAIN_S = "5";
+const RETRY_AFTER_S = "5";
 
 export const readTask = route(
   {
     method: "GET",
     path: "/v1/tasks/{id}",
     access: "owner",
-    summary: "Read a task; ?wait=N or Prefer: wait=N holds the answer until it is terminal",
-    answers: { 200: "the task", 304: "unchanged since If-None-Match" },
+    summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
+    answers: { 200: "the task", 304: "unchanged: If-None-Match names the current version" },
     errors: ["unknown_task"],
   },
-  async ({ request, url, env, id, caller }) => {
+  async ({ request, url, env, params: { id }, caller }) => {
     const role = roleOf(caller);
-    const known = request.headers.get("If-None-Match");
-    const task = await askUntil(
+    const ifNoneMatch = request.headers.get("If-None-Match");
+    const task = await pollUntil(
       () => taskClient(env, id).read(caller),
-      (reply) => (known === null ? reply.isTerminal : !isKnown(reply, role, known)),
+      (reply) => (ifNoneMatch === null ? reply.isTerminal : !matchesEtag(reply, role, ifNoneMatch)),
       waitMsOf(url.searchParams, request.headers),
     );
     if (task === null) throw unknownTask();
@@ -31,9 +31,9 @@ export const readTask = route(
       ETag: etagOf(task, role),
       "Cache-Control": "private, no-cache",
       Vary: "Authorization",
-      ...(task.isTerminal ? {} : { "Retry-After": POLL_AGAIN_S }),
+      ...(task.isTerminal ? {} : { "Retry-After": RETRY_AFTER_S }),
     };
-    if (known !== null && isKnown(task, role, known)) {
+    if (ifNoneMatch !== null && matchesEtag(task, role, ifNoneMatch)) {
       return new Response(null, { status: 304, headers });
     }
     return taskAnswer(task, 200, headers);
@@ -44,8 +44,8 @@ function etagOf(task: TaskReply, role: Role): string {
   return `"${task.version}-${role}"`;
 }
 
-/** Weak comparison (RFC 9110 §13.1.2). */
-function isKnown(task: TaskReply, role: Role, ifNoneMatch: string): boolean {
+/** Compares an ETag with `If-None-Match`, weakly (RFC 9110 §13.1.2). */
+function matchesEtag(task: TaskReply, role: Role, ifNoneMatch: string): boolean {
   const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.includes("*") || tags.includes(etagOf(task, role));
 }

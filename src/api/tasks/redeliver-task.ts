@@ -1,21 +1,21 @@
-import { accepted, taskAnswer } from "../http/answer.ts";
+import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { bodyRoute } from "../http/route.ts";
 import { RedeliverOrder } from "../schemas.ts";
-import { taskClient } from "./task-client.ts";
+import { accepted, taskClient } from "./task-client.ts";
 
 export const redeliverTask = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks/{id}/redeliver",
     access: "owner",
-    summary: "Send a settled callback again, optionally to a repaired URL",
-    answers: { 202: "a new series has begun, or had begun under this Idempotency-Key" },
+    summary: "Send a settled callback again, optionally to a corrected URL",
+    answers: { 202: "a new series has started, or had started earlier under this Idempotency-Key" },
     errors: ["unknown_task", "task_open", "series_running", "no_callback"],
   },
   RedeliverOrder,
-  async ({ request, env, runtime, caller, origin, id, body }) => {
+  async ({ request, env, runtime, caller, origin, params: { id }, body }) => {
     const idempotencyKey = idempotencyKeyOf(request.headers);
     const { attempts, callback_url: callbackUrl } = body;
     requireAcceptable(callbackUrl, runtime, origin);

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { appendMembers } from "../../core/json.ts";
 import type { RegisterEvent } from "../../core/events/event.ts";
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
@@ -6,7 +7,7 @@ import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { roleOf } from "../../task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
-import { accepted, taskAnswer } from "../http/answer.ts";
+import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
 import { requireConnection } from "./connection.ts";
 import { hookFields } from "../hooks/hook-url.ts";
@@ -14,7 +15,7 @@ import { idempotencyKeyOf, idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
 import { Registration } from "../schemas.ts";
-import { taskClient } from "./task-client.ts";
+import { accepted, taskClient } from "./task-client.ts";
 
 export const registerTask = bodyRoute(
   {
@@ -22,14 +23,14 @@ export const registerTask = bodyRoute(
     path: "/v1/tasks",
     access: "operator",
     summary: "Register a task before it is submitted upstream, and charge its price",
-    answers: { 201: "registered", 200: "the same registration again" },
+    answers: { 201: "registered", 200: "the same registration again; nothing changed" },
     errors: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
   },
   Registration,
   async ({ request, env, runtime, caller, origin, body }) => {
     const key = idempotencyKeyOf(request.headers);
     requireAcceptable(body.callback_url, runtime, origin);
-    if (body.credits !== null && body.id === null && key === null) throw unrepeatable();
+    if (body.credits !== null && body.id === null && key === null) throw nameRequired();
     const connection =
       body.provider === null ? null : requireConnection(body.provider, runtime.config);
     const id = body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(roleOf(caller), key));
@@ -46,7 +47,7 @@ export const registerTask = bodyRoute(
     if (applied.kind === "conflict" && body.id === null) throw keyReused(applied.task.json);
     const { isNew, task } = accepted(applied);
     const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
-    const answer = { ...task, json: withFields(task.json, fields) };
+    const answer = { ...task, json: appendMembers(task.json, JSON.stringify(fields)) };
     if (isNew) return taskAnswer(answer, 201, { Location: `/v1/tasks/${id}` });
     return taskAnswer(answer, 200, key === null ? {} : { "Idempotent-Replayed": "true" });
   },
@@ -66,7 +67,7 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
   };
 }
 
-/** Starts the job where the provider is simulated. @throws Problem `invalid_request`. */
+/** Starts the job of a simulated provider, whose job is its model. @throws Problem `invalid_request`. */
 function upstreamOf(model: string, connection: Connection | null) {
   if (connection === null || connection.provider.polls !== null) {
     return { job: null, deadlineMs: null };
@@ -76,12 +77,7 @@ function upstreamOf(model: string, connection: Connection | null) {
   return started.value;
 }
 
-function withFields(json: string, fields: Readonly<Record<string, string>>): string {
-  const members = JSON.stringify(fields).slice(1);
-  return members === "}" ? json : `${json.slice(0, -1)},${members}`;
-}
-
-/** Where our ledger charges, it answers for the account too; otherwise the account is looked up here. */
+/** Looks the account up, unless the relay's own ledger charges it and thereby tells whether it exists. */
 async function billingOf(
   { account: accountId, credits }: Body,
   env: Env,
@@ -96,14 +92,14 @@ async function billingOf(
   return { account, chargeId: null };
 }
 
-/** A charge whose answer is lost must be repeatable, so the caller has to name the task. */
-function unrepeatable(): Problem {
+/** Requires an id, because a charge whose answer was lost must be repeatable. */
+function nameRequired(): Problem {
   return invalidRequest([
     { path: "/id", message: "id or Idempotency-Key is required with credits" },
   ]);
 }
 
 function keyReused(taskJson: string): Problem {
-  const detail = "The task that was registered under this key is in the member task.";
+  const detail = "The member task is the task that was registered under this key.";
   return new Problem("idempotency_key_reused", { detail, taskJson });
 }

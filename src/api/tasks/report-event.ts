@@ -2,19 +2,19 @@ import type * as z from "zod";
 import type { ReportEvent } from "../../core/events/event.ts";
 import type { Env } from "../../env.ts";
 import { findAccount } from "../accounts/account-client.ts";
-import { accepted, taskAnswer } from "../http/answer.ts";
+import { taskAnswer } from "../http/answer.ts";
 import { refusalOf } from "../callback-url.ts";
 import { bodyRoute } from "../http/route.ts";
 import { TaskFinishEvent } from "../schemas.ts";
-import { taskClient } from "./task-client.ts";
+import { accepted, taskClient } from "./task-client.ts";
 
 export const reportEvent = bodyRoute(
   {
     method: "POST",
     path: "/v1/events",
     access: "upstream",
-    summary: "Report that a task goes on, has completed or has failed",
-    answers: { 202: "recorded", 200: "the same event again" },
+    summary: "Report a task's progress or result",
+    answers: { 202: "recorded", 200: "the same event again; nothing changed" },
     errors: ["unknown_task", "conflicting_result", "not_found"],
   },
   TaskFinishEvent,
