@@ -1,6 +1,7 @@
 import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
+import { honoPath } from "./api/http/path.ts";
 import { Problem, PROBLEMS, problemResponse } from "./api/http/problem.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
@@ -13,13 +14,13 @@ app.use(requestId());
 app.use(async (c, next) => {
   await next();
   c.header("X-Request-Id", c.get("requestId"));
-  // What does not say who may keep it is nobody's to keep: one browser may have two users.
+  // Defaults to `no-store`: two users may share a browser cache.
   if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
 });
 app.use(secureHeaders());
 
 for (const route of ROUTES) {
-  app.on(route.method, pattern(route.path), (c) =>
+  app.on(route.method, honoPath(route.path), (c) =>
     route.handle({
       request: c.req.raw,
       env: c.env,
@@ -31,15 +32,15 @@ for (const route of ROUTES) {
 
 for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
   const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  app.all(pattern(path), () => {
-    const detail = `This path answers ${methods.join(", ")}.`;
+  app.all(honoPath(path), () => {
+    const detail = `This path supports ${methods.join(", ")}.`;
     throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
   });
 }
 
-// Not as `notFound`, which answers outside the middleware.
+// A catch-all route, because `app.notFound` bypasses the middleware above.
 app.all("*", () => {
-  throw new Problem("not_found", { detail: "There is nothing at this path." });
+  throw new Problem("not_found", { detail: "No route has this path." });
 });
 
 app.onError((error, c) => {
@@ -47,18 +48,16 @@ app.onError((error, c) => {
   const { code } = problem;
   const { status } = PROBLEMS[code];
   const { method, routePath: path } = c.req;
-  log({ event: "request.refused", request_id: c.get("requestId"), method, path, status, code });
+  const request = { request_id: c.get("requestId"), method, path };
+  log({ event: "request.refused", ...request, status, code }, status >= 500 ? "warn" : "info");
   return problemResponse(problem, originOf(c.env, c.req.url));
 });
 
-/** Hono writes `:id` where the table writes `{id}`. */
-function pattern(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ":$1");
-}
-
 function internalError(error: Error): Problem {
-  log({ event: "request.failed", error: errorText(error) });
-  return new Problem("internal_error", { detail: "The request was not carried out." });
+  log({ event: "request.failed", error: errorText(error) }, "error");
+  return new Problem("internal_error", {
+    detail: "The request failed. The log of the relay has the error.",
+  });
 }
 
 function originOf(env: Env, url: string): string {
