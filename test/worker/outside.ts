@@ -9,7 +9,8 @@ export interface Sent {
   readonly body: string;
 }
 
-export type Site = (sent: Sent) => Response | Promise<Response>;
+/** @param signal aborts when the relay gives up the request. */
+export type Site = (sent: Sent, signal: AbortSignal) => Response | Promise<Response>;
 
 /** Everything that the relay reaches: sites by the beginning of their URLs, and what was sent to them. */
 export interface Outside {
@@ -34,7 +35,7 @@ export function anOutside(): Outside {
     all.push(sent);
     const site = [...sites].findLast(([beginning]) => sent.url.startsWith(beginning))?.[1];
     if (site === undefined) throw new Error(`nobody is at ${sent.url}`);
-    return site(sent);
+    return site(sent, init?.signal ?? request.signal);
   });
   return {
     on: (beginning, site) => {
