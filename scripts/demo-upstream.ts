@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage } from "node:http";
 
-/** An upstream in the shape of Volcengine Ark on this machine: it takes a task, and tells by a hook. */
+/** Local upstream with the API of Volcengine Ark: it accepts a job, and posts a hook when it has finished. */
 export interface DemoUpstream {
   readonly key: string;
   readonly baseUrl: string;
   readonly close: () => void;
 }
 
-const WORKING_MS = 1_000;
+const JOB_MS = 1_000;
 const TASKS = "/api/v3/contents/generations/tasks";
 const VIDEO = "https://ark-content.tos-cn-beijing.volces.com/demo.mp4";
 
-export async function demoUpstream(): Promise<DemoUpstream> {
+export async function startDemoUpstream(): Promise<DemoUpstream> {
   const key = "demo-ark-key";
   const job = { id: "cgt-20261121120000-demo1", model: "doubao-seedance-2.0", status: "running" };
   const finished = () => ({
@@ -36,7 +36,7 @@ export async function demoUpstream(): Promise<DemoUpstream> {
     setTimeout(async () => {
       isFinished = true;
       await fetch(hookUrl, { method: "POST", body: JSON.stringify(finished()) });
-    }, WORKING_MS);
+    }, JOB_MS);
     return response.end(JSON.stringify({ id: job.id }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -46,7 +46,7 @@ export async function demoUpstream(): Promise<DemoUpstream> {
   return { key, baseUrl, close: () => server.close() };
 }
 
-/** The submit call of the provider's API. @returns the id of the job. */
+/** Submits a job, as a service would. @returns the id of the job. */
 export async function submit(upstream: DemoUpstream, hookUrl: string): Promise<string> {
   const response = await fetch(`${new URL(upstream.baseUrl).origin}${TASKS}`, {
     method: "POST",

@@ -1,10 +1,10 @@
-/** The whole story on this machine: an upstream finishes a task while its client is down. */
+/** Runs a whole task on this machine: the upstream finishes it while the client is down. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { Webhook } from "standardwebhooks";
-import { clientDown } from "./demo-client.ts";
-import { demoUpstream, submit } from "./demo-upstream.ts";
+import { createDemoClient } from "./demo-client.ts";
+import { startDemoUpstream, submit } from "./demo-upstream.ts";
 import { startDevRelay } from "./dev-relay.ts";
 import { writeSecrets } from "./secrets-files.ts";
 
@@ -12,7 +12,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () =>
 
 writeSecrets();
 say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 4 s) …");
-const upstream = await demoUpstream();
+const upstream = await startDemoUpstream();
 const vars = {
   ARK_API_KEY: upstream.key,
   ARK_BASE_URL: upstream.baseUrl,
@@ -24,9 +24,9 @@ const relay = await startDevRelay(vars, 8787);
 process.once("exit", relay.stop);
 const operatorKey = operatorKeyOf(readFileSync(join(import.meta.dirname, "../.dev.vars"), "utf8"));
 
-await play();
+await runDemo();
 if (process.stdout.isTTY) {
-  say("The relay stays up until Ctrl-C:");
+  say("The relay keeps running until Ctrl-C:");
   show("origin", relay.origin);
   show("operator key", operatorKey);
   show("for example", `curl ${relay.origin}/healthz -H "Authorization: Bearer ${operatorKey}"`);
@@ -34,12 +34,10 @@ if (process.stdout.isTTY) {
   process.exit(0);
 }
 
-async function play(): Promise<void> {
-  const client = await clientDown();
+async function runDemo(): Promise<void> {
+  const client = await createDemoClient();
   const order = { model: "doubao-seedance-2.0", provider: "ark", callback_url: client.url };
-  say(
-    "1. Your service registers a task, and gives the hook URL to the upstream (Ark-shaped, local).",
-  );
+  say("1. Your service registers a task and submits it with the hook URL to a local upstream.");
   show(`POST ${relay.origin}/v1/tasks`, order);
   const { id, hook_url }: { id: string; hook_url: string } = await post("/v1/tasks", order);
   show("hook_url", hook_url);
@@ -47,12 +45,12 @@ async function play(): Promise<void> {
   show(`POST ${relay.origin}/v1/tasks/${id}/upstream`, job);
   await post(`/v1/tasks/${id}/upstream`, job);
 
-  say("2. It finishes and posts its unsigned hook; the relay asks it with the API key.");
-  say("   The client is down: the first attempt, at once, fails, and the next one is planned.");
+  say("2. The upstream posts its unsigned hook, and the relay polls it with the API key.");
+  say("   The client is down: the immediate first attempt fails, and the next is scheduled.");
   show(`GET /v1/tasks/${id}`, await readUntil(id, /"outcome":/));
 
-  say("3. The client comes up, and the second attempt arrives.");
-  const { headers, body } = await client.comeUp();
+  say("3. The client starts, and the second attempt arrives.");
+  const { headers, body } = await client.start();
   show("headers", headers);
   show("body", body);
 
@@ -61,7 +59,7 @@ async function play(): Promise<void> {
   new Webhook(secrets.callbacks[0] ?? "").verify(body, headers);
   show("signature", "valid");
 
-  say("5. The status, for a client whose own server was down.");
+  say("5. A client that missed the callback can read the status.");
   show(`GET /v1/tasks/${id}`, await readUntil(id, /"status":"delivered"/));
   await client.close();
   upstream.close();
@@ -73,7 +71,7 @@ async function readUntil(id: string, wanted: RegExp): Promise<unknown> {
     if (wanted.test(task)) return JSON.parse(task);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`task ${id} did not come to ${wanted.source}`);
+  throw new Error(`task ${id} did not reach ${wanted.source} within 10 s`);
 }
 
 async function post<T>(path: string, body: object): Promise<T> {

@@ -7,16 +7,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const root = join(import.meta.dirname, "..");
 
-/** A relay of `wrangler dev` on loopback, in a process group and with a storage of its own. */
+/** Relay under `wrangler dev` on loopback, in its own process group and with its own storage. */
 export interface DevRelay {
   readonly origin: string;
-  /** Ends it and removes its storage. */
+  /** Stops the relay and deletes its storage. */
   readonly stop: () => void;
 }
 
 /**
  * Starts the relay and waits until it answers.
- * @param vars override `wrangler.toml` and `.dev.vars`.
+ * @param vars variables that override `wrangler.toml` and `.dev.vars`.
  * @throws with the output of wrangler when it does not come up within a minute.
  */
 export async function startDevRelay(
@@ -34,14 +34,14 @@ export async function startDevRelay(
     { cwd: root, detached: true, env: { ...process.env, WRANGLER_SEND_METRICS: "false" } },
   );
   const stop = () => {
-    endGroup(child);
+    killGroup(child);
     rmSync(directory, { recursive: true, force: true });
   };
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
   try {
-    await answering(child, `${origin}/healthz`);
+    await waitUntilHealthy(child, `${origin}/healthz`);
   } catch (error) {
     stop();
     throw new Error(`the relay did not start:\n${output}`, { cause: error });
@@ -49,7 +49,7 @@ export async function startDevRelay(
   return { origin, stop };
 }
 
-async function answering(child: ChildProcess, url: string): Promise<void> {
+async function waitUntilHealthy(child: ChildProcess, url: string): Promise<void> {
   for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 200) {
     if (child.exitCode !== null) throw new Error(`wrangler ended with ${child.exitCode}`);
     const response = await fetch(url).catch(() => null);
@@ -59,17 +59,17 @@ async function answering(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`${url} did not answer`);
 }
 
-/** The group is wrangler and the runtime that it started. */
-function endGroup(child: ChildProcess): void {
+/** Kills wrangler and the runtime that it started. */
+function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group has ended by itself.
+    // The group has exited already.
   }
 }
 
-/** `preferred` when nobody listens there, else any free port. */
+/** Returns `preferred` when that port is free, otherwise any free port. */
 async function freePort(preferred: number): Promise<number> {
   for (const port of [preferred, 0]) {
     const found = await new Promise<number | null>((resolve) => {

@@ -4,23 +4,23 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
-/** `.dev.vars` is read by `wrangler dev`, `.secrets` is for `wrangler deploy --secrets-file`. */
+/** Files for `wrangler dev` and for `wrangler deploy --secrets-file`. */
 const FILES = [".dev.vars", ".secrets"] as const;
 
-/** Generates the secrets that the relay needs, once: files that exist are left as they are. */
+/** Generates the secrets that the relay needs. Leaves files that exist as they are. */
 export function writeSecrets(): { readonly file: string; readonly isNew: boolean }[] {
-  return FILES.map((file) => ({ file, isNew: writeOnce(join(root, file), generated()) }));
+  return FILES.map((file) => ({ file, isNew: writeIfAbsent(join(root, file), generateSecrets()) }));
 }
 
-function generated(): string {
-  return `RELAY_SECRET="${random()}"\nOPERATOR_KEYS="${random()}"\n`;
+function generateSecrets(): string {
+  return `RELAY_SECRET="${randomSecret()}"\nOPERATOR_KEYS="${randomSecret()}"\n`;
 }
 
-function random(): string {
+function randomSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-function writeOnce(path: string, content: string): boolean {
+function writeIfAbsent(path: string, content: string): boolean {
   try {
     writeFileSync(path, content, { flag: "wx", mode: 0o600 });
     return true;
