@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import CONFIGURATION from "../../docs/configuration.md?raw";
+import PROVIDER_PAGE from "../../docs/providers.md?raw";
+import README from "../../README.md?raw";
+import { DAY_MS, HOUR_MS } from "../../src/core/time.ts";
+import { Variables } from "../../src/config/variables.ts";
+import type { UpstreamProvider } from "../../src/providers/provider.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { sandbox } from "../../src/providers/sandbox.ts";
+
+const providers = [...PROVIDERS.values()];
+
+/** Cells of the table under a heading row, without the heading. */
+function table(page: string, heading: string): readonly (readonly string[])[] {
+  const [, rest] = page.split(`\n| ${heading} |`);
+  if (rest === undefined) throw new Error(`no table with the heading ${heading}`);
+  const rows = (rest.split("\n\n")[0] ?? "").trimEnd().split("\n").slice(2);
+  return rows.map((row) =>
+    row
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** All that stands in backticks. */
+function codes(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+}
+
+describe("docs/configuration.md", () => {
+  const rows = table(CONFIGURATION, "name | default | meaning");
+
+  it("lists the variables of the schema and CONNECTIONS, each once, and no others", () => {
+    const bindings = table(CONFIGURATION, "binding | type | purpose").flatMap(([name = ""]) =>
+      codes(name),
+    );
+    const named = rows.flatMap(([name = ""]) => codes(name));
+    const known = [...Object.keys(Variables.shape), "CONNECTIONS"];
+    expect(named.toSorted()).toEqual(known.filter((name) => !bindings.includes(name)).toSorted());
+  });
+
+  it("gives every default as the schema has it", () => {
+    const shape = new Map(Object.entries(Variables.shape));
+    const defaults = rows.flatMap(([name = "", byDefault = ""]) =>
+      codes(byDefault).map((value) => ({ schema: shape.get(codes(name)[0] ?? ""), value })),
+    );
+    const parsed = defaults.map(({ schema, value }) => schema?.parse(value));
+    expect(parsed).toEqual(defaults.map(({ schema }) => schema?.parse(undefined)));
+    expect(parsed).toEqual([
+      [0, 180_000, 600_000],
+      10_000,
+      28 * DAY_MS,
+      72 * HOUR_MS,
+      262_144,
+      false,
+      false,
+      "upstream",
+      false,
+    ]);
+  });
+});
+
+describe("docs/providers.md", () => {
+  const rows = table(
+    PROVIDER_PAGE,
+    "provider | variables | its hooks are authenticated by | polling needs | output links live",
+  );
+
+  it("lists every provider in the order of the registry", () => {
+    expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
+  });
+
+  describe.each(
+    providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
+  )("for $name", ({ provider, row }) => {
+    const [, variables = "", authentication = "", polling = ""] = row;
+    const { hooks, polls } = provider;
+
+    it("names its variables", () => {
+      const { key, webhookSecret, userId, baseUrl } = provider.variables;
+      const named = [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
+      expect(codes(variables)).toEqual(named);
+    });
+
+    it("says how its hooks are authenticated", () => {
+      expect(authentication).toMatch(wordingOf(provider));
+      const secret = provider.variables.webhookSecret;
+      if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
+    });
+
+    it("says what its polls need", () => {
+      expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
+      const days = /last (\d+) days/.exec(polling)?.[1] ?? null;
+      expect(days === null ? null : Number(days) * DAY_MS).toBe(polls.maxAgeMs);
+    });
+
+    it("shows a submit call with the parameters of its adapter, and an attachment", () => {
+      const [, section = ""] = PROVIDER_PAGE.split(`\n## ${provider.name}\n`);
+      const [text = ""] = section.split("\n## ");
+      const parameter = hooks?.parameter ?? null;
+      if (parameter === null) expect(text).not.toContain("HOOK_URL");
+      else if (parameter.startsWith("?")) expect(text).toContain(`${parameter.slice(1)}=$HOOK_URL`);
+      else expect(text).toContain(`"${parameter}": "'$HOOK_URL'"`);
+      expect(text.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
+      if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
+      expect(text).toContain(`"provider": "${provider.name}"`);
+      for (const url of codes(text).filter((code) => code.startsWith("https://")))
+        expect(provider.baseUrls).toContain(url);
+    });
+  });
+
+  it("names every model of the sandbox", () => {
+    const started = sandbox.simulation.start("");
+    const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
+    expect(models.length).toBeGreaterThan(0);
+    for (const model of models) expect(PROVIDER_PAGE).toContain(`\`${model}\``);
+  });
+});
+
+it("README.md names every provider, in the order of the registry", () => {
+  const [, rest = ""] = README.split("\nBuilt in: ");
+  const [sentence = ""] = rest.split(". [");
+  expect(codes(sentence)).toEqual(providers.map(({ name }) => name));
+});
+
+/** The wording that the table has for each assurance. */
+function wordingOf({ hooks }: UpstreamProvider): RegExp {
+  switch (hooks?.assurance) {
+    case undefined:
+      return /^it sends none$/;
+    case "capability-url":
+      return /^nothing$/;
+    case "request-signed":
+      return /^signature .*, not over the body$/;
+    case "body-signed":
+      return /^signature over the body, with /;
+  }
+}
