@@ -16,7 +16,7 @@ const BINDINGS = {
 const WAITING_TESTS = [
   "crash/{eviction,missing-secret}",
   "readme/demo",
-  "upstreams/{fal-keys,hanging-poll,lost-hooks,providers}",
+  "upstreams/{fal-keys,hanging-poll,lost-hooks}",
 ].map((name) => `test/process/${name}.test.ts`);
 const SMOKE_TESTS = ["test/process/smoke/*.test.ts", "test/lint/*.test.ts"];
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Caller } from "./caller.ts";
-import { TENANTS } from "./plan.ts";
-import type { Story } from "./task-history.ts";
+import { ACCOUNTS } from "./plan.ts";
+import type { TaskHistory } from "./task-history.ts";
 
 const PAGE = 200;
 
@@ -16,7 +16,7 @@ const Entry = z.object({
 const Account = z.object({ balance: z.int() });
 const Page = z.object({ data: z.array(Entry), next_cursor: z.string().nullable() });
 
-export interface Books {
+export interface Ledger {
   readonly accountId: string;
   readonly balance: number;
   /** Oldest first. */
@@ -24,21 +24,21 @@ export interface Books {
 }
 
 export async function openAccounts(caller: Caller): Promise<void> {
-  for (const { id, grant } of TENANTS) {
-    await caller.insist({ method: "POST", path: "/v1/accounts", body: { id } }, [201], [200]);
+  for (const { id, grant } of ACCOUNTS) {
+    await caller.ask({ method: "POST", path: "/v1/accounts", body: { id } }, [201], [200]);
     const body = { reference: "opening", amount: grant };
     const path = `/v1/accounts/${id}/grants`;
-    await caller.insist({ method: "POST", path, body }, [201], [200]);
+    await caller.ask({ method: "POST", path, body }, [201], [200]);
   }
 }
 
-export async function booksOf(caller: Caller, accountId: string): Promise<Books> {
+export async function readLedger(caller: Caller, accountId: string): Promise<Ledger> {
   const path = `/v1/accounts/${accountId}`;
-  const account = await caller.insist({ method: "GET", path }, [200]);
+  const account = await caller.ask({ method: "GET", path }, [200]);
   const entries: Entry[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
     const query = `limit=${PAGE}${cursor === "" ? "" : `&cursor=${cursor}`}`;
-    const answer = await caller.insist({ method: "GET", path: `${path}/entries?${query}` }, [200]);
+    const answer = await caller.ask({ method: "GET", path: `${path}/entries?${query}` }, [200]);
     const page: z.infer<typeof Page> = Page.parse(answer.json);
     entries.push(...page.data);
     cursor = page.next_cursor;
@@ -47,34 +47,34 @@ export async function booksOf(caller: Caller, accountId: string): Promise<Books>
   return { accountId, balance, entries: entries.toReversed() };
 }
 
-/** Where the entries of an account contradict one another, its balance, or what was ordered. */
-export function faultsOfBooks(
-  { accountId, balance, entries }: Books,
-  stories: readonly Story[],
+/** Finds entries of an account that contradict each other, its balance or what was requested. */
+export function ledgerFaults(
+  { accountId, balance, entries }: Ledger,
+  histories: readonly TaskHistory[],
 ): string[] {
   const faults: string[] = [];
   const booked = new Set<string>();
-  const ids = new Set(stories.map(({ id }) => id));
+  const ids = new Set(histories.map(({ id }) => id));
   let sum = 0;
   for (const entry of entries) {
     const { kind, reference, amount, task_id } = entry;
     sum += kind === "charge" ? -amount : amount;
     const isTwice = booked.has(`${kind} ${reference}`);
-    const isStranger = kind !== "grant" && (task_id === undefined || !ids.has(task_id));
-    const isWrong = sum !== entry.balance || sum < 0 || isTwice || isStranger;
+    const isUnknown = kind !== "grant" && (task_id === undefined || !ids.has(task_id));
+    const isWrong = sum !== entry.balance || sum < 0 || isTwice || isUnknown;
     if (isWrong) faults.push(`${accountId}: booked ${JSON.stringify(entry)}`);
     booked.add(`${kind} ${reference}`);
   }
   if (sum !== balance) faults.push(`${accountId}: ${sum} booked, ${balance} shown`);
-  const granted = entries.filter(({ kind }) => kind === "grant");
-  const given = granted.map(({ reference, amount }) => `${reference} ${amount}`).toSorted();
-  const ordered = grantsOf(accountId, stories).toSorted();
-  if (JSON.stringify(given) !== JSON.stringify(ordered)) faults.push(`${accountId}: other grants`);
+  const grants = entries.filter(({ kind }) => kind === "grant");
+  const granted = grants.map(({ reference, amount }) => `${reference} ${amount}`).toSorted();
+  const requested = grantsOf(accountId, histories).toSorted();
+  if (granted.join() !== requested.join()) faults.push(`${accountId}: other grants`);
   return faults;
 }
 
-function grantsOf(accountId: string, stories: readonly Story[]): string[] {
-  const opening = TENANTS.find(({ id }) => id === accountId)?.grant ?? 0;
-  const own = stories.filter(({ plan }) => plan.accountId === accountId && plan.grant > 0);
+function grantsOf(accountId: string, histories: readonly TaskHistory[]): string[] {
+  const opening = ACCOUNTS.find(({ id }) => id === accountId)?.grant ?? 0;
+  const own = histories.filter(({ plan }) => plan.accountId === accountId && plan.grant > 0);
   return [`opening ${opening}`, ...own.map(({ plan }) => `${plan.path} ${plan.grant}`)];
 }

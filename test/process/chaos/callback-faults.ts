@@ -1,43 +1,42 @@
-import type { Finding, Read, Remembered } from "./evidence.ts";
 import type { Post } from "../harness/receiver.ts";
+import type { Evidence, Finding, ReadTask } from "./task-faults.ts";
 
-/** Before the second and every further attempt of a series; the first is made at once. */
+/** The wait before the second and every further attempt of a series. */
 const WAIT_S = 1;
 const AUTOMATIC_ATTEMPTS = 3;
 export const SCHEDULE_S = `0,${WAIT_S},${WAIT_S}`;
-/** Outcomes of an answer that the receiver gave in full. */
+/** Outcomes for which the receiver must have answered in full. */
 const ANSWERED = ["delivered", "rejected", "redirected"];
 
-type Attempt = NonNullable<Read["callback"]>["attempts"][number];
+type Attempt = NonNullable<ReadTask["callback"]>["attempts"][number];
 
-/** Where the attempts of a task contradict its orders, or the ledger of its receiver. */
-export function callbackFaults({ story, posts }: Remembered, task: Read): Finding[] {
-  const { target, word } = story.plan;
-  const isSent = target !== "none" && word !== null;
+/** Compares the attempts of a task with its orders and with what its receiver saw. */
+export function callbackFaults({ history, posts }: Evidence, task: ReadTask): Finding[] {
+  const { target, ending } = history.plan;
   const attempts = task.callback?.attempts ?? [];
-  if (!isSent) {
+  if (target === "none" || ending === null) {
     const status = target === "none" ? undefined : "waiting";
     return [
       ["a callback that is not due", task.callback?.status !== status],
-      ["attempts that nobody wanted", attempts.length + posts.length > 0],
+      ["attempts without a reason", attempts.length + posts.length > 0],
     ];
   }
-  const groups = [...Map.groupBy(attempts, ({ series }) => series)];
+  const series = [...Map.groupBy(attempts, (attempt) => attempt.series)];
   const numbers = posts.map(numberOf);
   return [
-    ...restFaults(task),
-    ["another number of series", groups.length !== 1 + story.orders.length],
+    ...stateFaults(task),
+    ["another number of series", series.length !== 1 + history.orders.length],
     ["a number sent twice", new Set(numbers).size < posts.length],
     ["a POST without a record", numbers.some((number) => attempts[number - 1] === undefined)],
-    ...groups.flatMap(([series, made]) =>
-      seriesFaults(made, story.orders[series - 2] ?? AUTOMATIC_ATTEMPTS),
+    ...series.flatMap(([number, made]) =>
+      seriesFaults(made, history.orders[number - 2] ?? AUTOMATIC_ATTEMPTS),
     ),
     ...attempts.map((attempt): Finding => [`a false ${attempt.outcome}`, isFalse(attempt, posts)]),
   ];
 }
 
-/** Delivered or failed, as the last attempt says, and nothing after it. */
-function restFaults({ callback }: Read): Finding[] {
+/** The callback is delivered or failed, as its last attempt says, and nothing is due. */
+function stateFaults({ callback }: ReadTask): Finding[] {
   if (callback === null) return [["no callback", true]];
   const { status, attempts, delivered_at, next_attempt_at } = callback;
   const end = attempts.at(-1)?.outcome === "delivered" ? "delivered" : "failed";
@@ -46,15 +45,12 @@ function restFaults({ callback }: Read): Finding[] {
     ["an attempt left open", attempts.some(({ outcome }) => outcome === undefined)],
     ["an attempt blocked", attempts.some(({ outcome }) => outcome === "blocked")],
     ["numbers with a gap", attempts.some(({ number }, i) => number !== i + 1)],
-    [
-      "a time of delivery too many or few",
-      attempts.some(isSuccess) === (delivered_at === undefined),
-    ],
+    ["a wrong delivered_at", attempts.some(isSuccess) === (delivered_at === undefined)],
     ["a further attempt is due", next_attempt_at !== undefined],
   ];
 }
 
-/** A series ends with its first success, or with the last attempt that was ordered. */
+/** A series ends with its first success or its last ordered attempt. */
 function seriesFaults(made: readonly Attempt[], ordered: number): Finding[] {
   return [
     ["more attempts than ordered", made.length > ordered],
@@ -64,13 +60,13 @@ function seriesFaults(made: readonly Attempt[], ordered: number): Finding[] {
   ];
 }
 
-// `started_at` is the second in which it started.
+// `started_at` is in whole seconds.
 function isEarly(before: Attempt | undefined, { started_at }: Attempt): boolean {
   if (before === undefined) return false;
   return started_at < before.started_at + Math.floor((before.duration_ms ?? 0) / 1000) + WAIT_S;
 }
 
-/** An answer that the receiver has not given. */
+/** Finds a recorded answer that the receiver did not give. */
 function isFalse({ number, outcome = "", status_code }: Attempt, posts: readonly Post[]): boolean {
   if (!ANSWERED.includes(outcome)) return false;
   const answered = posts.find((post) => numberOf(post) === number)?.answeredStatus;

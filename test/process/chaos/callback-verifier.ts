@@ -1,16 +1,17 @@
 import { Webhook } from "standardwebhooks";
 import * as z from "zod";
-import { type Caller, resultOf } from "./caller.ts";
-import { TENANTS } from "./plan.ts";
 import type { Post } from "../harness/receiver.ts";
 import { field } from "../upstreams/api.ts";
+import { type Caller, resultOf } from "./caller.ts";
+import { ACCOUNTS } from "./plan.ts";
 
 const Secrets = z.object({ callbacks: z.array(z.string()).min(1) });
 
-/** Checks callbacks as receivers do, with the published package and the secrets that the relay tells. */
-export class Inspector {
-  /** Posts that were checked and found to be what they should be. */
+/** Verifies callbacks as a receiver does, with the published package and the secrets of the API. */
+export class CallbackVerifier {
+  /** Posts whose signature and headers were correct. */
   readonly genuine = new Set<Post>();
+  /** By account id; `""` is the relay's own. */
   readonly #webhooks: ReadonlyMap<string, Webhook>;
   #checked = 0;
 
@@ -18,18 +19,19 @@ export class Inspector {
     this.#webhooks = webhooks;
   }
 
-  static async instructed(caller: Caller): Promise<Inspector> {
-    const webhooks = new Map<string, Webhook>();
-    const told = async (name: string, path: string) => {
-      const { json } = await caller.insist({ method: "GET", path }, [200]);
-      webhooks.set(name, new Webhook(Secrets.parse(json).callbacks[0] ?? ""));
-    };
-    await told("", "/v1/signing-secrets");
-    for (const { id } of TENANTS) await told(id, `/v1/accounts/${id}/signing-secrets`);
-    return new Inspector(webhooks);
+  static async create(caller: Caller): Promise<CallbackVerifier> {
+    const paths: [string, string][] = [
+      ["", "/v1/signing-secrets"],
+      ...ACCOUNTS.map(({ id }): [string, string] => [id, `/v1/accounts/${id}/signing-secrets`]),
+    ];
+    const webhooks = paths.map(async ([account, path]): Promise<[string, Webhook]> => {
+      const { json } = await caller.ask({ method: "GET", path }, [200]);
+      return [account, new Webhook(Secrets.parse(json).callbacks[0] ?? "")];
+    });
+    return new CallbackVerifier(new Map(await Promise.all(webhooks)));
   }
 
-  /** Checks those that are new, while they are fresh: a signature is valid for five minutes. */
+  /** Checks the new posts while they are fresh: a signature is valid for five minutes. */
   check(posts: readonly Post[], accountOf: (post: Post) => string | null): void {
     for (const post of posts.slice(this.#checked)) {
       if (this.#isGenuine(post, accountOf(post) ?? "")) this.genuine.add(post);
@@ -44,14 +46,13 @@ export class Inspector {
       return false;
     }
     const task: unknown = JSON.parse(body);
-    const id = field(task, "id");
     const { "webhook-id": webhookId, "x-task-id": taskId, "x-event": event } = headers;
     return (
       method === "POST" &&
       this.#webhooks.has(accountId) &&
       resultOf(task) !== null &&
       event === `task.${String(field(task, "status"))}` &&
-      taskId === id &&
+      taskId === field(task, "id") &&
       webhookId === `msg_${taskId}`
     );
   }

@@ -3,8 +3,9 @@ import { OPERATOR_KEY } from "../harness/client.ts";
 import { field } from "../upstreams/api.ts";
 
 const REPEAT_AFTER_MS = 250;
-const GIVE_UP_AFTER_MS = 60_000;
-/** Longer than the relay lets anybody wait. */
+/** An interrupted charge may be tried again only after a minute. */
+const GIVE_UP_AFTER_MS = 120_000;
+/** Longer than the relay lets any caller wait. */
 const ANSWER_WITHIN_MS = 20_000;
 
 export interface Call {
@@ -12,7 +13,7 @@ export interface Call {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the ledger may have to book something before or after the answer. */
+  /** The request leads to a charge or a refund. */
   readonly isBooked?: boolean;
 }
 
@@ -20,16 +21,16 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Null: the body is empty, or not JSON. */
+  /** Null when the body is empty or no JSON. */
   readonly json: unknown;
-  /** Whether an answer to the same request was lost before, or was that it cannot be done now. */
+  /** An earlier answer to the same request was lost, or was 503. */
   readonly isRepeat: boolean;
 }
 
-/** What the relay must never say; the run ends with it in the report. */
+/** An answer that the relay must never give; it ends the task's run and goes into the report. */
 export class Fault extends Error {}
 
-/** The operator: repeats every request until it has an answer, whatever becomes of the relay. */
+/** The operator, who repeats every request until it is answered, however often the relay dies. */
 export class Caller {
   repeats = 0;
   readonly statuses = new Map<number, number>();
@@ -40,57 +41,53 @@ export class Caller {
     this.#url = relay.url;
   }
 
-  /** Until somebody asks for what has to be booked. */
+  /** Resolves at the next request that leads to a charge or a refund. */
   nextBooking(): Promise<void> {
     return this.#booking.promise;
   }
 
   /**
-   * @param expected of a request that was made once; `repeated` are further answers to one that may have
-   * been carried out already.
+   * @param expected statuses of the first answer.
+   * @param repeated further statuses that a repeated request may have, because it may have taken effect.
    * @throws Fault at any other answer.
    */
-  async insist(
+  async ask(
     call: Call,
     expected: readonly number[],
     repeated: readonly number[] = [],
   ): Promise<Answer> {
     const giveUpAt = Date.now() + GIVE_UP_AFTER_MS;
-    if (call.isBooked === true) this.#announceBooking();
+    if (call.isBooked === true) {
+      this.#booking.resolve();
+      this.#booking = Promise.withResolvers();
+    }
     let last = "";
     for (let isRepeat = false; Date.now() < giveUpAt; isRepeat = true) {
-      const answer = await this.#ask(call, isRepeat).catch((error: unknown) => {
+      const answer = await this.#send(call, isRepeat).catch((error: unknown) => {
         last = `${String(error)} ${String(Reflect.get(Object(error), "cause"))}`;
         return null;
       });
-      if (answer !== null && answer.status !== 503) {
-        const { status } = answer;
-        if (expected.includes(status) || (isRepeat && repeated.includes(status))) return answer;
-        throw new Fault(`${call.method} ${call.path}: ${status} ${answer.text}`);
+      if (answer !== null) {
+        last = answer.text;
+        const allowed = isRepeat ? [...expected, ...repeated] : expected;
+        if (allowed.includes(answer.status)) return answer;
+        const isLater = answer.status === 503 && answer.headers.has("Retry-After");
+        if (!isLater) throw new Fault(`${call.method} ${call.path}: ${answer.status} ${last}`);
       }
-      if (answer !== null) last = reasonOf(answer);
       this.repeats++;
       await sleep(REPEAT_AFTER_MS);
     }
     throw new Fault(`${call.method} ${call.path}: no answer but ${last}`);
   }
 
-  #announceBooking(): void {
-    this.#booking.resolve();
-    this.#booking = Promise.withResolvers();
-  }
-
-  async #ask({ method, path, body, headers }: Call, isRepeat: boolean): Promise<Answer> {
+  async #send({ method, path, body, headers }: Call, isRepeat: boolean): Promise<Answer> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), ANSWER_WITHIN_MS);
+    const authorization = { Authorization: `Bearer ${OPERATOR_KEY}` };
     try {
       const response = await fetch(`${this.#url}${path}`, {
         method,
-        headers: {
-          Authorization: `Bearer ${OPERATOR_KEY}`,
-          "Content-Type": "application/json",
-          ...headers,
-        },
+        headers: { ...authorization, "Content-Type": "application/json", ...headers },
         signal: deadline.signal,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
@@ -104,7 +101,12 @@ export class Caller {
   }
 }
 
-/** How a task ended, in one line; null: it is open. */
+/** @throws Fault unless the answer is a problem with this code. */
+export function expectCode({ json, text }: Answer, code: string): void {
+  if (field(json, "code") !== code) throw new Fault(`answered ${text} instead of ${code}`);
+}
+
+/** The end of a task in one line; null while it is open. */
 export function resultOf(task: unknown): string | null {
   const status = field(task, "status");
   if (status === "completed") return `completed ${String(field(task, "output", "urls"))}`;
@@ -117,10 +119,4 @@ function jsonOf(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** What is said of a request that cannot be done now. @throws Fault when it is not said when to try again. */
-function reasonOf({ headers, text }: Answer): string {
-  if (headers.get("Retry-After") === null) throw new Fault(`503 without Retry-After: ${text}`);
-  return text;
 }

@@ -1,38 +1,68 @@
-import { chaosRound } from "./round.ts";
-import { Tally } from "./counters.ts";
+import { bundleOf } from "../harness/workerd.ts";
+import { Counters } from "./counters.ts";
+import { killAtRandom, SHORT_WATCHDOG } from "./kills.ts";
+import { planOf } from "./plan.ts";
+import { runRound } from "./round.ts";
 
-/** Signatures are to be checked within five minutes, and what is remembered is to stay small. */
+/** A signature can be verified for five minutes, so a round must be shorter. */
 const ROUND_S = 120;
-/** The silence at the end of a round, and what it takes to start and to judge. */
+/** The start of a round, and the wait for quiet at its end. */
 const TAIL_S = 30;
+const PARALLEL = 90;
 
-export interface ChaosPlan {
+/** The least of each figure in two minutes; an idle machine reaches ten times as much. */
+const LEAST_IN_TWO_MINUTES = {
+  kills: 10,
+  "restarts with a short watchdog": 2,
+  tasks: 200,
+  POSTs: 200,
+  "requests repeated": 50,
+  "interrupted attempts, number 1": 10,
+  "interrupted attempts, number 2": 10,
+  "interrupted attempts, number 3": 10,
+  "attempts delivered": 20,
+  "series ordered": 1,
+  "endings refused": 1,
+  "tasks refused": 1,
+  "ended by event": 50,
+  "ended by cancel": 5,
+  "ended by deadline": 1,
+  "ended by hook": 5,
+  "polls answered": 1,
+  "charges interrupted": 1,
+  "refunds interrupted": 1,
+};
+
+export interface ChaosOptions {
   readonly minutes: number;
-  /** Of the first round; each further one has the next. */
+  /** Of the first round; each further round has the next one. */
   readonly seed: number;
-  readonly say?: (line: string) => void;
-}
-
-export interface ChaosReport {
-  readonly tally: Tally;
-  /** Contradictions to the promises; and where it was no test, that too. */
-  readonly faults: readonly string[];
+  readonly print: (line: string) => void;
 }
 
 /**
- * Everything the relay can do, under load, while it is killed again and again. In rounds with storage of
- * their own; ends after the first one with faults.
+ * Runs rounds of load and kills, each with storage of its own, up to the first one with faults.
+ * @returns the faults, or the figures that are too low to prove anything.
  */
-export async function chaos({ minutes, seed, say = () => {} }: ChaosPlan): Promise<ChaosReport> {
+export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<readonly string[]> {
+  print(`${minutes} minutes, seed ${seed}`);
+  // Bundled before the load, so that no restart waits for the bundler.
+  await bundleOf(SHORT_WATCHDOG);
   const rounds = Math.ceil((minutes * 60) / ROUND_S);
   const loadMs = Math.max(5, (minutes * 60) / rounds - TAIL_S) * 1000;
-  const tally = new Tally();
+  const total = new Counters();
   for (let nth = 0; nth < rounds; nth++) {
-    const round = await chaosRound({ seed: seed + nth, loadMs });
-    tally.addAll(round.tally);
-    const counts = `${round.tally.of("tasks")} tasks, ${round.tally.of("kills")} kills`;
-    say(`seed ${seed + nth}: ${counts}, ${round.faults.length} faults`);
-    if (round.faults.length > 0) return { tally, faults: round.faults };
+    const options = { loadMs, parallel: PARALLEL, planOf, disturb: killAtRandom };
+    const { counters, faults } = await runRound({ seed: seed + nth, ...options });
+    total.addAll(counters);
+    const figures = `${counters.of("tasks")} tasks, ${counters.of("kills")} kills`;
+    print(`seed ${seed + nth}: ${figures}, ${faults.length} faults`);
+    if (faults.length > 0) return faults;
   }
-  return { tally, faults: tally.idle(minutes) };
+  print(total.toString());
+  const share = Math.min(1, minutes / 2);
+  const least = Object.entries(LEAST_IN_TWO_MINUTES).map(([name, count]): [string, number] => {
+    return [name, Math.floor(count * share)];
+  });
+  return total.tooLow(Object.fromEntries(least));
 }

@@ -1,101 +1,91 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Fault, resultOf } from "./caller.ts";
-import type { Rival, Word } from "./plan.ts";
-import { expectCode, type Story } from "./task-history.ts";
+import { type Answer, expectCode, Fault, resultOf } from "./caller.ts";
+import type { RequestedEnding } from "./plan.ts";
+import type { TaskHistory } from "./task-history.ts";
 
-/** How far from the deadline somebody may come: too late, or just in time. */
-const AROUND_MS = 800;
+/** How long before or after the deadline a rival ending is requested. */
+const AROUND_DEADLINE_MS = 800;
 
-type Said = Rival["word"];
-
-/** The task ends as its plan has it: by its word, against its rival, and the same again. */
-export async function end(story: Story, deadlineAtMs: number): Promise<void> {
-  const { word, rival, repeats, nth } = story.plan;
-  if (word === null || word.via === "hook") return;
-  if (word.via === "deadline") {
+/** Ends the task as planned: its ending, the rival ending, and repetitions. */
+export async function end(history: TaskHistory, deadlineAtMs: number): Promise<void> {
+  const { ending, rival, repeats, nth, pausesMs } = history.plan;
+  if (ending === null || ending.via === "hook") return;
+  if (ending.via === "deadline") {
     if (rival === null) return;
-    const offsetMs = rival.isRace ? ((nth % 9) / 4 - 1) * AROUND_MS : AROUND_MS;
+    const offsetMs = (rival.isRace ? (nth % 9) / 4 - 1 : 1) * AROUND_DEADLINE_MS;
     await sleep(Math.max(0, deadlineAtMs + offsetMs - Date.now()));
-    await say(story, rival.word, true);
-    return;
+    return request(history, rival.ending, true);
   }
-  if (rival === null) await say(story, word, false);
-  else if (rival.isRace) await Promise.all([say(story, word, true), say(story, rival.word, true)]);
-  else {
-    await say(story, word, false);
-    await sayAgain(story, rival.word);
+  const isRace = rival?.isRace === true;
+  await Promise.all([
+    request(history, ending, isRace),
+    isRace ? request(history, rival.ending, true) : null,
+  ]);
+  if (rival !== null && !isRace) {
+    await sleep(pausesMs[1]);
+    await requestAfterEnd(history, rival.ending);
   }
-  for (let i = 0; i < repeats; i++) await sayAgain(story, word);
+  for (let i = 0; i < repeats; i++) await requestAfterEnd(history, ending);
 }
 
-/** @param isContested whether the task may have ended otherwise already. */
-async function say(
-  story: Story,
-  word: Said | Extract<Word, { via: "cancel" | "event" }>,
-  isContested: boolean,
-) {
-  const isCancel = word.via === "cancel";
-  const fresh = [isCancel ? 200 : 202, ...(isContested ? [409] : [])];
-  const answer = await send(story, word, fresh, isCancel ? [409] : [200]);
-  if (answer.status !== 409) {
-    story.accepted.add(word.result);
-    if (story.state === "unknown") story.state = "created";
-    return;
-  }
-  expectCode(answer, isCancel ? "task_settled" : "conflicting_result");
-  // A cancellation that is repeated is refused by itself.
-  if (!isCancel || !answer.isRepeat) story.refused.add(word.result);
-}
-
-/** A word after the end: harmless when it says the same, refused when it does not. */
-async function sayAgain(story: Story, word: Said): Promise<void> {
-  const isSame = word.via === "event" && story.accepted.has(word.result);
-  const answer = await send(story, word, [isSame ? 200 : 409]);
-  if (!isSame) expectCode(answer, word.via === "cancel" ? "task_settled" : "conflicting_result");
-}
-
-async function send(
-  story: Story,
-  word: Said,
-  expected: readonly number[],
-  repeated: readonly number[] = [],
-) {
-  if (word.via === "cancel") {
-    return story.askTask("POST", "/cancel", expected, {
-      body: {},
-      repeated,
-      isBooked: story.plan.credits !== null,
-    });
-  }
-  return report(story, word.report, expected, repeated);
-}
-
-/** Posts an event; one for a task that was not registered creates it. */
+/** Posts an event, which creates the task unless it was registered. */
 export async function report(
-  story: Story,
+  history: TaskHistory,
   news: object,
   expected: readonly number[],
   repeated: readonly number[] = [],
-) {
-  const { birth, accountId } = story.plan;
-  const creation = { model: "m", account: accountId, callback_url: story.callbackUrl };
-  const body = { id: story.id, ...(birth === "event" && creation), ...news };
-  const isBooked = accountId !== null && story.plan.credits !== null;
-  return story.ask({ method: "POST", path: "/v1/events", body, isBooked }, expected, repeated);
+): Promise<Answer> {
+  const { createdBy, accountId: account, credits } = history.plan;
+  const creation = { model: "m", account, callback_url: history.callbackUrl };
+  const body = { id: history.id, ...(createdBy === "event" && creation), ...news };
+  const isBooked = account !== null && credits !== null;
+  return history.ask({ method: "POST", path: "/v1/events", body, isBooked }, expected, repeated);
 }
 
-/** Reads twice: what was accepted is there, and its version never falls. */
-export async function read(story: Story): Promise<void> {
-  const first = await story.askTask("GET", "", [200]);
-  const tag = first.headers.get("ETag") ?? "";
-  const headers = { "If-None-Match": tag };
-  const again = await story.askTask("GET", "", [200, 304], { headers });
-  const [before, after] = [versionOf(first.headers), versionOf(again.headers)];
+/** Reads the task twice: the accepted result is shown, and the version does not fall. */
+export async function read(history: TaskHistory): Promise<void> {
+  const first = await history.askTask("GET", "", [200]);
+  const headers = { "If-None-Match": first.headers.get("ETag") ?? "" };
+  const again = await history.askTask("GET", "", [200, 304], { headers });
+  const [before, after] = [versionOf(first), versionOf(again)];
   if (!(after >= before)) throw new Fault(`version ${after} after ${before}`);
   const result = resultOf(first.json);
-  if (result === null || !story.accepted.has(result)) throw new Fault(`read ${first.text}`);
+  if (result === null || !history.accepted.has(result)) throw new Fault(`read ${first.text}`);
 }
 
-function versionOf(headers: Headers): number {
+/** @param isContested the task may have ended otherwise already. */
+async function request(
+  history: TaskHistory,
+  ending: RequestedEnding,
+  isContested: boolean,
+): Promise<void> {
+  const isCancel = ending.via === "cancel";
+  const expected = [isCancel ? 200 : 202, ...(isContested ? [409] : [])];
+  const answer = await send(history, ending, expected, isCancel ? [409] : [200]);
+  if (answer.status !== 409) return history.accept(ending.result);
+  expectCode(answer, isCancel ? "task_settled" : "conflicting_result");
+  // A repeated cancellation is refused because of the first one.
+  if (!isCancel || !answer.isRepeat) history.refused.add(ending.result);
+}
+
+/** Requests an ending of an ended task: no effect when it is the same, refused otherwise. */
+async function requestAfterEnd(history: TaskHistory, ending: RequestedEnding): Promise<void> {
+  const isSame = ending.via === "event" && history.accepted.has(ending.result);
+  const answer = await send(history, ending, [isSame ? 200 : 409]);
+  if (!isSame) expectCode(answer, ending.via === "cancel" ? "task_settled" : "conflicting_result");
+}
+
+async function send(
+  history: TaskHistory,
+  ending: RequestedEnding,
+  expected: readonly number[],
+  repeated: readonly number[] = [],
+): Promise<Answer> {
+  if (ending.via === "event") return report(history, ending.report, expected, repeated);
+  const isBooked = history.plan.credits !== null;
+  return history.askTask("POST", "/cancel", expected, { body: {}, repeated, isBooked });
+}
+
+function versionOf({ headers }: Answer): number {
   return Number(/^"(\d+)-/.exec(headers.get("ETag") ?? "")?.[1]);
 }

@@ -1,65 +1,64 @@
-import { watch, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { watch } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Caught, caughtSince } from "../harness/stored-ledger.ts";
+import { type InterruptedBooking, interruptedBookings } from "../harness/stored-ledger.ts";
 import { bundleOf, type Workerd } from "../harness/workerd.ts";
+import type { Caller } from "./caller.ts";
+import type { Counters } from "./counters.ts";
 
-const RELEASED = "";
 export const SHORT_WATCHDOG = "short-watchdog.ts";
 const MIN_UP_MS = 300;
 const MAX_UP_MS = 3_000;
-/** Kills after the last life has been played, so that the last attempts and refunds meet some too. */
+/** Kills after the last task's run, so that they meet the last attempts and refunds too. */
 const KILLS_AFTERWARDS = 4;
-/** About what the saga takes from one of its commits to the next. */
+/** About the time from one commit of a charge to the next. */
 const MAX_STEP_MS = 4;
-/** About what a charge or a refund takes as a whole. */
-const MAX_SAGA_MS = 40;
-/** What was not written so shortly before a death was not half done. */
+/** About the time of a whole charge or refund. */
+const MAX_BOOKING_MS = 40;
+/** A task's file that was last written longer ago than this has no call under way. */
 const CALL_MS = 400;
 const WRITE_WITHIN_MS = 400;
 
-export interface Deaths {
-  readonly kills: number;
-  /** Restarts with a watchdog that looks before an attempt can have ended. */
-  readonly shortWatchdogs: number;
-  /** What they left half done between a task and its account. */
-  readonly caught: readonly Caught[];
+/** The relay under load, as a strategy that kills and restarts it sees it. */
+export interface Load {
+  readonly relay: Workerd;
+  readonly caller: Caller;
+  readonly random: () => number;
+  readonly isOver: () => boolean;
+  readonly counters: Counters;
 }
 
-/** Kills and restarts the relay at random moments until there is nothing left to disturb. */
-export async function killing(
-  relay: Workerd,
-  random: () => number,
-  isOver: () => boolean,
-  nextBooking: () => Promise<void>,
-): Promise<Deaths> {
-  const caught: Caught[] = [];
-  let kills = 0;
-  let shortWatchdogs = 0;
-  for (let left = KILLS_AFTERWARDS; left > 0; kills++) {
-    if (isOver()) left--;
+/** Kills the relay at random moments until the load is over; half of the restarts have a short watchdog. */
+export async function killAtRandom(load: Load): Promise<void> {
+  const { relay, random, counters } = load;
+  for (let left = KILLS_AFTERWARDS, kills = 0; left > 0; kills++) {
+    if (load.isOver()) left--;
     await sleep(MIN_UP_MS + random() ** 2 * (MAX_UP_MS - MIN_UP_MS));
-    const [stepMs, sagaMs] = [random() * MAX_STEP_MS, random() ** 2 * MAX_SAGA_MS];
-    // At any moment, soon after an account was written, or soon after something to be booked was asked
-    // for: or it would seldom meet a charge or a refund.
-    if (kills % 4 === 1) await nextWrite(join(relay.storage, "accounts"), stepMs);
-    if (kills % 4 > 1) {
-      await Promise.race([nextBooking(), sleep(WRITE_WITHIN_MS)]);
-      await sleep(sagaMs);
-    }
+    await momentToKill(load, kills);
     const killedAt = Date.now();
     await relay.kill9();
-    caught.push(...caughtSince(relay.storage, killedAt - CALL_MS));
+    counters.add("kills");
+    interruptedBookings(relay.storage, killedAt - CALL_MS).forEach((kind: InterruptedBooking) => {
+      counters.add(`${kind}s interrupted`);
+    });
     const isShort = random() < 0.5;
-    if (isShort) shortWatchdogs++;
-    const { script } = await bundleOf(isShort ? SHORT_WATCHDOG : RELEASED);
-    await writeFile(join(dirname(relay.storage), "index.js"), script);
-    await relay.restart();
+    if (isShort) counters.add("restarts with a short watchdog");
+    const { script } = await bundleOf(isShort ? SHORT_WATCHDOG : "");
+    await relay.restart("kept", script);
   }
-  return { kills, shortWatchdogs, caught };
 }
 
-/** Until some time after the next write to a file in the directory, if there is one soon. */
+/** Waits, at three of four kills, for a write to an account or a request that leads to one. */
+async function momentToKill({ relay, random, caller }: Load, nth: number): Promise<void> {
+  const [stepMs, bookingMs] = [random() * MAX_STEP_MS, random() ** 2 * MAX_BOOKING_MS];
+  if (nth % 4 === 1) await nextWrite(join(relay.storage, "accounts"), stepMs);
+  if (nth % 4 > 1) {
+    await Promise.race([caller.nextBooking(), sleep(WRITE_WITHIN_MS)]);
+    await sleep(bookingMs);
+  }
+}
+
+/** Resolves `afterMs` after the next write to a file in the directory, or when none comes soon. */
 async function nextWrite(directory: string, afterMs: number): Promise<void> {
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort(), WRITE_WITHIN_MS);

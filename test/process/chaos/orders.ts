@@ -1,37 +1,36 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Fault } from "./caller.ts";
-import { expectCode, type Story, type World } from "./task-history.ts";
+import { type Answer, expectCode, Fault } from "./caller.ts";
+import type { TaskHistory, World } from "./task-history.ts";
 
 const LOOK_EVERY_MS = 300;
 
-/** Orders every series of the plan, each as soon as the one before has ended, and each twice. */
-export async function redeliver({ isClosing }: World, story: Story): Promise<void> {
-  for (const [i, attempts] of story.plan.orders.entries()) {
+/** Orders each series of the plan as soon as the one before has ended, and repeats each order. */
+export async function redeliver(world: World, history: TaskHistory): Promise<void> {
+  for (const [i, attempts] of history.plan.orders.entries()) {
     const order = { body: { attempts }, headers: { "Idempotency-Key": `series-${i}` } };
-    let answer = await story.askTask("POST", "/redeliver", [202, 409], order);
-    while (answer.status === 409) {
-      expectCode(answer, "series_running");
-      if (isClosing()) return;
-      await sleep(LOOK_EVERY_MS);
-      answer = await story.askTask("POST", "/redeliver", [202, 409], order);
-    }
-    story.orders.push(attempts);
-    const again = await story.askTask("POST", "/redeliver", [202], order);
+    const ask = () => history.askTask("POST", "/redeliver", [202, 409], order);
+    if (!(await afterSeries(world, ask))) return;
+    history.orders.push(attempts);
+    const again = await history.askTask("POST", "/redeliver", [202], order);
     if (again.headers.get("Idempotent-Replayed") !== "true") {
       throw new Fault(`ordered twice under one key: ${again.text}`);
     }
   }
 }
 
-/** Erases the task as soon as it is settled; from then on it is unknown. */
-export async function erase({ isClosing }: World, story: Story): Promise<void> {
-  const ask = () => story.askTask("DELETE", "", [204, 409], { repeated: [404] });
-  let answer = await ask();
-  while (answer.status === 409) {
+/** Erases the task as soon as it is settled. */
+export async function erase(world: World, history: TaskHistory): Promise<void> {
+  const ask = () => history.askTask("DELETE", "", [204, 409], { repeated: [404] });
+  if (await afterSeries(world, ask)) history.state = "erased";
+}
+
+/** Repeats a request while a series is running. @returns false when the round closed before. */
+async function afterSeries({ isClosing }: World, ask: () => Promise<Answer>): Promise<boolean> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 409) return true;
     expectCode(answer, "series_running");
-    if (isClosing()) return;
+    if (isClosing()) return false;
     await sleep(LOOK_EVERY_MS);
-    answer = await ask();
   }
-  story.state = "erased";
 }

@@ -1,85 +1,100 @@
 import type { Behaviour } from "../harness/receiver.ts";
 import { seeded } from "../harness/seeded.ts";
 
-/** Somebody who ends a task, or the deadline; `result` is what the task then says, as `resultOf` reads it. */
-export type Word =
+/** How a task ends; `result` is the end as `resultOf` reads it. */
+export type Ending =
   | { readonly via: "event"; readonly result: string; readonly report: object }
   | { readonly via: "cancel"; readonly result: string }
   | { readonly via: "deadline"; readonly result: string }
-  /** The upstream's own hook; where it is lost the upstream has to be asked. */
   | {
       readonly via: "hook";
       readonly result: string;
       readonly state: "completed" | "failed";
+      /** The hook is never sent, so that the relay has to poll. */
       readonly isLost: boolean;
     };
 
-/** What contradicts the first word, at the same moment or after it. */
-export interface Rival {
-  readonly word: Word & { readonly via: "event" | "cancel" };
-  readonly isRace: boolean;
-}
+/** An ending that a caller can request. */
+export type RequestedEnding = Extract<Ending, { via: "event" | "cancel" }>;
 
 /** What is to happen to one task. */
-export interface LifePlan {
+export interface TaskPlan {
   readonly nth: number;
-  /** Path at the receiver, and whatever else has to be unique. */
+  /** Path at the receiver, unique to the task. */
   readonly path: string;
   readonly id: string;
-  /** Whether the id is left to an `Idempotency-Key`. */
+  /** The registration has an `Idempotency-Key` instead of the id. */
   readonly isNamedByKey: boolean;
-  readonly birth: "event" | "registration" | "upstream";
+  readonly createdBy: "event" | "registration" | "upstream";
+  /** Its connection has an API key, so that the relay can poll. */
+  readonly isKeyed: boolean;
   readonly accountId: string | null;
   readonly credits: number | null;
-  /** Credits that the account is given meanwhile, under `path`. */
+  /** Credits that the account is granted, with `path` as the reference. */
   readonly grant: number;
-  /** Null: the task stays open. */
-  readonly word: Word | null;
-  readonly rival: Rival | null;
+  /** Null leaves the task open. */
+  readonly ending: Ending | null;
+  /** A contradicting ending, requested at the same moment (`isRace`) or afterwards. */
+  readonly rival: { readonly ending: RequestedEnding; readonly isRace: boolean } | null;
   readonly isProcessing: boolean;
   readonly repeats: number;
   readonly reads: number;
   /** Attempts of each order to redeliver. */
   readonly orders: readonly number[];
   readonly isErased: boolean;
-  /** `dead`: a port where nobody listens. */
-  readonly target: "receiver" | "dead" | "none";
+  /** `closed` is a port without a listener. */
+  readonly target: "receiver" | "closed" | "none";
   readonly answers: readonly Behaviour[];
   readonly pausesMs: readonly [number, number];
 }
 
-/** One that can always pay, and one that often cannot. */
-export const TENANTS = [
+/** One account that can always pay, and one that often cannot. */
+export const ACCOUNTS = [
   { id: "rich", grant: 10_000_000 },
   { id: "poor", grant: 60 },
 ] as const;
 
 const MAX_PRICE = 9;
 const MAX_PAUSE_MS = 800;
-/** As many POSTs as one task can be owed: series 1 and three orders of three. */
+/** The automatic series and three orders, of three attempts each. */
 const MAX_POSTS = 12;
+const CANCEL = { via: "cancel", result: "failed canceled" } as const;
 
 type Random = () => number;
+type Shares<T> = readonly (readonly [share: number, value: T])[];
 
-/** The nth task of a run: the same for the same seed, whatever became of the tasks before it. */
-export function planOf(seed: number, nth: number): LifePlan {
+const CREATED_BY: Shares<"event" | "upstream"> = [
+  [0.35, "event"],
+  [0.12, "upstream"],
+];
+const TARGETS: Shares<"none" | "closed"> = [
+  [0.08, "none"],
+  [0.04, "closed"],
+];
+const REPEATS: Shares<number> = [
+  [0.2, 1],
+  [0.05, 2],
+];
+
+/** The plan of a run's nth task, which depends on the seed and `nth` only. */
+export function planOf(seed: number, nth: number): TaskPlan {
   const random = seeded(seed * 1_000_003 + nth);
   const happens = (share: number) => random() < share;
   const some = (least: number, limit: number) => least + Math.floor(random() * limit);
-  const birth = drawn(random, BIRTHS, "registration");
-  const isUpstream = birth === "upstream";
-  const word = isUpstream ? hook(random, nth) : aWord(random, nth, birth);
+  const createdBy = drawn(random, CREATED_BY, "registration");
+  const ending = endingOf(random, nth, createdBy);
   const target = drawn(random, TARGETS, "receiver");
-  const mayBeOrdered = target !== "none" && word !== null && word.via !== "hook";
+  const mayBeOrdered = target !== "none" && ending !== null && ending.via !== "hook";
   return {
     nth,
     path: `/${nth}`,
     id: [hex(seed % 2 ** 32, 8), "0000-4000-8000", hex(nth, 12)].join("-"),
     isNamedByKey: happens(0.2),
-    birth,
-    ...pricesOf(random, birth),
-    word,
-    rival: rivalOf(random, nth, birth, word),
+    createdBy,
+    isKeyed: true,
+    ...pricesOf(random, createdBy),
+    ending,
+    rival: rivalOf(random, nth, createdBy, ending),
     isProcessing: happens(0.2),
     repeats: drawn(random, REPEATS, 0),
     reads: drawn(random, REPEATS, 0),
@@ -88,122 +103,97 @@ export function planOf(seed: number, nth: number): LifePlan {
       : [],
     isErased: happens(0.03),
     target,
-    answers: Array.from({ length: MAX_POSTS }, () => anAnswer(random)),
+    answers: Array.from({ length: MAX_POSTS }, () => answerOf(random)),
     pausesMs: [random() * MAX_PAUSE_MS, random() * MAX_PAUSE_MS],
   };
 }
 
-const BIRTHS = [
-  [0.35, "event"],
-  [0.12, "upstream"],
-] as const;
-const TARGETS = [
-  [0.08, "none"],
-  [0.04, "dead"],
-] as const;
-const REPEATS = [
-  [0.2, 1],
-  [0.05, 2],
-] as const;
+/** The output of the upstream's job. */
+export function jobUrl(nth: number): string {
+  return `https://cdn.example.com/${nth}/job.mp4`;
+}
 
-function pricesOf(random: Random, birth: LifePlan["birth"]) {
-  const tenant = TENANTS[random() < 0.25 ? 1 : 0].id;
-  const isPriced = random() < 0.75 && birth !== "event";
+function pricesOf(random: Random, createdBy: TaskPlan["createdBy"]) {
+  const account = ACCOUNTS[random() < 0.25 ? 1 : 0].id;
+  const isPriced = random() < 0.75 && createdBy !== "event";
   const hasAccount = random() < 0.2 || isPriced;
-  const isGiven = random() < 0.15 && hasAccount && tenant === "poor";
-  const [price, gift] = [random(), random()].map((part) => 1 + Math.floor(part * MAX_PRICE));
+  const isGranted = random() < 0.15 && hasAccount && account === "poor";
+  const [price = 1, grant = 1] = [random(), random()].map((part) => {
+    return 1 + Math.floor(part * MAX_PRICE);
+  });
   return {
-    accountId: hasAccount ? tenant : null,
-    credits: isPriced ? (price ?? 1) : null,
-    grant: isGiven ? (gift ?? 1) : 0,
+    accountId: hasAccount ? account : null,
+    credits: isPriced ? price : null,
+    grant: isGranted ? grant : 0,
   };
 }
 
-function hex(value: number, digits: number): string {
-  return value.toString(16).padStart(digits, "0");
-}
-
-function aWord(random: Random, nth: number, birth: "event" | "registration"): Word | null {
+function endingOf(random: Random, nth: number, createdBy: TaskPlan["createdBy"]): Ending | null {
+  if (createdBy === "upstream") {
+    const isLost = random() < 0.3;
+    return random() < 0.6
+      ? { via: "hook", state: "completed", result: `completed ${jobUrl(nth)}`, isLost }
+      : { via: "hook", state: "failed", result: "failed upstream_error", isLost };
+  }
   const reported = random() < 0.5 ? success(nth, "first") : failure("nsfw");
-  if (birth === "event") return reported;
-  return drawn<Word | null, Word | null>(
-    random,
-    [
-      [0.2, CANCEL],
-      [0.08, { via: "deadline", result: "failed upstream_timeout" }],
-      [0.05, null],
-    ],
-    reported,
-  );
-}
-
-function hook(random: Random, nth: number): Word {
-  const isLost = random() < 0.3;
-  return random() < 0.6
-    ? { via: "hook", state: "completed", result: `completed ${jobUrl(nth)}`, isLost }
-    : { via: "hook", state: "failed", result: "failed upstream_error", isLost };
+  if (createdBy === "event") return reported;
+  const others: Shares<Ending | null> = [
+    [0.2, CANCEL],
+    [0.08, { via: "deadline", result: "failed upstream_timeout" }],
+    [0.05, null],
+  ];
+  return drawn(random, others, reported);
 }
 
 function rivalOf(
   random: Random,
   nth: number,
-  birth: LifePlan["birth"],
-  word: Word | null,
-): Rival | null {
+  createdBy: TaskPlan["createdBy"],
+  ending: Ending | null,
+): TaskPlan["rival"] {
   const isRace = random() < 0.6;
-  const isWanted = random() < (word?.via === "deadline" ? 0.5 : 0.15);
-  const isEvent = random() < 0.6 || birth === "event" || word?.via === "cancel";
+  const isWanted = random() < (ending?.via === "deadline" ? 0.5 : 0.15);
+  const isEvent = random() < 0.6 || createdBy === "event" || ending?.via === "cancel";
   const contradiction = random() < 0.5 ? success(nth, "second") : failure("other_reason");
-  if (!isWanted || word === null || word.via === "hook") return null;
-  return { word: isEvent ? contradiction : CANCEL, isRace };
+  if (!isWanted || ending === null || ending.via === "hook") return null;
+  return { ending: isEvent ? contradiction : CANCEL, isRace };
 }
 
-const CANCEL = { via: "cancel", result: "failed canceled" } as const;
-
-function success(nth: number, take: string): Word & { readonly via: "event" } {
+function success(nth: number, take: string): RequestedEnding {
   const url = `https://cdn.example.com/${nth}/${take}.mp4`;
   const output = { urls: [url], metadata: { seed: nth, duration: 5, take } };
   return { via: "event", result: `completed ${url}`, report: { status: "completed", output } };
 }
 
-function failure(code: string): Word & { readonly via: "event" } {
+function failure(code: string): RequestedEnding {
   const error = { code, message: "The upstream refused the prompt." };
   return { via: "event", result: `failed ${code}`, report: { status: "failed", error } };
 }
 
-/** Output of the job of a task that has one. */
-export function jobUrl(nth: number): string {
-  return `https://cdn.example.com/${nth}/job.mp4`;
-}
-
-function anAnswer(random: Random): Behaviour {
+function answerOf(random: Random): Behaviour {
   const afterMs = random() < 0.5 ? random() * 50 : 50 + random() * 1350;
   const status = (code: number): Behaviour => ({ kind: "answer", status: code, afterMs });
-  const headers = { Location: "/followed" };
-  return drawn<Behaviour, Behaviour>(
-    random,
-    [
-      [0.26, status(500)],
-      [0.04, status(410)],
-      [0.06, { kind: "answer", status: 302, afterMs, headers }],
-      [0.06, { kind: "hang" }],
-      [0.08, { kind: "close" }],
-      [0.1, status(204)],
-    ],
-    status(200),
-  );
+  const others: Shares<Behaviour> = [
+    [0.26, status(500)],
+    [0.04, status(410)],
+    [0.06, { kind: "answer", status: 302, afterMs, headers: { Location: "/followed" } }],
+    [0.06, { kind: "hang" }],
+    [0.08, { kind: "close" }],
+    [0.1, status(204)],
+  ];
+  return drawn(random, others, status(200));
 }
 
-/** One of the values, each with its share; what the shares leave over is `otherwise`. */
-function drawn<T, U>(
-  random: Random,
-  shares: readonly (readonly [number, T])[],
-  otherwise: U,
-): T | U {
+/** Draws one of the values by its share; `otherwise` has the remaining share. */
+function drawn<T, U>(random: Random, shares: Shares<T>, otherwise: U): T | U {
   let left = random();
   for (const [share, value] of shares) {
     left -= share;
     if (left < 0) return value;
   }
   return otherwise;
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, "0");
 }

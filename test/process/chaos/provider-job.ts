@@ -1,56 +1,60 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Fault } from "./caller.ts";
-import { jobUrl } from "./plan.ts";
-import { expectCode, type Story, type World } from "./task-history.ts";
 import { field, type UpstreamApi } from "../upstreams/api.ts";
-import { APIS } from "../upstreams/apis.ts";
+import { apiOf } from "../upstreams/apis.ts";
+import { expectCode, Fault } from "./caller.ts";
+import { jobUrl, type TaskPlan } from "./plan.ts";
+import type { TaskHistory, World } from "./task-history.ts";
 
-/** One whose hooks are signed, and one that has to be asked. */
-const PLAYED = APIS.filter(({ provider }) => provider === "replicate" || provider === "ark");
 const REPEAT_AFTER_MS = 250;
 const TRIES = 1000;
 const MAX_POLL_MS = 600;
 
-/** The upstream that works for the nth task. */
-export function apiOf(nth: number): UpstreamApi {
-  const api = PLAYED[nth % PLAYED.length];
-  if (api === undefined) throw new Error("there are no upstreams");
-  return api;
+/** Replicate signs its hooks; Ark does not, so that the relay polls or trusts the hook URL. */
+function providerOf({ nth }: TaskPlan): UpstreamApi {
+  return apiOf(nth % 2 === 0 ? "ark" : "replicate");
 }
 
-export function connectionOf(nth: number): string {
-  return `${apiOf(nth).provider}-keyed`;
+export function connectionOf(plan: TaskPlan): string {
+  return `${providerOf(plan).provider}-${plan.isKeyed ? "keyed" : "plain"}`;
 }
 
-/** Submits the job, attaches it, and has its upstream finish it; the hook may come before the attachment. */
-export async function workUpstream(world: World, story: Story, registered: unknown): Promise<void> {
-  const { nth, word } = story.plan;
-  if (word?.via !== "hook") throw new Error("an upstream tells the end by its hook");
-  const api = apiOf(nth);
+/** Creates the job, attaches it and has its upstream finish it; the hook may precede the attachment. */
+export async function runJob(
+  world: World,
+  history: TaskHistory,
+  registration: unknown,
+): Promise<void> {
+  const { plan } = history;
+  const { nth, ending, pausesMs } = plan;
+  if (ending?.via !== "hook") throw new Error("only a hook ends a provider's task");
+  const api = providerOf(plan);
   const id = api.newId(nth);
-  const hookUrl = String(field(registered, "hook_url"));
-  const job = { id, taskId: story.id, hookUrl, path: "", url: jobUrl(nth), seed: nth };
-  world.upstream.jobs.set(id, { ...job, state: word.state });
+  const hookUrl = String(field(registration, "hook_url"));
+  const job = { id, taskId: history.id, hookUrl, path: "", url: jobUrl(nth), seed: nth };
+  world.upstream.jobs.set(id, { ...job, state: ending.state });
 
   const attach = async () => {
-    await sleep(story.plan.pausesMs[0]);
-    const body = { provider: connectionOf(nth), id, endpoint: api.attachEndpoint(true) };
+    await sleep(pausesMs[0]);
+    const endpoint = api.attachEndpoint(plan.isKeyed);
+    const body = { provider: connectionOf(plan), id, endpoint };
+    const answer = await world.underCurrent(() =>
+      history.askTask("POST", "/upstream", [200, 409], { body }),
+    );
     // A signed hook may have ended the task already.
-    const answer = await story.askTask("POST", "/upstream", [200, 409], { body });
     if (answer.status === 409) expectCode(answer, "task_settled");
   };
-  const tell = async () => {
-    if (word.isLost) return;
-    await sleep(story.plan.pausesMs[1]);
-    // Questions take their time, so that deaths can meet them.
-    world.upstream.trouble.set(id, { kind: "hold", until: sleep(MAX_POLL_MS * (nth % 10) * 0.1) });
-    await post(world, api, id, word.state);
+  const sendHook = async () => {
+    if (ending.isLost) return;
+    await sleep(pausesMs[1]);
+    // A slow poll can be interrupted by a kill.
+    world.upstream.holds.set(id, sleep(MAX_POLL_MS * (nth % 10) * 0.1));
+    await world.underCurrent(() => postHook(world, api, id, ending.state));
   };
-  await Promise.all([attach(), tell()]);
+  await Promise.all([attach(), sendHook()]);
 }
 
-/** As upstreams do: again and again until it is taken. */
-async function post(
+/** Repeats the hook until the relay accepts it. */
+async function postHook(
   { upstream, caller }: World,
   api: UpstreamApi,
   id: string,

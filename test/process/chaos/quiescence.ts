@@ -5,11 +5,11 @@ import { readCopy } from "../harness/stored-record.ts";
 import type { Workerd } from "../harness/workerd.ts";
 
 const LOOK_EVERY_MS = 250;
-/** Longer than anything goes on without an alarm that looks after it. */
+/** Longer than any work without an alarm that guards it. */
 const QUIET_MS = 4_000;
-/** Open tasks end far later than that, settled ones are erased far later; everything else is nearer. */
+/** Open tasks time out, and settled ones are erased, much later than this; all other work is due sooner. */
 const NEAR_MS = 150_000;
-/** So long overdue, it will not come. */
+/** An alarm that is this late is lost. */
 const MISSED_MS = 30_000;
 const GIVE_UP_AFTER_MS = 240_000;
 const NS_PER_MS = 1_000_000n;
@@ -17,10 +17,10 @@ const NS_PER_MS = 1_000_000n;
 const Count = z.object({ count: z.int() });
 
 /**
- * Waits until the relay has nothing left to do: it says nothing, and no alarm of a task is near. Alarms
- * are read from its files, because asking the relay could wake what is stuck.
+ * Waits until the relay logs nothing and no alarm of a task is near. Reads the alarms from its files,
+ * because a request could wake a task that is stuck.
  */
-export async function silence(relay: Workerd, meanwhile: () => void): Promise<void> {
+export async function quiescence(relay: Workerd, meanwhile: () => void): Promise<void> {
   const giveUpAt = Date.now() + GIVE_UP_AFTER_MS;
   let length = -1;
   for (let since = Date.now(); Date.now() - since < QUIET_MS; await sleep(LOOK_EVERY_MS)) {
@@ -31,7 +31,7 @@ export async function silence(relay: Workerd, meanwhile: () => void): Promise<vo
   }
 }
 
-/** How many tasks have an alarm soon; null: it cannot be told now. */
+/** Number of tasks with an alarm soon; null when it cannot be read now. */
 function nearAlarms(storage: string): number | null {
   const now = Date.now();
   const [from, until] = [now - MISSED_MS, now + NEAR_MS].map((at) => BigInt(at) * NS_PER_MS);

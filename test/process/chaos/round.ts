@@ -1,40 +1,55 @@
-import { openAccounts } from "./accounts.ts";
-import { Caller } from "./caller.ts";
-import { Inspector } from "./callback-verifier.ts";
-import { type Judgement, judged } from "./verdict.ts";
-import { killing, SHORT_WATCHDOG } from "./kills.ts";
-import { live } from "./task-run.ts";
-import { type LifePlan, planOf } from "./plan.ts";
-import { SCHEDULE_S } from "./callback-faults.ts";
-import { silence } from "./quiescence.ts";
-import type { Story, World } from "./task-history.ts";
-import { SECRETS } from "../harness/client.ts";
+import { inParallel } from "../harness/parallel.ts";
 import { closedPort, type Post, Receiver } from "../harness/receiver.ts";
+import { SECRETS } from "../harness/client.ts";
 import { seeded } from "../harness/seeded.ts";
 import { isRefundStored } from "../harness/stored-ledger.ts";
-import { Upstream } from "../upstreams/fake-upstream.ts";
-import { bundleOf, Workerd } from "../harness/workerd.ts";
+import { Workerd } from "../harness/workerd.ts";
+import { FakeUpstream } from "../upstreams/fake-upstream.ts";
+import { ledgerFaults, openAccounts, readLedger } from "./accounts.ts";
+import { SCHEDULE_S } from "./callback-faults.ts";
+import { CallbackVerifier } from "./callback-verifier.ts";
+import { Caller } from "./caller.ts";
+import { Counters } from "./counters.ts";
+import type { Load } from "./kills.ts";
+import { ACCOUNTS, type TaskPlan } from "./plan.ts";
+import { quiescence } from "./quiescence.ts";
+import { type Evidence, faultsOf, ReadTask } from "./task-faults.ts";
+import type { TaskHistory, World } from "./task-history.ts";
+import { runTask } from "./task-run.ts";
 
-const PARALLEL = 90;
 const TIMEOUT_S = 2;
+const READS_AT_ONCE = 12;
+/** Log lines of failures that no crash explains. */
+const TROUBLE = /^.*(?:alarm\.failed|loop\.failed|internal.error).*$/gim;
 
-export interface RoundPlan {
+export interface RoundOptions {
   readonly seed: number;
-  /** For how long new tasks come. */
+  /** How long new tasks are started. */
   readonly loadMs: number;
+  /** Tasks that run at the same time. */
+  readonly parallel: number;
+  readonly planOf: (seed: number, nth: number) => TaskPlan;
+  /** Kills and restarts the relay until the load is over. */
+  readonly disturb: (load: Load) => Promise<void>;
+  readonly underCurrent?: World["underCurrent"];
+}
+
+export interface RoundReport {
+  readonly counters: Counters;
+  readonly evidence: readonly Evidence[];
+  readonly faults: readonly string[];
 }
 
 /**
- * One relay with storage of its own, loaded while it is killed and restarted; then silence until nothing
- * can be due any more, and judgement. Before that only operators whose plan has it read their tasks: a
- * read could wake what is stuck.
+ * Loads one relay while it is killed and restarted, waits until nothing is due any more, and compares
+ * what the operator, the relay, its ledger and the receiver know. No task is read before unless its plan
+ * says so: a read could wake a task that is stuck.
  */
-export async function chaosRound({ seed, loadMs }: RoundPlan): Promise<Judgement> {
-  // Made before the load comes, or the first death would last for seconds.
-  await bundleOf(SHORT_WATCHDOG);
-  await using upstream = await Upstream.start();
+export async function runRound(options: RoundOptions): Promise<RoundReport> {
+  const { seed, loadMs, planOf } = options;
+  await using upstream = await FakeUpstream.start();
   await using relay = await Workerd.start({ vars: varsOf(upstream) });
-  const plans = new Map<string, LifePlan>();
+  const plans = new Map<string, TaskPlan>();
   const tooEarly: string[] = [];
   await using receiver = await Receiver.start((path, headers) => {
     const isFailure = headers["x-event"] === "task.failed";
@@ -44,47 +59,58 @@ export async function chaosRound({ seed, loadMs }: RoundPlan): Promise<Judgement
   });
   const caller = new Caller(relay);
   await openAccounts(caller);
-  const inspector = await Inspector.instructed(caller);
+  const verifier = await CallbackVerifier.create(caller);
 
   const closesAt = Date.now() + loadMs;
   const world: World = {
     caller,
     receiver,
     upstream,
-    deadUrl: await closedPort(),
+    closedUrl: await closedPort(),
     isClosing: () => Date.now() > closesAt,
+    underCurrent: options.underCurrent ?? ((work) => work()),
   };
-  const next = () => {
+  const nextPlan = () => {
     const plan = planOf(seed, plans.size);
     plans.set(plan.path, plan);
     return plan;
   };
+  const counters = new Counters();
   let isOver = false;
-  const living = load(world, next).finally(() => (isOver = true));
-  const deaths = killing(
-    relay,
-    seeded(seed),
-    () => isOver,
-    () => caller.nextBooking(),
-  );
-  const [stories, died] = await Promise.all([living, deaths]);
+  const [histories] = await Promise.all([
+    runTasks(world, options.parallel, nextPlan).finally(() => (isOver = true)),
+    options.disturb({ relay, caller, counters, random: seeded(seed), isOver: () => isOver }),
+  ]);
   const accountOf = ({ path }: Post) => plans.get(path)?.accountId ?? null;
-  await silence(relay, () => inspector.check(receiver.posts, accountOf));
-  const { genuine } = inspector;
-  // The servers live until it is done.
-  return await judged({
-    relay,
-    receiver,
-    upstream,
-    caller,
-    stories,
-    genuine,
-    tooEarly,
-    deaths: died,
-  });
+  await quiescence(relay, () => verifier.check(receiver.posts, accountOf));
+
+  const ledgers = await Promise.all(ACCOUNTS.map(({ id }) => readLedger(caller, id)));
+  const entries = Map.groupBy(
+    ledgers.flatMap((ledger) => ledger.entries),
+    ({ task_id }) => task_id,
+  );
+  const posts = Map.groupBy(receiver.posts, ({ path }) => path);
+  const evidence = await inParallel(READS_AT_ONCE, histories, async (history) => ({
+    history,
+    ...(await readTask(caller, history.id)),
+    posts: posts.get(history.plan.path) ?? [],
+    entries: entries.get(history.id) ?? [],
+  }));
+  for (const each of evidence) counters.addTask(each);
+  counters.add("requests repeated", caller.repeats);
+  counters.add("polls answered", upstream.polls.length);
+  for (const [status, count] of caller.statuses) counters.add(`answers ${status}`, count);
+  const faults = [
+    ...evidence.flatMap((each) => faultsOf(each, verifier.genuine)),
+    ...ledgers.flatMap((ledger) => ledgerFaults(ledger, histories)),
+    ...tooEarly,
+    ...[...posts.keys()].filter((path) => !plans.has(path)).map((path) => `a POST to ${path}`),
+    ...(relay.output.match(TROUBLE) ?? []),
+  ];
+  return { counters, evidence, faults };
 }
 
-function varsOf(upstream: Upstream) {
+function varsOf(upstream: FakeUpstream) {
   return {
     ...SECRETS,
     CALLBACK_SCHEDULE_S: SCHEDULE_S,
@@ -94,12 +120,22 @@ function varsOf(upstream: Upstream) {
   };
 }
 
-/** Life after life, many side by side, until the round closes. */
-async function load(world: World, next: () => LifePlan): Promise<Story[]> {
-  const stories: Story[] = [];
-  const lifeAfterLife = async () => {
-    while (!world.isClosing()) stories.push(await live(world, next()));
+/** Runs tasks one after another on parallel lanes until the round closes. */
+async function runTasks(
+  world: World,
+  parallel: number,
+  nextPlan: () => TaskPlan,
+): Promise<TaskHistory[]> {
+  const histories: TaskHistory[] = [];
+  const lane = async () => {
+    while (!world.isClosing()) histories.push(await runTask(world, nextPlan()));
   };
-  await Promise.all(Array.from({ length: PARALLEL }, lifeAfterLife));
-  return stories;
+  await Promise.all(Array.from({ length: parallel }, lane));
+  return histories;
+}
+
+async function readTask(caller: Caller, id: string): Promise<Pick<Evidence, "text" | "task">> {
+  const call = { method: "GET", path: `/v1/tasks/${id}` };
+  const { status, text, json } = await caller.ask(call, [200, 404]);
+  return status === 404 ? { text: null, task: null } : { text, task: ReadTask.parse(json) };
 }

@@ -1,49 +1,73 @@
-import { resultOf } from "./caller.ts";
-import type { Finding, Read, Remembered } from "./evidence.ts";
-import { callbackFaults } from "./callback-faults.ts";
-import type { Story } from "./task-history.ts";
+import * as z from "zod";
+import { Task } from "../harness/client.ts";
 import type { Post } from "../harness/receiver.ts";
+import type { Entry } from "./accounts.ts";
+import { callbackFaults } from "./callback-faults.ts";
+import { resultOf } from "./caller.ts";
+import type { TaskHistory } from "./task-history.ts";
 
-/** Where what is remembered of a task contradicts the promises. */
-export function faultsOf(remembered: Remembered, genuine: ReadonlySet<Post>): string[] {
-  const { story, task, posts } = remembered;
-  const { plan, state } = story;
+export type ReadTask = z.infer<typeof ReadTask>;
+export const ReadTask = Task.extend({
+  credits: z.object({ amount: z.int(), state: z.string() }).optional(),
+  output: z.object({ urls: z.array(z.string()) }).optional(),
+  error: z.object({ code: z.string() }).optional(),
+});
+
+/** A task as its operator, the relay, the ledger and the receiver know it at the end. */
+export interface Evidence {
+  readonly history: TaskHistory;
+  /** The body of `GET /v1/tasks/{id}`; null when the task is unknown. */
+  readonly text: string | null;
+  readonly task: ReadTask | null;
+  readonly posts: readonly Post[];
+  readonly entries: readonly Entry[];
+}
+
+/** A fault, and whether the task has it. */
+export type Finding = readonly [fault: string, isPresent: boolean];
+
+/** Lists what contradicts the promises. */
+export function faultsOf(evidence: Evidence, genuine: ReadonlySet<Post>): string[] {
+  const { history, task, posts } = evidence;
+  const { plan, state } = history;
   const exists = state === "created" && task !== null;
+  const orderedPosts = history.orders.reduce((total, attempts) => total + attempts, 3);
   const findings: Finding[] = [
     ["accepted, and gone", state === "created" && task === null],
     ["refused or erased, and there", state !== "created" && task !== null],
     ["refused, and called back", state === "refused" && posts.length > 0],
-    ...(exists ? resultFaults(story, task) : []),
-    ...(exists ? callbackFaults(remembered, task) : []),
-    ...(plan.credits === null ? [] : moneyFaults(remembered)),
-    ["more POSTs than ordered", posts.length > 3 + sum(story.orders)],
-    ["another body", posts.some(({ body }) => !isBodyOf(remembered, body))],
+    ...(exists ? resultFaults(history, task) : []),
+    ...(exists ? callbackFaults(evidence, task) : []),
+    ...(plan.credits === null ? [] : creditFaults(evidence)),
+    ["more POSTs than ordered", posts.length > orderedPosts],
+    ["another body", posts.some(({ body }) => !isBodyOf(evidence, body))],
     ["a callback that does not verify", posts.some((post) => !genuine.has(post))],
   ];
-  const found = findings.flatMap(([fault, isThere]) => (isThere ? [fault] : []));
-  return [...story.faults, ...found].map((fault) => {
-    return `${story.id} (nth ${plan.nth}, ${plan.birth}, ${plan.word?.result ?? "open"}): ${fault}`;
+  const found = findings.flatMap(([fault, isPresent]) => (isPresent ? [fault] : []));
+  const { nth, createdBy, ending } = plan;
+  return [...history.faults, ...found].map((fault) => {
+    return `${history.id} (nth ${nth}, ${createdBy}, ${ending?.result ?? "open"}): ${fault}`;
   });
 }
 
-/** The first accepted word stands, and nothing else was ever shown. */
-function resultFaults({ plan, accepted, refused, shown }: Story, task: Read): Finding[] {
+/** The first accepted ending stays, and no other was ever shown. */
+function resultFaults({ plan, accepted, refused, shown }: TaskHistory, task: ReadTask): Finding[] {
   const result = resultOf(task);
-  const { word, rival } = plan;
-  const possible = [word?.result, rival?.word.result];
+  const { ending, rival } = plan;
+  const possible = [ending?.result, rival?.ending.result];
   return [
     ["two results were accepted", accepted.size > 1],
     ["another result than the accepted one", accepted.size > 0 && !accepted.has(result ?? "")],
     ["a result that was refused", result !== null && refused.has(result)],
     ["a result that was shown otherwise", [...shown].some((each) => each !== result)],
-    ["a result that nobody said", result !== null && !possible.includes(result)],
-    ["not ended", word !== null && result === null],
+    ["a result that was never requested", result !== null && !possible.includes(result)],
+    ["not ended", ending !== null && result === null],
   ];
 }
 
-/** A charge for each task, and a refund for each that has failed. */
-function moneyFaults({ story, task, entries }: Remembered): Finding[] {
-  const { state, plan, accepted } = story;
+/** Each task is charged once, and refunded once if it failed. */
+function creditFaults({ history, task, entries }: Evidence): Finding[] {
+  const { state, plan, accepted } = history;
   const isPaid = state === "created" || state === "erased";
   const result = task === null ? [...accepted][0] : resultOf(task);
   const isFailure = isPaid && (result ?? "").startsWith("failed ");
@@ -51,7 +75,7 @@ function moneyFaults({ story, task, entries }: Remembered): Finding[] {
   const { amount, state: shown } = task?.credits ?? {};
   return [
     ["not charged exactly once", count("charge") !== (isPaid ? 1 : 0)],
-    ["not refunded as it should be", count("refund") !== (isFailure ? 1 : 0)],
+    ["wrong number of refunds", count("refund") !== (isFailure ? 1 : 0)],
     ["another price", entries.some((entry) => entry.amount !== plan.credits)],
     ["a refund of another charge", new Set(entries.map(({ reference }) => reference)).size > 1],
     ["another price shown", task !== null && amount !== plan.credits],
@@ -59,11 +83,7 @@ function moneyFaults({ story, task, entries }: Remembered): Finding[] {
   ];
 }
 
-/** Byte for byte the body that GET is built from, or that of the other POSTs where nothing can be read. */
-function isBodyOf({ text, posts }: Remembered, body: string): boolean {
+/** Compares byte by byte with what GET shows, or with the first POST of a task that is gone. */
+function isBodyOf({ text, posts }: Evidence, body: string): boolean {
   return text === null ? body === posts[0]?.body : text.startsWith(`${body.slice(0, -1)},`);
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

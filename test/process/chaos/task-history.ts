@@ -1,71 +1,78 @@
-import { type Answer, type Call, type Caller, Fault, resultOf } from "./caller.ts";
-import type { LifePlan } from "./plan.ts";
 import type { Receiver } from "../harness/receiver.ts";
-import type { Upstream } from "../upstreams/fake-upstream.ts";
 import { field } from "../upstreams/api.ts";
+import type { FakeUpstream } from "../upstreams/fake-upstream.ts";
+import { type Answer, type Call, type Caller, resultOf } from "./caller.ts";
+import type { TaskPlan } from "./plan.ts";
 
-/** What the lives of a round share. */
+/** What the tasks of a round share. */
 export interface World {
   readonly caller: Caller;
   readonly receiver: Receiver;
-  readonly upstream: Upstream;
-  readonly deadUrl: string;
-  /** Nobody waits for a series to end any longer. */
+  readonly upstream: FakeUpstream;
+  readonly closedUrl: string;
+  /** Starts no new task, and no longer waits for a series to end. */
   readonly isClosing: () => boolean;
+  /** Does what an earlier release cannot do, while the current one runs. */
+  readonly underCurrent: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
+type TaskCall = Omit<Call, "method" | "path"> & { readonly repeated?: readonly number[] };
+
 /** What the operator knows of a task. */
-export class Story {
-  readonly plan: LifePlan;
+export class TaskHistory {
+  readonly plan: TaskPlan;
   id: string;
   callbackUrl: string | null = null;
-  /** `refused`: it cannot be paid, or its deadline has passed; then there is no such task. */
+  /** `refused` for want of credits or after its deadline: such a task does not exist. */
   state: "unknown" | "created" | "refused" | "erased" = "unknown";
-  /** Results of words that were accepted, that were refused, and that the relay has shown. */
+  createdAt = 0;
+  endedAt: number | null = null;
+  /** Results of the endings that were accepted, of those that were refused, and in answers. */
   readonly accepted = new Set<string>();
   readonly refused = new Set<string>();
   readonly shown = new Set<string>();
   /** Attempts of each accepted order to redeliver. */
   readonly orders: number[] = [];
-  /** What the relay must not have said. */
   readonly faults: string[] = [];
   readonly #caller: Caller;
 
-  constructor(plan: LifePlan, caller: Caller) {
+  constructor(plan: TaskPlan, caller: Caller) {
     this.plan = plan;
     this.id = plan.id;
     this.#caller = caller;
   }
 
-  /** As `Caller.insist`; remembers the task that the answer shows. */
+  created(): void {
+    if (this.state === "created") return;
+    this.state = "created";
+    this.createdAt = Date.now();
+  }
+
+  accept(result: string): void {
+    this.created();
+    this.accepted.add(result);
+    this.endedAt ??= Date.now();
+  }
+
+  /** Like `Caller.ask`; notes the result that the answer shows. */
   async ask(
     call: Call,
     expected: readonly number[],
     repeated: readonly number[] = [],
   ): Promise<Answer> {
-    const answer = await this.#caller.insist(call, expected, repeated);
-    const isProblem = answer.status >= 400;
-    const result = resultOf(isProblem ? field(answer.json, "task") : answer.json);
+    const answer = await this.#caller.ask(call, expected, repeated);
+    const result = resultOf(answer.status >= 400 ? field(answer.json, "task") : answer.json);
     if (result !== null) this.shown.add(result);
     return answer;
   }
 
-  /** Asks for something about this task; `path` is what follows its id. */
+  /** Asks for a path under this task's. */
   async askTask(
     method: "GET" | "POST" | "DELETE",
     path: string,
     expected: readonly number[],
-    {
-      repeated = [],
-      ...more
-    }: Omit<Call, "method" | "path"> & { repeated?: readonly number[] } = {},
+    { repeated = [], ...call }: TaskCall = {},
   ): Promise<Answer> {
-    return this.ask({ method, path: `/v1/tasks/${this.id}${path}`, ...more }, expected, repeated);
+    return this.ask({ method, path: `/v1/tasks/${this.id}${path}`, ...call }, expected, repeated);
   }
-}
-
-/** @throws Fault unless the problem has one of these codes. */
-export function expectCode(answer: Answer, ...codes: readonly string[]): void {
-  const code = field(answer.json, "code");
-  if (typeof code !== "string" || !codes.includes(code)) throw new Fault(`answered ${answer.text}`);
 }

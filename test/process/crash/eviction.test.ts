@@ -1,34 +1,33 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Client, SECRETS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
-import { type Vars, Workerd } from "../harness/workerd.ts";
+import { Workerd } from "../harness/workerd.ts";
 
+/** Workerd evicts an object that has been idle for about 10 s; a read makes it active again. */
 const IDLE_MS = 15_000;
+const TRIES = 8;
 
-describe.concurrent("the object of a task", () => {
-  it("can be evicted 15 s after a fast delivery", async () => {
-    expect(await constructionsAround({})).toEqual({ delivered: 1, readAt15s: 2 });
-  });
-
-  it("would stay in memory if it left a timer running, so the test above can fail", async () => {
-    expect(await constructionsAround({ PINNED: "true" })).toEqual({ delivered: 1, readAt15s: 1 });
-  });
-});
-
-/** How often the object has been constructed: after the delivery, and after a read 15 s later. */
-async function constructionsAround(vars: Vars) {
+it("the object of a delivered task leaves memory, while one with a running timer stays", async () => {
   await using receiver = await Receiver.start();
-  await using relay = await Workerd.start({
-    entry: "evictable.ts",
-    vars: { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true", ...vars },
+  const vars = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
+  const entry = "evictable.ts";
+  await using relay = await Workerd.start({ entry, vars });
+  await using pinned = await Workerd.start({ entry, vars: { ...vars, PINNED: "true" } });
+  const relays = [relay, pinned];
+  const url = receiver.at("/fast", { kind: "answer", status: 200 });
+  const tasks = relays.map(async (each) => {
+    const client = new Client(each);
+    const id = await client.finish(url);
+    expect((await client.settled(id)).callback?.status).toBe("delivered");
+    return () => client.read(id);
   });
-  const client = new Client(relay);
-  const id = await client.finish(receiver.at("/fast", { kind: "answer", status: 200 }));
-  const constructed = () => relay.output.split(`constructed ${id}`).length - 1;
-  expect((await client.settled(id)).callback?.status).toBe("delivered");
-  const delivered = constructed();
-  await sleep(IDLE_MS);
-  expect((await client.read(id)).callback?.status).toBe("delivered");
-  return { delivered, readAt15s: constructed() };
-}
+  const reads = await Promise.all(tasks);
+  const constructions = () => relays.map(({ output }) => output.split("constructed ").length - 1);
+  expect(constructions()).toEqual([1, 1]);
+  for (let tries = 0; tries < TRIES && constructions()[0] === 1; tries++) {
+    await sleep(IDLE_MS);
+    for (const read of reads) await read();
+  }
+  expect(constructions()).toEqual([2, 1]);
+});

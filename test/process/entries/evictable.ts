@@ -4,7 +4,7 @@ import { TaskObject as Released } from "../../../src/task/task-object.ts";
 export { default } from "../../../src/index.ts";
 export { AccountObject } from "../../../src/account/account-object.ts";
 
-/** Says when it comes into being. With the variable `PINNED` it leaves a timer running, as released code must not. */
+/** Logs its construction. With the variable `PINNED` it leaves a timer running, as the relay must not. */
 export class TaskObject extends Released {
   constructor(ctx: DurableObjectState, env: { readonly ACCOUNTS: Accounts }) {
     super(ctx, env);

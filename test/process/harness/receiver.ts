@@ -1,7 +1,6 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./child.ts";
+import { bodyOf, freePort, LoopbackServer } from "./loopback.ts";
 
 /** What the receiver does with one POST. */
 export type Behaviour =
@@ -14,67 +13,59 @@ export type Behaviour =
     }
   /** Never answers. */
   | { readonly kind: "hang" }
-  /** The status line and the headers, then silence. */
+  /** Sends the status line and the headers, and then nothing. */
   | { readonly kind: "hang_after_headers"; readonly status: number }
-  /** A body without an end, as fast as it is taken. */
+  /** Sends a body without an end, as fast as it is read. */
   | { readonly kind: "endless_body"; readonly status: number }
-  /** Promises a body and breaks the connection in the middle of it. */
+  /** Breaks the connection in the middle of the body. */
   | { readonly kind: "broken_body"; readonly status: number }
-  /** Closes the connection without a word. */
+  /** Closes the connection without an answer. */
   | { readonly kind: "close" };
 
-/** One request as it came over the wire. Times in Unix milliseconds. */
+/** A received request. Times in Unix milliseconds. */
 export interface Post {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly arrivedAt: number;
-  /** When a whole answer was handed to the connection; null: none was. */
+  /** When a complete answer was handed to the connection; null when there was none. */
   answeredAt: number | null;
   answeredStatus: number | null;
-  /** Of an endless body. */
+  /** Bytes written of an endless body. */
   bytesWritten: number;
-  /** When the exchange was over: answered in full, or the connection gone. */
+  /** When the exchange ended: answered in full, or the connection was closed. */
   closedAt: number | null;
 }
 
-const KEEP_ALIVE_MS = 600_000;
-
-type Arrival = (path: string, headers: Readonly<Record<string, string>>) => void;
+type OnArrival = (path: string, headers: Readonly<Record<string, string>>) => void;
 
 const CHUNK = Buffer.alloc(16 * 1024, "x");
 
-/** A client's server on loopback: keeps a ledger of every request and misbehaves by script. */
+/** A client's server on loopback, which records every request and answers by script. */
 export class Receiver implements AsyncDisposable {
   readonly posts: Post[] = [];
-  readonly #server: Server;
   readonly #scripts = new Map<string, readonly Behaviour[]>();
-  readonly #onArrival: Arrival;
-  #port = 0;
+  readonly #onArrival: OnArrival;
+  #server: LoopbackServer | null = null;
 
-  private constructor(onArrival: Arrival) {
+  private constructor(onArrival: OnArrival) {
     this.#onArrival = onArrival;
-    this.#server = createServer((request, response) => {
-      void this.#handle(request, response);
-    });
   }
 
-  /** @param onArrival runs as soon as the headers are there, before the request is answered. */
-  static async start(onArrival: Arrival = () => {}): Promise<Receiver> {
+  /** @param onArrival runs when the headers have arrived, before the request is answered. */
+  static async start(onArrival: OnArrival = () => {}): Promise<Receiver> {
     const receiver = new Receiver(onArrival);
-    receiver.#port = await freePort();
-    // A connection closed for idleness may meet a request that is on its way, and loses it.
-    receiver.#server.keepAliveTimeout = KEEP_ALIVE_MS;
-    receiver.#server.listen(receiver.#port, "127.0.0.1");
-    await once(receiver.#server, "listening");
+    receiver.#server = await LoopbackServer.start((request, response) => {
+      void receiver.#handle(request, response);
+    });
     return receiver;
   }
 
-  /** A URL of its own whose POSTs meet these behaviours in turn; the last one repeats. */
+  /** Returns the URL of a path whose requests meet the behaviours in turn; the last one repeats. */
   at(path: string, ...behaviours: readonly Behaviour[]): string {
     this.#scripts.set(path, behaviours);
-    return `http://127.0.0.1:${this.#port}${path}`;
+    return `${this.#server?.origin}${path}`;
   }
 
   postsAt(path: string): readonly Post[] {
@@ -82,9 +73,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
+    await this.#server?.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -93,15 +82,16 @@ export class Receiver implements AsyncDisposable {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const arrivedAt = Date.now();
-    const path = request.url ?? "";
-    const headers = headersOf(request);
+    const { url: path = "", method = "" } = request;
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    );
     this.#onArrival(path, headers);
-    // What the relay's death cuts off is not an answer; it shows as `answeredAt: null`.
+    // An answer that the relay's death cuts off is recorded as `answeredAt: null`.
     response.on("error", () => {});
     const body = await bodyOf(request);
     if (body === null) return;
     const nth = this.postsAt(path).length;
-    const method = request.method ?? "";
     const unanswered = { answeredAt: null, answeredStatus: null, bytesWritten: 0, closedAt: null };
     const post: Post = { method, path, headers, body, arrivedAt, ...unanswered };
     this.posts.push(post);
@@ -111,7 +101,7 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-/** A URL where nobody listens. */
+/** Returns a URL on a port without a listener. */
 export async function closedPort(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}/closed`;
 }
@@ -154,22 +144,4 @@ function writeFor(response: ServerResponse, post: Post): void {
   };
   response.on("drain", write);
   write();
-}
-
-/** Null when the connection broke before the whole request was there. */
-async function bodyOf(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of request) {
-      if (Buffer.isBuffer(chunk)) chunks.push(chunk);
-    }
-  } catch {
-    return null;
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function headersOf(request: IncomingMessage): Record<string, string> {
-  const entries = Object.entries(request.headers);
-  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { Child, freePort, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
+import { Child, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
+import { freePort } from "./loopback.ts";
 
 /** The bundle of `wrangler deploy --dry-run`, and what wrangler said about it. */
 export interface Bundle {

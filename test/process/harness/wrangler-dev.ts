@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Child, freePort, QUIET_ENV, WRANGLER } from "./child.ts";
+import { Child, QUIET_ENV, WRANGLER } from "./child.ts";
+import { freePort } from "./loopback.ts";
 import { Client } from "./client.ts";
 import type { Vars } from "./workerd.ts";
 import { copyWranglerConfig } from "./wrangler-config.ts";

@@ -3,7 +3,7 @@ import { Webhook } from "svix";
 import * as z from "zod";
 import { completedEvent } from "../harness/client.ts";
 import type { Receiver } from "../harness/receiver.ts";
-import { until } from "../upstreams/fake-upstream.ts";
+import { until } from "../harness/until.ts";
 
 const POLLED_WITHIN_MS = 60_000;
 

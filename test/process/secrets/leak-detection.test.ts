@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { Child, freePort, QUIET_ENV, ROOT } from "../harness/child.ts";
+import { Child, QUIET_ENV, ROOT } from "../harness/child.ts";
+import { freePort } from "../harness/loopback.ts";
 import { Client, OPERATOR_KEY, SECRETS } from "../harness/client.ts";
 import { leaksIn, plant } from "../harness/leaks.ts";
 

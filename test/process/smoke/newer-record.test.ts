@@ -6,7 +6,7 @@ import * as z from "zod";
 import { Client, completedEvent, SECRETS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { objectFiles, storedRecord } from "../harness/stored-record.ts";
-import { until } from "../upstreams/fake-upstream.ts";
+import { until } from "../harness/until.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 const OPEN = "00000000-0000-4000-8000-000000000001";

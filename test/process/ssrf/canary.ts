@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
-import { freePort } from "../harness/child.ts";
+import { freePort } from "../harness/loopback.ts";
 
 const HOSTS = ["127.0.0.1", "::1"];
 const PORTS = 3;
 
-/** Listens on loopback, on several ports, and must hear nothing: a connection is a hit already. */
+/** Listens on several loopback ports; any connection means that the relay called a forbidden URL. */
 export class Canary implements AsyncDisposable {
   /** `address:port` of every connection. */
   readonly hits: string[] = [];
@@ -23,10 +23,10 @@ export class Canary implements AsyncDisposable {
     return canary;
   }
 
-  /** A URL of the list, aimed at one port after the other. */
-  aimed(spelling: string): string {
+  /** Replaces `PORT` in a URL by one of the ports, in turn. */
+  aimed(url: string): string {
     const port = this.ports[this.#next++ % this.ports.length] ?? 0;
-    return spelling.replaceAll("PORT", String(port));
+    return url.replaceAll("PORT", String(port));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -44,7 +44,7 @@ export class Canary implements AsyncDisposable {
       await once(server, "listening");
       this.#servers.push(server);
     } catch (error) {
-      // A machine without IPv6 has nothing to be hit there.
+      // A machine without IPv6 cannot be reached there.
       if (host === "127.0.0.1") throw error;
     }
   }

@@ -143,3 +143,9 @@ const fal: UpstreamApi = {
 
 /** The upstreams that these tests play. */
 export const APIS: readonly UpstreamApi[] = [ark, replicate, fal, kling, minimax, vidu];
+
+export function apiOf(provider: string): UpstreamApi {
+  const api = APIS.find((each) => each.provider === provider);
+  if (api === undefined) throw new Error(`there is no provider ${provider}`);
+  return api;
+}

@@ -1,17 +1,11 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../harness/child.ts";
-import { type ApiAnswer, type Job, type JobState, type UpstreamApi } from "./api.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
+import type { ApiAnswer, ApiRequest, Job, JobState, UpstreamApi } from "./api.ts";
 import { APIS, FAL_KEY } from "./apis.ts";
 
-/** What the upstreams do instead of answering a poll. */
-export type PollTrouble =
-  | { readonly kind: "redirect"; readonly location: string }
-  /** Answers once this is settled. */
-  | { readonly kind: "hold"; readonly until: Promise<unknown> };
+const JWKS_PATH = "/fal-keys/jwks.json";
 
-/** A poll as it came; `status` is what it was answered with. */
+/** A poll and the status of its answer. */
 export interface SeenPoll {
   readonly provider: string;
   readonly jobId: string;
@@ -19,40 +13,33 @@ export interface SeenPoll {
 }
 
 /** Six providers on one loopback port, each under the base URL of its API. */
-export class Upstream implements AsyncDisposable {
+export class FakeUpstream implements AsyncDisposable {
   /** Submitted jobs by id. */
   readonly jobs = new Map<string, Job>();
   readonly polls: SeenPoll[] = [];
-  /** By job; the others are answered truthfully. */
-  readonly trouble = new Map<string, PollTrouble>();
-  /** Polls that are held open now, by job. */
+  /** Polls of these jobs are answered once the promise is settled. */
+  readonly holds = new Map<string, Promise<unknown>>();
+  /** Jobs with a poll that is held now. */
   readonly held = new Set<string>();
-  /** Where fal publishes its keys, from the root on. */
-  readonly jwksPath = "/fal-keys/jwks.json";
-  readonly #server: Server;
-  #port = 0;
+  #server: LoopbackServer | null = null;
   #submissions = 0;
 
-  private constructor() {
-    this.#server = createServer((request, response) => {
-      void this.#handle(request, response);
+  static async start(): Promise<FakeUpstream> {
+    const upstream = new FakeUpstream();
+    upstream.#server = await LoopbackServer.start((request, response) => {
+      void upstream.#handle(request, response);
     });
-  }
-
-  static async start(): Promise<Upstream> {
-    const upstream = new Upstream();
-    upstream.#port = await freePort();
-    // A connection closed for idleness may meet a poll that is on its way, and loses it.
-    upstream.#server.keepAliveTimeout = 600_000;
-    upstream.#server.listen(upstream.#port, "127.0.0.1");
-    await once(upstream.#server, "listening");
     return upstream;
   }
 
-  /** As `CONNECTIONS`: for each provider one that may ask (`ark-keyed`), and one that may not. */
+  get origin(): string {
+    return this.#server?.origin ?? "";
+  }
+
+  /** The variable `CONNECTIONS`: each provider with an API key (`ark-keyed`) and without (`ark-plain`). */
   get connections(): string {
     const entries = APIS.flatMap(({ provider, base, key, secrets }) => {
-      const jwks = provider === "fal" ? { jwks_url: `${this.origin}${this.jwksPath}` } : {};
+      const jwks = provider === "fal" ? { jwks_url: `${this.origin}${JWKS_PATH}` } : {};
       const known = { provider, base_url: `${this.origin}${base}`, ...secrets, ...jwks };
       return [
         [`${provider}-keyed`, { ...known, key }],
@@ -62,24 +49,21 @@ export class Upstream implements AsyncDisposable {
     return JSON.stringify(Object.fromEntries(entries));
   }
 
-  get origin(): string {
-    return `http://127.0.0.1:${this.#port}`;
-  }
-
   job(id: string): Job {
     const job = this.jobs.get(id);
     if (job === undefined) throw new Error(`there is no job ${id}`);
     return job;
   }
 
-  /** What the job is to be asked for from now on. */
+  /** Changes the state that polls find. */
   set(id: string, state: JobState): void {
     this.job(id).state = state;
   }
 
   /**
-   * Posts a hook in the provider's form and with its signature.
-   * @returns status and body of the relay's answer; null: the provider sends none in this state.
+   * Posts a hook in the provider's format and with its signature.
+   * @param headers replace the signature.
+   * @returns the relay's answer, or null when the provider sends no hook in this state.
    */
   async hook(
     { provider, hook, sign }: UpstreamApi,
@@ -88,19 +72,17 @@ export class Upstream implements AsyncDisposable {
     headers?: Readonly<Record<string, string>>,
   ): Promise<{ readonly status: number; readonly text: string } | null> {
     const job = this.job(id);
-    const body = hook(job, state);
-    if (body === null) return null;
-    const text = JSON.stringify(body);
-    const signed = headers ?? sign(job, text);
+    const content = hook(job, state);
+    if (content === null) return null;
+    const body = JSON.stringify(content);
+    const signed = headers ?? sign(job, body);
     const sent = { "Content-Type": "application/json", "User-Agent": provider, ...signed };
-    const response = await fetch(job.hookUrl, { method: "POST", headers: sent, body: text });
+    const response = await fetch(job.hookUrl, { method: "POST", headers: sent, body });
     return { status: response.status, text: await response.text() };
   }
 
   async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
+    await this.#server?.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,36 +90,27 @@ export class Upstream implements AsyncDisposable {
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // The relay gives up polls whose task has ended.
+    // The relay aborts polls of tasks that have ended.
     response.on("error", () => {});
-    const url = request.url ?? "";
-    const answer = await this.#answer(url, request, response);
-    if (answer === null || response.destroyed) return;
+    const answer = await this.#answer(request);
+    if (response.destroyed) return;
     response.writeHead(answer.status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(answer.body));
   }
 
-  async #answer(
-    url: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<ApiAnswer | null> {
-    if (url === this.jwksPath) return { status: 200, body: { keys: [FAL_KEY.jwk] } };
+  async #answer(request: IncomingMessage): Promise<ApiAnswer> {
+    const { url = "", method, headers } = request;
+    if (url === JWKS_PATH) return { status: 200, body: { keys: [FAL_KEY.jwk] } };
     const api = APIS.find(({ base }) => url.startsWith(`${base}/`));
     if (api === undefined) return { status: 404, body: {} };
     const path = url.slice(api.base.length);
-    const authorization = request.headers.authorization ?? "";
-    if (request.method === "POST") {
-      const body: unknown = JSON.parse(await textOf(request));
-      return this.#submit(api, { method: "POST", path, authorization, body });
-    }
-    return this.#poll(api, path, authorization, response);
+    const authorization = headers.authorization ?? "";
+    if (method !== "POST") return this.#poll(api, path, authorization);
+    const body: unknown = JSON.parse((await bodyOf(request)) ?? "null");
+    return this.#submit(api, { method, path, authorization, body });
   }
 
-  async #submit(
-    api: UpstreamApi,
-    request: Parameters<UpstreamApi["submission"]>[0],
-  ): Promise<ApiAnswer> {
+  async #submit(api: UpstreamApi, request: ApiRequest): Promise<ApiAnswer> {
     if (!api.isAuthorized(request.authorization)) return { status: 401, body: {} };
     const { hookUrl, taskId = null } = api.submission(request);
     if (typeof hookUrl !== "string" || (taskId !== null && typeof taskId !== "string")) {
@@ -156,32 +129,21 @@ export class Upstream implements AsyncDisposable {
     return { status: 200, body: api.accepted(job) };
   }
 
-  async #poll(
-    api: UpstreamApi,
-    path: string,
-    authorization: string,
-    response: ServerResponse,
-  ): Promise<ApiAnswer | null> {
+  async #poll(api: UpstreamApi, path: string, authorization: string): Promise<ApiAnswer> {
     const id = api.polled(path) ?? "";
     const job = this.jobs.get(id);
-    const answered = (answer: ApiAnswer) => {
-      this.polls.push({ provider: api.provider, jobId: id, status: answer.status });
-      return answer;
-    };
-    if (!api.isAuthorized(authorization)) return answered({ status: 401, body: {} });
-    if (job === undefined) return answered({ status: 404, body: {} });
-    const trouble = this.trouble.get(id);
-    if (trouble?.kind === "redirect") {
-      answered({ status: 302, body: null });
-      response.writeHead(302, { Location: trouble.location }).end();
-      return null;
+    let answer: ApiAnswer = { status: job === undefined ? 404 : 401, body: {} };
+    if (job !== undefined && api.isAuthorized(authorization)) {
+      const hold = this.holds.get(id);
+      if (hold !== undefined) {
+        this.held.add(id);
+        await hold;
+        this.held.delete(id);
+      }
+      answer = api.answer(job, path);
     }
-    if (trouble?.kind === "hold") {
-      this.held.add(id);
-      await trouble.until;
-      this.held.delete(id);
-    }
-    return answered(api.answer(job, path));
+    this.polls.push({ provider: api.provider, jobId: id, status: answer.status });
+    return answer;
   }
 }
 
@@ -189,24 +151,4 @@ async function repeatsChallenge(hookUrl: string, challenge: string): Promise<boo
   const body = JSON.stringify({ challenge });
   const response = await fetch(hookUrl, { method: "POST", body });
   return response.status === 200 && (await response.text()) === body;
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) {
-    if (Buffer.isBuffer(chunk)) chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-/** Waits for what must come true. @throws after `withinMs`. */
-export async function until(
-  isSo: () => boolean | Promise<boolean>,
-  withinMs: number,
-): Promise<void> {
-  const giveUpAt = Date.now() + withinMs;
-  while (!(await isSo())) {
-    if (Date.now() > giveUpAt) throw new Error("it has not come to that");
-    await sleep(50);
-  }
 }

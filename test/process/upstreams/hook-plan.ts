@@ -1,66 +1,66 @@
 import type { JobState } from "./api.ts";
 
-/** One hook, so many milliseconds after the submission. */
 export interface PlannedHook {
+  /** After the submission; of a late hook, after the final one was answered. */
   readonly afterMs: number;
   readonly state: JobState;
-  /** From somebody who knows the URL, but not the provider's key. */
+  /** The sender knows the URL, but not the provider's key. */
   readonly isForged: boolean;
 }
 
 type End = "completed" | "failed";
 
-/** The life of a job, and what becomes of its hooks. */
+/** The course of a job, and its hooks. */
 export interface HookPlan {
   readonly isKeyed: boolean;
   readonly end: End;
   readonly attachAfterMs: number;
   readonly finishAfterMs: number;
-  /** While the job is at work. */
+  /** Sent before the job has ended. */
   readonly early: readonly PlannedHook[];
-  /** The first true word of the end; null: it is lost. */
-  readonly told: PlannedHook | null;
-  /** After that one was answered: repetitions, contradictions, and what should have come before. */
+  /** The first genuine hook with the job's end; null when all are lost. */
+  readonly final: PlannedHook | null;
+  /** Repetitions, contradictions and reordered hooks. */
   readonly late: readonly PlannedHook[];
 }
 
 /**
- * A seeded life. Without a key only hooks tell the end, so one true word gets through before any
- * contradiction. With one, everything may be lost; but whatever is lost, few hooks come before it, since
- * each makes the relay ask, and the wait for its next question doubles.
+ * Draws a plan. Without a key only hooks end the task, so that one genuine hook precedes contradictions.
+ * With a key all hooks may be lost, and then few come before: each one triggers a poll, and the wait for
+ * the next poll doubles.
  */
 export function hookPlan(random: () => number, isBodySigned: boolean): HookPlan {
   const within = (ms: number) => Math.round(random() * ms);
-  const sometimes = (share: number, isPossible = true) => random() < share && isPossible;
-  const maybe = (share: number, withinMs: number, state: JobState): readonly PlannedHook[] =>
-    sometimes(share) ? [{ afterMs: within(withinMs), state, isForged: false }] : [];
+  const happens = (share: number, isPossible = true) => random() < share && isPossible;
+  const maybe = (share: number, withinMs: number, state: JobState, isForged = false) =>
+    happens(share) ? [{ afterMs: within(withinMs), state, isForged }] : [];
 
-  const isKeyed = sometimes(0.6);
-  const isLost = sometimes(0.4, isKeyed);
-  const isSuccess = sometimes(0.8);
+  const isKeyed = happens(0.6);
+  const isLost = happens(0.4, isKeyed);
+  const isSuccess = happens(0.8);
   const end: End = isSuccess ? "completed" : "failed";
   const other: End = isSuccess ? "failed" : "completed";
   const finishAfterMs = 300 + within(4_000);
-  const early = maybe(0.6, finishAfterMs, "processing");
-  // What nobody signs, and what cannot be asked after, is believed: there a forgery would win.
-  const forged = maybe(isKeyed || isBodySigned ? 0.3 : 0, finishAfterMs, other);
+  // An unsigned hook of a connection without a key is trusted, so a forged one would win.
+  const forgedShare = isKeyed || isBodySigned ? 0.3 : 0;
+  const early = [
+    maybe(0.6, finishAfterMs, "processing"),
+    maybe(forgedShare, finishAfterMs, other, true),
+  ].flat();
   const late = [
     maybe(0.4, 2_000, end),
     maybe(0.2, 100, end),
     maybe(0.4, 2_000, "processing"),
     maybe(0.4, 2_000, other),
-  ];
-  const toldAfterMs = finishAfterMs + within(2_000);
+  ].flat();
+  const finalAfterMs = finishAfterMs + within(2_000);
   return {
     isKeyed,
     end,
-    attachAfterMs: sometimes(0.3) ? 1_500 + within(3_000) : within(1_000),
+    attachAfterMs: happens(0.3) ? 1_500 + within(3_000) : within(1_000),
     finishAfterMs,
-    early: [...early, ...forged.map((hook) => ({ ...hook, isForged: true }))].slice(
-      0,
-      isLost ? 1 : 2,
-    ),
-    told: isLost ? null : { afterMs: toldAfterMs, state: end, isForged: false },
-    late: isLost ? [] : late.flat(),
+    early: early.slice(0, isLost ? 1 : 2),
+    final: isLost ? null : { afterMs: finalAfterMs, state: end, isForged: false },
+    late: isLost ? [] : late,
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { Client } from "../harness/client.ts";
-import type { Upstream } from "./fake-upstream.ts";
+import type { FakeUpstream } from "./fake-upstream.ts";
 import { field, PARAMETERS, type UpstreamApi } from "./api.ts";
 
 /** A task that is registered with a connection and submitted to its upstream, as an operator does it. */
@@ -15,7 +15,7 @@ export interface Submitted {
 
 export interface SubmitOptions {
   readonly client: Client;
-  readonly upstream: Upstream;
+  readonly upstream: FakeUpstream;
   readonly api: UpstreamApi;
   readonly isKeyed: boolean;
   readonly callbackUrl: string;
@@ -62,7 +62,7 @@ export async function attach(client: Client, task: Submitted): Promise<unknown> 
 
 /** The submit call, with the hook URL and our id where the relay says they belong. */
 async function submit(
-  upstream: Upstream,
+  upstream: FakeUpstream,
   api: UpstreamApi,
   isKeyed: boolean,
   taskId: string,

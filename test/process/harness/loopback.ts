@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+
+/** A connection that the server closes for idleness can lose a request that is on its way. */
+const KEEP_ALIVE_MS = 600_000;
+
+/** An HTTP server on a loopback port that the system chose. */
+export class LoopbackServer implements AsyncDisposable {
+  readonly origin: string;
+  readonly #server: Server;
+
+  private constructor(server: Server, port: number) {
+    this.#server = server;
+    this.origin = `http://127.0.0.1:${port}`;
+  }
+
+  static async start(listener: RequestListener): Promise<LoopbackServer> {
+    const server = createServer(listener);
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new LoopbackServer(server, portOf(server));
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
+
+/** Finds a port without a listener. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const port = portOf(server);
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Reads a request's body; null when the connection broke before its end. */
+export async function bodyOf(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  return address.port;
+}
