@@ -3,19 +3,23 @@ import { Webhook as Standard } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { app } from "../../src/app.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { restart } from "./instance.ts";
 import { aReceiver, type Received } from "./receiver.ts";
 import {
   aCompletion,
-  aRequest,
   atRest,
   call,
   CALLBACK_URL,
+  callWith,
+  finish,
+  invalid,
   pass,
   post,
+  redeliver,
+  refusal,
   register,
+  report,
   useClock,
 } from "./support.ts";
 
@@ -29,34 +33,32 @@ const Secrets = z.strictObject({
 const TWO_SECRETS = { ...env, RELAY_SECRET: `${"n".repeat(32)} ${env.RELAY_SECRET}` };
 
 async function secretsOf(account: string, bindings: object = env): Promise<readonly string[]> {
-  const response = await app.fetch(aRequest(`/v1/accounts/${account}/signing-secrets`), bindings);
+  const response = await callWith(bindings, `/v1/accounts/${account}/signing-secrets`);
   return Secrets.parse(await response.json()).callbacks;
 }
 
 async function newest(account: string): Promise<string> {
   const [secret] = await secretsOf(account);
-  if (secret === undefined) throw new Error("there is no secret");
+  if (secret === undefined) throw new Error("the account has no secret");
   return secret;
 }
 
-async function rotate(account: string): Promise<readonly string[]> {
-  const response = await post(`/v1/accounts/${account}/signing-secrets`, "");
-  expect(response.status).toBe(200);
-  expect(response.headers.get("Cache-Control")).toBe("no-store");
-  return Secrets.parse(await response.json()).callbacks;
+async function rotate(account: string, body: unknown = "") {
+  const response = await post(`/v1/accounts/${account}/signing-secrets`, body);
+  expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);
+  return Secrets.parse(await response.json());
 }
 
-/** What arrives when a task of the account completes. */
+/** Completes the task and returns the callback that its receiver got. */
 async function callbackOf(id: string): Promise<Received> {
   const received = aReceiver();
-  await post("/v1/events", aCompletion(id));
-  await atRest(id);
+  await finish(aCompletion(id));
   const [request] = received;
-  if (request === undefined) throw new Error("nothing arrived");
+  if (request === undefined) throw new Error("no callback arrived");
   return request;
 }
 
-/** By two libraries of others, which have to agree. */
+/** Verifies a callback with two independent libraries, which have to agree. */
 function verifies({ body, headers }: Received, secret: string): boolean {
   const verdicts = [Standard, Svix].map((Webhook) => {
     try {
@@ -70,8 +72,8 @@ function verifies({ body, headers }: Received, secret: string): boolean {
   return verdicts[0] === true;
 }
 
-describe("the signing secret of an account", () => {
-  it("is derived, its own, and read by the operator and its owner", async () => {
+describe("GET /v1/accounts/{account}/signing-secrets", () => {
+  it("shows the operator and the owner a secret that is unlike any other account's", async () => {
     const [account, other] = [await anAccount(), await anAccount()];
     const { key } = await aKey(account);
     const path = `/v1/accounts/${account}/signing-secrets`;
@@ -85,40 +87,41 @@ describe("the signing secret of an account", () => {
     expect(relays).not.toContain(secrets.callbacks[0]);
     expect(relays).toContain(secrets.public_keys[0]);
   });
+});
 
-  it("verifies callbacks of its tasks, and neither another's nor the relay's does", async () => {
+describe("a callback of a task with an account", () => {
+  it("verifies with the account's secret, not with another account's or the relay's", async () => {
     const [account, other] = [await anAccount(), await anAccount()];
     const callback = await callbackOf(await register({ account }));
     expect(verifies(callback, await newest(account))).toBe(true);
     expect(verifies(callback, await newest(other))).toBe(false);
-    const Relays = z.object({ callbacks: z.array(z.string()) });
-    const relays = Relays.parse(await (await call("/v1/signing-secrets")).json());
-    expect(relays.callbacks.map((secret) => verifies(callback, secret))).toEqual([false]);
+    const Relay = z.object({ callbacks: z.array(z.string()) });
+    const relay = Relay.parse(await (await call("/v1/signing-secrets")).json());
+    expect(relay.callbacks.map((secret) => verifies(callback, secret))).toEqual([false]);
   });
 
-  it("signs for a task that an event has created, for one with credits, and for redeliveries", async () => {
+  it("verifies when an event created the task, when the task has a price, and when redelivered", async () => {
     const account = await anAccount(10);
     const secret = await newest(account);
     const created = crypto.randomUUID();
     const event = { id: created, status: "processing", model: "m", account };
-    await post("/v1/events", { ...event, callback_url: CALLBACK_URL });
+    await report({ ...event, callback_url: CALLBACK_URL });
     const charged = await register({ account, credits: 4 });
     for (const id of [created, charged]) {
       expect(verifies(await callbackOf(id), secret)).toBe(true);
       const received = aReceiver();
-      await post(`/v1/tasks/${id}/redeliver`, "");
+      await redeliver(id);
       await atRest(id);
       expect(received.map((request) => verifies(request, secret))).toEqual([true]);
     }
   });
 
-  it("does not sign for tasks without an account", async () => {
+  it("does not verify with the account's secret when the task has no account", async () => {
     const account = await anAccount();
-    const callback = await callbackOf(await register());
-    expect(verifies(callback, await newest(account))).toBe(false);
+    expect(verifies(await callbackOf(await register()), await newest(account))).toBe(false);
   });
 
-  it("signs the test callback of its owner, and the relay's that of the operator", async () => {
+  it("verifies as a test callback when the account orders it, not when the operator does", async () => {
     const account = await anAccount();
     const { key } = await aKey(account);
     const secret = await newest(account);
@@ -128,85 +131,72 @@ describe("the signing secret of an account", () => {
     }
     expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
   });
-});
 
-describe("POST /v1/accounts/{account}/signing-secrets", () => {
-  it("makes a new secret and shows it before the one it follows", async () => {
-    const account = await anAccount();
-    const [first] = await secretsOf(account);
-    const [second, ...before] = await rotate(account);
-    expect(before).toEqual([first]);
-    expect(second).not.toBe(first);
-    expect(await secretsOf(account)).toEqual([second, first]);
-    const [third, ...older] = await rotate(account);
-    expect(older).toEqual([second]);
-    expect(new Set([first, second, third]).size).toBe(3);
-  });
-
-  it("lets receivers change secrets at any time around one rotation", async () => {
+  it("verifies with the secrets before and after a rotation, whenever the task was created", async () => {
     const account = await anAccount();
     const old = await newest(account);
-    const before = [await register({ account }), await register({ account })];
-    const early = await callbackOf(before[0] ?? "");
-    const [fresh = ""] = await rotate(account);
+    const [first, second] = [await register({ account }), await register({ account })];
+    const early = await callbackOf(first);
+    const [fresh = ""] = (await rotate(account)).callbacks;
+    // This isolate still has the former generation in its cache.
+    const soon = await callbackOf(await register({ account }));
     pass(60_000);
-    const late = await callbackOf(before[1] ?? "");
+    const late = await callbackOf(second);
     const after = await callbackOf(await register({ account }));
-    for (const callback of [early, late, after]) {
+    for (const callback of [early, soon, late, after]) {
       expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([true, true]);
     }
   });
 
-  it("ends the secret of two rotations ago, for tasks created since", async () => {
+  it("does not verify with the secret of two rotations before the task was created", async () => {
     const account = await anAccount(10);
     const old = await newest(account);
     await rotate(account);
-    const [fresh = ""] = await rotate(account);
+    const [fresh = ""] = (await rotate(account)).callbacks;
     for (const credits of [null, 4]) {
       const callback = await callbackOf(await register({ account, credits }));
       expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([false, true]);
     }
   });
 
-  it("still verifies where this isolate has not heard of the rotation yet", async () => {
-    const account = await anAccount();
-    const old = await newest(account);
-    await register({ account });
-    const [fresh = ""] = await rotate(account);
-    const callback = await callbackOf(await register({ account }));
-    expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([true, true]);
-  });
-
-  it("rotates once, however often the order is repeated with the generation it saw", async () => {
-    const account = await anAccount();
-    const order = () => post(`/v1/accounts/${account}/signing-secrets`, { generation: 1 });
-    const answers = [Secrets.parse(await (await order()).json()), await (await order()).json()];
-    expect(answers[1]).toEqual(answers[0]);
-    expect(answers[0]).toMatchObject({ generation: 2 });
-  });
-
-  it("takes no other fields", async () => {
-    const account = await anAccount();
-    const response = await post(`/v1/accounts/${account}/signing-secrets`, { secret: "mine" });
-    expect(response.status).toBe(400);
-    expect(await secretsOf(account)).toHaveLength(1);
-  });
-});
-
-describe("two RELAY_SECRETs", () => {
-  it("give two secrets to an account, newest first, and both sign", async () => {
+  it("verifies with both secrets of the account when the relay has two RELAY_SECRETs", async () => {
     const account = await anAccount();
     const older = await secretsOf(account);
     const both = await secretsOf(account, TWO_SECRETS);
-    expect(both).toHaveLength(2);
-    expect(both.slice(1)).toEqual(older);
+    expect(both).toEqual([expect.any(String), ...older]);
     const id = await register({ account });
     await restart(id, TWO_SECRETS);
     const callback = await callbackOf(id);
     expect(both.map((secret) => verifies(callback, secret))).toEqual([true, true]);
     await rotate(account);
     const four = await secretsOf(account, TWO_SECRETS);
-    expect(four).toHaveLength(4);
     expect(four.map((secret) => verifies(callback, secret))).toEqual([true, true, true, true]);
+  });
+});
+
+describe("POST /v1/accounts/{account}/signing-secrets", () => {
+  it("makes a new secret and lists it before the previous one", async () => {
+    const account = await anAccount();
+    const first = await newest(account);
+    const [second, ...before] = (await rotate(account)).callbacks;
+    expect(before).toEqual([first]);
+    expect(await secretsOf(account)).toEqual([second, first]);
+    const [third, ...older] = (await rotate(account)).callbacks;
+    expect(older).toEqual([second]);
+    expect(new Set([first, second, third]).size).toBe(3);
+  });
+
+  it("rotates once when the request is repeated with the same generation", async () => {
+    const account = await anAccount();
+    const answers = [await rotate(account, { generation: 1 })];
+    expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);
+    expect(answers[0]).toMatchObject({ generation: 2 });
+  });
+
+  it("rejects a secret that the caller supplies", async () => {
+    const account = await anAccount();
+    const response = await post(`/v1/accounts/${account}/signing-secrets`, { secret: "mine" });
+    expect(await refusal(response)).toEqual(invalid("/secret"));
+    expect(await secretsOf(account)).toHaveLength(1);
   });
 });

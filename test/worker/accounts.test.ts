@@ -1,41 +1,45 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
-import { accountStub, aKey, anAccount, balanceOf, grant } from "./accounts.ts";
-import { aRequest, call, pass, post, refusal, START, START_S, useClock } from "./support.ts";
+import { accountStub, aKey, anAccount, balanceOf, grant, tablesOf } from "./accounts.ts";
+import {
+  call,
+  callWith,
+  DAY_MS,
+  invalid,
+  pass,
+  post,
+  refusal,
+  report,
+  START,
+  START_S,
+  useClock,
+} from "./support.ts";
 
 useClock();
 
 const UNKNOWN = { status: 404, code: "not_found" };
-const DAY = 86_400_000;
+const EMPTY = { keys: [], tables: [], alarm: null };
 
-const lost = () => Promise.reject(new Error("Network connection lost."));
-
-/** What an object of the namespace keeps: its keys, its tables, its alarm. */
+/** Reads what an object of the account namespace stores: its keys, its tables, its alarm. */
 function storageOf(account: string) {
   return runInDurableObject(accountStub(account), async (_, { storage }) => ({
     keys: Array.from(storage.kv.list(), ([key]) => key),
-    tables: storage.sql
-      .exec<{ name: string }>(
-        "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'",
-      )
-      .toArray()
-      .map(({ name }) => name),
+    tables: tablesOf(storage.sql),
     alarm: await storage.getAlarm(),
   }));
 }
 
 describe("POST /v1/accounts", () => {
-  it("creates an account with no credits, and looks at it again in 28 days", async () => {
+  it("creates an account without credits and sets its alarm 28 days ahead", async () => {
     const id = crypto.randomUUID();
     const response = await post("/v1/accounts", { id });
     expect(response.status).toBe(201);
     expect(await response.json()).toEqual({ id, balance: 0, created_at: START_S });
-    expect((await storageOf(id)).alarm).toBe(START + 28 * DAY);
+    expect((await storageOf(id)).alarm).toBe(START + 28 * DAY_MS);
   });
 
-  it("answers 200 to the same again, and changes nothing", async () => {
+  it("answers 200 to a repeated creation and changes nothing", async () => {
     const id = await anAccount(7);
     const before = await storageOf(id);
     pass(5000);
@@ -45,63 +49,62 @@ describe("POST /v1/accounts", () => {
     expect(await storageOf(id)).toEqual(before);
   });
 
-  it("creates one account for two who ask at once", async () => {
+  it("creates one account when two requests arrive at once", async () => {
     const id = crypto.randomUUID();
     const answers = await Promise.all([1, 2].map(() => post("/v1/accounts", { id })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));
   });
 
   it.each(["a", "A-z_0", "_", "-", "__proto__", "constructor", "8f14e45f-ceea", "x".repeat(64)])(
-    "takes %s as an id",
+    "accepts the id %s",
     async (id) => {
       expect((await post("/v1/accounts", { id })).status).toBe(201);
       expect(await (await call(`/v1/accounts/${id}`)).json()).toMatchObject({ id, balance: 0 });
     },
   );
 
-  it("tells ids apart by case", async () => {
+  it("treats ids that differ in case as different accounts", async () => {
     const id = await anAccount(5);
     expect(await refusal(await call(`/v1/accounts/${id.toUpperCase()}`))).toEqual(UNKNOWN);
   });
 
   it.each<[string, unknown, string]>([
-    ["no id", {}, "/id"],
-    ["null", { id: null }, "/id"],
+    ["a missing id", {}, "/id"],
+    ["the id null", { id: null }, "/id"],
     ["an empty id", { id: "" }, "/id"],
-    ["65 characters", { id: "x".repeat(65) }, "/id"],
-    ["a slash", { id: "a/b" }, "/id"],
-    ["a colon, as objects of keys have it", { id: "key:0" }, "/id"],
-    ["a dot", { id: "." }, "/id"],
-    ["a space", { id: "a b" }, "/id"],
-    ["a line end", { id: "a\n" }, "/id"],
-    ["a letter with an accent", { id: "é" }, "/id"],
-    ["a number", { id: 7 }, "/id"],
+    ["an id of 65 characters", { id: "x".repeat(65) }, "/id"],
+    ["an id with a slash", { id: "a/b" }, "/id"],
+    ["an id with a colon, which separates kinds of objects", { id: "key:0" }, "/id"],
+    ["the id .", { id: "." }, "/id"],
+    ["an id with a space", { id: "a b" }, "/id"],
+    ["an id with a line end", { id: "a\n" }, "/id"],
+    ["an id with an accented letter", { id: "é" }, "/id"],
+    ["a number as an id", { id: 7 }, "/id"],
     ["an unknown field", { id: "fields", balance: 7 }, "/balance"],
-    ["a list", ["a"], ""],
-  ])("refuses %s", async (_, body, path) => {
-    const paths = [path];
-    expect(await refusal(await post("/v1/accounts", body))).toEqual({
-      status: 400,
-      code: "invalid_request",
-      paths,
-    });
+    ["a list as a body", ["a"], ""],
+  ])("rejects %s", async (_, body, path) => {
+    expect(await refusal(await post("/v1/accounts", body))).toEqual(invalid(path));
   });
 });
 
-describe("GET /v1/accounts/{account}", () => {
-  it("shows the balance as it is now", async () => {
+describe("GET /v1/accounts", () => {
+  it("shows the current balance of one account", async () => {
     const id = await anAccount(5);
     await grant(id, 3);
-    expect(await (await call(`/v1/accounts/${id}`)).json()).toEqual({
-      id,
-      balance: 8,
-      created_at: START_S,
+    const account = await (await call(`/v1/accounts/${id}`)).json();
+    expect(account).toEqual({ id, balance: 8, created_at: START_S });
+  });
+
+  it("answers 501 index_disabled to the list when no index is bound", async () => {
+    expect(await refusal(await call("/v1/accounts"))).toEqual({
+      status: 501,
+      code: "index_disabled",
     });
   });
 });
 
 describe("an account that does not exist", () => {
-  const ROUTES: readonly (readonly [string, string, unknown])[] = [
+  it.each<[string, string, unknown]>([
     ["GET", "", undefined],
     ["GET", "/grants", undefined],
     ["GET", "/entries", undefined],
@@ -111,72 +114,62 @@ describe("an account that does not exist", () => {
     ["POST", "/keys", {}],
     ["POST", "/keys", { sha256: "a".repeat(64) }],
     ["POST", "/signing-secrets", {}],
-  ];
-
-  it.each(ROUTES)("is answered by 404: %s %s", async (method, path, body) => {
+  ])("makes %s %s answer 404, or 400 for a malformed id", async (method, path, body) => {
     const unknown = crypto.randomUUID();
-    const bytes = new Set<string>();
+    const bodies = new Set<string>();
     for (const id of [unknown, crypto.randomUUID()]) {
       const response = await call(`/v1/accounts/${id}${path}`, { method, body });
       expect(response.status).toBe(404);
-      bytes.add(await response.text());
+      bodies.add(await response.text());
     }
-    expect(bytes.size).toBe(1);
+    expect(bodies.size).toBe(1);
     for (const id of ["x".repeat(65), "a.b", "%C3%A9", "key:0", "a%2Fb"]) {
       const response = await call(`/v1/accounts/${id}${path}`, { method, body });
-      const { status, paths } = await refusal(response);
-      expect({ status, paths }).toEqual({ status: 400, paths: ["/account"] });
+      expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/account"] });
     }
-    expect(await storageOf(unknown)).toEqual({ keys: [], tables: [], alarm: null });
+    expect(await storageOf(unknown)).toEqual(EMPTY);
   });
 
-  it("cannot have a task, registered or made by an event, with or without credits", async () => {
+  it("cannot get a task by registration or by an event, and leaves no object behind", async () => {
     const account = crypto.randomUUID();
     const id = crypto.randomUUID();
     const event = { id, status: "processing", model: "m", account };
     for (const response of [
       await post("/v1/tasks", { id, model: "m", account }),
       await post("/v1/tasks", { id, model: "m", account, credits: 1 }),
-      await post("/v1/events", event),
+      await report(event),
     ]) {
       expect(await refusal(response)).toEqual(UNKNOWN);
     }
     expect((await call(`/v1/tasks/${id}`)).status).toBe(404);
-    expect(await storageOf(account)).toEqual({ keys: [], tables: [], alarm: null });
-    // An answer that there is none is not remembered.
+    expect(await storageOf(account)).toEqual(EMPTY);
+    // The absence of an account is not cached.
     await post("/v1/accounts", { id: account });
-    expect((await post("/v1/events", event)).status).toBe(202);
+    expect((await report(event)).status).toBe(202);
   });
 });
 
-describe("GET /v1/accounts", () => {
-  it("answers 501 index_disabled without the index", async () => {
-    const response = await call("/v1/accounts");
-    expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
-  });
-});
-
-describe("an account that cannot be reached", () => {
-  it("is answered by 503 unavailable and Retry-After, on every route that asks it", async () => {
+describe("an account object that cannot be reached", () => {
+  it("makes every route that needs it answer 503 unavailable with Retry-After", async () => {
     const account = await anAccount(5);
     const { key } = await aKey(account);
+    const lost = () => Promise.reject(new Error("Network connection lost."));
     const stub = new Proxy({}, { get: () => lost });
     const bindings = { ...env, ACCOUNTS: { getByName: () => stub } };
     const path = `/v1/accounts/${account}`;
-    const reference = "r";
-    for (const request of [
-      aRequest(path),
-      aRequest(path, { key }),
-      aRequest("/v1/accounts", { body: { id: account } }),
-      aRequest(`${path}/grants`, { body: { reference, amount: 1 } }),
-      aRequest(`${path}/entries`),
-      aRequest(`${path}/keys`, { body: {} }),
-      aRequest(`${path}/keys/1`, { method: "DELETE" }),
-      aRequest(`${path}/signing-secrets`),
-      aRequest(`${path}/signing-secrets`, { method: "POST" }),
-      aRequest("/v1/tasks", { body: { model: "m", account } }),
-    ]) {
-      const response = await app.fetch(request, bindings);
+    for (const [url, message] of [
+      [path, {}],
+      [path, { key }],
+      ["/v1/accounts", { body: { id: account } }],
+      [`${path}/grants`, { body: { reference: "r", amount: 1 } }],
+      [`${path}/entries`, {}],
+      [`${path}/keys`, { body: {} }],
+      [`${path}/keys/1`, { method: "DELETE" }],
+      [`${path}/signing-secrets`, {}],
+      [`${path}/signing-secrets`, { method: "POST" }],
+      ["/v1/tasks", { body: { model: "m", account } }],
+    ] as const) {
+      const response = await callWith(bindings, url, message);
       expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
       expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
     }

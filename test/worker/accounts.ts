@@ -20,7 +20,7 @@ export const Page = z.strictObject({
   next_cursor: z.string().nullable(),
 });
 
-/** A new account with so many credits. */
+/** Creates an account with the given credits, and returns its id. */
 export async function anAccount(credits = 0): Promise<string> {
   const id = `acct_${crypto.randomUUID()}`;
   await expecting(201, post("/v1/accounts", { id }));
@@ -33,7 +33,7 @@ export async function grant(account: string, amount: number): Promise<void> {
   await expecting(201, post(`/v1/accounts/${account}/grants`, { reference, amount }));
 }
 
-/** A generated API key of the account. */
+/** Generates an API key for the account. */
 export async function aKey(
   account: string,
 ): Promise<{ readonly id: string; readonly key: string }> {
@@ -41,13 +41,13 @@ export async function aKey(
   return z.looseObject({ id: z.string(), key: z.string() }).parse(await response.json());
 }
 
-/** The body of a registration of a new task that costs so much. */
+/** Builds the registration of a new task with a price. */
 export function priced(account: string, credits: number, fields: object = {}) {
   const id = crypto.randomUUID();
   return { id, model: "m", callback_url: CALLBACK_URL, account, credits, ...fields };
 }
 
-/** Registers a new task that is charged. */
+/** Registers a task with a price, and returns its id. */
 export async function aCharged(account: string, credits: number, fields: object = {}) {
   const body = priced(account, credits, fields);
   await expecting(201, post("/v1/tasks", body));
@@ -59,7 +59,10 @@ export async function balanceOf(account: string): Promise<number> {
   return z.looseObject({ balance: z.int() }).parse(await response.json()).balance;
 }
 
-/** All entries, newest first. Also from inside a receiver, which runs in the object that calls it. */
+/**
+ * Reads all entries, newest first. Goes through `app` so that a receiver can call it: receivers run
+ * inside the object that sends the callback.
+ */
 export async function entriesOf(account: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   let cursor: string | null = null;
@@ -68,13 +71,14 @@ export async function entriesOf(account: string): Promise<readonly Entry[]> {
     const path = `/v1/accounts/${account}/entries?limit=200${query}`;
     const page = Page.parse(await (await app.fetch(aRequest(path), env)).json());
     entries.push(...page.data);
-    if (page.next_cursor === cursor && cursor !== null) throw new Error("the pages have no end");
+    if (page.next_cursor === cursor && cursor !== null)
+      throw new Error("a page repeats its own cursor");
     cursor = page.next_cursor;
   } while (cursor !== null);
   return entries;
 }
 
-/** Kinds and amounts, oldest first: how the ledger reads. */
+/** Lists kind and amount of each ledger entry, oldest first. */
 export async function booksOf(account: string): Promise<readonly string[]> {
   const entries = await entriesOf(account);
   return entries.map(({ kind, amount }) => `${kind} ${amount}`).toReversed();
@@ -84,17 +88,17 @@ export function accountStub(account: string) {
   return env.ACCOUNTS.getByName(account);
 }
 
-/** Lets the storage of an account fail until the returned function is called. */
+/** Makes the storage of an account fail until the returned function is called. */
 export async function breakLedger(account: string): Promise<() => void> {
   return runInDurableObject(accountStub(account), (_, { storage }) => {
     const broken = vi.spyOn(storage.kv, "get").mockImplementation(() => {
-      throw new Error("the disk is on fire");
+      throw new Error("storage failure");
     });
     return () => broken.mockRestore();
   });
 }
 
-/** Lets an account keep everyone waiting until the returned function is called. */
+/** Blocks an account from answering until the returned function is called. */
 export async function holdLedger(account: string): Promise<() => Promise<void>> {
   const hold = { begun: false, ended: false };
   const held = runInDurableObject(accountStub(account), (_, state) =>
@@ -110,8 +114,15 @@ export async function holdLedger(account: string): Promise<() => Promise<void>> 
   };
 }
 
+/** Awaits a response and throws unless it has the expected status. */
 export async function expecting(status: number, answer: Promise<Response>): Promise<Response> {
   const response = await answer;
   if (response.status === status) return response;
   throw new Error(`${response.status} ${await response.text()}`);
+}
+
+/** Lists the tables of an object, without the platform's own. */
+export function tablesOf(sql: SqlStorage): readonly string[] {
+  const query = "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'";
+  return Array.from(sql.exec<{ name: string }>(query), ({ name }) => name);
 }

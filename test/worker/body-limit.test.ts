@@ -1,15 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
 import { aReceiver } from "./receiver.ts";
-import { aCompletion, aRequest, NOTHING, post, refusal, stored, useClock } from "./support.ts";
+import { aCompletion, callWith, NOTHING, post, refusal, stored, useClock } from "./support.ts";
 
 useClock();
 
 const LIMIT = 256 * 1024;
 const CHUNK = 16 * 1024;
 
-/** A stream of up to 64 MB in chunks, and how much of it was asked for. */
+/** A stream of up to 64 MB in chunks that counts how much of it was pulled. */
 function endless() {
   const state = { pulled: 0, canceled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -28,9 +27,9 @@ function endless() {
   return { body, state };
 }
 
+/** An event padded to the given size. */
 function sized(bytes: number, id: string): string {
-  const event = JSON.stringify(aCompletion(id, { model: "m" }));
-  return event + " ".repeat(bytes - event.length);
+  return JSON.stringify(aCompletion(id, { model: "m" })).padEnd(bytes);
 }
 
 const TOO_LARGE = { status: 413, code: "payload_too_large" };
@@ -41,57 +40,44 @@ const PATHS = [
   `/v1/tasks/${crypto.randomUUID()}/redeliver`,
 ];
 
-describe("a body over the limit", () => {
-  it.each(PATHS)("is answered by 413: %s", async (path) => {
+describe("a body over MAX_BODY_KB", () => {
+  it.each(PATHS)("is answered with 413 by POST %s", async (path) => {
     expect(await refusal(await post(path, " ".repeat(LIMIT + 1)))).toEqual(TOO_LARGE);
   });
 
-  it("is refused by its honest Content-Length without being read", async () => {
+  it("is not read when its Content-Length is over the limit", async () => {
     const { body, state } = endless();
     const headers = { "Content-Length": String(LIMIT + 1) };
-    const response = await app.fetch(
-      aRequest("/v1/events", { method: "POST", body, headers }),
-      env,
-    );
-    expect(await refusal(response)).toEqual(TOO_LARGE);
+    expect(await refusal(await callWith(env, "/v1/events", { body, headers }))).toEqual(TOO_LARGE);
     expect(state.pulled).toBe(0);
   });
 
   it.each([
     ["without a Content-Length", {}],
-    ["with a Content-Length that lies", { "Content-Length": "10" }],
+    ["with a Content-Length that is too small", { "Content-Length": "10" }],
     ["with a Content-Length that is no number", { "Content-Length": "many" }],
     ["with a negative Content-Length", { "Content-Length": "-1" }],
   ])("is read only just past the limit %s", async (_, headers) => {
     for (const path of PATHS) {
       const { body, state } = endless();
-      const response = await app.fetch(aRequest(path, { method: "POST", body, headers }), env);
-      expect(await refusal(response)).toEqual(TOO_LARGE);
+      expect(await refusal(await callWith(env, path, { body, headers }))).toEqual(TOO_LARGE);
       expect(state.pulled).toBeGreaterThan(LIMIT);
       expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
       expect(state.canceled).toBe(true);
     }
   });
 
-  it("is not read for a sender without a key, signed or not", async () => {
+  it("is not read when the sender has neither key nor signature", async () => {
     const { body, state } = endless();
-    const response = await app.fetch(
-      aRequest("/v1/events", { method: "POST", body, key: null }),
-      env,
-    );
-    expect(response.status).toBe(401);
+    expect((await callWith(env, "/v1/events", { body, key: null })).status).toBe(401);
     expect(state.pulled).toBe(0);
   });
 
   it("is read only just past the limit to check a signature", async () => {
     const { body, state } = endless();
-    const headers = {
-      "webhook-id": "a",
-      "webhook-timestamp": "1",
-      "webhook-signature": "v1,a",
-    };
-    const request = aRequest("/v1/events", { method: "POST", body, key: null, headers });
-    expect([401, 413]).toContain((await app.fetch(request, env)).status);
+    const headers = { "webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "v1,a" };
+    const response = await callWith(env, "/v1/events", { body, key: null, headers });
+    expect([401, 413]).toContain(response.status);
     expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
   });
 
@@ -102,8 +88,8 @@ describe("a body over the limit", () => {
   });
 });
 
-describe("a body of exactly the limit", () => {
-  it("is accepted, also chunked", async () => {
+describe("a body of exactly MAX_BODY_KB", () => {
+  it("is accepted, whole or in chunks", async () => {
     aReceiver();
     const [whole, chunked] = [crypto.randomUUID(), crypto.randomUUID()];
     expect((await post("/v1/events", sized(LIMIT, whole))).status).toBe(202);
@@ -116,15 +102,13 @@ describe("a body of exactly the limit", () => {
         controller.close();
       },
     });
-    const request = aRequest("/v1/events", { method: "POST", body });
-    expect((await app.fetch(request, env)).status).toBe(202);
+    expect((await callWith(env, "/v1/events", { body })).status).toBe(202);
   });
 
-  it("is what MAX_BODY_KB says", async () => {
-    const bindings = { ...env, MAX_BODY_KB: "1" };
+  it("is accepted when MAX_BODY_KB is 1, and one byte more is not", async () => {
     const id = crypto.randomUUID();
     const send = (bytes: number) =>
-      app.fetch(aRequest("/v1/events", { body: sized(bytes, id) }), bindings);
+      callWith({ ...env, MAX_BODY_KB: "1" }, "/v1/events", { body: sized(bytes, id) });
     expect((await send(1025)).status).toBe(413);
     expect((await send(1024)).status).toBe(202);
   });

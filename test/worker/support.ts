@@ -1,18 +1,20 @@
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { afterEach, beforeEach, vi } from "vitest";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import * as z from "zod";
+import { app } from "../../src/app.ts";
 
 export const ORIGIN = "https://relay.example.com";
 export const OPERATOR_KEY = "test-only-operator-key";
 export const CALLBACK_URL = "https://client.example.net/callbacks";
 export const VIDEO = "https://cdn.example.net/video.mp4";
 
-/** Far enough ahead that no alarm of a test fires by the wall clock; not a whole second. */
+/** So far ahead that no alarm fires by the wall clock during a test; deliberately not a whole second. */
 export const START = Date.UTC(2050, 0, 1, 12) + 250;
 export const START_S = Math.floor(START / 1000);
+export const DAY_MS = 86_400_000;
 
-/** A clock that only the test moves, shared by the test and the objects. */
+/** Installs a clock for the test and the objects that stands still until the test calls `pass`. */
 export function useClock(): void {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["Date"], now: START });
@@ -23,16 +25,17 @@ export function useClock(): void {
   });
 }
 
+/** Moves the clock forward; alarms that fall due do not run by themselves. */
 export function pass(ms: number): void {
   vi.setSystemTime(Date.now() + ms);
 }
 
 interface Message {
   readonly method?: string;
-  /** Text and streams go out as they are, everything else as JSON. */
+  /** Sent as it is when it is text, bytes or a stream, otherwise as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Operator key; null: without any. */
+  /** Bearer key: the operator's by default; null sends none. */
   readonly key?: string | null;
 }
 
@@ -52,15 +55,21 @@ function payload(body: unknown): BodyInit | null {
   return JSON.stringify(body);
 }
 
-/** Through the public door. */
+/** Sends a request to the Worker's `fetch` handler. */
 export async function call(path: string, message: Message = {}): Promise<Response> {
   return exports.default.fetch(aRequest(path, message));
+}
+
+/** Sends a request to a relay that is configured with these bindings. */
+export async function callWith(bindings: object, path: string, message: Message = {}) {
+  return app.fetch(aRequest(path, message), bindings);
 }
 
 export function post(path: string, body: unknown, message: Message = {}): Promise<Response> {
   return call(path, { ...message, body });
 }
 
+/** Registers a task with a callback URL, and returns its id. */
 export async function register(fields: object = {}): Promise<string> {
   const id = crypto.randomUUID();
   const body = { id, model: "seedance", callback_url: CALLBACK_URL, ...fields };
@@ -77,13 +86,40 @@ export function aFailure(id: string, fields: object = {}) {
   return { id, status: "failed", error: { code: "moderation", message: "Refused." }, ...fields };
 }
 
-/** A registered task that has completed and whose first attempt is over. */
+export function report(event: object): Promise<Response> {
+  return post("/v1/events", event);
+}
+
+/** Reports a terminal event and waits until the first attempt of the callback is over. */
+export async function finish(event: { readonly id: string }): Promise<void> {
+  const response = await report(event);
+  if (response.status !== 202) throw new Error(await response.text());
+  await atRest(event.id);
+}
+
+/** Registers a task and completes it; returns its id when the first attempt is over. */
 export async function completed(fields: object = {}): Promise<string> {
   const id = await register(fields);
-  const response = await post("/v1/events", aCompletion(id));
-  if (response.status !== 202) throw new Error(await response.text());
-  await atRest(id);
+  await finish(aCompletion(id));
   return id;
+}
+
+export function cancel(id: string): Promise<Response> {
+  return post(`/v1/tasks/${id}/cancel`, "");
+}
+
+export function redeliver(id: string, body: unknown = "", message: Message = {}) {
+  return post(`/v1/tasks/${id}/redeliver`, body, message);
+}
+
+export function erase(id: string): Promise<Response> {
+  return call(`/v1/tasks/${id}`, { method: "DELETE" });
+}
+
+/** Moves the clock forward and runs the alarm of a task; returns whether one was set. */
+export function wake(id: string, afterMs = 0): Promise<boolean> {
+  pass(afterMs);
+  return runDurableObjectAlarm(stubOf(id));
 }
 
 export const Task = z.looseObject({ id: z.string(), status: z.string(), model: z.string() });
@@ -103,11 +139,20 @@ export async function read(id: string): Promise<z.output<typeof Task>> {
   return taskOf(await call(`/v1/tasks/${id}`));
 }
 
-/** Status, code and the paths of the issues. */
+export const UNAUTHENTICATED = { status: 401, code: "unauthenticated" };
+export const UNKNOWN_TASK = { status: 404, code: "unknown_task" };
+
+/** What `refusal` returns for a request with faults at these paths. */
+export function invalid(...paths: readonly string[]) {
+  return { status: 400, code: "invalid_request", paths };
+}
+
+/** Reduces a problem to its status, its code and the paths of its issues. */
 export async function refusal(response: Response) {
   const Refusal = ProblemBody.extend({ issues: z.array(z.object({ path: z.string() })).nullish() });
   const { status, code, issues } = Refusal.parse(await response.json());
-  if (response.status !== status) throw new Error("the body tells another status");
+  if (response.status !== status)
+    throw new Error(`body says ${status}, response ${response.status}`);
   return { status, code, ...(issues && { paths: issues.map(({ path }) => path) }) };
 }
 
@@ -121,7 +166,7 @@ export interface Stored {
   readonly alarm: number | null;
 }
 
-/** What the object of a task keeps. */
+/** Returns all that the object of a task keeps in storage. */
 export function stored(id: string): Promise<Stored> {
   return runInDurableObject(stubOf(id), async (_, { storage }) => ({
     record: structuredClone(storage.kv.get("task")),
@@ -132,26 +177,34 @@ export function stored(id: string): Promise<Stored> {
 
 export const NOTHING: Stored = { record: undefined, keys: [], alarm: null };
 
+/** Runs `act` and expects the stored state of the task to be what it was before. */
+export async function expectUnchanged(id: string, act: () => Promise<unknown>): Promise<void> {
+  const before = await stored(id);
+  await act();
+  expect(await stored(id)).toEqual(before);
+}
+
 const Record = z.object({
   callback: z.object({ state: z.looseObject({ kind: z.string() }) }).nullish(),
 });
 
-/** Waits, in real time, until no attempt is open and the loop has armed its alarm. */
+/** Waits in real time until no attempt is in flight and the work loop has set its alarm. */
 export async function atRest(id: string): Promise<void> {
   await until(async () => {
     const { record } = await stored(id);
     return Record.safeParse(record ?? {}).data?.callback?.state.kind !== "in_flight";
   });
-  // The loop takes its last look in the turn after the commit.
+  // The loop sets its alarm in the turn after the last commit.
   await realMs(1);
 }
 
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+/** Waits in real time until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 10_000; tries++) {
-    if (await isSo()) return;
+    if (await condition()) return;
     await realMs(2);
   }
-  throw new Error("it did not come to be");
+  throw new Error(`timed out waiting for: ${condition}`);
 }
 
 export function realMs(ms: number): Promise<void> {
