@@ -19,6 +19,7 @@ import {
 useClock();
 
 const UNKNOWN = { status: 404, code: "not_found" };
+const lost = () => Promise.reject(new Error("Network connection lost."));
 const EMPTY = { keys: [], tables: [], alarm: null };
 
 /** Reads what an object of the account namespace stores: its keys, its tables, its alarm. */
@@ -153,7 +154,6 @@ describe("an account object that cannot be reached", () => {
   it("makes every route that needs it answer 503 unavailable with Retry-After", async () => {
     const account = await anAccount(5);
     const { key } = await aKey(account);
-    const lost = () => Promise.reject(new Error("Network connection lost."));
     const stub = new Proxy({}, { get: () => lost });
     const bindings = { ...env, ACCOUNTS: { getByName: () => stub } };
     const path = `/v1/accounts/${account}`;

@@ -90,15 +90,17 @@ describe("a bearer key", () => {
   });
 
   it("that is unknown leaves no storage, no table and no alarm in any object", async () => {
-    const before = new Set((await listDurableObjectIds(env.ACCOUNTS)).map(String));
+    const idsNow = async () => (await listDurableObjectIds(env.ACCOUNTS)).map(String);
+    const before = new Set(await idsNow());
     const names = Array.from({ length: 5 }, () => crypto.randomUUID());
     for (const name of names) {
       await call(`/v1/accounts/${name}`, { key: `trk_${name}_${hex("b")}` });
       await post("/v1/tasks", { model: "m" }, { key: `sk-live-${name}` });
     }
-    const added = (await listDurableObjectIds(env.ACCOUNTS)).filter((id) => !before.has(`${id}`));
-    const stubs = [...added.map((id) => env.ACCOUNTS.get(id)), ...names.map(accountStub)];
-    for (const stub of stubs) {
+    const added = (await idsNow()).filter((id) => !before.has(id));
+    const { ACCOUNTS } = env;
+    const stubs = added.map((id) => ACCOUNTS.get(ACCOUNTS.idFromString(id)));
+    for (const stub of [...stubs, ...names.map(accountStub)]) {
       await runInDurableObject(stub, async (_, { storage }) => {
         expect(tablesOf(storage.sql)).toEqual([]);
         expect(Array.from(storage.kv.list())).toEqual([]);

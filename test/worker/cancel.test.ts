@@ -4,8 +4,11 @@ import {
   aCompletion,
   aFailure,
   atRest,
-  call,
+  cancel,
   completed,
+  expectUnchanged,
+  finish,
+  invalid,
   NOTHING,
   pass,
   post,
@@ -13,27 +16,26 @@ import {
   read,
   refusal,
   register,
+  report,
   START_S,
   stored,
+  UNKNOWN_TASK,
   useClock,
 } from "./support.ts";
 
 useClock();
 
-const cancel = (id: string, body: unknown = "") => post(`/v1/tasks/${id}/cancel`, body);
-
 describe("POST /v1/tasks/{id}/cancel", () => {
   it.each(["pending", "processing"])(
-    "fails a %s task, and says so to its receiver",
+    "fails a %s task with the code canceled and calls back",
     async (now) => {
       const received = aReceiver();
       const id = await register();
-      if (now === "processing") await post("/v1/events", { id, status: now });
+      if (now === "processing") await report({ id, status: now });
       pass(5000);
       const response = await cancel(id);
       expect(response.status).toBe(200);
-      const task = await response.json();
-      expect(task).toMatchObject({
+      expect(await response.json()).toMatchObject({
         id,
         status: "failed",
         error: { code: "canceled", message: expect.stringMatching(/./) },
@@ -52,55 +54,46 @@ describe("POST /v1/tasks/{id}/cancel", () => {
     },
   );
 
-  it("answers 409 task_settled with the task when it has ended, however, and changes nothing", async () => {
+  it("answers 409 task_settled with the task when it has completed, failed or been canceled", async () => {
     const received = aReceiver(status(500));
-    const failed = await register();
-    await post("/v1/events", aFailure(failed));
-    await atRest(failed);
-    const canceled = await register();
+    const [failed, canceled] = [await register(), await register()];
+    await finish(aFailure(failed));
     await cancel(canceled);
     await atRest(canceled);
-    const sent = received.length + 1;
     for (const id of [await completed(), failed, canceled]) {
-      const before = await stored(id);
-      const response = await cancel(id);
-      const problem = ProblemBody.parse(await response.json());
-      expect([response.status, problem.code]).toEqual([409, "task_settled"]);
-      expect(problem["task"]).toEqual(await read(id));
-      expect(await stored(id)).toEqual(before);
+      await expectUnchanged(id, async () => {
+        const response = await cancel(id);
+        const problem = ProblemBody.parse(await response.json());
+        expect([response.status, problem.code]).toEqual([409, "task_settled"]);
+        expect(problem["task"]).toEqual(await read(id));
+      });
     }
-    expect(received).toHaveLength(sent);
+    expect(received).toHaveLength(3);
   });
 
-  it("is final: what the upstream reports later changes nothing", async () => {
+  it("makes the task final: later reports of the upstream change nothing", async () => {
     aReceiver();
     const id = await register();
     await cancel(id);
     await atRest(id);
-    const before = await stored(id);
-    const response = await post("/v1/events", aCompletion(id));
-    expect(await refusal(response)).toEqual({ status: 409, code: "conflicting_result" });
-    expect((await post("/v1/events", { id, status: "processing" })).status).toBe(200);
-    expect(await stored(id)).toEqual(before);
+    await expectUnchanged(id, async () => {
+      const conflict = { status: 409, code: "conflicting_result" };
+      expect(await refusal(await report(aCompletion(id)))).toEqual(conflict);
+      expect((await report({ id, status: "processing" })).status).toBe(200);
+    });
   });
 
-  it("answers 404 for an unknown id and for what is no id, and leaves nothing", async () => {
+  it("answers 404 to unknown and malformed ids and stores nothing", async () => {
     const id = crypto.randomUUID();
-    for (const each of [id, "42"]) {
-      expect(await refusal(await cancel(each))).toEqual({ status: 404, code: "unknown_task" });
-    }
+    for (const each of [id, "42"]) expect(await refusal(await cancel(each))).toEqual(UNKNOWN_TASK);
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("takes no fields, and is a POST", async () => {
+  it("rejects a body with fields and cancels nothing", async () => {
     const id = await register();
-    const before = await stored(id);
-    expect(await refusal(await cancel(id, { reason: "late" }))).toMatchObject({
-      status: 400,
-      paths: ["/reason"],
+    await expectUnchanged(id, async () => {
+      const response = await post(`/v1/tasks/${id}/cancel`, { reason: "late" });
+      expect(await refusal(response)).toEqual(invalid("/reason"));
     });
-    const response = await call(`/v1/tasks/${id}/cancel`);
-    expect([response.status, response.headers.get("Allow")]).toEqual([405, "POST"]);
-    expect(await stored(id)).toEqual(before);
   });
 });

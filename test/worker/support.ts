@@ -204,7 +204,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
     if (await condition()) return;
     await realMs(2);
   }
-  throw new Error(`timed out waiting for: ${condition}`);
+  throw new Error(`timed out waiting for: ${condition.toString()}`);
 }
 
 export function realMs(ms: number): Promise<void> {
