@@ -55,6 +55,10 @@ function keyRows(): Promise<unknown> {
   );
 }
 
+async function accountObjectIds(): Promise<readonly string[]> {
+  return (await listDurableObjectIds(env.ACCOUNTS)).map(String);
+}
+
 describe("a bearer key", () => {
   it.each(JUNK)("%s gets the 401 of a wrong operator key and leaves no trace", async (_, make) => {
     const expected = await challenge("a-wrong-operator-key");
@@ -90,14 +94,13 @@ describe("a bearer key", () => {
   });
 
   it("that is unknown leaves no storage, no table and no alarm in any object", async () => {
-    const idsNow = async () => (await listDurableObjectIds(env.ACCOUNTS)).map(String);
-    const before = new Set(await idsNow());
+    const before = new Set(await accountObjectIds());
     const names = Array.from({ length: 5 }, () => crypto.randomUUID());
     for (const name of names) {
       await call(`/v1/accounts/${name}`, { key: `trk_${name}_${hex("b")}` });
       await post("/v1/tasks", { model: "m" }, { key: `sk-live-${name}` });
     }
-    const added = (await idsNow()).filter((id) => !before.has(id));
+    const added = (await accountObjectIds()).filter((id) => !before.has(id));
     const { ACCOUNTS } = env;
     const stubs = added.map((id) => ACCOUNTS.get(ACCOUNTS.idFromString(id)));
     for (const stub of [...stubs, ...names.map(accountStub)]) {

@@ -1,12 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { app } from "../../src/app.ts";
 import { parseConfig } from "../../src/config/config.ts";
 import { aReceiver } from "./receiver.ts";
 import {
   aCompletion,
-  aRequest,
   CALLBACK_URL,
+  callWith,
   NOTHING,
   ProblemBody,
   stored,
@@ -20,144 +19,169 @@ const whsec = (bytes: number) => `whsec_${btoa("x".repeat(bytes))}`;
 const jwk = (fields: object) =>
   JSON.stringify({ kty: "OKP", crv: "Ed25519", x: "A".repeat(43), d: "B".repeat(43), ...fields });
 
-/** A variable, what is wrong with it, and the wrong value. */
-const FAULTS: readonly [string, string, unknown][] = [
-  ["RELAY_SECRET", "missing", undefined],
-  ["RELAY_SECRET", "empty", ""],
-  ["RELAY_SECRET", "blank", "  "],
-  ["RELAY_SECRET", "too short", `${MARK}-12345`],
-  ["RELAY_SECRET", "too short in second place", `${"r".repeat(32)} ${MARK}`],
-  ["OPERATOR_KEYS", "missing", undefined],
-  ["OPERATOR_KEYS", "empty", ""],
-  ["OPERATOR_KEYS", "too short", "do-not-repeat"],
-  ["CALLBACK_SCHEDULE_S", "text", MARK],
-  ["CALLBACK_SCHEDULE_S", "negative", "0,-180"],
-  ["CALLBACK_SCHEDULE_S", "with an empty part", "0,,600"],
-  ["CALLBACK_SCHEDULE_S", "more than a day", "0,86401"],
-  ["CALLBACK_SCHEDULE_S", "eleven parts", "0,1,2,3,4,5,6,7,8,9,10"],
-  ["CALLBACK_SCHEDULE_S", "with fractions", "0,1.5"],
-  ["CALLBACK_TIMEOUT_S", "text", MARK],
-  ["CALLBACK_TIMEOUT_S", "zero", "0"],
-  ["CALLBACK_TIMEOUT_S", "too long", "26"],
-  ["RETENTION_DAYS", "text", MARK],
-  ["RETENTION_DAYS", "zero", 0],
-  ["RETENTION_DAYS", "negative", -1],
-  ["TASK_DEADLINE_HOURS", "text", MARK],
-  ["TASK_DEADLINE_HOURS", "negative", "-1"],
-  ["MAX_BODY_KB", "text", MARK],
-  ["MAX_BODY_KB", "zero", "0"],
-  ["MAX_BODY_KB", "infinite", "Infinity"],
-  ["ALLOW_LOCAL_CALLBACKS", "neither true nor false", MARK],
-  ["PAUSED", "neither true nor false", MARK],
-  ["SANDBOX", "neither true nor false", MARK],
-  ["ERROR_TEXT", "neither upstream nor generic", MARK],
-  ["CONNECTIONS", "not JSON", MARK],
-  ["ARK_BASE_URL", "no URL", MARK],
-  ["PUBLIC_URL", "no URL", MARK],
-  ["PUBLIC_URL", "with a path", `https://example.com/${MARK}`],
-  ["PUBLIC_URL", "of another scheme", `ftp://${MARK}.example`],
-  ["SETTLEMENT_URL", "no URL", MARK],
-  ["SETTLEMENT_URL", "of another scheme", `ftp://${MARK}.example`],
-  ["SIGNING_SECRETS", "without its prefix", btoa(MARK.repeat(2))],
-  ["SIGNING_SECRETS", "too short", whsec(23)],
-  ["SIGNING_SECRETS", "too long", whsec(65)],
-  ["SIGNING_SECRETS", "not base64", `whsec_${MARK}-${MARK}-${MARK}`],
-  ["EVENTS_SECRETS", "wrong in second place", `${whsec(24)} ${MARK}`],
-  ["SIGNING_KEYS", "not JSON", MARK],
-  ["SIGNING_KEYS", "of another curve", jwk({ crv: "X25519" })],
-  ["SIGNING_KEYS", "without the private part", jwk({ d: undefined })],
-  ["SIGNING_KEYS", "two halves that do not belong together", jwk({})],
-];
+/** Wrong values by variable, each with what is wrong. */
+const FAULTS: Readonly<Record<string, readonly (readonly [string, unknown])[]>> = {
+  RELAY_SECRET: [
+    ["missing", undefined],
+    ["empty", ""],
+    ["blank", "  "],
+    ["too short", `${MARK}-12345`],
+    ["too short in second place", `${"r".repeat(32)} ${MARK}`],
+  ],
+  OPERATOR_KEYS: [
+    ["missing", undefined],
+    ["empty", ""],
+    ["too short", "do-not-repeat"],
+  ],
+  CALLBACK_SCHEDULE_S: [
+    ["text", MARK],
+    ["negative", "0,-180"],
+    ["a list with an empty part", "0,,600"],
+    ["more than a day", "0,86401"],
+    ["a list of eleven waits", "0,1,2,3,4,5,6,7,8,9,10"],
+    ["a list with fractions", "0,1.5"],
+  ],
+  CALLBACK_TIMEOUT_S: [
+    ["text", MARK],
+    ["zero", "0"],
+    ["over 25 s", "26"],
+  ],
+  RETENTION_DAYS: [
+    ["text", MARK],
+    ["zero", 0],
+    ["negative", -1],
+  ],
+  TASK_DEADLINE_HOURS: [
+    ["text", MARK],
+    ["negative", "-1"],
+  ],
+  MAX_BODY_KB: [
+    ["text", MARK],
+    ["zero", "0"],
+    ["infinite", "Infinity"],
+  ],
+  ALLOW_LOCAL_CALLBACKS: [["neither true nor false", MARK]],
+  PAUSED: [["neither true nor false", MARK]],
+  SANDBOX: [["neither true nor false", MARK]],
+  ERROR_TEXT: [["neither upstream nor generic", MARK]],
+  CONNECTIONS: [["not JSON", MARK]],
+  ARK_BASE_URL: [["no URL", MARK]],
+  PUBLIC_URL: [
+    ["no URL", MARK],
+    ["a URL with a path", `https://example.com/${MARK}`],
+    ["an ftp URL", `ftp://${MARK}.example`],
+  ],
+  SETTLEMENT_URL: [
+    ["no URL", MARK],
+    ["an ftp URL", `ftp://${MARK}.example`],
+  ],
+  SIGNING_SECRETS: [
+    ["a secret without whsec_", btoa(MARK.repeat(2))],
+    ["too short", whsec(23)],
+    ["too long", whsec(65)],
+    ["not base64", `whsec_${MARK}-${MARK}-${MARK}`],
+  ],
+  EVENTS_SECRETS: [["wrong in second place", `${whsec(24)} ${MARK}`]],
+  SIGNING_KEYS: [
+    ["not JSON", MARK],
+    ["a key of another curve", jwk({ crv: "X25519" })],
+    ["a key without its private part", jwk({ d: undefined })],
+    ["a key pair whose halves do not match", jwk({})],
+  ],
+};
 
-describe.each(FAULTS)("%s that is %s", (name, _, value) => {
-  const bindings = { ...env, [name]: value };
+const CASES = Object.entries(FAULTS).flatMap(([name, faults]) =>
+  faults.map(([fault, value]) => ({ name, fault, value })),
+);
 
-  it("is answered by 503 not_configured, which names it but not its value, and stores nothing", async () => {
-    const received = aReceiver();
-    const id = crypto.randomUUID();
-    const event = aCompletion(id, { model: "m", callback_url: CALLBACK_URL });
-    for (const request of [
-      aRequest("/v1/tasks", { body: { id, model: "m", callback_url: CALLBACK_URL } }),
-      aRequest("/v1/events", { body: event }),
-      aRequest("/v1/events", { body: event, key: null }),
-      aRequest(`/v1/tasks/${id}`),
-      aRequest(`/v1/tasks/${id}`, { method: "DELETE" }),
-      aRequest(`/v1/tasks/${id}/redeliver`, { body: { callback_url: CALLBACK_URL } }),
-      aRequest("/v1/callbacks/test", { body: { callback_url: CALLBACK_URL } }),
-      aRequest(`/v1/tasks/${id}/cancel`, { method: "POST" }),
-      aRequest(`/v1/tasks/${id}/upstream`, { body: { provider: "ark", id: "cgt-1" } }),
-      aRequest(`/hooks/ark/${id}/${"A".repeat(43)}`, { body: {}, key: null }),
-      aRequest("/v1/accounts", { body: { id } }),
-      aRequest(`/v1/accounts/${id}`),
-      aRequest("/v1/signing-secrets"),
-      aRequest("/.well-known/jwks.json"),
-    ]) {
-      const response = await app.fetch(request, bindings);
-      const text = await response.text();
-      const { status, code, detail } = ProblemBody.parse(JSON.parse(text));
-      expect([response.status, status, code]).toEqual([503, 503, "not_configured"]);
-      expect(response.headers.get("Retry-After")).toMatch(/^\d+$/);
-      expect(detail).toContain(name);
-      expectNoValue(text);
-    }
-    expect(await stored(id)).toEqual(NOTHING);
-    expect(received).toEqual([]);
-  });
+/** Every route that needs the configuration, with a valid request. */
+function requests(id: string): readonly (readonly [string, Parameters<typeof callWith>[2]])[] {
+  const task = { id, model: "m", callback_url: CALLBACK_URL };
+  const event = aCompletion(id, { model: "m", callback_url: CALLBACK_URL });
+  return [
+    ["/v1/tasks", { body: task }],
+    ["/v1/events", { body: event }],
+    ["/v1/events", { body: event, key: null }],
+    [`/v1/tasks/${id}`, {}],
+    [`/v1/tasks/${id}`, { method: "DELETE" }],
+    [`/v1/tasks/${id}/redeliver`, { body: { callback_url: CALLBACK_URL } }],
+    ["/v1/callbacks/test", { body: { callback_url: CALLBACK_URL } }],
+    [`/v1/tasks/${id}/cancel`, { method: "POST" }],
+    [`/v1/tasks/${id}/upstream`, { body: { provider: "ark", id: "cgt-1" } }],
+    [`/hooks/ark/${id}/${"A".repeat(43)}`, { body: {}, key: null }],
+    ["/v1/accounts", { body: { id } }],
+    [`/v1/accounts/${id}`, {}],
+    ["/v1/signing-secrets", {}],
+    ["/.well-known/jwks.json", {}],
+  ];
+}
 
-  it("is told by /healthz to anyone, without its value", async () => {
-    const response = await app.fetch(aRequest("/healthz", { key: null }), bindings);
-    const text = await response.text();
-    expect(response.status).toBe(503);
-    expect(text).toContain(name);
-    expectNoValue(text);
-  });
+describe("a relay whose configuration is wrong", () => {
+  it.each(CASES)(
+    "names $name that is $fault, never its value, in 503 answers and /healthz",
+    async ({ name, value }) => {
+      const bindings = { ...env, [name]: value };
+      const received = aReceiver();
+      const id = crypto.randomUUID();
+      const secrets = ["do-not-repeat", env.RELAY_SECRET, "test-only-operator-key"];
+      if (typeof value === "string" && value.length > 8) secrets.push(value);
+      for (const [path, message] of requests(id)) {
+        const response = await callWith(bindings, path, message);
+        const text = await response.text();
+        expect(response.headers.get("Retry-After")).toMatch(/^\d+$/);
+        expect([response.status, JSON.parse(text)]).toMatchObject([
+          503,
+          { status: 503, code: "not_configured", detail: expect.stringContaining(name) },
+        ]);
+        for (const secret of secrets) expect(text).not.toContain(secret);
+      }
+      const health = await callWith(bindings, "/healthz", { key: null });
+      const text = await health.text();
+      expect(health.status).toBe(503);
+      expect(text).toContain(name);
+      for (const secret of secrets) expect(text).not.toContain(secret);
+      expect(await stored(id)).toEqual(NOTHING);
+      expect(received).toEqual([]);
+    },
+  );
 
-  function expectNoValue(text: string): void {
-    expect(text).not.toContain("do-not-repeat");
-    expect(text).not.toContain(env.RELAY_SECRET);
-    expect(text).not.toContain("test-only-operator-key");
-    if (typeof value === "string" && value.length > 8) expect(text).not.toContain(value);
-  }
-});
-
-describe("configuration", () => {
-  it("names every variable at fault at once", async () => {
+  it("names all wrong variables at once", async () => {
     const bindings = { TASKS: env.TASKS, ACCOUNTS: env.ACCOUNTS, PAUSED: "maybe" };
-    const response = await app.fetch(aRequest("/v1/tasks", { body: { model: "m" } }), bindings);
+    const response = await callWith(bindings, "/v1/tasks", { body: { model: "m" } });
     const { detail } = ProblemBody.parse(await response.json());
     for (const name of ["RELAY_SECRET", "OPERATOR_KEYS", "PAUSED"]) expect(detail).toContain(name);
   });
+});
 
-  it("takes numbers and booleans as TOML writes them, and blanks as absent", async () => {
+describe("parsing the configuration", () => {
+  it("accepts numbers and booleans as TOML writes them, and takes blanks as absent", async () => {
     const typed = { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2.5, PUBLIC_URL: " " };
-    const response = await app.fetch(aRequest("/healthz"), { ...env, ...typed });
+    const response = await callWith({ ...env, ...typed }, "/healthz");
     expect(await response.json()).toMatchObject({
       configuration: { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2.5, PUBLIC_URL: null },
     });
   });
 
-  it("needs the network's own guard, unless local callbacks are allowed", () => {
+  it("requires global_fetch_strictly_public unless ALLOW_LOCAL_CALLBACKS is set", () => {
     const vars = { RELAY_SECRET: "r".repeat(32), OPERATOR_KEYS: "o".repeat(16) };
-    expect(parseConfig(vars, {})).toMatchObject({
-      ok: false,
-      error: [{ path: "compatibility_flags" }],
-    });
+    const error = [{ path: "compatibility_flags" }];
+    expect(parseConfig(vars, {})).toMatchObject({ ok: false, error });
     expect(parseConfig({ ...vars, ALLOW_LOCAL_CALLBACKS: "true" }, {})).toMatchObject({ ok: true });
     expect(Cloudflare.compatibilityFlags["global_fetch_strictly_public"]).toBe(true);
   });
 });
 
 describe("GET /healthz", () => {
-  it("says ok to anyone, and nothing more", async () => {
+  it("answers anyone with the status ok and nothing more", async () => {
     for (const key of [null, "wrong"]) {
-      const response = await app.fetch(aRequest("/healthz", { key }), env);
+      const response = await callWith(env, "/healthz", { key });
       expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
       expect(response.headers.get("Cache-Control")).toBe("no-store");
     }
   });
 
-  it("shows the operator the settings with their defaults, secrets counted instead of shown", async () => {
-    const response = await app.fetch(aRequest("/healthz"), env);
+  it("shows the operator every setting with its default and the number of secrets", async () => {
+    const response = await callWith(env, "/healthz");
     expect(await response.json()).toEqual({
       status: "ok",
       configuration: {

@@ -1,75 +1,161 @@
-import { listDurableObjectIds, runDurableObjectAlarm } from "cloudflare:test";
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
-import { aReceiver, status } from "./receiver.ts";
+import { describe, expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/account/account-object.ts";
+import { accountStub, aKey, anAccount, priced } from "./accounts.ts";
+import { aReceiver } from "./receiver.ts";
 import { rowsOf } from "./rows.ts";
 import {
   aCompletion,
-  atRest,
+  aFailure,
   call,
   CALLBACK_URL,
+  DAY_MS,
+  erase,
+  finish,
   NOTHING,
   pass,
   post,
+  report,
   stored,
-  stubOf,
   useClock,
+  wake,
 } from "./support.ts";
 
 useClock();
 
-const DAY = 86_400_000;
-
-async function finishReadAndExpire(id: string, event: object): Promise<void> {
-  await post("/v1/events", event);
-  await atRest(id);
-  await call(`/v1/tasks/${id}`);
-  pass(28 * DAY);
-  await runDurableObjectAlarm(stubOf(id));
-  expect(await stored(id)).toEqual(NOTHING);
+/** Counts the rows that an account's object writes, as the platform does: tables, indexes, alarms. */
+async function accountRows(account: string): Promise<() => number> {
+  return runInDurableObject(accountStub(account), (_, { storage }) => {
+    const others = [
+      vi.spyOn(storage.kv, "put"),
+      vi.spyOn(storage.kv, "delete"),
+      vi.spyOn(storage, "setAlarm"),
+    ];
+    const exec = vi.spyOn(storage.sql, "exec");
+    return () => {
+      const cursors = exec.mock.results.flatMap(({ type, value }) =>
+        type === "return" ? [value] : [],
+      );
+      const inTables = cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+      return others.reduce((sum, spy) => sum + spy.mock.calls.length, inTables);
+    };
+  });
 }
 
-describe("the rows written for a task that completes, calls back once, is read and expires", () => {
-  it("are 5 when an event created it", async () => {
+/** Counts the calls that reach account objects from now on. */
+function accountCalls(): () => number {
+  const { prototype } = AccountObject;
+  const spies = [
+    vi.spyOn(prototype, "create"),
+    vi.spyOn(prototype, "describe"),
+    vi.spyOn(prototype, "charge"),
+    vi.spyOn(prototype, "refund"),
+    vi.spyOn(prototype, "grant"),
+    vi.spyOn(prototype, "entries"),
+    vi.spyOn(prototype, "verifyKey"),
+  ];
+  return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+}
+
+async function finishReadAndExpire(event: { readonly id: string }): Promise<void> {
+  await finish(event);
+  await call(`/v1/tasks/${event.id}`);
+  await wake(event.id, 28 * DAY_MS);
+  expect(await stored(event.id)).toEqual(NOTHING);
+}
+
+const created = { model: "m", callback_url: CALLBACK_URL };
+
+describe("a task without an account that ends, calls back once, is read and expires", () => {
+  it.each<[number, string, boolean, (id: string) => { readonly id: string }]>([
+    [5, "that an event created", false, (id) => aCompletion(id, created)],
+    [7, "that was registered and completes", true, aCompletion],
+    [7, "that was registered and fails", true, aFailure],
+  ])("writes %i rows %s, and calls no account object", async (rows, _, isRegistered, event) => {
     aReceiver();
+    const accounts = (await listDurableObjectIds(env.ACCOUNTS)).length;
+    const calls = accountCalls();
     const id = crypto.randomUUID();
-    const rows = await rowsOf(id);
-    await finishReadAndExpire(id, aCompletion(id, { model: "m", callback_url: CALLBACK_URL }));
-    expect(rows()).toBe(5);
+    const written = await rowsOf(id);
+    if (isRegistered) await post("/v1/tasks", { id, ...created });
+    await finishReadAndExpire(event(id));
+    expect(written()).toBe(rows);
+    expect(calls()).toBe(0);
+    expect(await listDurableObjectIds(env.ACCOUNTS)).toHaveLength(accounts);
   });
 
-  it("are 7 when it was registered", async () => {
+  it("writes no rows for rejected, repeated and reading requests", async () => {
     aReceiver();
-    const id = crypto.randomUUID();
-    const rows = await rowsOf(id);
-    await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL });
-    await finishReadAndExpire(id, aCompletion(id));
-    expect(rows()).toBe(7);
-  });
-
-  it("are none for what is refused, repeated or read", async () => {
-    aReceiver(status(200));
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
     await call(`/v1/tasks/${id}`);
-    await post("/v1/events", aCompletion(id));
-    await call(`/v1/tasks/${id}`, { method: "DELETE" });
+    await report(aCompletion(id));
+    await erase(id);
     expect(rows()).toBe(0);
-    await post("/v1/events", aCompletion(id, { model: "m", callback_url: CALLBACK_URL }));
-    await atRest(id);
+    await finish(aCompletion(id, created));
     expect(rows()).toBe(4);
-    await post("/v1/events", aCompletion(id));
-    await post("/v1/events", aCompletion(id, { output: { urls: ["https://a.example/"] } }));
+    await report(aCompletion(id));
+    await report(aCompletion(id, { output: { urls: ["https://a.example/"] } }));
     await call(`/v1/tasks/${id}`);
     expect(rows()).toBe(4);
   });
 });
 
-describe("a task without an account", () => {
-  it("never touches an account's object", async () => {
+describe("a task with a price that ends, calls back once, is read and expires", () => {
+  it.each([
+    { name: "completes", event: aCompletion, rows: 9, maxLedgerRows: 3, calls: 1 },
+    { name: "fails", event: aFailure, rows: 11, maxLedgerRows: 6, calls: 2 },
+  ])(
+    "writes $rows rows, at most $maxLedgerRows in the ledger, in $calls calls when it $name",
+    async ({ event, rows, maxLedgerRows, calls }) => {
+      aReceiver();
+      const account = await anAccount(10);
+      const body = priced(account, 4);
+      const [written, ledgerRows] = [await rowsOf(body.id), await accountRows(account)];
+      const made = accountCalls();
+      expect((await post("/v1/tasks", body)).status).toBe(201);
+      await finishReadAndExpire(event(body.id));
+      expect([written(), made()]).toEqual([rows, calls]);
+      expect(ledgerRows()).toBeGreaterThan(0);
+      expect(ledgerRows()).toBeLessThanOrEqual(maxLedgerRows);
+    },
+  );
+});
+
+describe("the object of an account", () => {
+  it("is called once a minute for tasks without a price", async () => {
     aReceiver();
-    const id = crypto.randomUUID();
-    await finishReadAndExpire(id, aCompletion(id, { model: "m", callback_url: CALLBACK_URL }));
-    expect(await listDurableObjectIds(env.ACCOUNTS)).toEqual([]);
+    const account = await anAccount();
+    const calls = accountCalls();
+    for (let count = 0; count < 3; count++) {
+      expect((await post("/v1/tasks", { model: "m", account })).status).toBe(201);
+    }
+    expect(calls()).toBe(1);
+  });
+
+  it("writes nothing for a repeated charge or one that the account cannot pay", async () => {
+    const account = await anAccount(5);
+    const body = priced(account, 5);
+    await post("/v1/tasks", body);
+    const rows = await accountRows(account);
+    await post("/v1/tasks", body);
+    await post("/v1/tasks", priced(account, 5));
+    expect(rows()).toBe(0);
+  });
+
+  it("is called once a minute to verify a key, and writes one row a day for it", async () => {
+    const account = await anAccount();
+    const { key } = await aKey(account);
+    const rows = await accountRows(account);
+    const calls = accountCalls();
+    const url = `/v1/tasks/${crypto.randomUUID()}`;
+    for (let count = 0; count < 5; count++) {
+      expect((await call(url, { key })).status).toBe(404);
+    }
+    expect([calls(), rows()]).toEqual([1, 1]);
+    pass(60_000);
+    await call(url, { key });
+    expect([calls(), rows()]).toEqual([2, 1]);
   });
 });

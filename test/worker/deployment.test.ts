@@ -1,24 +1,21 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
 import { restart } from "./instance.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
   aCompletion,
-  aFailure,
-  aRequest,
-  atRest,
-  CALLBACK_URL,
-  pass,
-  post,
+  callWith,
+  completed,
+  finish,
+  invalid,
   read,
   refusal,
   register,
+  report,
   START,
   stored,
-  stubOf,
   useClock,
+  wake,
 } from "./support.ts";
 
 useClock();
@@ -26,16 +23,14 @@ useClock();
 describe("PUBLIC_URL", () => {
   const bindings = { ...env, PUBLIC_URL: "https://public.example.org/" };
 
-  it("is the origin that problems and callbacks name", async () => {
-    const problem = await app.fetch(aRequest("/nowhere"), bindings);
-    expect(await problem.json()).toMatchObject({
+  it("is the origin in the type of problems and in the user agent of callbacks", async () => {
+    expect(await (await callWith(bindings, "/nowhere")).json()).toMatchObject({
       type: "https://public.example.org/docs/errors#not_found",
     });
     const received = aReceiver();
     const id = await register();
     await restart(id, bindings);
-    await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await finish(aCompletion(id));
     expect(received[0]?.headers["user-agent"]).toBe("TaskRelay/1 (+https://public.example.org)");
   });
 
@@ -43,89 +38,54 @@ describe("PUBLIC_URL", () => {
     "https://public.example.org/x",
     "https://PUBLIC.example.org.:8443/",
     "https://relay.example.com/",
-  ])("is the relay itself, as is where the request came in: %s", async (callback_url) => {
-    const request = aRequest("/v1/tasks", { body: { model: "m", callback_url } });
-    expect(await refusal(await app.fetch(request, bindings))).toMatchObject({ status: 400 });
+  ])("and the request's origin are refused as callback_url: %s", async (callback_url) => {
+    const response = await callWith(bindings, "/v1/tasks", { body: { model: "m", callback_url } });
+    expect(await refusal(response)).toEqual(invalid("/callback_url"));
   });
 });
 
 describe("ALLOW_LOCAL_CALLBACKS", () => {
-  it("lets http and loopback through, and says so in the log", async () => {
-    const log = vi.spyOn(console, "log");
-    const bindings = { ...env, ALLOW_LOCAL_CALLBACKS: "true" };
-    for (const callback_url of [
-      "http://localhost:9000/a",
-      "http://127.0.0.1:9000/a",
-      "https://[::1]/",
-    ]) {
-      const request = aRequest("/v1/tasks", { body: { model: "m", callback_url } });
-      expect((await app.fetch(request, bindings)).status).toBe(201);
+  it("allows http and loopback but no private network, and logs one warning", async () => {
+    const lines: unknown[] = [];
+    for (const method of ["log", "warn"] as const) {
+      vi.spyOn(console, method).mockImplementation((line) => void lines.push(line));
     }
-    const other = { model: "m", callback_url: "http://10.0.0.1/" };
-    expect((await app.fetch(aRequest("/v1/tasks", { body: other }), bindings)).status).toBe(400);
-    const warnings = log.mock.calls.filter(([line]) =>
-      String(line).includes("ALLOW_LOCAL_CALLBACKS"),
-    );
-    expect(warnings).toHaveLength(1);
+    const bindings = { ...env, ALLOW_LOCAL_CALLBACKS: "true" };
+    for (const [callback_url, expected] of [
+      ["http://localhost:9000/a", 201],
+      ["http://127.0.0.1:9000/a", 201],
+      ["https://[::1]/", 201],
+      ["http://10.0.0.1/", 400],
+    ] as const) {
+      const body = { model: "m", callback_url };
+      expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(expected);
+    }
+    expect(lines.filter((line) => String(line).includes("ALLOW_LOCAL_CALLBACKS"))).toHaveLength(1);
   });
 });
 
 describe("CALLBACK_SCHEDULE_S", () => {
-  it("sets the number of attempts and every wait, the first too", async () => {
+  it("sets the number of attempts and the wait before each, also before the first", async () => {
     const received = aReceiver(status(500));
     const id = await register();
     await restart(id, { ...env, CALLBACK_SCHEDULE_S: "60,7" });
-    await post("/v1/events", aCompletion(id));
+    await report(aCompletion(id));
     expect(await stored(id)).toMatchObject({ alarm: START + 60_000 });
     expect(await read(id)).toMatchObject({ callback: { status: "sending", attempts: [] } });
-    pass(60_000);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, 60_000);
     expect(await stored(id)).toMatchObject({ alarm: START + 67_000 });
-    pass(7000);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, 7000);
     expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
     expect(received).toHaveLength(2);
   });
 
-  it("when changed, moves no attempt that is due already", async () => {
+  it("does not move an attempt that is already planned when it changes", async () => {
     aReceiver(status(500));
-    const id = await register();
-    await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    const id = await completed();
     await restart(id, { ...env, CALLBACK_SCHEDULE_S: "0,5,5" });
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id);
     expect(await stored(id)).toMatchObject({ alarm: START + 180_000 });
-    pass(180_000);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, 180_000);
     expect(await stored(id)).toMatchObject({ alarm: START + 185_000 });
-  });
-});
-
-describe("events at the same moment", () => {
-  it("are one and the same when they are equal: one is recorded, one callback is sent", async () => {
-    const received = aReceiver();
-    const id = await register();
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => post("/v1/events", aCompletion(id))),
-    );
-    const statuses = answers.map((answer) => String(answer.status));
-    expect(statuses.toSorted()).toEqual([...Array<string>(7).fill("200"), "202"]);
-    await atRest(id);
-    expect(received).toHaveLength(1);
-  });
-
-  it("have one winner when they contradict each other", async () => {
-    const received = aReceiver();
-    const id = crypto.randomUUID();
-    const created = { model: "m", callback_url: CALLBACK_URL };
-    const answers = await Promise.all([
-      post("/v1/events", aCompletion(id, created)),
-      post("/v1/events", aFailure(id, created)),
-    ]);
-    expect(answers.map((answer) => String(answer.status)).toSorted()).toEqual(["202", "409"]);
-    await atRest(id);
-    expect(received).toHaveLength(1);
-    const winner = answers[0]?.status === 202 ? "completed" : "failed";
-    expect(await read(id)).toMatchObject({ status: winner });
   });
 });

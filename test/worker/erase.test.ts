@@ -4,59 +4,55 @@ import {
   aCompletion,
   call,
   completed,
+  erase,
+  expectUnchanged,
   NOTHING,
   pass,
-  post,
   refusal,
   register,
+  report,
   stored,
+  UNKNOWN_TASK,
   useClock,
 } from "./support.ts";
 
 useClock();
 
-function erase(id: string): Promise<Response> {
-  return call(`/v1/tasks/${id}`, { method: "DELETE" });
+async function versionOf(id: string): Promise<number> {
+  const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
+  return parseInt(tag.slice(1), 10);
 }
 
 describe("DELETE /v1/tasks/{id}", () => {
-  it("erases a settled task: 204, then nothing is left and the id is unknown", async () => {
+  it("answers 204 for a settled task and leaves nothing of it", async () => {
     aReceiver();
     const id = await completed();
     const response = await erase(id.toUpperCase());
     expect([response.status, await response.text()]).toEqual([204, ""]);
     expect(await stored(id)).toEqual(NOTHING);
     expect((await call(`/v1/tasks/${id}`)).status).toBe(404);
-    expect(await refusal(await erase(id))).toEqual({ status: 404, code: "unknown_task" });
+    for (const each of [id, "42"]) expect(await refusal(await erase(each))).toEqual(UNKNOWN_TASK);
   });
 
-  it("answers 409 while the task is open or its callback is not settled, and erases nothing", async () => {
+  it.each([
+    ["task_open", register],
+    ["series_running", completed],
+  ])("answers 409 %s with the task and erases nothing", async (code, make) => {
     aReceiver(status(500));
-    const [open, running] = [await register(), await completed()];
-    for (const [id, code] of [
-      [open, "task_open"],
-      [running, "series_running"],
-    ] as const) {
-      const before = await stored(id);
+    const id = await make();
+    await expectUnchanged(id, async () => {
       const response = await erase(id);
-      expect(response.status).toBe(409);
-      expect(await response.json()).toMatchObject({ code, task: { id } });
-      expect(await stored(id)).toEqual(before);
-    }
+      expect([response.status, await response.json()]).toMatchObject([409, { code, task: { id } }]);
+    });
   });
 
-  it("lets the id be used again, with a higher version", async () => {
+  it("lets a new task use the id, with a higher version", async () => {
     aReceiver();
     const id = await completed();
-    const before = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
+    const before = await versionOf(id);
     await erase(id);
     pass(1000);
-    await post("/v1/events", aCompletion(id, { model: "again" }));
-    const after = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
-    expect(parseInt(after.slice(1), 10)).toBeGreaterThan(parseInt(before.slice(1), 10));
-  });
-
-  it("answers 404 for what is no id", async () => {
-    expect(await refusal(await erase("42"))).toEqual({ status: 404, code: "unknown_task" });
+    await report(aCompletion(id, { model: "again" }));
+    expect(await versionOf(id)).toBeGreaterThan(before);
   });
 });

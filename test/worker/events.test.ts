@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { anAccount } from "./accounts.ts";
-import { aReceiver, status } from "./receiver.ts";
+import { aReceiver } from "./receiver.ts";
 import {
   aCompletion,
   aFailure,
   atRest,
   call,
   CALLBACK_URL,
+  completed,
+  expectUnchanged,
+  finish,
+  invalid,
   NOTHING,
   ORIGIN,
   pass,
@@ -14,8 +18,11 @@ import {
   read,
   refusal,
   register,
+  report,
   START_S,
   stored,
+  UNAUTHENTICATED,
+  UNKNOWN_TASK,
   useClock,
   VIDEO,
 } from "./support.ts";
@@ -23,68 +30,68 @@ import {
 useClock();
 
 describe("POST /v1/events", () => {
-  it("answers 202 with the task, which is processing, then completed", async () => {
+  it("answers 202 with the task, first processing, then completed", async () => {
     aReceiver();
     const id = await register();
-    const first = await post("/v1/events", { id, status: "processing" });
+    const first = await report({ id, status: "processing" });
     expect([first.status, await first.json()]).toEqual([202, await read(id)]);
     pass(5000);
-    const second = await post("/v1/events", aCompletion(id));
+    const second = await report(aCompletion(id));
     expect(second.status).toBe(202);
     expect(await second.json()).toMatchObject({ status: "completed", completed_at: START_S + 5 });
   });
 
-  it("needs a key or a signature", async () => {
+  it("answers 401 without a key or signature and stores nothing", async () => {
     const id = await register();
-    const before = await stored(id);
-    for (const key of [null, "wrong"]) {
-      const response = await post("/v1/events", aCompletion(id), { key });
-      expect(await refusal(response)).toEqual({ status: 401, code: "unauthenticated" });
-      expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer/);
-    }
-    expect(await stored(id)).toEqual(before);
-  });
-
-  it("creates an unregistered task from an event with a model, with all that the event says", async () => {
-    aReceiver();
-    const id = crypto.randomUUID();
-    const account = await anAccount();
-    const created = { model: "kling", created_at: 1_700_000_000, account };
-    const event = aCompletion(id, { ...created, callback_url: CALLBACK_URL, completed_at: 7 });
-    expect((await post("/v1/events", event)).status).toBe(202);
-    await atRest(id);
-    expect(await read(id)).toMatchObject({
-      ...created,
-      completed_at: 7,
-      callback: { url: CALLBACK_URL, status: "delivered" },
+    await expectUnchanged(id, async () => {
+      for (const key of [null, "wrong"]) {
+        const response = await post("/v1/events", aCompletion(id), { key });
+        expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer/);
+        expect(await refusal(response)).toEqual(UNAUTHENTICATED);
+      }
     });
   });
 
-  it("answers 404 for an unregistered id without a model, and leaves nothing", async () => {
+  it("creates an unregistered task from an event with a model", async () => {
+    aReceiver();
+    const id = crypto.randomUUID();
+    const created = { model: "kling", created_at: 1_700_000_000, account: await anAccount() };
+    await finish(aCompletion(id, { ...created, callback_url: CALLBACK_URL, completed_at: 7 }));
+    const callback = { url: CALLBACK_URL, status: "delivered" };
+    expect(await read(id)).toMatchObject({ ...created, completed_at: 7, callback });
+  });
+
+  it("dates the creation of a task back to a completed_at in the past", async () => {
+    const id = crypto.randomUUID();
+    const past = START_S - 500;
+    await report(aCompletion(id, { model: "m", completed_at: past }));
+    expect(await read(id)).toMatchObject({ created_at: past, completed_at: past });
+  });
+
+  it("answers 404 to an unregistered id without a model and stores nothing", async () => {
     const id = crypto.randomUUID();
     for (const event of [
       aCompletion(id),
       aFailure(id),
       { id, status: "processing", model: null },
     ]) {
-      const response = await post("/v1/events", event);
-      expect(await refusal(response)).toEqual({ status: 404, code: "unknown_task" });
+      expect(await refusal(await report(event))).toEqual(UNKNOWN_TASK);
     }
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("lets the registration win over model, created_at, callback_url and account", async () => {
+  it("ignores model, created_at, callback_url and account of an event for a registered task", async () => {
     const received = aReceiver();
     const account = await anAccount();
     const id = await register({ account });
-    const event = aCompletion(id, {
-      model: "other",
-      created_at: 5,
-      callback_url: "http://127.0.0.1/not-even-allowed",
-      account: await anAccount(),
-    });
-    expect((await post("/v1/events", event)).status).toBe(202);
-    await atRest(id);
+    await finish(
+      aCompletion(id, {
+        model: "other",
+        created_at: 5,
+        callback_url: "http://127.0.0.1/not-even-allowed",
+        account: await anAccount(),
+      }),
+    );
     expect(await read(id)).toMatchObject({
       model: "seedance",
       created_at: START_S,
@@ -95,41 +102,35 @@ describe("POST /v1/events", () => {
   });
 
   it.each([
-    ["the relay itself", `${ORIGIN}/v1/events`],
-    ["a local name", "https://printer.local/x"],
-    ["plain http", "http://client.example.net/x"],
-  ])("refuses a creating event whose callback_url is %s", async (_, callback_url) => {
+    ["on the relay itself", `${ORIGIN}/v1/events`],
+    ["with a local name", "https://printer.local/x"],
+    ["with plain http", "http://client.example.net/x"],
+  ])("rejects a callback_url %s in an event that creates a task", async (_, callback_url) => {
     const id = crypto.randomUUID();
-    const response = await post("/v1/events", aCompletion(id, { model: "m", callback_url }));
-    const paths = ["/callback_url"];
-    expect(await refusal(response)).toEqual({ status: 400, code: "invalid_request", paths });
+    const response = await report(aCompletion(id, { model: "m", callback_url }));
+    expect(await refusal(response)).toEqual(invalid("/callback_url"));
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("takes an id in upper case as the same task", async () => {
+  it("treats an id in upper case as the same task", async () => {
     aReceiver();
     const id = await register();
-    const response = await post("/v1/events", aCompletion(id.toUpperCase()));
+    const response = await report(aCompletion(id.toUpperCase()));
     expect(await response.json()).toMatchObject({ id, status: "completed" });
   });
 
-  it("drops unknown fields outside the metadata", async () => {
+  it("drops unknown fields of the event, its output and its error", async () => {
     aReceiver();
-    const id = await register();
-    const event = { ...aCompletion(id), cost: 3, output: { urls: [VIDEO], preview: "x" } };
-    expect((await post("/v1/events", event)).status).toBe(202);
-    expect(await read(id)).toMatchObject({ output: { urls: [VIDEO], metadata: {} } });
-    expect(JSON.stringify(await read(id))).not.toMatch(/cost|preview/);
+    const [done, failed] = [await register(), await register()];
+    await report({ ...aCompletion(done), cost: 3, output: { urls: [VIDEO], preview: "x" } });
+    await report(aFailure(failed, { error: { code: "a", message: "b", trace: "c" } }));
+    expect(await read(done)).toMatchObject({ output: { urls: [VIDEO], metadata: {} } });
+    expect(JSON.stringify(await read(done))).not.toMatch(/cost|preview/);
+    expect(await read(failed)).toMatchObject({ error: { code: "a", message: "b" } });
+    expect(JSON.stringify(await read(failed))).not.toContain("trace");
   });
 
-  it("drops unknown fields of an error", async () => {
-    aReceiver();
-    const id = await register();
-    await post("/v1/events", aFailure(id, { error: { code: "a", message: "b", trace: "c" } }));
-    expect((await read(id))["error"]).toEqual({ code: "a", message: "b" });
-  });
-
-  it("keeps the known metadata in the order of the contract and the rest as received", async () => {
+  it("returns known metadata in the documented order and other metadata as received", async () => {
     aReceiver();
     const id = await register();
     const metadata =
@@ -143,79 +144,92 @@ describe("POST /v1/events", () => {
     );
   });
 
-  it("takes null as absent", async () => {
+  it("accepts a seed beyond 2^53, rounded", async () => {
+    const id = await register();
+    const output = `{"urls":["${VIDEO}"],"metadata":{"seed":9223372036854775807}}`;
+    const body = `{"id":"${id}","status":"completed","output":${output}}`;
+    expect((await post("/v1/events", body)).status).toBe(202);
+    expect(await read(id)).toMatchObject({ output: { metadata: { seed: 2 ** 63 } } });
+  });
+
+  it("treats null as absent", async () => {
     aReceiver();
     const id = await register();
     const nulls = { model: null, created_at: null, completed_at: null, error: null, account: null };
     const event = aCompletion(id, { ...nulls, output: { urls: [VIDEO], metadata: null } });
-    expect((await post("/v1/events", event)).status).toBe(202);
+    expect((await report(event)).status).toBe(202);
     expect(await read(id)).toMatchObject({ completed_at: START_S, output: { metadata: {} } });
   });
 });
 
-describe("the same event again", () => {
-  it("answers 200 and changes nothing, whatever its times, spelling and null fields", async () => {
+describe("a repeated event", () => {
+  it("is answered with 200 and changes nothing, whatever its times, spelling and nulls", async () => {
     const received = aReceiver();
     const id = await register();
     const output = { urls: [VIDEO], metadata: { seed: 1, extra: { a: 1, b: 2 } } };
-    await post("/v1/events", aCompletion(id, { output }));
-    await atRest(id);
-    const before = await stored(id);
+    await finish(aCompletion(id, { output }));
     const again = {
       created_at: 5,
       completed_at: 9,
       output: { metadata: { extra: { b: 2, a: 1 }, ratio: null, seed: 1 }, urls: [VIDEO] },
     };
-    for (const fields of [{ output }, again]) {
-      const response = await post("/v1/events", aCompletion(id, fields));
-      expect(response.status).toBe(200);
-      expect(await response.json()).toEqual(await read(id));
-    }
-    expect(await stored(id)).toEqual(before);
+    await expectUnchanged(id, async () => {
+      for (const fields of [{ output }, again]) {
+        const response = await report(aCompletion(id, fields));
+        expect([response.status, await response.json()]).toEqual([200, await read(id)]);
+      }
+    });
     expect(received).toHaveLength(1);
   });
 
-  it("answers 200 to the same failure", async () => {
+  it("is answered with 200 when it reports the same failure", async () => {
     aReceiver();
     const id = await register();
-    expect((await post("/v1/events", aFailure(id))).status).toBe(202);
-    expect((await post("/v1/events", aFailure(id))).status).toBe(200);
+    expect((await report(aFailure(id))).status).toBe(202);
+    expect((await report(aFailure(id))).status).toBe(200);
   });
 
-  it("answers 200 to processing again and after the end", async () => {
+  it("is answered with 200 when it reports processing again or after the end", async () => {
     aReceiver();
     const id = await register();
     const processing = { id, status: "processing" };
-    expect((await post("/v1/events", processing)).status).toBe(202);
-    const before = await stored(id);
-    expect((await post("/v1/events", processing)).status).toBe(200);
-    expect(await stored(id)).toEqual(before);
-    await post("/v1/events", aCompletion(id));
+    expect((await report(processing)).status).toBe(202);
+    await expectUnchanged(id, async () => {
+      expect((await report(processing)).status).toBe(200);
+    });
+    await finish(aCompletion(id));
+    await expectUnchanged(id, async () => {
+      const late = await report(processing);
+      expect([late.status, await late.json()]).toEqual([200, await read(id)]);
+    });
+  });
+
+  it("is recorded once, with one callback, when eight arrive at once", async () => {
+    const received = aReceiver();
+    const id = await register();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => report(aCompletion(id))));
+    const statuses = answers.map((answer) => String(answer.status));
+    expect(statuses.toSorted()).toEqual([...Array<string>(7).fill("200"), "202"]);
     await atRest(id);
-    const settled = await stored(id);
-    const late = await post("/v1/events", processing);
-    expect([late.status, await late.json()]).toEqual([200, await read(id)]);
-    expect(await stored(id)).toEqual(settled);
+    expect(received).toHaveLength(1);
   });
 });
 
-describe("a conflicting result", () => {
+describe("a conflicting event", () => {
   it.each([
     ["another URL", { output: { urls: ["https://cdn.example.net/b.mp4"] } }],
     ["a further URL", { output: { urls: [VIDEO, VIDEO] } }],
     ["other metadata", { output: { urls: [VIDEO], metadata: { seed: 1 } } }],
     ["a failure", { status: "failed", output: null, error: { code: "a", message: "b" } }],
-  ])("answers 409 to %s, with the stored task, and changes nothing", async (_, fields) => {
-    const received = aReceiver(status(200));
-    const id = await register();
-    await post("/v1/events", aCompletion(id));
-    await atRest(id);
-    const before = await stored(id);
-    const response = await post("/v1/events", aCompletion(id, fields));
-    expect(response.status).toBe(409);
-    const task = await read(id);
-    expect(await response.json()).toMatchObject({ code: "conflicting_result", task });
-    expect(await stored(id)).toEqual(before);
+  ])("with %s after a completion gets 409 with the task", async (_, fields) => {
+    const received = aReceiver();
+    const id = await completed();
+    await expectUnchanged(id, async () => {
+      const response = await report(aCompletion(id, fields));
+      expect(response.status).toBe(409);
+      const task = await read(id);
+      expect(await response.json()).toMatchObject({ code: "conflicting_result", task });
+    });
     expect(received).toHaveLength(1);
   });
 
@@ -223,11 +237,26 @@ describe("a conflicting result", () => {
     ["another code", { error: { code: "other", message: "Refused." } }],
     ["another message", { error: { code: "moderation", message: "Other." } }],
     ["a completion", { status: "completed", error: null, output: { urls: [VIDEO] } }],
-  ])("answers 409 to %s after a failure", async (_, fields) => {
+  ])("with %s after a failure gets 409", async (_, fields) => {
     aReceiver();
     const id = await register();
-    await post("/v1/events", aFailure(id));
-    const response = await post("/v1/events", aFailure(id, fields));
+    await report(aFailure(id));
+    const response = await report(aFailure(id, fields));
     expect(await refusal(response)).toEqual({ status: 409, code: "conflicting_result" });
+  });
+
+  it("gets 409 and leaves one winner when it arrives at the same time", async () => {
+    const received = aReceiver();
+    const id = crypto.randomUUID();
+    const created = { model: "m", callback_url: CALLBACK_URL };
+    const answers = await Promise.all([
+      report(aCompletion(id, created)),
+      report(aFailure(id, created)),
+    ]);
+    expect(answers.map((answer) => String(answer.status)).toSorted()).toEqual(["202", "409"]);
+    await atRest(id);
+    expect(received).toHaveLength(1);
+    const winner = answers[0]?.status === 202 ? "completed" : "failed";
+    expect(await read(id)).toMatchObject({ status: winner });
   });
 });
