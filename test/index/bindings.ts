@@ -2,8 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import { evict } from "../worker/instance.ts";
-import { stubOf } from "../worker/support.ts";
+import { evict, stubOf } from "../worker/objects.ts";
 
 const undo: (() => void)[] = [];
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
-import { pass, START, useClock } from "../worker/support.ts";
+import { pass, START, useClock } from "../worker/clock.ts";
 import { allRows, aRow, DAY, db, insert, rowsOfTask, useEmptyIndex } from "./support.ts";
 
 useClock();

@@ -2,19 +2,10 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aReceiver, status } from "../worker/receiver.ts";
-import { rowsOf } from "../worker/rows.ts";
-import {
-  aCompletion,
-  atRest,
-  call,
-  CALLBACK_URL,
-  NOTHING,
-  pass,
-  post,
-  stored,
-  stubOf,
-  useClock,
-} from "../worker/support.ts";
+import { call, post } from "../worker/client.ts";
+import { pass, useClock } from "../worker/clock.ts";
+import { NOTHING, rowsOf, stored, stubOf, untilIdle } from "../worker/objects.ts";
+import { aCompletion, CALLBACK_URL } from "../worker/tasks.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { gated, reborn, useOwnBindings } from "./bindings.ts";
 import { DAY, db, indexed, isPublished, useEmptyIndex, wake } from "./support.ts";
@@ -62,7 +53,7 @@ describe("the rows that a task's object writes because of the index", () => {
     await wake(id);
     pass(60_000);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     await indexed(id);
     expect(await isPublished(id)).toBe(true);
     await expire(id);
@@ -74,7 +65,7 @@ describe("the rows that a task's object writes because of the index", () => {
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
     await post("/v1/events", aCompletion(id, { model: "m", callback_url: CALLBACK_URL }));
-    await atRest(id);
+    await untilIdle(id);
     await indexed(id);
     await expire(id);
     expect(rows()).toBeLessThanOrEqual(5 + 4);
@@ -95,7 +86,7 @@ describe("the rows that D1 bills for a task", () => {
     await wake(id);
     pass(60_000);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     await indexed(id);
     expect(meter.counted.rows).toBeGreaterThan(0);
     expect(meter.counted.rows).toBeLessThanOrEqual(most);
@@ -107,7 +98,7 @@ describe("the rows that D1 bills for a task", () => {
     const id = crypto.randomUUID();
     await reborn(id, meter);
     await post("/v1/events", aCompletion(id, { model: "m", callback_url: CALLBACK_URL }));
-    await atRest(id);
+    await untilIdle(id);
     for (const wait of [180_000, 600_000]) {
       pass(wait);
       await runDurableObjectAlarm(stubOf(id));

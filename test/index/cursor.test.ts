@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
-import { call, refusal, START, useClock } from "../worker/support.ts";
+import { call, refusal } from "../worker/client.ts";
+import { START, useClock } from "../worker/clock.ts";
 import { aRow, callWith, insert, list, listAll, useEmptyIndex } from "./support.ts";
 
 useClock();

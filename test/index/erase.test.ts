@@ -3,18 +3,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import worker from "../../src/index.ts";
 import { aReceiver } from "../worker/receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  completed,
-  pass,
-  post,
-  realMs,
-  register,
-  stubOf,
-  until,
-  useClock,
-} from "../worker/support.ts";
+import { post } from "../worker/client.ts";
+import { pass, realMs, until, useClock } from "../worker/clock.ts";
+import { stubOf, untilIdle } from "../worker/objects.ts";
+import { aCompletion, completed, register } from "../worker/tasks.ts";
 import { aQueue, gated, reborn, useOwnBindings } from "./bindings.ts";
 import { allRows, callWith, db, indexed, rowsOfTask, useEmptyIndex } from "./support.ts";
 
@@ -28,7 +20,7 @@ async function publishing(bindings: object, hasBegun: () => boolean) {
   const id = await register();
   await reborn(id, bindings);
   await post("/v1/events", aCompletion(id));
-  await atRest(id);
+  await untilIdle(id);
   pass(10);
   const alarm = runDurableObjectAlarm(stubOf(id));
   await until(hasBegun);

@@ -2,21 +2,10 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { INDEX_TIMEOUT_MS } from "../../src/index-db/database.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
-import { evict } from "../worker/instance.ts";
-import {
-  aCompletion,
-  atRest,
-  call,
-  pass,
-  post,
-  read,
-  register,
-  START,
-  stored,
-  stubOf,
-  until,
-  useClock,
-} from "../worker/support.ts";
+import { call, post } from "../worker/client.ts";
+import { pass, START, until, useClock } from "../worker/clock.ts";
+import { evict, stored, stubOf, untilIdle } from "../worker/objects.ts";
+import { aCompletion, read, register } from "../worker/tasks.ts";
 import { gated, reborn, useOwnBindings } from "./bindings.ts";
 import {
   aRow,
@@ -84,9 +73,9 @@ describe("the publication of a task to a failing index", () => {
     const received = aReceiver(status(500), status(200));
     const { id, fault } = await withFault(gateOf());
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     for (let alarms = 0; alarms < 30 && received.length < 2; alarms++) await wake(id);
-    await atRest(id);
+    await untilIdle(id);
     expect(fault.asked).toBeGreaterThan(0);
     const { callback } = await read(id);
     expect(callback).toMatchObject({
@@ -131,7 +120,7 @@ describe("the publication of a task to a failing index", () => {
     const received = aReceiver();
     const { id, fault } = await withFault(hang);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     pass(10);
     const end = await hangingAlarm(id, fault);
     await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
@@ -143,7 +132,7 @@ describe("the publication of a task to a failing index", () => {
     aReceiver();
     const { id, fault } = await withFault(fail);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     pass(10);
     await wake(id);
     expect(await rowsOfTask(id)).toEqual([]);
@@ -194,7 +183,7 @@ describe("the API with a failing index", () => {
     await insert(aRow({ id, createdAt: START, version: START - 1, dueAt: START, expiresAt: null }));
     aReceiver();
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     pass(100_000);
     expect(await statistics()).toMatchObject({
       index: { overdue: { tasks: 1, oldest_age_ms: 100_000 } },

@@ -5,7 +5,9 @@ import type { Route } from "../../src/api/http/route.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { hooked } from "../worker/hooked.ts";
 import { anOutside, answering } from "../worker/outside.ts";
-import { aCompletion, call, CALLBACK_URL, completed, register, START } from "../worker/support.ts";
+import { call } from "../worker/client.ts";
+import { START } from "../worker/clock.ts";
+import { aCompletion, CALLBACK_URL, completed, register } from "../worker/tasks.ts";
 import { indexed } from "./support.ts";
 
 /** A path for the route, and what to send there, so that it succeeds. */

@@ -1,23 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { evict } from "../worker/instance.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
-import {
-  atRest,
-  call,
-  completed,
-  NOTHING,
-  pass,
-  read,
-  register,
-  START,
-  START_S,
-  stored,
-  stubOf,
-  until,
-  useClock,
-} from "../worker/support.ts";
+import { call } from "../worker/client.ts";
+import { pass, START, START_S, until, useClock } from "../worker/clock.ts";
+import { evict, NOTHING, stored, stubOf, untilIdle } from "../worker/objects.ts";
+import { completed, read, register } from "../worker/tasks.ts";
 import { gated } from "./bindings.ts";
 import {
   allRows,
@@ -81,7 +69,7 @@ describe("the cron trigger", () => {
     pass(1);
     await cron();
     await until(() => received.length === 2);
-    await atRest(id);
+    await untilIdle(id);
     expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
     await indexed(id);
     expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
-import { call, ORIGIN, refusal, START, START_S, useClock } from "../worker/support.ts";
+import { call, ORIGIN, refusal } from "../worker/client.ts";
+import { START, START_S, useClock } from "../worker/clock.ts";
 import { aRow, callWith, insert, list, useEmptyIndex } from "./support.ts";
 
 useClock();

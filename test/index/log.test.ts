@@ -4,16 +4,10 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import worker from "../../src/index.ts";
 import { anOutside } from "../worker/outside.ts";
-import {
-  aCompletion,
-  atRest,
-  call,
-  pass,
-  post,
-  register,
-  START,
-  stubOf,
-} from "../worker/support.ts";
+import { call, post } from "../worker/client.ts";
+import { pass, START } from "../worker/clock.ts";
+import { stubOf, untilIdle } from "../worker/objects.ts";
+import { aCompletion, register } from "../worker/tasks.ts";
 import { gated, reborn, useOwnBindings } from "./bindings.ts";
 import { TOLD } from "./operator.ts";
 import { aRow, callWith, cron, db, indexed, insert } from "./support.ts";
@@ -41,7 +35,7 @@ async function sayEverything(): Promise<void> {
   const id = await register({ model: MARK, metadata: { MARK }, callback_url });
   await reborn(id, TOLD);
   await post("/v1/events", aCompletion(id));
-  await atRest(id);
+  await untilIdle(id);
   for (const wait of [180_000, 600_000]) {
     pass(wait);
     await runDurableObjectAlarm(stubOf(id));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { call, START, useClock } from "../worker/support.ts";
+import { call } from "../worker/client.ts";
+import { START, useClock } from "../worker/clock.ts";
 import { parseOpenMetrics } from "./open-metrics.ts";
 import { aRow, cron, HOUR, insert, useEmptyIndex } from "./support.ts";
 

@@ -3,21 +3,10 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
 import { answering, type Outside } from "../worker/outside.ts";
-import {
-  aCompletion,
-  aFailure,
-  atRest,
-  call,
-  pass,
-  post,
-  register,
-  START,
-  START_S,
-  stored,
-  stubOf,
-  until,
-  useClock,
-} from "../worker/support.ts";
+import { call, post } from "../worker/client.ts";
+import { pass, START, START_S, until, useClock } from "../worker/clock.ts";
+import { stored, stubOf, untilIdle } from "../worker/objects.ts";
+import { aCompletion, aFailure, register } from "../worker/tasks.ts";
 import { reborn, useOwnBindings } from "./bindings.ts";
 import {
   aCallbackUrl,
@@ -43,7 +32,7 @@ async function ended(bindings: object = TOLD): Promise<string> {
   const id = await begun(bindings);
   pass(600_000);
   await runDurableObjectAlarm(stubOf(id));
-  await atRest(id);
+  await untilIdle(id);
   return id;
 }
 
@@ -52,7 +41,7 @@ async function begun(bindings: object = TOLD): Promise<string> {
   const id = await register({ callback_url: aCallbackUrl() });
   await reborn(id, bindings);
   await post("/v1/events", aCompletion(id));
-  await atRest(id);
+  await untilIdle(id);
   pass(180_000);
   await runDurableObjectAlarm(stubOf(id));
   return id;
@@ -113,7 +102,7 @@ describe("callback.failed", () => {
     const id = await ended();
     await inHand(outside, id, 1);
     await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
-    await atRest(id);
+    await untilIdle(id);
     await inHand(outside, id, 2);
     expect(new Set(outside.sentTo(OPERATOR_URL).map(idOf)).size).toBe(2);
   });
@@ -146,7 +135,7 @@ describe("callback.failed", () => {
     const id = await register({ callback_url: aCallbackUrl() });
     await reborn(id, TOLD);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
     expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
   });
@@ -187,7 +176,7 @@ describe("refund.delayed", () => {
     const id = await aCharged(account, 5);
     await reborn(id, TOLD);
     await post("/v1/events", aFailure(id));
-    await atRest(id);
+    await untilIdle(id);
     while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
     expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
   });

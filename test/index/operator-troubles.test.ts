@@ -3,17 +3,10 @@ import { env } from "cloudflare:workers";
 import { hostObject } from "../../src/account/object-names.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
-import {
-  aCompletion,
-  atRest,
-  CALLBACK_URL,
-  pass,
-  post,
-  register,
-  START_S,
-  until,
-  useClock,
-} from "../worker/support.ts";
+import { post } from "../worker/client.ts";
+import { pass, START_S, until, useClock } from "../worker/clock.ts";
+import { untilIdle } from "../worker/objects.ts";
+import { aCompletion, CALLBACK_URL, register } from "../worker/tasks.ts";
 import { reborn, useOwnBindings } from "./bindings.ts";
 import { OPERATOR_URL, receivers, TOLD, toldOf } from "./operator.ts";
 import { aRow, callWith, cron, insert, useEmptyIndex, wake } from "./support.ts";
@@ -29,7 +22,7 @@ async function failedOnce(host: string, bindings: object = TOLD): Promise<void> 
   const id = await register({ callback_url: `https://${host}/cb` });
   await reborn(id, bindings);
   await post("/v1/events", aCompletion(id));
-  await atRest(id);
+  await untilIdle(id);
 }
 
 describe("host.failing", () => {
@@ -145,7 +138,7 @@ describe("a point in Analytics Engine", () => {
     const id = await register();
     await reborn(id, { METRICS });
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     outside.on(CALLBACK_URL, answering(""));
     for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);
     const host = "client.example.net";

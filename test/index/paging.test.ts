@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { START, useClock } from "../worker/support.ts";
+import { START, useClock } from "../worker/clock.ts";
 import { aRow, insert, listAll, useEmptyIndex } from "./support.ts";
 
 useClock();

@@ -4,19 +4,10 @@ import { ready } from "../../src/index-db/database.ts";
 import { aCharged, aKey, anAccount } from "../worker/accounts.ts";
 import { attach, hooked } from "../worker/hooked.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
-import {
-  aFailure,
-  atRest,
-  call,
-  completed,
-  pass,
-  post,
-  register,
-  START,
-  START_S,
-  stored,
-  useClock,
-} from "../worker/support.ts";
+import { call, post } from "../worker/client.ts";
+import { pass, START, START_S, useClock } from "../worker/clock.ts";
+import { stored, untilIdle } from "../worker/objects.ts";
+import { aFailure, completed, register } from "../worker/tasks.ts";
 import { allRows, DAY, db, indexed, rowsOfTask, useEmptyIndex, wake } from "./support.ts";
 
 useClock();
@@ -146,7 +137,7 @@ describe("the row of a task", () => {
     aReceiver(status(500));
     const id = await completed();
     while ((await stored(id)).alarm !== null && Date.now() < START + 780_000) await wake(id);
-    await atRest(id);
+    await untilIdle(id);
     const failed = { callback: "failed", attempts: 3, last_outcome: "rejected" };
     const settled_at = START + 780_000;
     const row = { ...DONE, ...failed, last_status_code: 500, settled_at, settled_ms: 780_000 };
@@ -158,7 +149,7 @@ describe("the row of a task", () => {
     const account = await anAccount(5);
     const id = await aCharged(account, 5);
     await post("/v1/events", aFailure(id));
-    await atRest(id);
+    await untilIdle(id);
     await expectRow(id, { ...DONE, account, model: "m", status: "failed", completed_at: null });
   });
 
@@ -168,7 +159,7 @@ describe("the row of a task", () => {
     await indexed(id);
     pass(DAY);
     await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
-    await atRest(id);
+    await untilIdle(id);
     const settled_at = START + DAY + 2;
     const row = await indexed(id);
     expect(row).toMatchObject({

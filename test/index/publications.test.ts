@@ -1,16 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { aReceiver, status } from "../worker/receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  completed,
-  pass,
-  post,
-  register,
-  START,
-  stored,
-  useClock,
-} from "../worker/support.ts";
+import { post } from "../worker/client.ts";
+import { pass, START, useClock } from "../worker/clock.ts";
+import { stored, untilIdle } from "../worker/objects.ts";
+import { aCompletion, completed, register } from "../worker/tasks.ts";
 import { DAY, indexed, isPublished, rowsOfTask, useEmptyIndex, wake } from "./support.ts";
 
 useClock();
@@ -32,7 +25,7 @@ describe("the publications of a task", () => {
     await post("/v1/events", { id, status: "processing" });
     pass(15_000);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     await indexed(id);
     expect(published).toHaveLength(1);
   });
@@ -44,7 +37,7 @@ describe("the publications of a task", () => {
     expect(await rowsOfTask(id)).toMatchObject([{ status: "pending" }]);
     pass(30_000);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     await indexed(id);
     expect(await isPublished(id)).toBe(true);
     expect(published).toHaveLength(2);

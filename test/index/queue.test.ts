@@ -4,16 +4,10 @@ import { describe, expect, it, vi } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import worker from "../../src/index.ts";
 import { aReceiver } from "../worker/receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  pass,
-  post,
-  read,
-  register,
-  START,
-  useClock,
-} from "../worker/support.ts";
+import { post } from "../worker/client.ts";
+import { pass, START, useClock } from "../worker/clock.ts";
+import { untilIdle } from "../worker/objects.ts";
+import { aCompletion, read, register } from "../worker/tasks.ts";
 import { aQueue, gated, reborn, useOwnBindings } from "./bindings.ts";
 import { allRows, aRow, db, isPublished, rowsOfTask, useEmptyIndex, wake } from "./support.ts";
 
@@ -109,7 +103,7 @@ describe("the consumer of INDEX_QUEUE", () => {
 
 async function settled(id: string): Promise<void> {
   await post("/v1/events", aCompletion(id));
-  await atRest(id);
+  await untilIdle(id);
 }
 
 describe("a task where INDEX_QUEUE is bound", () => {

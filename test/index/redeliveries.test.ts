@@ -3,18 +3,10 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { aReceiver, type Received, status } from "../worker/receiver.ts";
-import {
-  atRest,
-  call,
-  CALLBACK_URL,
-  completed,
-  pass,
-  refusal,
-  register,
-  stored,
-  NOTHING,
-  useClock,
-} from "../worker/support.ts";
+import { call, refusal } from "../worker/client.ts";
+import { pass, useClock } from "../worker/clock.ts";
+import { NOTHING, stored, untilIdle } from "../worker/objects.ts";
+import { CALLBACK_URL, completed, register } from "../worker/tasks.ts";
 import { aRow, callWith, indexed, insert, useEmptyIndex } from "./support.ts";
 
 useClock();
@@ -69,7 +61,7 @@ describe("POST /v1/redeliveries", () => {
       skipped: 0,
       next_cursor: null,
     });
-    for (const id of ids) await atRest(id);
+    for (const id of ids) await untilIdle(id);
     expect(timesSent(received, ids)).toEqual([2, 2, 2]);
   });
 
@@ -86,11 +78,11 @@ describe("POST /v1/redeliveries", () => {
         const page: z.output<typeof Answer> = await redelivered(`?limit=2${query}`, "run");
         cursor = page.next_cursor;
       } while (cursor !== null);
-      for (const id of ids) await atRest(id);
+      for (const id of ids) await untilIdle(id);
     }
     expect(timesSent(received, ids)).toEqual([2, 2, 2, 2, 2]);
     await redelivered("", "another run");
-    for (const id of ids) await atRest(id);
+    for (const id of ids) await untilIdle(id);
     expect(timesSent(received, ids)).toEqual([3, 3, 3, 3, 3]);
   });
 
@@ -98,7 +90,7 @@ describe("POST /v1/redeliveries", () => {
     const received = aReceiver(status(200));
     const ids = await settledTasks(3);
     const answers = await Promise.all([redelivered("", "run"), redelivered("", "run")]);
-    for (const id of ids) await atRest(id);
+    for (const id of ids) await untilIdle(id);
     expect(timesSent(received, ids)).toEqual([2, 2, 2]);
     expect(answers.reduce((sum, { started }) => sum + started, 0)).toBe(3);
   });
@@ -146,7 +138,7 @@ describe("POST /v1/redeliveries", () => {
       await settledTasks(1, { account: other }),
     ];
     expect(await redelivered("", "run", key)).toMatchObject({ matched: 1, started: 1 });
-    for (const id of mine) await atRest(id);
+    for (const id of mine) await untilIdle(id);
     expect(timesSent(received, [...mine, ...foreign])).toEqual([2, 1]);
     // Also when the index is wrong about whose a task is.
     await insert(...foreign.map((id) => aRow({ id, account: own })));
@@ -195,7 +187,7 @@ describe("POST /v1/redeliveries", () => {
     const response = await callWith({ TASKS: { getByName } }, "/v1/redeliveries", asked);
     expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
     await redelivered("", "run");
-    for (const id of ids) await atRest(id);
+    for (const id of ids) await untilIdle(id);
     expect(timesSent(received, ids)).toEqual([2, 2, 2, 2]);
     expect(received.every(({ url }) => url === CALLBACK_URL)).toBe(true);
   });

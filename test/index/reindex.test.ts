@@ -1,18 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { aCharged, anAccount } from "../worker/accounts.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
-import {
-  call,
-  completed,
-  NOTHING,
-  pass,
-  post,
-  refusal,
-  register,
-  stored,
-  until,
-  useClock,
-} from "../worker/support.ts";
+import { call, post, refusal } from "../worker/client.ts";
+import { pass, until, useClock } from "../worker/clock.ts";
+import { NOTHING, stored } from "../worker/objects.ts";
+import { completed, register } from "../worker/tasks.ts";
 import { allRows, db, indexed, isPublished, useEmptyIndex } from "./support.ts";
 
 useClock();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { BOUNDS_MS, quantile } from "../../src/index-db/buckets.ts";
-import { call, pass, refusal, START, START_S, useClock } from "../worker/support.ts";
+import { call, refusal } from "../worker/client.ts";
+import { pass, START, START_S, useClock } from "../worker/clock.ts";
 import { aRow, cron, HOUR, insert, useEmptyIndex } from "./support.ts";
 
 useClock();

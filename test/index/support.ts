@@ -7,7 +7,8 @@ import { app } from "../../src/app.ts";
 import worker from "../../src/index.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
-import { aRequest, call, stored, stubOf } from "../worker/support.ts";
+import { aRequest, call } from "../worker/client.ts";
+import { stored, stubOf } from "../worker/objects.ts";
 
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
-import { pass, START, useClock } from "../worker/support.ts";
+import { pass, START, useClock } from "../worker/clock.ts";
 import { allRows, aRow, DAY, db, HOUR, insert, list, useEmptyIndex } from "./support.ts";
 
 useClock();

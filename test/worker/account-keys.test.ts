@@ -3,7 +3,8 @@ import * as z from "zod";
 import { AccountObject } from "../../src/account/account-object.ts";
 import { hex } from "../providers/hook.ts";
 import { aKey, anAccount, expecting } from "./accounts.ts";
-import { call, DAY_MS, invalid, pass, post, refusal, START, START_S, useClock } from "./support.ts";
+import { call, invalid, post, refusal } from "./client.ts";
+import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
 
 useClock();
 

@@ -4,24 +4,11 @@ import { Webhook as Svix } from "svix";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aKey, anAccount } from "./accounts.ts";
-import { restart } from "./instance.ts";
 import { aReceiver, type Received } from "./receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  call,
-  CALLBACK_URL,
-  callWith,
-  finish,
-  invalid,
-  pass,
-  post,
-  redeliver,
-  refusal,
-  register,
-  report,
-  useClock,
-} from "./support.ts";
+import { call, callWith, invalid, post, refusal } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
+import { restart, untilIdle } from "./objects.ts";
+import { aCompletion, CALLBACK_URL, finish, redeliver, register, report } from "./tasks.ts";
 
 useClock();
 
@@ -111,7 +98,7 @@ describe("a callback of a task with an account", () => {
       expect(verifies(await callbackOf(id), secret)).toBe(true);
       const received = aReceiver();
       await redeliver(id);
-      await atRest(id);
+      await untilIdle(id);
       expect(received.map((request) => verifies(request, secret))).toEqual([true]);
     }
   });

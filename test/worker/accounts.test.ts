@@ -2,19 +2,9 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { accountStub, aKey, anAccount, balanceOf, grant, tablesOf } from "./accounts.ts";
-import {
-  call,
-  callWith,
-  DAY_MS,
-  invalid,
-  pass,
-  post,
-  refusal,
-  report,
-  START,
-  START_S,
-  useClock,
-} from "./support.ts";
+import { call, callWith, invalid, post, refusal } from "./client.ts";
+import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
+import { report } from "./tasks.ts";
 
 useClock();
 

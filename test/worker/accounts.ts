@@ -3,7 +3,9 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
-import { aRequest, call, CALLBACK_URL, post, until } from "./support.ts";
+import { aRequest, call, post } from "./client.ts";
+import { until } from "./clock.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 export const Entry = z.strictObject({
   kind: z.enum(["opening", "grant", "charge", "refund"]),

@@ -2,30 +2,19 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { attach, hooked, readHooked } from "./hooked.ts";
-import { restart } from "./instance.ts";
 import { anOutside, answering } from "./outside.ts";
 import {
-  aCompletion,
-  CALLBACK_URL,
   callWith,
-  DAY_MS,
-  expectUnchanged,
-  finish,
   invalid,
-  NOTHING,
   post,
   ProblemBody,
-  read,
   refusal,
-  register,
-  report,
-  START,
-  START_S,
-  stored,
   UNAUTHENTICATED,
   UNKNOWN_TASK,
-  useClock,
-} from "./support.ts";
+} from "./client.ts";
+import { DAY_MS, START, START_S, useClock } from "./clock.ts";
+import { expectUnchanged, NOTHING, restart, stored } from "./objects.ts";
+import { aCompletion, CALLBACK_URL, finish, read, register, report } from "./tasks.ts";
 
 useClock();
 beforeEach(() => {

@@ -1,21 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  expectUnchanged,
-  invalid,
-  NOTHING,
-  post,
-  refusal,
-  register,
-  report,
-  START,
-  START_S,
-  stored,
-  useClock,
-  VIDEO,
-} from "./support.ts";
+import { invalid, post, refusal } from "./client.ts";
+import { START, START_S, useClock } from "./clock.ts";
+import { expectUnchanged, NOTHING, stored } from "./objects.ts";
+import { aCompletion, aFailure, register, report, VIDEO } from "./tasks.ts";
 
 useClock();
 

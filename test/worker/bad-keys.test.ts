@@ -3,7 +3,8 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { accountStub, aKey, anAccount, tablesOf } from "./accounts.ts";
-import { call, pass, post, useClock } from "./support.ts";
+import { call, post } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
 
 useClock();
 

@@ -1,7 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { aReceiver } from "./receiver.ts";
-import { aCompletion, callWith, NOTHING, post, refusal, stored, useClock } from "./support.ts";
+import { callWith, post, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { NOTHING, stored } from "./objects.ts";
+import { aCompletion } from "./tasks.ts";
 
 useClock();
 

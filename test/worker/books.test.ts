@@ -1,20 +1,11 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { aKey, anAccount, balanceOf, breakLedger, entriesOf, priced } from "./accounts.ts";
-import { evict } from "./instance.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  atRest,
-  call,
-  pass,
-  post,
-  read,
-  stored,
-  stubOf,
-  useClock,
-} from "./support.ts";
+import { call, post } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
+import { evict, stored, stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, aFailure, read } from "./tasks.ts";
 
 useClock();
 
@@ -76,7 +67,7 @@ async function settle(ids: readonly string[]): Promise<void> {
     pass(900_000);
     for (const id of ids) {
       await runDurableObjectAlarm(stubOf(id));
-      await atRest(id);
+      await untilIdle(id);
     }
   }
 }

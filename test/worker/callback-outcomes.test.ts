@@ -1,19 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { restart } from "./instance.ts";
 import { type Answer, aReceiver, never, refused, status } from "./receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  completed,
-  finish,
-  read,
-  realMs,
-  register,
-  report,
-  START_S,
-  useClock,
-} from "./support.ts";
+import { realMs, START_S, useClock } from "./clock.ts";
+import { restart, untilIdle } from "./objects.ts";
+import { aCompletion, completed, finish, read, register, report } from "./tasks.ts";
 
 useClock();
 
@@ -93,7 +83,7 @@ describe("the outcome of an attempt", () => {
     await restart(id, { ...env, CALLBACK_TIMEOUT_S: "1" });
     await report(aCompletion(id));
     await realMs(1000);
-    await atRest(id);
+    await untilIdle(id);
     expect(await read(id)).toMatchObject({ callback: { attempts: [attempt] } });
   });
 

@@ -3,23 +3,11 @@ import { Webhook as Standard } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { restart } from "./instance.ts";
 import { aReceiver, type Received, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  call,
-  CALLBACK_URL,
-  callWith,
-  completed,
-  finish,
-  pass,
-  register,
-  START_S,
-  stored,
-  useClock,
-  wake,
-} from "./support.ts";
+import { call, callWith } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { restart, stored, wake } from "./objects.ts";
+import { aCompletion, aFailure, CALLBACK_URL, completed, finish, register } from "./tasks.ts";
 
 useClock();
 

@@ -1,27 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { aReceiver, status } from "./receiver.ts";
+import { invalid, post, ProblemBody, refusal, UNKNOWN_TASK } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { expectUnchanged, NOTHING, stored, untilIdle } from "./objects.ts";
 import {
   aCompletion,
   aFailure,
-  atRest,
   cancel,
   completed,
-  expectUnchanged,
   finish,
-  invalid,
-  NOTHING,
-  pass,
-  post,
-  ProblemBody,
   read,
-  refusal,
   register,
   report,
-  START_S,
-  stored,
-  UNKNOWN_TASK,
-  useClock,
-} from "./support.ts";
+} from "./tasks.ts";
 
 useClock();
 
@@ -41,7 +32,7 @@ describe("POST /v1/tasks/{id}/cancel", () => {
         error: { code: "canceled", message: expect.stringMatching(/./) },
         failure: { category: "canceled", retryable: false },
       });
-      await atRest(id);
+      await untilIdle(id);
       expect(received.map(({ headers }) => headers["x-event"])).toEqual(["task.failed"]);
       expect(JSON.parse(received[0]?.body ?? "")).toEqual({
         id,
@@ -59,7 +50,7 @@ describe("POST /v1/tasks/{id}/cancel", () => {
     const [failed, canceled] = [await register(), await register()];
     await finish(aFailure(failed));
     await cancel(canceled);
-    await atRest(canceled);
+    await untilIdle(canceled);
     for (const id of [await completed(), failed, canceled]) {
       await expectUnchanged(id, async () => {
         const response = await cancel(id);
@@ -75,7 +66,7 @@ describe("POST /v1/tasks/{id}/cancel", () => {
     aReceiver();
     const id = await register();
     await cancel(id);
-    await atRest(id);
+    await untilIdle(id);
     await expectUnchanged(id, async () => {
       const conflict = { status: 409, code: "conflicting_result" };
       expect(await refusal(await report(aCompletion(id)))).toEqual(conflict);

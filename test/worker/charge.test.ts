@@ -3,23 +3,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { aCharged, anAccount, balanceOf, booksOf, entriesOf, grant, priced } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  call,
-  erase,
-  finish,
-  invalid,
-  NOTHING,
-  post,
-  ProblemBody,
-  read,
-  refusal,
-  report,
-  stored,
-  taskOf,
-  useClock,
-} from "./support.ts";
+import { call, invalid, post, ProblemBody, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { NOTHING, stored } from "./objects.ts";
+import { aCompletion, aFailure, erase, finish, read, report, taskOf } from "./tasks.ts";
 
 useClock();
 

@@ -2,15 +2,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/config.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  CALLBACK_URL,
-  callWith,
-  NOTHING,
-  ProblemBody,
-  stored,
-  useClock,
-} from "./support.ts";
+import { callWith, ProblemBody } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { NOTHING, stored } from "./objects.ts";
+import { aCompletion, CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

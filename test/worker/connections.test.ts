@@ -5,16 +5,10 @@ import { parseConfig } from "../../src/config/config.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
-import {
-  CALLBACK_URL,
-  callWith,
-  invalid,
-  pass,
-  refusal,
-  until,
-  useClock,
-  wake,
-} from "./support.ts";
+import { callWith, invalid, refusal } from "./client.ts";
+import { pass, until, useClock } from "./clock.ts";
+import { wake } from "./objects.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

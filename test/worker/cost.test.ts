@@ -4,23 +4,10 @@ import { describe, expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
 import { accountStub, aKey, anAccount, priced } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import { rowsOf } from "./rows.ts";
-import {
-  aCompletion,
-  aFailure,
-  call,
-  CALLBACK_URL,
-  DAY_MS,
-  erase,
-  finish,
-  NOTHING,
-  pass,
-  post,
-  report,
-  stored,
-  useClock,
-  wake,
-} from "./support.ts";
+import { call, post } from "./client.ts";
+import { DAY_MS, pass, useClock } from "./clock.ts";
+import { NOTHING, rowsOf, stored, wake } from "./objects.ts";
+import { aCompletion, aFailure, CALLBACK_URL, erase, finish, report } from "./tasks.ts";
 
 useClock();
 

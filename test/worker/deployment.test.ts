@@ -1,22 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { restart } from "./instance.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  callWith,
-  completed,
-  finish,
-  invalid,
-  read,
-  refusal,
-  register,
-  report,
-  START,
-  stored,
-  useClock,
-  wake,
-} from "./support.ts";
+import { callWith, invalid, refusal } from "./client.ts";
+import { START, useClock } from "./clock.ts";
+import { restart, stored, wake } from "./objects.ts";
+import { aCompletion, completed, finish, read, register, report } from "./tasks.ts";
 
 useClock();
 

@@ -2,7 +2,9 @@ import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { accountStub, aCharged, anAccount, balanceOf, entriesOf, grant, Page } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import { aFailure, call, finish, invalid, pass, refusal, START_S, useClock } from "./support.ts";
+import { call, invalid, refusal } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { aFailure, finish } from "./tasks.ts";
 
 useClock();
 

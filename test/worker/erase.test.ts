@@ -1,20 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  call,
-  completed,
-  erase,
-  expectUnchanged,
-  NOTHING,
-  pass,
-  refusal,
-  register,
-  report,
-  stored,
-  UNKNOWN_TASK,
-  useClock,
-} from "./support.ts";
+import { call, refusal, UNKNOWN_TASK } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
+import { expectUnchanged, NOTHING, stored } from "./objects.ts";
+import { aCompletion, completed, erase, register, report } from "./tasks.ts";
 
 useClock();
 

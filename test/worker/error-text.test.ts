@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
-import { CALLBACK_URL, until, useClock } from "./support.ts";
+import { until, useClock } from "./clock.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

@@ -1,31 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { anAccount } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
+import { call, invalid, ORIGIN, post, refusal, UNAUTHENTICATED, UNKNOWN_TASK } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { expectUnchanged, NOTHING, stored, untilIdle } from "./objects.ts";
 import {
   aCompletion,
   aFailure,
-  atRest,
-  call,
   CALLBACK_URL,
   completed,
-  expectUnchanged,
   finish,
-  invalid,
-  NOTHING,
-  ORIGIN,
-  pass,
-  post,
   read,
-  refusal,
   register,
   report,
-  START_S,
-  stored,
-  UNAUTHENTICATED,
-  UNKNOWN_TASK,
-  useClock,
   VIDEO,
-} from "./support.ts";
+} from "./tasks.ts";
 
 useClock();
 
@@ -182,13 +171,6 @@ describe("a repeated event", () => {
     expect(received).toHaveLength(1);
   });
 
-  it("is answered with 200 when it reports the same failure", async () => {
-    aReceiver();
-    const id = await register();
-    expect((await report(aFailure(id))).status).toBe(202);
-    expect((await report(aFailure(id))).status).toBe(200);
-  });
-
   it("is answered with 200 when it reports processing again or after the end", async () => {
     aReceiver();
     const id = await register();
@@ -210,7 +192,7 @@ describe("a repeated event", () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => report(aCompletion(id))));
     const statuses = answers.map((answer) => String(answer.status));
     expect(statuses.toSorted()).toEqual([...Array<string>(7).fill("200"), "202"]);
-    await atRest(id);
+    await untilIdle(id);
     expect(received).toHaveLength(1);
   });
 });
@@ -233,18 +215,6 @@ describe("a conflicting event", () => {
     expect(received).toHaveLength(1);
   });
 
-  it.each([
-    ["another code", { error: { code: "other", message: "Refused." } }],
-    ["another message", { error: { code: "moderation", message: "Other." } }],
-    ["a completion", { status: "completed", error: null, output: { urls: [VIDEO] } }],
-  ])("with %s after a failure gets 409", async (_, fields) => {
-    aReceiver();
-    const id = await register();
-    await report(aFailure(id));
-    const response = await report(aFailure(id, fields));
-    expect(await refusal(response)).toEqual({ status: 409, code: "conflicting_result" });
-  });
-
   it("gets 409 and leaves one winner when it arrives at the same time", async () => {
     const received = aReceiver();
     const id = crypto.randomUUID();
@@ -254,7 +224,7 @@ describe("a conflicting event", () => {
       report(aFailure(id, created)),
     ]);
     expect(answers.map((answer) => String(answer.status)).toSorted()).toEqual(["202", "409"]);
-    await atRest(id);
+    await untilIdle(id);
     expect(received).toHaveLength(1);
     const winner = answers[0]?.status === 202 ? "completed" : "failed";
     expect(await read(id)).toMatchObject({ status: winner });

@@ -12,18 +12,10 @@ import {
   priced,
 } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aFailure,
-  atRest,
-  call,
-  pass,
-  post,
-  read,
-  refusal,
-  START_S,
-  stubOf,
-  useClock,
-} from "./support.ts";
+import { call, post, refusal } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { stubOf, untilIdle } from "./objects.ts";
+import { aFailure, read } from "./tasks.ts";
 
 useClock();
 
@@ -43,7 +35,7 @@ describe("entries older than 400 days", () => {
     const account = await anAccount(10);
     const failed = await aCharged(account, 4);
     await post("/v1/events", aFailure(failed));
-    await atRest(failed);
+    await untilIdle(failed);
     await aCharged(account, 3);
     pass(10 * DAY);
     const young = await aCharged(account, 2);

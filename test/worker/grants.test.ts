@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { anAccount, balanceOf, booksOf, entriesOf } from "./accounts.ts";
-import { call, pass, post, refusal, START_S, useClock } from "./support.ts";
+import { call, post, refusal } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
 
 useClock();
 

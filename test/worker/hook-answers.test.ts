@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
 import { aScene, CASES, hookOf, polled, type Scene } from "./hook-cases.ts";
 import { answerOf, readHooked } from "./hooked.ts";
-import { aRequest, CALLBACK_URL, refusal, stored, until, useClock } from "./support.ts";
+import { aRequest, refusal } from "./client.ts";
+import { until, useClock } from "./clock.ts";
+import { stored } from "./objects.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

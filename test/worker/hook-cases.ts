@@ -12,7 +12,9 @@ import {
   type Sender,
   SENDERS,
 } from "./senders.ts";
-import { CALLBACK_URL, stored, until } from "./support.ts";
+import { until } from "./clock.ts";
+import { stored } from "./objects.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 /** A provider on a relay that knows its key and its signature, or one of them, or none. */
 export interface HookCase {

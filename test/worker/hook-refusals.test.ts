@@ -3,7 +3,10 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import { aScene, CASES, hookOf } from "./hook-cases.ts";
 import { answerOf, hooked, sendHook } from "./hooked.ts";
 import { bodyFor } from "./senders.ts";
-import { CALLBACK_URL, refusal, stored, useClock } from "./support.ts";
+import { refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { stored } from "./objects.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

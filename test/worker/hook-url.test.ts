@@ -6,7 +6,10 @@ import { app } from "../../src/app.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { answerOf, attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { aReceiver } from "./receiver.ts";
-import { aRequest, ORIGIN, refusal, register, stored, useClock } from "./support.ts";
+import { aRequest, ORIGIN, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { stored } from "./objects.ts";
+import { register } from "./tasks.ts";
 
 useClock();
 

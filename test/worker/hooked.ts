@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
-import { restart } from "./instance.ts";
-import { aRequest, CALLBACK_URL, Task } from "./support.ts";
+import { aRequest } from "./client.ts";
+import { restart } from "./objects.ts";
+import { CALLBACK_URL, Task } from "./tasks.ts";
 
 /** A task that is registered with a connection, on a relay with bindings of its own. */
 export interface Hooked {

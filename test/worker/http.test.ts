@@ -1,16 +1,9 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aReceiver } from "./receiver.ts";
-import {
-  call,
-  completed,
-  ORIGIN,
-  ProblemBody,
-  post,
-  refusal,
-  register,
-  useClock,
-} from "./support.ts";
+import { call, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { completed, register } from "./tasks.ts";
 
 useClock();
 

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { CALLBACK_URL, post, refusal, stored, taskOf, useClock } from "./support.ts";
+import { post, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { stored } from "./objects.ts";
+import { CALLBACK_URL, taskOf } from "./tasks.ts";
 
 useClock();
 

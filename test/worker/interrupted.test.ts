@@ -1,9 +1,10 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { evict } from "./instance.ts";
 import { aReceiver, status } from "./receiver.ts";
-import { completed, pass, read, START, START_S, stored, stubOf, useClock } from "./support.ts";
+import { pass, START, START_S, useClock } from "./clock.ts";
+import { evict, stored, stubOf } from "./objects.ts";
+import { completed, read } from "./tasks.ts";
 
 useClock();
 

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { aReceiver } from "./receiver.ts";
-import { aRequest, call, completed, useClock } from "./support.ts";
+import { aRequest, call } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { completed } from "./tasks.ts";
 
 useClock();
 

@@ -11,22 +11,11 @@ import {
   holdLedger,
   priced,
 } from "./accounts.ts";
-import { evict } from "./instance.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  aRequest,
-  call,
-  NOTHING,
-  pass,
-  post,
-  refusal,
-  START,
-  stored,
-  stubOf,
-  until,
-  useClock,
-} from "./support.ts";
+import { aRequest, call, post, refusal } from "./client.ts";
+import { pass, START, until, useClock } from "./clock.ts";
+import { evict, NOTHING, stored, stubOf } from "./objects.ts";
+import { aCompletion } from "./tasks.ts";
 
 useClock();
 

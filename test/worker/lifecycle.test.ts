@@ -1,27 +1,11 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { evict, restart } from "./instance.ts";
 import { aReceiver, never, status } from "./receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  call,
-  CALLBACK_URL,
-  completed,
-  NOTHING,
-  pass,
-  post,
-  read,
-  refusal,
-  register,
-  START,
-  START_S,
-  stored,
-  stubOf,
-  until,
-  useClock,
-} from "./support.ts";
+import { call, post, refusal } from "./client.ts";
+import { pass, START, START_S, until, useClock } from "./clock.ts";
+import { evict, NOTHING, restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, CALLBACK_URL, completed, read, register } from "./tasks.ts";
 
 useClock();
 
@@ -47,7 +31,7 @@ describe.each([
     await post("/v1/events", { id, status: "processing" });
     await between(id);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     await between(id);
 
     const second = START + DURATION + 180_000;
@@ -168,7 +152,7 @@ describe("an attempt in flight", () => {
       return new Response(null);
     });
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     expect(atSending).toMatchObject({
       record: { callback: { state: { kind: "in_flight", number: 1, startedAt: START } } },
       alarm: START + 10_000 + 5_000,

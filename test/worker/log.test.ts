@@ -6,26 +6,12 @@ import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { aCharged, aKey, anAccount, breakLedger } from "./accounts.ts";
 import { attach, hooked, sendHook } from "./hooked.ts";
-import { restart } from "./instance.ts";
 import { anOutside, answering } from "./outside.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  aRequest,
-  atRest,
-  call,
-  CALLBACK_URL,
-  OPERATOR_KEY,
-  pass,
-  post,
-  register,
-  START,
-  START_S,
-  stored,
-  stubOf,
-  until,
-} from "./support.ts";
+import { aRequest, call, OPERATOR_KEY, post } from "./client.ts";
+import { pass, START, START_S, until } from "./clock.ts";
+import { restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, aFailure, CALLBACK_URL, register } from "./tasks.ts";
 
 /** Planted wherever a client, an upstream or a receiver may say something. */
 const MARK = "planted-marker";
@@ -63,7 +49,7 @@ async function sayEverything(): Promise<void> {
   const id = await register({ ...labels, callback_url });
   const output = { urls: [`https://cdn.example.net/a?sig=${MARK}`], metadata: { extra: MARK } };
   await post(`/v1/events?key=${MARK}`, aCompletion(id, { output }));
-  await atRest(id);
+  await untilIdle(id);
   for (const wait of [180_000, 600_000]) {
     pass(wait);
     await runDurableObjectAlarm(stubOf(id));
@@ -72,7 +58,7 @@ async function sayEverything(): Promise<void> {
   await call(`/v1/tasks/${MARK}?q=${MARK}`);
   await call(`/${MARK}?q=${MARK}`);
   await post(`/v1/tasks/${id}/redeliver`, "", { headers: { "Idempotency-Key": MARK } });
-  await atRest(id);
+  await untilIdle(id);
   await post("/v1/events", aFailure(id, { error: { code: MARK, message: MARK } }));
   await post("/v1/events", aFailure(id, { status: MARK }));
   await post("/v1/tasks", { [MARK]: MARK });

@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import { answerOf, attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
 import { SENDERS } from "./senders.ts";
-import { CALLBACK_URL, refusal, stored, until, useClock } from "./support.ts";
+import { refusal } from "./client.ts";
+import { until, useClock } from "./clock.ts";
+import { stored } from "./objects.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

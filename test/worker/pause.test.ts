@@ -1,23 +1,11 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { restart } from "./instance.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  call,
-  completed,
-  NOTHING,
-  pass,
-  post,
-  read,
-  register,
-  START_S,
-  stored,
-  stubOf,
-  useClock,
-} from "./support.ts";
+import { call, post } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { NOTHING, restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, completed, read, register } from "./tasks.ts";
 
 useClock();
 
@@ -82,7 +70,7 @@ describe("PAUSED", () => {
     await restart(settled, PAUSED);
     const order = await call(`/v1/tasks/${settled}/redeliver`, { method: "POST" });
     expect(order.status).toBe(202);
-    await atRest(settled);
+    await untilIdle(settled);
     expect(received).toHaveLength(1);
   });
 

@@ -3,9 +3,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
-import { restart } from "./instance.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
-import { CALLBACK_URL, stored, stubOf, until, useClock } from "./support.ts";
+import { until, useClock } from "./clock.ts";
+import { restart, stored, stubOf } from "./objects.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

@@ -7,22 +7,10 @@ import { app } from "../../src/app.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { hooked } from "./hooked.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  aRequest,
-  call,
-  completed,
-  ORIGIN,
-  post,
-  ProblemBody,
-  read,
-  refusal,
-  register,
-  stored,
-  stubOf,
-  useClock,
-} from "./support.ts";
+import { aRequest, call, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { stored, stubOf } from "./objects.ts";
+import { aCompletion, aFailure, completed, read, register } from "./tasks.ts";
 
 useClock();
 

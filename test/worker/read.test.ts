@@ -1,23 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { anAccount } from "./accounts.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aFailure,
-  aCompletion,
-  atRest,
-  call,
-  CALLBACK_URL,
-  completed,
-  NOTHING,
-  pass,
-  post,
-  read,
-  register,
-  START_S,
-  stored,
-  useClock,
-  VIDEO,
-} from "./support.ts";
+import { call, post } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { NOTHING, stored, untilIdle } from "./objects.ts";
+import { aCompletion, aFailure, CALLBACK_URL, completed, read, register, VIDEO } from "./tasks.ts";
 
 useClock();
 
@@ -35,7 +22,7 @@ describe("GET /v1/tasks/{id}", () => {
     const account = await anAccount();
     const id = await register({ metadata: { order: 7 }, account });
     await post("/v1/events", aCompletion(id, { completed_at: START_S - 5 }));
-    await atRest(id);
+    await untilIdle(id);
     const response = await call(`/v1/tasks/${id}`);
     expect(await response.text()).toBe(
       `{"id":"${id}","status":"completed","model":"seedance","created_at":${START_S},` +
@@ -51,7 +38,7 @@ describe("GET /v1/tasks/{id}", () => {
     aReceiver(status(500));
     const id = await register();
     await post("/v1/events", aFailure(id));
-    await atRest(id);
+    await untilIdle(id);
     expect(await read(id)).toEqual({
       id,
       status: "failed",

@@ -2,20 +2,11 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { evict, restart } from "./instance.ts";
 import { aReceiver, type Received, status } from "./receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  pass,
-  post,
-  read,
-  register,
-  START_S,
-  stored,
-  stubOf,
-  useClock,
-} from "./support.ts";
+import { post } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { evict, restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, read, register } from "./tasks.ts";
 
 useClock();
 
@@ -113,7 +104,7 @@ describe.each(FAULTS)("after ten failures in a row for %s", (_, fault, error) =>
     const received = aReceiver(status(500), status(200));
     const id = await register();
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     const { begin, repair } = fault();
     await begin(id);
     pass(180_000);

@@ -1,23 +1,10 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { aReceiver, refused, status } from "./receiver.ts";
-import {
-  atRest,
-  CALLBACK_URL,
-  completed,
-  NOTHING,
-  ORIGIN,
-  pass,
-  post,
-  read,
-  refusal,
-  register,
-  START,
-  START_S,
-  stored,
-  stubOf,
-  useClock,
-} from "./support.ts";
+import { ORIGIN, post, refusal } from "./client.ts";
+import { pass, START, START_S, useClock } from "./clock.ts";
+import { NOTHING, stored, stubOf, untilIdle } from "./objects.ts";
+import { CALLBACK_URL, completed, read, register } from "./tasks.ts";
 
 useClock();
 
@@ -38,7 +25,7 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
     expect(await response.json()).toMatchObject({
       callback: { status: "sending", delivered_at: START_S },
     });
-    await atRest(id);
+    await untilIdle(id);
     expect(await read(id)).toMatchObject({
       callback: {
         status: "delivered",
@@ -59,7 +46,7 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
     const received = aReceiver(status(200), status(500));
     const id = await completed();
     await redeliver(id, { attempts: 3 });
-    await atRest(id);
+    await untilIdle(id);
     expect(await stored(id)).toMatchObject({ alarm: START + 180_000 });
     pass(180_000);
     await runDurableObjectAlarm(stubOf(id));
@@ -86,7 +73,7 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
     const id = await completed();
     for (const body of ["", "{}", { attempts: null, callback_url: null }]) {
       expect((await redeliver(id, body)).status).toBe(202);
-      await atRest(id);
+      await untilIdle(id);
       expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
     }
     expect(received).toHaveLength(4);
@@ -96,9 +83,9 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
     const received = aReceiver();
     const id = await completed();
     await redeliver(id, { callback_url: REPAIRED });
-    await atRest(id);
+    await untilIdle(id);
     await redeliver(id);
-    await atRest(id);
+    await untilIdle(id);
     expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, REPAIRED, REPAIRED]);
     expect(await read(id)).toMatchObject({ callback: { url: REPAIRED } });
   });
@@ -110,7 +97,7 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
     expect(await refusal(await redeliver(id))).toEqual({ status: 409, code: "no_callback" });
     expect(await stored(id)).toEqual(before);
     expect((await redeliver(id, { callback_url: REPAIRED })).status).toBe(202);
-    await atRest(id);
+    await untilIdle(id);
     expect(received.map(({ url }) => url)).toEqual([REPAIRED]);
   });
 
@@ -121,7 +108,7 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
       const response = await redeliver(id, "", key);
       expect(response.status).toBe(202);
       expect(await response.json()).toMatchObject({ id });
-      await atRest(id);
+      await untilIdle(id);
     }
     expect(received).toHaveLength(3);
   });
@@ -130,7 +117,7 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
     aReceiver(status(200), status(500));
     const id = await completed();
     await redeliver(id, { attempts: 2 }, "a");
-    await atRest(id);
+    await untilIdle(id);
     const before = await stored(id);
     expect((await redeliver(id, { attempts: 2 }, "a")).status).toBe(202);
     expect(await refusal(await redeliver(id, "", "b"))).toEqual({
@@ -196,7 +183,7 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
     const id = await completed();
     for (let count = 0; count < 21; count++) {
       await redeliver(id);
-      await atRest(id);
+      await untilIdle(id);
     }
     const attempts = Array.from({ length: 20 }, (_, i) => ({ number: i + 3, series: i + 3 }));
     expect(await read(id)).toMatchObject({ callback: { attempts } });

@@ -2,23 +2,11 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { aCharged, anAccount, booksOf, breakLedger, type Entry, entriesOf } from "./accounts.ts";
-import { evict, restart } from "./instance.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  atRest,
-  call,
-  pass,
-  post,
-  read,
-  START,
-  START_S,
-  stored,
-  stubOf,
-  until,
-  useClock,
-} from "./support.ts";
+import { call, post } from "./client.ts";
+import { pass, START, START_S, until, useClock } from "./clock.ts";
+import { evict, restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, aFailure, read } from "./tasks.ts";
 
 useClock();
 
@@ -52,7 +40,7 @@ describe("a charged task that fails", () => {
       });
       const id = await aCharged(account, 4);
       await end(id);
-      await atRest(id);
+      await untilIdle(id);
       expect(received).toHaveLength(1);
       expect(received[0]?.headers["x-event"]).toBe("task.failed");
       expect(books[0]?.[0]).toMatchObject({ kind: "refund", amount: 4, balance: 10, task_id: id });
@@ -71,7 +59,7 @@ describe("a charged task that fails", () => {
     const account = await anAccount(10);
     const id = await aCharged(account, 4, { callback_url: null });
     await fail(id);
-    await atRest(id);
+    await untilIdle(id);
     expect(await read(id)).toMatchObject({ callback: null, credits: { state: "refunded" } });
     expect(await booksOf(account)).toEqual(BOOKS);
   });
@@ -82,7 +70,7 @@ describe("a charged task that fails", () => {
     const id = await aCharged(account, 4);
     await restart(id, { ...env, PAUSED: "true" });
     await fail(id);
-    await atRest(id);
+    await untilIdle(id);
     expect(await booksOf(account)).toEqual(BOOKS);
     expect(received).toEqual([]);
   });
@@ -92,11 +80,11 @@ describe("a charged task that fails", () => {
     const account = await anAccount(10);
     const id = await aCharged(account, 4);
     await Promise.all([fail(id), fail(id), post("/v1/events", aCompletion(id)), cancel(id)]);
-    await atRest(id);
+    await untilIdle(id);
     for (let round = 0; round < 3; round++) {
       await evict(id);
       expect((await post(`/v1/tasks/${id}/redeliver`, "")).status).toBe(202);
-      await atRest(id);
+      await untilIdle(id);
       await fail(id);
       await cancel(id);
       await runDurableObjectAlarm(stubOf(id));
@@ -110,14 +98,14 @@ describe("a charged task that fails", () => {
     const account = await anAccount(10);
     const id = await aCharged(account, 4);
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     for (const wait of [180_000, 600_000]) {
       pass(wait);
       await runDurableObjectAlarm(stubOf(id));
     }
     expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
     await post(`/v1/tasks/${id}/redeliver`, "");
-    await atRest(id);
+    await untilIdle(id);
     await fail(id);
     expect(await read(id)).toMatchObject({ credits: { state: "charged" } });
     expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);

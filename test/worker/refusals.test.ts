@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { accountStub, anAccount, booksOf, grant } from "./accounts.ts";
-import { pass, START, useClock } from "./support.ts";
+import { pass, START, useClock } from "./clock.ts";
 
 useClock();
 

@@ -3,19 +3,10 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../src/app.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  aRequest,
-  call,
-  CALLBACK_URL,
-  completed,
-  NOTHING,
-  ORIGIN,
-  post,
-  register,
-  stored,
-  useClock,
-} from "./support.ts";
+import { aRequest, call, ORIGIN, post } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { NOTHING, stored } from "./objects.ts";
+import { aCompletion, CALLBACK_URL, completed, register } from "./tasks.ts";
 
 useClock();
 

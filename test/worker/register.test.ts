@@ -1,22 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { anAccount } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  call,
-  CALLBACK_URL,
-  NOTHING,
-  ORIGIN,
-  post,
-  read,
-  refusal,
-  register,
-  START,
-  START_S,
-  stored,
-  taskOf,
-  useClock,
-} from "./support.ts";
+import { call, ORIGIN, post, refusal } from "./client.ts";
+import { START, START_S, useClock } from "./clock.ts";
+import { NOTHING, stored } from "./objects.ts";
+import { aCompletion, CALLBACK_URL, read, register, taskOf } from "./tasks.ts";
 
 useClock();
 

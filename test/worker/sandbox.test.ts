@@ -3,20 +3,11 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { sandbox } from "../../src/providers/sandbox.ts";
-import { restart } from "./instance.ts";
 import { anOutside, answering, type Outside } from "./outside.ts";
-import {
-  aRequest,
-  atRest,
-  CALLBACK_URL,
-  NOTHING,
-  read,
-  refusal,
-  START,
-  stored,
-  stubOf,
-  useClock,
-} from "./support.ts";
+import { aRequest, refusal } from "./client.ts";
+import { START, useClock } from "./clock.ts";
+import { NOTHING, restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { CALLBACK_URL, read } from "./tasks.ts";
 
 useClock();
 
@@ -67,7 +58,7 @@ async function playedOut(id: string): Promise<number> {
   for (let alarms = 0; alarms < 20; alarms++) {
     const { status } = await read(id);
     if (status === "completed" || status === "failed") {
-      await atRest(id);
+      await untilIdle(id);
       return (Date.now() - START) / 1000;
     }
     vi.setSystemTime((await stored(id)).alarm ?? NaN);

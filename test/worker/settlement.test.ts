@@ -5,26 +5,11 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { aCharged, anAccount, booksOf, priced } from "./accounts.ts";
-import { restart } from "./instance.ts";
 import { type Answer, aReceiver, never, type Received, refused, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  aRequest,
-  atRest,
-  CALLBACK_URL,
-  NOTHING,
-  pass,
-  post,
-  read,
-  START,
-  START_S,
-  stored,
-  stubOf,
-  taskOf,
-  until,
-  useClock,
-} from "./support.ts";
+import { aRequest, post } from "./client.ts";
+import { pass, START, START_S, until, useClock } from "./clock.ts";
+import { NOTHING, restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, aFailure, CALLBACK_URL, read, taskOf } from "./tasks.ts";
 
 useClock();
 
@@ -75,7 +60,7 @@ describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
     expect(new Standard(settlement[0] ?? "").verify(body, headers)).toEqual(JSON.parse(body));
     // Receivers know the callback secret, and must not be able to order a refund with it.
     expect(() => new Standard(callbacks[0] ?? "").verify(body, headers)).toThrow("signature");
-    await atRest(id);
+    await untilIdle(id);
     expect(await read(id)).toMatchObject({
       credits: { state: "refunded" },
       callback: { status: "delivered", attempts: [{ number: 1 }] },
@@ -112,7 +97,7 @@ describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
     );
     expect(new Set(settled.map(({ body }) => body)).size).toBe(1);
     await post(`/v1/tasks/${id}/redeliver`, "");
-    await atRest(id);
+    await untilIdle(id);
     expect(urls(received).slice(waits.length + 3)).toEqual([CALLBACK_URL]);
   });
 
@@ -161,7 +146,7 @@ describe("where SETTLEMENT_URL is set", () => {
     const received = aReceiver();
     const id = await billed(await anAccount());
     await post("/v1/events", aCompletion(id));
-    await atRest(id);
+    await untilIdle(id);
     expect(urls(received)).toEqual([CALLBACK_URL]);
     expect(await read(id)).toMatchObject({ credits: { state: "charged" } });
   });
@@ -173,7 +158,7 @@ describe("where SETTLEMENT_URL is set", () => {
     await restart(id, BILLING);
     await post("/v1/tasks", body);
     await fail(id);
-    await atRest(id);
+    await untilIdle(id);
     expect(urls(received)).toEqual([CALLBACK_URL]);
   });
 

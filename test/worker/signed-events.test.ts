@@ -5,20 +5,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aRequest,
-  atRest,
-  call,
-  NOTHING,
-  post,
-  refusal,
-  register,
-  START,
-  START_S,
-  stored,
-  useClock,
-} from "./support.ts";
+import { aRequest, call, post, refusal } from "./client.ts";
+import { START, START_S, useClock } from "./clock.ts";
+import { NOTHING, stored, untilIdle } from "./objects.ts";
+import { aCompletion, register } from "./tasks.ts";
 
 useClock();
 
@@ -170,7 +160,7 @@ describe("a signed event", () => {
     const id = await register();
     const body = JSON.stringify(aCompletion(id));
     await send(body, signedHeaders(body));
-    await atRest(id);
+    await untilIdle(id);
     const answer = await send(body, signedHeaders(body));
     expect(await answer.json()).toMatchObject({ callback: { attempts: [{ status_code: 500 }] } });
     const seen = await (await send(body, signedHeaders(body))).text();

@@ -3,19 +3,10 @@ import { ROUTES } from "../../src/api/routes.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { aCharged, aKey, anAccount, booksOf } from "./accounts.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  atRest,
-  call,
-  CALLBACK_URL,
-  completed,
-  post,
-  read,
-  refusal,
-  register,
-  stored,
-  useClock,
-} from "./support.ts";
+import { call, post, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { stored, untilIdle } from "./objects.ts";
+import { aCompletion, CALLBACK_URL, completed, read, register } from "./tasks.ts";
 
 useClock();
 
@@ -110,7 +101,7 @@ describe("an account's key on a route that is not for accounts", () => {
 
 describe("an account's key on a route for accounts", () => {
   it.each(named("owner"))("works for what is its own: %s %s", async (_, __, route) => {
-    await atRest(tenant.task);
+    await untilIdle(tenant.task);
     const response = await send(route, tenant);
     const running = route.path.endsWith("/redeliver");
     // Of the index, which is not bound here.

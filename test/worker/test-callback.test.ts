@@ -2,7 +2,9 @@ import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type Answer, aReceiver, refused, status } from "./receiver.ts";
-import { CALLBACK_URL, ORIGIN, post, refusal, START_S, useClock } from "./support.ts";
+import { ORIGIN, post, refusal } from "./client.ts";
+import { START_S, useClock } from "./clock.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 

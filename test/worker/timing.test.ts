@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { hooked } from "./hooked.ts";
-import { aCompletion, call, OPERATOR_KEY, register } from "./support.ts";
+import { call, OPERATOR_KEY } from "./client.ts";
+import { aCompletion, register } from "./tasks.ts";
 
 /** How many operator keys and relay secrets these tests' relay has. */
 const KEYS = env.OPERATOR_KEYS.split(" ");

@@ -4,23 +4,10 @@ import { describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
 import { accountStub, anAccount, booksOf } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  aRequest,
-  atRest,
-  call,
-  completed,
-  post,
-  pass,
-  ProblemBody,
-  read,
-  refusal,
-  register,
-  START_S,
-  stubOf,
-  useClock,
-  VIDEO,
-} from "./support.ts";
+import { aRequest, call, post, ProblemBody, refusal } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { stubOf, untilIdle } from "./objects.ts";
+import { aCompletion, completed, read, register, VIDEO } from "./tasks.ts";
 
 useClock();
 
@@ -84,7 +71,7 @@ describe("a redelivery", () => {
   it("that is repeated under its key says so", async () => {
     aReceiver();
     const id = await completed();
-    await atRest(id);
+    await untilIdle(id);
     const headers = { "Idempotency-Key": "again" };
     const order = () => call(`/v1/tasks/${id}/redeliver`, { method: "POST", headers });
     expect((await order()).headers.get("Idempotent-Replayed")).toBe(null);

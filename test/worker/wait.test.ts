@@ -1,16 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  call,
-  completed,
-  pass,
-  post,
-  refusal,
-  register,
-  START_S,
-  useClock,
-} from "./support.ts";
+import { call, post, refusal } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { aCompletion, completed, register } from "./tasks.ts";
 
 useClock();
 

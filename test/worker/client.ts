@@ -1,0 +1,69 @@
+import { exports } from "cloudflare:workers";
+import * as z from "zod";
+import { app } from "../../src/app.ts";
+
+export const ORIGIN = "https://relay.example.com";
+export const OPERATOR_KEY = "test-only-operator-key";
+export const UNAUTHENTICATED = { status: 401, code: "unauthenticated" };
+export const UNKNOWN_TASK = { status: 404, code: "unknown_task" };
+
+export interface Message {
+  readonly method?: string;
+  /** Sent as it is when it is text, bytes or a stream, otherwise as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Bearer key: the operator's by default; null sends none. */
+  readonly key?: string | null;
+}
+
+export function aRequest(path: string, message: Message = {}): Request {
+  const { body, key = OPERATOR_KEY } = message;
+  const headers = new Headers(message.headers);
+  if (key !== null) headers.set("Authorization", `Bearer ${key}`);
+  const method = message.method ?? (body === undefined ? "GET" : "POST");
+  return new Request(new URL(path, ORIGIN), { method, headers, body: payload(body) });
+}
+
+function payload(body: unknown): BodyInit | null {
+  if (body === undefined) return null;
+  if (typeof body === "string" || body instanceof ReadableStream || body instanceof Uint8Array) {
+    return body;
+  }
+  return JSON.stringify(body);
+}
+
+/** Sends a request to the Worker's `fetch` handler. */
+export async function call(path: string, message: Message = {}): Promise<Response> {
+  return exports.default.fetch(aRequest(path, message));
+}
+
+/** Sends a request to a relay that is configured with these bindings. */
+export async function callWith(bindings: object, path: string, message: Message = {}) {
+  return app.fetch(aRequest(path, message), bindings);
+}
+
+export function post(path: string, body: unknown, message: Message = {}): Promise<Response> {
+  return call(path, { ...message, body });
+}
+
+export const ProblemBody = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string(),
+});
+
+/** What `refusal` returns for a request with faults at these paths. */
+export function invalid(...paths: readonly string[]) {
+  return { status: 400, code: "invalid_request", paths };
+}
+
+/** Reduces a problem to its status, its code and the paths of its issues. */
+export async function refusal(response: Response) {
+  const Refusal = ProblemBody.extend({ issues: z.array(z.object({ path: z.string() })).nullish() });
+  const { status, code, issues } = Refusal.parse(await response.json());
+  if (response.status !== status)
+    throw new Error(`body says ${status}, response ${response.status}`);
+  return { status, code, ...(issues && { paths: issues.map(({ path }) => path) }) };
+}

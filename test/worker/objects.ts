@@ -1,0 +1,84 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, vi } from "vitest";
+import * as z from "zod";
+import { pass, realMs, until } from "./clock.ts";
+
+export function stubOf(id: string) {
+  return env.TASKS.getByName(id.toLowerCase());
+}
+
+export interface Stored {
+  readonly record: unknown;
+  readonly keys: readonly string[];
+  readonly alarm: number | null;
+}
+
+/** Returns all that the object of a task keeps in storage. */
+export function stored(id: string): Promise<Stored> {
+  return runInDurableObject(stubOf(id), async (_, { storage }) => ({
+    record: structuredClone(storage.kv.get("task")),
+    keys: Array.from(storage.kv.list(), ([key]) => key),
+    alarm: await storage.getAlarm(),
+  }));
+}
+
+export const NOTHING: Stored = { record: undefined, keys: [], alarm: null };
+
+/** Runs `act` and expects the stored state of the task to be what it was before. */
+export async function expectUnchanged(id: string, act: () => Promise<unknown>): Promise<void> {
+  const before = await stored(id);
+  await act();
+  expect(await stored(id)).toEqual(before);
+}
+
+const Record = z.object({
+  callback: z.object({ state: z.looseObject({ kind: z.string() }) }).nullish(),
+});
+
+/** Waits in real time until no attempt is in flight and the work loop has set its alarm. */
+export async function untilIdle(id: string): Promise<void> {
+  await until(async () => {
+    const { record } = await stored(id);
+    return Record.safeParse(record ?? {}).data?.callback?.state.kind !== "in_flight";
+  });
+  // The loop sets its alarm in the turn after the last commit.
+  await realMs(1);
+}
+
+/** Moves the clock forward and runs the alarm of a task; returns whether one was set. */
+export function wake(id: string, afterMs = 0): Promise<boolean> {
+  pass(afterMs);
+  return runDurableObjectAlarm(stubOf(id));
+}
+
+/** Replaces the instance of a task's object by one with these bindings, as a deployment does. */
+export async function restart(id: string, bindings: object = env): Promise<void> {
+  await evict(id);
+  await runInDurableObject(stubOf(id), (instance) => {
+    Object.defineProperty(instance, "env", { value: bindings });
+  });
+}
+
+/** Evicts the instance of a task's object: its memory is lost, its storage stays. */
+export async function evict(id: string): Promise<void> {
+  // Only a running object can be evicted.
+  await runInDurableObject(stubOf(id), () => undefined);
+  await evictDurableObject(stubOf(id));
+}
+
+/** Counts the rows that a task's object writes from now on; `deleteAll` counts as one. */
+export async function rowsOf(id: string): Promise<() => number> {
+  return runInDurableObject(stubOf(id), (_, { storage }) => {
+    const spies = [
+      vi.spyOn(storage.kv, "put"),
+      vi.spyOn(storage.kv, "delete"),
+      vi.spyOn(storage, "put"),
+      vi.spyOn(storage, "delete"),
+      vi.spyOn(storage, "setAlarm"),
+      vi.spyOn(storage, "deleteAll"),
+      vi.spyOn(storage.sql, "exec"),
+    ];
+    return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+  });
+}
