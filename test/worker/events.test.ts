@@ -134,6 +134,7 @@ describe("POST /v1/events", () => {
   });
 
   it("accepts a seed beyond 2^53, rounded", async () => {
+    aReceiver();
     const id = await register();
     const output = `{"urls":["${VIDEO}"],"metadata":{"seed":9223372036854775807}}`;
     const body = `{"id":"${id}","status":"completed","output":${output}}`;
