@@ -1,96 +1,86 @@
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { aReceiver, status } from "./receiver.ts";
 import { pass, START, START_S, useClock } from "./clock.ts";
-import { evict, stored, stubOf } from "./objects.ts";
+import { evict, expectUnchanged, stored, stubOf, wake } from "./objects.ts";
+import { aReceiver, status } from "./receiver.ts";
 import { completed, read } from "./tasks.ts";
 
 useClock();
 
-const WATCHDOG = 15_000;
+const WATCHDOG_MS = 15_000;
 const Finished = z.looseObject({ callback: z.looseObject({ series: z.looseObject({}) }) });
 
-/** Puts the record back to where attempt `number` was on its way, as a crashed instance leaves it. */
+/** Stores the record of a task whose instance crashed during this attempt. */
 async function crashDuring(number: number): Promise<string> {
   const id = await completed();
+  const earlier = Array.from({ length: number - 1 }, (_, i) => ({
+    number: i + 1,
+    series: 1,
+    startedAt: START,
+    durationMs: 5,
+    outcome: "rejected",
+    statusCode: 500,
+    responseExcerpt: null,
+  }));
   await runInDurableObject(stubOf(id), async (_, { storage }) => {
     const { callback, ...task } = Finished.parse(storage.kv.get("task"));
     storage.kv.put("task", {
       ...task,
       callback: {
         ...callback,
-        attempts: Array.from({ length: number - 1 }, (__, i) => ({
-          number: i + 1,
-          series: 1,
-          startedAt: START,
-          durationMs: 5,
-          outcome: "rejected",
-          statusCode: 500,
-          responseExcerpt: null,
-        })),
+        attempts: earlier,
         lastNumber: number,
         series: { ...callback.series, started: number },
         state: { kind: "in_flight", number, startedAt: START },
         deliveredAt: null,
       },
     });
-    await storage.setAlarm(START + WATCHDOG);
+    await storage.setAlarm(START + WATCHDOG_MS);
   });
   await evict(id);
   return id;
 }
 
-async function watchdog(id: string): Promise<void> {
-  pass(WATCHDOG);
-  expect(await runDurableObjectAlarm(stubOf(id))).toBe(true);
-}
-
-describe("an attempt that an evicted instance left open", () => {
-  it("is interrupted, ended now, counts, and the schedule goes on from there", async () => {
+describe("an attempt that was in flight when its instance was evicted", () => {
+  it("is recorded as interrupted by the watchdog alarm, and the next follows on schedule", async () => {
     const received = aReceiver(status(200));
     const id = await crashDuring(1);
-    await watchdog(id);
+    expect(await wake(id, WATCHDOG_MS)).toBe(true);
     expect(received).toHaveLength(1);
-    expect(await read(id)).toMatchObject({
-      callback: {
-        status: "sending",
-        attempts: [
-          { number: 1, started_at: START_S, duration_ms: WATCHDOG, outcome: "interrupted" },
-        ],
-      },
-    });
-    expect(await stored(id)).toMatchObject({ alarm: START + WATCHDOG + 180_000 });
-    pass(180_000);
-    await runDurableObjectAlarm(stubOf(id));
+    const started_at = START_S;
+    const attempt = { number: 1, started_at, duration_ms: WATCHDOG_MS, outcome: "interrupted" };
+    const callback = { status: "sending", attempts: [attempt] };
+    expect(await read(id)).toMatchObject({ callback });
+    expect(await stored(id)).toMatchObject({ alarm: START + WATCHDOG_MS + 180_000 });
+    await wake(id, 180_000);
     expect(received.map(({ headers }) => headers["x-attempt"])).toEqual(["1", "2"]);
     expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
   });
 
-  it("is the last when it was the third: failed, and no fourth", async () => {
+  it("ends the series as failed when it was the third", async () => {
     const received = aReceiver(status(200));
     const id = await crashDuring(3);
-    await watchdog(id);
+    expect(await wake(id, WATCHDOG_MS)).toBe(true);
     expect(await read(id)).toMatchObject({
       callback: { status: "failed", attempts: [{}, {}, { number: 3, outcome: "interrupted" }] },
     });
-    pass(3_600_000);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, 3_600_000);
     expect(received).toHaveLength(1);
   });
 
-  it("is not touched by a read", async () => {
+  it("is not changed by a read before the watchdog alarm", async () => {
     aReceiver(status(200));
     const id = await crashDuring(2);
-    const before = await stored(id);
-    const { callback } = await read(id);
-    expect(callback).toMatchObject({ status: "sending", attempts: [{ number: 1 }, { number: 2 }] });
-    expect(await stored(id)).toEqual(before);
+    await expectUnchanged(id, async () => {
+      const callback = { status: "sending", attempts: [{ number: 1 }, { number: 2 }] };
+      expect(await read(id)).toMatchObject({ callback });
+    });
   });
 });
 
-describe("a read", () => {
-  it("re-arms a record more than 60 s overdue, and changes nothing else", async () => {
+describe("a read of a task that has lost its alarm", () => {
+  it("sets the alarm again when the task is more than 60 s overdue", async () => {
     aReceiver(status(500), status(200));
     const id = await completed();
     const { record } = await stored(id);
@@ -101,10 +91,8 @@ describe("a read", () => {
     expect(await stored(id)).toMatchObject({ record, alarm: null });
     pass(1);
     await read(id);
-    const again = await stored(id);
-    expect(again.record).toEqual(record);
-    expect(again.alarm).toBe(Date.now() + 1);
-    await runDurableObjectAlarm(stubOf(id));
+    expect(await stored(id)).toMatchObject({ record, alarm: Date.now() + 1 });
+    await wake(id);
     expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
   });
 });
