@@ -11,10 +11,10 @@ import {
   grant,
   priced,
 } from "./accounts.ts";
+import { aReceiver } from "./receiver.ts";
 import { call, post, refusal } from "./client.ts";
 import { DAY_MS, pass, START_S, useClock } from "./clock.ts";
 import { wake } from "./objects.ts";
-import { aReceiver } from "./receiver.ts";
 import { aFailure, finish, read } from "./tasks.ts";
 
 useClock();

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { aReceiver } from "./receiver.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
-import { aReceiver } from "./receiver.ts";
 import { completed, register } from "./tasks.ts";
 
 useClock();

@@ -1,9 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { aReceiver, status } from "./receiver.ts";
 import { pass, START, START_S, useClock } from "./clock.ts";
 import { evict, expectUnchanged, stored, stubOf, wake } from "./objects.ts";
-import { aReceiver, status } from "./receiver.ts";
 import { completed, read } from "./tasks.ts";
 
 useClock();
