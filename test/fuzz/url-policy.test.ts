@@ -28,13 +28,23 @@ const addressV4 = fc.oneof(
     .tuple(fc.constantFrom(...SPECIAL_V4), any(32n))
     .map(([[first, length], low]) => first | (low >> BigInt(length))),
 );
+const asWritten = (host: string) => host;
+const fullWidth = (host: string) =>
+  host.replaceAll(/[0-9.]/g, (char) => String.fromCodePoint(0xfee0 + (char.codePointAt(0) ?? 0)));
+const percentEncoded = (host: string) =>
+  host.replaceAll(/./g, (char) => `%${(char.codePointAt(0) ?? 0).toString(16)}`);
 /** IPv4 addresses in any spelling: decimal, octal or hexadecimal, with one to four parts. */
 const hostV4 = fc
-  .tuple(addressV4, fc.array(fc.constantFrom(10, 16, 8), { minLength: 4, maxLength: 4 }), fc.nat(3))
-  .map(([address, radixes, heads]) => {
+  .tuple(
+    addressV4,
+    fc.array(fc.constantFrom(10, 16, 8), { minLength: 4, maxLength: 4 }),
+    fc.nat(3),
+    fc.constantFrom(asWritten, asWritten, fullWidth, percentEncoded),
+  )
+  .map(([address, radixes, heads, write]) => {
     const parts = Array.from({ length: heads }, (_, i) => (address >> BigInt(24 - 8 * i)) & 255n);
     const rest = address & ((1n << BigInt(32 - 8 * heads)) - 1n);
-    return [...parts, rest].map((part, i) => spelled(part, radixes[i] ?? 10)).join(".");
+    return write([...parts, rest].map((part, i) => spelled(part, radixes[i] ?? 10)).join("."));
   });
 const addressV6 = fc.oneof(
   any(124n).map((low) => (2n << 124n) | low),
