@@ -1,4 +1,5 @@
-import { callbackBody, type UpstreamResult } from "../core/record/callback-body.ts";
+import type { UpstreamResult } from "../core/record/upstream.ts";
+import { callbackBody } from "../core/record/callback-body.ts";
 import { log } from "../log.ts";
 import { deliver } from "../outbound/webhooks.ts";
 import { accountOf } from "../task/caller.ts";

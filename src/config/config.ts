@@ -1,5 +1,4 @@
-import type { Policy } from "../core/policy.ts";
-import type { PollLimits } from "../core/record/tracking.ts";
+import type { Policy, PollLimits } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";

@@ -1,4 +1,4 @@
-import type { PollLimits } from "../core/record/tracking.ts";
+import type { PollLimits } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, SimulatedProvider, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";

@@ -1,10 +1,10 @@
-/** What JSON can say. Stored and compared as parsed, never as text. */
+/** A parsed JSON value. JSON is stored and compared as parsed, never as text. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** Equality of parsed JSON: the order of keys does not matter, the order of lists does. */
+/** Compares parsed JSON: the order of keys does not matter, the order of lists does. */
 export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (isList(a) && isList(b)) {

@@ -1,15 +1,18 @@
-/** One booking of an account. Amounts are whole credits, more than 0; `balance` is the one after it. */
+/** One booking of an account. Amounts are whole credits, more than 0. */
 export interface Entry {
   readonly kind: EntryKind;
-  /** Once per kind: the caller's for a grant, the task's charge id for a charge and its refund. */
+  /**
+   * Unique per kind: chosen by the caller for a grant, the task's charge id for a charge and its refund.
+   */
   readonly reference: string;
   readonly amount: number;
+  /** Balance after this entry. */
   readonly balance: number;
 }
 
 export type EntryKind = "opening" | "grant" | "charge" | "refund";
 
-/** What an order comes to: a new entry, nothing because it is booked already, or a refusal. */
+/** The result of an order: a new entry, nothing because it is booked already, or a refusal. */
 export type Posting =
   | { readonly kind: "book"; readonly entry: Entry }
   | { readonly kind: "booked" }
@@ -22,20 +25,23 @@ export interface Booking {
   readonly amount: number;
 }
 
-/** Half of what a number can count: the rest is room for refunds. */
+/** Half of the largest safe integer: the rest is room for refunds. */
 const MAX_GRANTED_BALANCE = 2 ** 52;
 
-/** Gives credits. The same reference again is harmless, another amount under it a mistake. */
+/**
+ * Adds credits. The same reference again changes nothing; with another amount it is refused.
+ * @param known the entry that is booked under this kind and reference.
+ */
 export function grant(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "grant", ...order });
 }
 
-/** Takes credits in advance, if there are as many. */
+/** Takes credits in advance; refused when the balance is too small. */
 export function charge(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "charge", ...order });
 }
 
-/** Gives the credits of a charge back: all of them, once. */
+/** Gives all credits of a charge back, once. */
 export function refund(balance: number, charged: Entry | null, known: Entry | null): Posting {
   if (charged === null) return { kind: "refused", reason: "no_charge" };
   const { reference, amount } = charged;
@@ -47,7 +53,7 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
     if (known.amount === wanted.amount) return { kind: "booked" };
     return { kind: "refused", reason: "reference_reused" };
   }
-  const entry: Entry = { ...wanted, balance: balance + signed(wanted) };
+  const entry: Entry = { ...wanted, balance: balance + signedAmount(wanted) };
   if (entry.balance < 0) return { kind: "refused", reason: "insufficient" };
   if (entry.kind === "grant" && entry.balance > MAX_GRANTED_BALANCE) {
     return { kind: "refused", reason: "too_large" };
@@ -55,6 +61,6 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
   return { kind: "book", entry };
 }
 
-function signed({ kind, amount }: Omit<Entry, "balance">): number {
+function signedAmount({ kind, amount }: Omit<Entry, "balance">): number {
   return kind === "charge" ? -amount : amount;
 }

@@ -1,4 +1,4 @@
-import type { AttemptResult } from "../core/events/event.ts";
+import type { AttemptResult } from "../core/record/callback.ts";
 import { parseJson } from "../core/json.ts";
 import { outcomeOfStatus } from "../core/record/outcome.ts";
 import { log } from "../log.ts";
@@ -78,11 +78,11 @@ async function postOnce(
       outcome: outcomeOfStatus(status),
       statusCode: status,
       responseExcerpt,
-      ...(retryAfter !== null && { retryAfter: retryAfter.slice(0, MAX_RETRY_AFTER_CHARS) }),
+      retryAfter: retryAfter?.slice(0, MAX_RETRY_AFTER_CHARS) ?? null,
     };
   } catch {
     const outcome = isDeadlinePassed(signal) ? "timeout" : "unreachable";
-    return { outcome, statusCode: null, responseExcerpt: null };
+    return { outcome, statusCode: null, responseExcerpt: null, retryAfter: null };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { PollAnswer } from "../core/events/event.ts";
-import type { Poll } from "../core/step.ts";
+import type { Poll } from "../core/duties/poll.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { ErrorText } from "../providers/failure.ts";

@@ -1,8 +1,9 @@
 import { urlPolicyOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
-import type { AttemptResult } from "../core/events/event.ts";
+import type { AttemptResult } from "../core/record/callback.ts";
+import type { Delivery } from "../core/duties/deliver.ts";
+import type { Refund } from "../core/duties/refund.ts";
 import { appendMembers } from "../core/json.ts";
-import type { Delivery, Refund } from "../core/step.ts";
 import { toSeconds } from "../core/time.ts";
 import { log } from "../log.ts";
 import { accountSecrets, type Keyring } from "../security/keyring.ts";
@@ -20,7 +21,12 @@ export type OperatorEvent =
 type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 
 const OPERATOR_TIMEOUT_MS = 5_000;
-const BLOCKED: AttemptResult = { outcome: "blocked", statusCode: null, responseExcerpt: null };
+const BLOCKED: AttemptResult = {
+  outcome: "blocked",
+  statusCode: null,
+  responseExcerpt: null,
+  retryAfter: null,
+};
 
 /**
  * Sends one attempt of a callback. Checks the URL again, because the policy or the relay's own address

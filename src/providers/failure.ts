@@ -1,5 +1,4 @@
-import type { FailureCategory } from "../core/record/task.ts";
-import type { UpstreamFailure } from "../core/record/upstream.ts";
+import type { UpstreamFailure, FailureCategory } from "../core/record/upstream.ts";
 import { publicText } from "./redaction.ts";
 
 /** A failure as the provider reports it. */

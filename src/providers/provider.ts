@@ -1,4 +1,4 @@
-import type { PollLimits } from "../core/record/tracking.ts";
+import type { PollLimits } from "../core/policy.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";

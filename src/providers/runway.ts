@@ -1,4 +1,4 @@
-import type { FailureCategory } from "../core/record/task.ts";
+import type { FailureCategory } from "../core/record/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
 import { booleanAt, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";

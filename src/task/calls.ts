@@ -1,22 +1,19 @@
-import type { TaskEvent } from "../core/events/event.ts";
-import type { Step } from "../core/step.ts";
-import type { LogLine } from "../log.ts";
+import type { ChargeAnswer, PollAnswer, TaskEvent } from "../core/events/event.ts";
+import type { CallStep } from "../core/step.ts";
+import type { LogLevel, LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
 
-/** The steps that ask somebody else; what they answer is an event. */
-export type CallStep = Extract<
-  Step,
-  { readonly kind: "charge" | "refund" | "poll" | "publish" | "notify" }
->;
-
+/** The answer to a call, as an event for the task and as a log line. */
 export interface CallOutcome {
   readonly event: TaskEvent;
   readonly line: LogLine;
+  readonly level: LogLevel;
 }
 
 /**
- * Makes the call of a step. It never fails; when `aborted`, nobody waits for the answer any longer.
- * @param now the loop's clock, Unix milliseconds.
+ * Makes the call of a step. It never fails: no answer is an answer too.
+ * @param aborted ends the waiting early; the answer is of no use any more.
+ * @param now the loop's clock, in Unix milliseconds.
  */
 export async function makeCall(
   step: CallStep,
@@ -30,45 +27,61 @@ export async function makeCall(
       const answer = await platform.charge(step.charge);
       const line = { task_id: taskId, account, amount, outcome: answer.kind };
       const event = { type: "charge_ended", chargeId, answer } as const;
-      return { event, line: { event: "credits.charge", ...line } };
+      return { event, line: { event: "credits.charge", ...line }, level: levelOfCharge(answer) };
     }
     case "refund": {
       const { taskId, accountId: account, amount } = step.refund;
       const isRefunded = await platform.refund(step.refund);
-      const line = { task_id: taskId, account, amount, outcome: said(isRefunded, "refunded") };
+      const line = { task_id: taskId, account, amount, outcome: outcome(isRefunded, "refunded") };
       const event = { type: "refund_ended", isRefunded } as const;
-      return { event, line: { event: "credits.refund", ...line } };
+      return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
     }
     case "poll": {
-      const { taskId, connection, job, plannedAt } = step.poll;
+      const { taskId, connection, job, nudges } = step.poll;
       const answer = await platform.poll(step.poll, aborted);
-      const told = answer.kind === "news" ? answer.news.status : answer.kind;
-      const line = { task_id: taskId, connection, outcome: aborted.aborted ? "aborted" : told };
-      const event = { type: "poll_ended", job, plannedAt, askedAt: now, answer } as const;
-      return { event, line: { event: "upstream.poll", ...line } };
+      const line = { task_id: taskId, connection, outcome: pollOutcome(answer, aborted) };
+      const event = { type: "poll_ended", job, nudges, askedAt: now, answer } as const;
+      const isAnswered = aborted.aborted || answer.kind === "news" || answer.kind === "limited";
+      return { event, line: { event: "upstream.poll", ...line }, level: level(isAnswered) };
     }
     case "publish": {
       const { id, version } = step.row;
       const isPublished = await unlessAborted(platform.publish(step.row), aborted);
-      const line = { task_id: id, version, outcome: said(isPublished, "published") };
+      const line = { task_id: id, version, outcome: outcome(isPublished, "published") };
       const event = { type: "publish_ended", version, isPublished } as const;
-      return { event, line: { event: "index.publish", ...line } };
+      const isExpected = isPublished || aborted.aborted;
+      return { event, line: { event: "index.publish", ...line }, level: level(isExpected) };
     }
     case "notify": {
       const { taskId, kind, version } = step.notice;
       const isTaken = await platform.notify(step.notice, aborted);
-      const line = { task_id: taskId, notice: kind, outcome: said(isTaken, "delivered") };
+      const line = { task_id: taskId, notice: kind, outcome: outcome(isTaken, "delivered") };
       const event = { type: "notice_ended", kind, version, isTaken } as const;
-      return { event, line: { event: "operator.notice", ...line } };
+      const isExpected = isTaken || aborted.aborted;
+      return { event, line: { event: "operator.notice", ...line }, level: level(isExpected) };
     }
   }
 }
 
-function said(isDone: boolean, done: string): string {
+function outcome(isDone: boolean, done: string): string {
   return isDone ? done : "unknown";
 }
 
-/** A write that goes on by itself: only the waiting for it ends. */
+function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {
+  if (aborted) return "aborted";
+  return answer.kind === "news" ? answer.news.status : answer.kind;
+}
+
+function levelOfCharge({ kind }: ChargeAnswer): LogLevel {
+  return level(kind !== "unknown");
+}
+
+/** An answer that did not come, or a key that was refused, is somebody else's failure. */
+function level(isAnswered: boolean): LogLevel {
+  return isAnswered ? "info" : "warn";
+}
+
+/** Waits for a write until it ends or is aborted. An aborted write goes on; only the waiting ends. */
 async function unlessAborted(write: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stop = () => resolve(false);

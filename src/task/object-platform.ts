@@ -1,23 +1,29 @@
-import type { AttemptResult, ChargeAnswer, PollAnswer } from "../core/events/event.ts";
+import type { Charge } from "../core/duties/charge.ts";
+import type { Delivery } from "../core/duties/deliver.ts";
+import type { OperatorNotice } from "../core/duties/notify.ts";
+import type { Poll } from "../core/duties/poll.ts";
+import type { Refund } from "../core/duties/refund.ts";
+import type { ChargeAnswer, PollAnswer } from "../core/events/event.ts";
 import type { Policy } from "../core/policy.ts";
-import type { IndexRow } from "../core/views/index-row.ts";
-import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../core/step.ts";
+import type { AttemptResult } from "../core/record/callback.ts";
 import type { TaskRecord } from "../core/record/task.ts";
+import { SECOND_MS } from "../core/time.ts";
+import { hostOf } from "../core/url.ts";
+import type { IndexRow } from "../core/views/index-row.ts";
+import { type Accounts, connectionObject, hostObject } from "../account/object-names.ts";
 import { policyOf } from "../config/config.ts";
-import { errorText, log } from "../log.ts";
 import { describeIssues } from "../config/issue.ts";
 import { type Runtime, runtimeOf } from "../config/runtime.ts";
-import { type Accounts, connectionObject, hostObject } from "../account/object-names.ts";
-import { withTimeout } from "../timeout.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
 import { type IndexBindings, publishRow } from "../index-db/publish.ts";
-import { type OperatorEvent, notifyOperator } from "../outbound/webhooks.ts";
-import { deliver, settle } from "../outbound/webhooks.ts";
-import { parseRecord } from "./record-schema.ts";
-import type { Platform } from "./platform.ts";
+import { errorText, log } from "../log.ts";
 import { askUpstream } from "../outbound/poll.ts";
+import { deliver, notifyOperator, type OperatorEvent, settle } from "../outbound/webhooks.ts";
+import { withTimeout } from "../timeout.ts";
+import type { Platform } from "./platform.ts";
+import { parseRecord } from "./record-schema.ts";
 
-/** What a task object uses of the environment, beside the configuration. */
+/** Bindings that a task object uses, beside the configuration. */
 export interface ObjectBindings extends IndexBindings {
   readonly ACCOUNTS: Accounts;
   readonly METRICS?: AnalyticsEngineDataset;
@@ -34,13 +40,13 @@ export interface Timeouts {
 }
 
 const TIMEOUTS: Timeouts = {
-  watchdogMarginMs: 5_000,
-  ledgerMs: 2_000,
+  watchdogMarginMs: 5 * SECOND_MS,
+  ledgerMs: 2 * SECOND_MS,
   indexMs: INDEX_TIMEOUT_MS,
 };
 const RECORD_KEY = "task";
 
-/** The platform of a Durable Object: its storage, its alarm, the clock and the network. */
+/** The platform of a Durable Object: its storage and alarm, the clock, and the calls to others. */
 export class ObjectPlatform implements Platform {
   readonly log = log;
   readonly #ctx: DurableObjectState;
@@ -50,6 +56,7 @@ export class ObjectPlatform implements Platform {
   readonly #jitter = Math.random();
   #runtime: Runtime | null = null;
 
+  /** @param timeouts limits that differ from the defaults. */
   constructor(ctx: DurableObjectState, bindings: ObjectBindings, timeouts: Partial<Timeouts>) {
     this.#ctx = ctx;
     this.#bindings = bindings;
@@ -58,7 +65,7 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Reads the configuration and imports the keys, before anything is decided or an attempt opened.
+   * Reads the configuration and imports the keys. Has to be called before anything is decided.
    * @throws when the configuration is not valid.
    */
   async prepare(env: object): Promise<void> {
@@ -84,10 +91,10 @@ export class ObjectPlatform implements Platform {
     return value === undefined ? null : parseRecord(value);
   }
 
-  // Two calls without an await between them are one commit. Storage that fails breaks the output
-  // gate and resets the object, so the promise of `setAlarm` says nothing more.
+  // Two calls without an await between them are one commit. A failing storage breaks the output gate and
+  // resets the object, so the promise of `setAlarm` need not be awaited.
   commit(record: TaskRecord, alarmAt: number): void {
-    // What could not be read again must not be written: the event fails, and the task lives on.
+    // Validate before writing: a bug then fails this event instead of storing an unreadable record.
     parseRecord(record);
     this.#ctx.storage.kv.put(RECORD_KEY, record);
     this.setAlarm(alarmAt);
@@ -107,8 +114,9 @@ export class ObjectPlatform implements Platform {
       this.#measure(delivery, result);
       if (result.outcome !== "delivered") this.#noteFailure(delivery);
     } catch (error) {
-      // What is beside the attempt must not make it count as interrupted.
-      log({ event: "measure.failed", task_id: delivery.taskId, error: errorText(error) });
+      // A failing metric must not turn a sent attempt into `interrupted`.
+      const { taskId } = delivery;
+      log({ event: "measure.failed", task_id: taskId, error: errorText(error) }, "error");
     }
     return result;
   }
@@ -131,7 +139,8 @@ export class ObjectPlatform implements Platform {
     }
     const url = runtime.config.settlementUrl;
     if (url !== null) return settle(refund, url, runtime);
-    log({ event: "settlement.impossible", task_id: taskId, detail: "SETTLEMENT_URL is not set" });
+    const line = { task_id: taskId, detail: "SETTLEMENT_URL is not set" };
+    log({ event: "settlement.impossible", ...line }, "error");
     return Promise.resolve(false);
   }
 
@@ -151,48 +160,53 @@ export class ObjectPlatform implements Platform {
     return notifyOperator({ type: kind, task }, id, version, this.#prepared(), aborted);
   }
 
-  background(work: Promise<void>): void {
+  background(work: Promise<unknown>): void {
     const guarded = work.catch((error: unknown) => {
-      log({ event: "loop.failed", task_id: this.#ctx.id.name ?? null, error: errorText(error) });
+      const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
+      log({ event: "loop.failed", ...line }, "error");
     });
     this.#ctx.waitUntil(guarded);
   }
 
-  /** For `/healthz`; the object keeps when a connection's key was last refused. */
+  /** Remembers the refusal for `/healthz`, and tells the operator. */
   #noteRefusedKey({ connection, taskId }: Poll): void {
-    log({ event: "provider.unauthorized", task_id: taskId, connection });
-    const keeper = connectionObject(this.#accounts, connection);
-    this.#tellIf(() => keeper.noteRefusedKey(), { type: "provider.unauthorized", connection });
+    log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
+    const tracker = connectionObject(this.#accounts, connection);
+    this.#alert(() => tracker.noteRefusedKey(), { type: "provider.unauthorized", connection });
   }
 
+  /** Counts the failure of the receiver's host, and tells the operator when the host keeps failing. */
   #noteFailure({ url }: Delivery): void {
-    if (this.#prepared().config.operatorCallbackUrl === null) return;
-    const { hostname: host } = new URL(url);
-    const keeper = hostObject(this.#accounts, host);
-    this.#tellIf(() => keeper.noteFailure(), { type: "host.failing", host });
+    const host = hostOf(url);
+    if (host === null || this.#prepared().config.operatorCallbackUrl === null) return;
+    const tracker = hostObject(this.#accounts, host);
+    this.#alert(() => tracker.noteFailure(), { type: "host.failing", host });
   }
 
-  /** Beside the work, and only once: a task never waits for it. */
-  #tellIf(isTimely: () => Promise<boolean>, event: OperatorEvent): void {
+  /**
+   * Sends an alert in the background, once, so that no task waits for it.
+   * @param claim returns whether the alert is due and has not been sent yet.
+   */
+  #alert(claim: () => Promise<boolean>, event: OperatorEvent): void {
     const now = Date.now();
-    const telling = async () => {
-      if (!(await withTimeout(event.type, isTimely, false, this.#timeouts.ledgerMs))) return;
+    const send = async () => {
+      if (!(await withTimeout(event.type, claim, false, this.#timeouts.ledgerMs))) return;
       await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, this.#prepared());
     };
-    this.background(telling());
+    this.background(send());
   }
 
-  /** A point of the time series, where one is kept: host, connection and outcome of an attempt. */
+  /** Writes a point to the time series, if one is bound: host, connection and outcome of an attempt. */
   #measure({ url, number, startedAt, account, provider }: Delivery, result: AttemptResult): void {
     this.#bindings.METRICS?.writeDataPoint({
       indexes: [account?.id ?? ""],
-      blobs: [result.outcome, new URL(url).hostname, provider ?? ""],
+      blobs: [result.outcome, hostOf(url) ?? "", provider ?? ""],
       doubles: [number, Date.now() - startedAt, result.statusCode ?? 0],
     });
   }
 
   #prepared(): Runtime {
-    if (this.#runtime === null) throw new Error("the loop was entered before it was prepared");
+    if (this.#runtime === null) throw new Error("the platform is used before `prepare`");
     return this.#runtime;
   }
 }

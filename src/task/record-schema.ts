@@ -3,9 +3,10 @@ import type { JsonObject } from "../core/json.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
-import { FAILURE_CATEGORIES, type TaskRecord } from "../core/record/task.ts";
+import type { TaskRecord } from "../core/record/task.ts";
+import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
 
-// Objects are loose: what a later release adds within the same `v` is kept when this one writes.
+// Objects are loose: fields that a later release adds within the same `v` survive a write by this one.
 const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
 const Time = z.int().nonnegative();
 
@@ -58,7 +59,13 @@ const News = z.discriminatedUnion("status", [
 
 const Tracking = z.looseObject({
   poll: z
-    .looseObject({ at: Time, tries: z.int(), notBefore: Time, isOutputMissing: z.boolean() })
+    .looseObject({
+      at: Time,
+      tries: z.int(),
+      nudges: z.int().default(0),
+      notBefore: Time,
+      isOutputMissing: z.boolean(),
+    })
     .nullable(),
   keptHooks: z.array(z.looseObject({ jobId: z.string().nullable(), news: News })),
   isExtended: z.boolean(),
@@ -87,7 +94,7 @@ const Credits = z.looseObject({
   ]),
 });
 
-// Fields that have a default are younger than the first records.
+// Fields with a default did not exist in the first records.
 const base = {
   v: z.literal(1),
   version: z.int(),
@@ -143,7 +150,7 @@ const TerminalTask = z.looseObject({
 
 const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
 
-/** What the core reads again in a body, so that it need not doubt it. */
+/** The fields of a body that the core reads again. */
 const Body = z.object({
   id: z.string(),
   completed_at: Time.optional(),
@@ -152,23 +159,23 @@ const Body = z.object({
 
 function isBody(text: string): boolean {
   try {
-    // The views put more members behind the last one.
+    // Views append members to the text.
     return text.endsWith("}") && Body.safeParse(JSON.parse(text)).success;
   } catch {
     return false;
   }
 }
 
-/** In the message of such an error, which is all that reaches the caller of an object. */
+/** Marks the error of a record from a later release: only its message reaches the caller of an object. */
 export const OF_A_LATER_RELEASE = "of a later release";
 
-/** A stored record. @throws when it is not one that this release can read; nothing may act on it then. */
+/** Parses a stored record. @throws when this release cannot read it; nothing may act on it then. */
 export function parseRecord(value: unknown): TaskRecord {
   const parsed = Record.safeParse(value);
   if (parsed.success) return parsed.data;
   const where = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
-  const whose = isLater(value) ? ` ${OF_A_LATER_RELEASE}` : "";
-  throw new Error(`unreadable task record${whose}: ${where}`);
+  const release = isLater(value) ? ` ${OF_A_LATER_RELEASE}` : "";
+  throw new Error(`unreadable task record${release}: ${where}`);
 }
 
 function isLater(value: unknown): boolean {

@@ -1,23 +1,25 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/events/event.ts";
-import { isLate } from "../core/events/hooks.ts";
+import { isLateSuccess } from "../core/events/hooks.ts";
+import type { TaskRecord } from "../core/record/task.ts";
+import { MINUTE_MS } from "../core/time.ts";
+import type { Role } from "../core/views/task-view.ts";
 import { errorText, log } from "../log.ts";
 import { accountOf, type Caller, roleOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
-import { type Applied, appliedOf, replyOf, type TaskReply } from "./reply.ts";
+import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
-/** What the outside may tell a task; everything else it tells itself. */
+/** Events that come from outside; all others come from the work loop. */
 export type OutsideEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
-const RECOVERY_MS = 60_000;
-const UNKNOWN_TASK: Applied = { kind: "unknown_task" };
+const RECOVERY_MS = MINUTE_MS;
 
-/** One task: one record under one key, and the alarm that follows from it. */
+/** One task: one stored record, and the alarm that follows from it. */
 export class TaskObject extends DurableObject<ObjectBindings> {
   readonly #platform: ObjectPlatform;
   readonly #loop: WorkLoop;
@@ -29,10 +31,13 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#loop = new WorkLoop(this.#platform);
   }
 
+  /** Applies an event from outside. A foreign task is unknown to the caller. */
   async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
-    const applied = this.#isForeign(caller) ? UNKNOWN_TASK : await this.#conclude(event, caller);
+    const applied = this.#isForeign(caller)
+      ? refused({ code: "unknown_task" })
+      : await this.#applyEvent(event, roleOf(caller));
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
@@ -40,25 +45,26 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return applied;
   }
 
-  /** A native hook: it is taken, or there is no such task; nothing conflicts with it. */
+  /** Applies a provider hook, which never conflicts. */
   async hook(event: HookEvent): Promise<"taken" | "unknown_task"> {
     await this.#platform.prepare(this.env);
     const decision = this.#loop.apply(event);
     const isUnknown = decision.kind === "reject";
-    const said = "note" in decision ? decision.note : undefined;
-    const outcome = said ?? (decision.kind === "commit" ? "recorded" : "unknown_task");
+    const note = "note" in decision ? decision.note : undefined;
+    const outcome = note ?? (decision.kind === "changed" ? "recorded" : "unknown_task");
     const { connection, news } = event;
     log({ event: "task.hook", task_id: this.#taskId, connection, status: news.status, outcome });
     return isUnknown ? "unknown_task" : "taken";
   }
 
-  /** Has the task's row written anew. @returns when the task was created; null: there is none. */
+  /** Has the task's index row written again. Returns the task's creation time; null when there is none. */
   async republish(): Promise<number | null> {
     await this.#platform.prepare(this.env);
     const decision = this.#loop.apply({ type: "republish" });
-    return decision.kind === "commit" ? decision.record.createdAt : null;
+    return decision.kind === "changed" ? decision.record.createdAt : null;
   }
 
+  /** Returns the task; null when the caller must not see it, or when there is none. */
   async read(caller: Caller): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
@@ -72,10 +78,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       await this.#platform.prepare(this.env);
       await this.#loop.wake(scheduledTime);
     } catch (error) {
-      // The platform drops an alarm that keeps throwing; one that was set before the throw it keeps.
-      // What the loop remembers of its alarm is refreshed when this one comes.
+      // The platform drops an alarm that keeps throwing, but keeps one that was set before the throw. The
+      // loop's memory of its alarm is stale until this one comes.
       this.#platform.setAlarm(Math.max(Date.now(), scheduledTime) + RECOVERY_MS);
-      log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) });
+      log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");
       throw error;
     }
   }
@@ -85,32 +91,27 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   #outcomeOf(applied: Applied, event: OutsideEvent): string {
-    if (applied.kind !== "conflict") return applied.kind;
-    const isSuccessTooLate = event.type === "report" && isLate(this.#platform.load(), event.news);
-    return isSuccessTooLate ? "late_result" : applied.code;
+    if (applied.kind !== "refused") return applied.kind;
+    const { refusal } = applied;
+    const isLate =
+      "task" in refusal &&
+      event.type === "report" &&
+      isLateSuccess(this.#platform.load(), event.news);
+    return isLate ? "late_result" : refusal.code;
   }
 
-  async #conclude(event: OutsideEvent, caller: Caller): Promise<Applied> {
-    const before = this.#platform.load();
+  async #applyEvent(event: OutsideEvent, role: Role): Promise<Applied> {
     const decision = await this.#loop.applyAndErase(event);
     const chargeId = outstandingCharge(decision);
-    if (chargeId === null) return appliedOf(decision, before, roleOf(caller));
-    return this.#charged(chargeId, decision.kind === "commit", caller);
-  }
-
-  /** Waits for the ledger: only its answer says whether there is a task. */
-  async #charged(chargeId: string, isNew: boolean, caller: Caller): Promise<Applied> {
+    if (chargeId === null) return appliedOf(decision, role);
+    // Only the ledger's answer tells whether there is a task.
     const last = await this.#loop.runUntilIdle();
-    const answer = last?.chargeId === chargeId ? last.answer : null;
-    if (answer?.kind === "insufficient") {
-      const { balance, price } = answer;
-      return { kind: "insufficient_credits", balance, price };
-    }
-    if (answer?.kind === "unknown_account") return { kind: "unknown_account" };
+    if (last?.kind === "erase" && isCharging(last.record, chargeId)) return appliedOf(last, role);
     const record = this.#platform.load();
-    if (record === null || record.status === "charging") return { kind: "charging" };
-    if (record.credits?.chargeId !== chargeId) return { kind: "charging" };
-    return { kind: isNew ? "recorded" : "repeated", task: replyOf(record, roleOf(caller)) };
+    if (record === null || record.status === "charging") return refused({ code: "charging" });
+    if (record.credits?.chargeId !== chargeId) return refused({ code: "charging" });
+    const kind = decision.kind === "changed" ? "recorded" : "repeated";
+    return { kind, task: replyOf(record, role) };
   }
 
   #isForeign(caller: Caller): boolean {
@@ -119,13 +120,17 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 }
 
-/** The charge that has to be answered before anything can be said of the task. */
+/** Returns the id of the charge that has to be answered before the task exists. */
 function outstandingCharge(decision: Decision): string | null {
-  if (decision.kind !== "commit" && decision.kind !== "nothing") return null;
+  if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
   return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
 }
 
-/** What the log calls an event: its type, or the status that was reported. */
+function isCharging(record: TaskRecord, chargeId: string): boolean {
+  return record.status === "charging" && record.credits.chargeId === chargeId;
+}
+
+/** Names an event in the log: by its type, or by the status that was reported. */
 function nameOf(event: OutsideEvent): string {
   return event.type === "report" ? event.news.status : event.type;
 }

@@ -1,82 +1,82 @@
-import type { AttemptResult, ChargeAnswer, TaskEvent } from "../core/events/event.ts";
+import type { Delivery } from "../core/duties/deliver.ts";
 import type { Decision } from "../core/events/decision.ts";
+import type { TaskEvent } from "../core/events/event.ts";
 import type { Policy } from "../core/policy.ts";
-import { type Delivery, nextStep, type Step, wakeAt } from "../core/step.ts";
+import type { AttemptResult } from "../core/record/callback.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../core/record/task.ts";
+import { type CallStep, nextStep, type Step, wakeAt } from "../core/step.ts";
+import { DAY_MS, MINUTE_MS } from "../core/time.ts";
 import { transition } from "../core/transition.ts";
-import { makeCall, type CallStep } from "./calls.ts";
+import { makeCall } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 
-/** What the ledger said to which charge. */
-export interface AnsweredCharge {
-  readonly chargeId: string;
-  readonly answer: ChargeAnswer;
-}
-
-// The platform's alarms reach less than 30 days; further times are reached in hops.
-const MAX_ALARM_AHEAD_MS = 29 * 86_400_000;
-const OVERDUE_MS = 60_000;
-// A task has a few steps between two sleeps; so many are a core that contradicts itself.
+/** The platform's alarms reach less than 30 days; later times are reached in several alarms. */
+const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
+const OVERDUE_MS = MINUTE_MS;
+/** Guard against an endless loop: a run takes a handful of steps. */
 const MAX_STEPS_PER_RUN = 100;
 const INTERRUPTED: AttemptResult = {
   outcome: "interrupted",
   statusCode: null,
   responseExcerpt: null,
+  retryAfter: null,
 };
 
 /**
- * The loop around the pure core: load, ask, commit, act. One per object instance. Nothing read before
- * an `await` is written after it: every result goes through `apply`, onto the record as it then is.
+ * The loop around the pure core, one per object instance: it loads the record, asks the core for the next
+ * step, commits and acts. Nothing that was read before an `await` is written after it: every result is an
+ * event, applied to the record as it then is.
  */
 export class WorkLoop {
   readonly #platform: Platform;
   #running = false;
-  #finished: Promise<void> = Promise.resolve();
-  /** The attempt that a commit of this instance opened and that nobody has sent yet. */
+  /** The current or last run; resolves to the decision of its last step. */
+  #run: Promise<Decision | null> = Promise.resolve(null);
+  /** The attempt that this instance has opened and not sent yet. */
   #ownAttempt: number | null = null;
-  /** What the pending alarm was asked for; null when this instance does not know. */
+  /** Time that the pending alarm was set for; null when this instance does not know. */
   #armedFor: number | null = null;
   /** Scheduled time of the running alarm. */
   #alarmTime = 0;
-  /** It does not go back while an instance lives, whatever the machine's clock does. */
+  /** The latest time seen: the loop's clock does not go back, even if the machine's does. */
   #clock = 0;
-  #lastCharge: AnsweredCharge | null = null;
   #callInFlight: AbortController | null = null;
 
   constructor(platform: Platform) {
     this.#platform = platform;
   }
 
-  /** Applies an event to the record as it is now and starts whatever became due. */
+  /** Applies an event to the record as it is now, and starts a run if something became due. */
   apply(event: TaskEvent): Decision {
     const now = this.#now();
     const policy = this.#platform.policy(now);
     const before = this.#platform.load();
     const decision = transition(before, event, policy, now);
-    if (decision.kind === "commit") this.#commit(before, decision.record, policy, now);
+    if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);
     return decision;
   }
 
-  /** Applies an event that may end the record. */
+  /** Applies an event that may erase the task. */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const decision = this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
-      // A later life of the id is newer than this one, even within the same millisecond.
-      this.#clock = Math.max(this.#clock, (this.#platform.load()?.version ?? 0) + 1);
+      // A later task under this id is newer than this one, even within the same millisecond.
+      this.#clock = Math.max(this.#clock, decision.record.version + 1);
       await this.#platform.erase();
     }
     return decision;
   }
 
-  /** Works, or joins the work, until nothing is due; tells how the ledger last answered this instance. */
-  async runUntilIdle(): Promise<AnsweredCharge | null> {
-    do await this.#start();
+  /** Works, or joins the work, until nothing is due. Returns the decision of the last step. */
+  async runUntilIdle(): Promise<Decision | null> {
+    let last: Decision | null;
+    do last = await this.#start();
     while (this.#running);
-    return this.#lastCharge;
+    return last;
   }
 
-  /** The record for a reader. Writes nothing, except to re-arm one whose alarm never came. */
+  /** Returns the record for a reader. Writes nothing, except to set the alarm of an overdue record again. */
   read(): TaskRecord | null {
     const record = this.#platform.load();
     if (record === null || this.#running) return record;
@@ -86,7 +86,10 @@ export class WorkLoop {
     return record;
   }
 
-  /** Runs the loop from an alarm, or joins it: an alarm that returned earlier could not bring it back. */
+  /**
+   * Works from an alarm. It returns only when the work has ended: after a crash the platform repeats an
+   * alarm that was running, and no other.
+   */
   async wake(scheduledTime: number): Promise<void> {
     this.#alarmTime = scheduledTime;
     this.#armedFor = null;
@@ -97,87 +100,72 @@ export class WorkLoop {
     }
   }
 
-  #start(): Promise<void> {
+  #start(): Promise<Decision | null> {
     if (!this.#running) {
       this.#running = true;
-      this.#finished = this.#run();
+      this.#run = this.#takeSteps();
     }
-    return this.#finished;
+    return this.#run;
   }
 
-  async #run(): Promise<void> {
+  async #takeSteps(): Promise<Decision | null> {
+    let last: Decision | null = null;
     try {
       for (let steps = 0; steps < MAX_STEPS_PER_RUN; steps++) {
         const record = this.#platform.load();
-        if (record === null) return;
+        if (record === null) return last;
         const now = this.#now();
         const policy = this.#platform.policy(now);
         const step = nextStep(record, policy, now);
         if (step === null) {
           const wake = wakeAt(record, policy);
           if (this.#armedFor !== wake) this.#platform.setAlarm(this.#arm(wake, now));
-          return;
+          return last;
         }
-        await this.#perform(step);
+        last = await this.#perform(step);
       }
-      throw new Error("the work loop does not come to rest");
+      throw new Error(`the work loop has taken ${MAX_STEPS_PER_RUN} steps without an end`);
     } finally {
-      // In the same turn in which nothing was due, or the next event would find a loop that has ended.
+      // Cleared in the turn in which nothing was due, so that the next event starts another run.
       this.#running = false;
     }
   }
 
-  async #perform(step: Step): Promise<void> {
-    switch (step.kind) {
-      case "charge":
-      case "poll":
-      case "refund":
-      case "publish":
-      case "notify":
-        await this.#call(step);
-        return;
-      case "deadline":
-        this.apply({ type: "deadline" });
-        return;
-      case "start_attempt":
-        this.apply({ type: "attempt_started" });
-        return;
-      case "send":
-        await this.#send(step.delivery);
-        return;
-      case "expire":
-        await this.applyAndErase({ type: "erase" });
-        return;
-    }
+  async #perform(step: Step): Promise<Decision> {
+    if (step.kind === "event") return this.applyAndErase(step.event);
+    return step.kind === "send" ? this.#send(step.delivery) : this.#call(step);
   }
 
-  async #call(step: CallStep): Promise<void> {
+  async #call(step: CallStep): Promise<Decision> {
     const aborter = new AbortController();
     this.#callInFlight = aborter;
-    const { event, line } = await makeCall(step, this.#platform, aborter.signal, this.#now());
+    const outcome = await makeCall(step, this.#platform, aborter.signal, this.#now());
     this.#callInFlight = null;
-    if (event.type === "charge_ended") this.#lastCharge = event;
-    await this.applyAndErase(event);
-    this.#platform.log(line);
+    const decision = await this.applyAndErase(outcome.event);
+    this.#platform.log(outcome.line, outcome.level);
+    return decision;
   }
 
-  async #send(delivery: Delivery): Promise<void> {
+  async #send(delivery: Delivery): Promise<Decision> {
     const { number } = delivery;
-    // An open attempt of an earlier instance: it may have arrived or not, and it counts.
+    // An open attempt of an earlier instance may have arrived or not. It counts, and is not sent again.
     const isOwn = this.#ownAttempt === number;
     this.#ownAttempt = null;
     const result = isOwn ? await this.#platform.send(delivery) : INTERRUPTED;
     const decision = this.apply({ type: "attempt_ended", number, ...result });
-    this.#platform.log({
+    const { outcome, statusCode, retryAfter } = result;
+    const line = {
       event: "callback.attempt",
       task_id: delivery.taskId,
       number,
-      outcome: result.outcome,
-      status_code: result.statusCode,
-      ...(result.retryAfter !== undefined && { retry_after: result.retryAfter }),
+      outcome,
+      status_code: statusCode,
+      ...(retryAfter !== null && { retry_after: retryAfter }),
       duration_ms: Math.max(0, this.#now() - delivery.startedAt),
-      recorded: decision.kind === "commit",
-    });
+      recorded: decision.kind === "changed",
+    };
+    this.#platform.log(line, outcome === "delivered" ? "info" : "warn");
+    return decision;
   }
 
   #commit(before: TaskRecord | null, record: TaskRecord, policy: Policy, now: number): void {
@@ -185,7 +173,7 @@ export class WorkLoop {
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
     const opened = openAttempt(record);
     this.#platform.commit(record, this.#arm(alarmAt, now));
-    // Nothing may delay the first attempt.
+    // A call in flight must not delay the first attempt.
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
@@ -196,7 +184,7 @@ export class WorkLoop {
     return this.#armable(at, now);
   }
 
-  // An alarm at or before the running one, or now, can be lost (workerd #6866).
+  /** Returns a time that the platform accepts. It can lose an alarm that is not in the future (workerd #6866). */
   #armable(at: number, now: number): number {
     return Math.min(Math.max(at, now + 1), now + MAX_ALARM_AHEAD_MS);
   }

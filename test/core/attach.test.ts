@@ -84,7 +84,10 @@ describe("attach of the same job again", () => {
     ["a processing task", anAttachedTask({}, { status: "processing" })],
     ["a settled task", settled],
   ])("changes nothing of %s", (_what, record) => {
-    expect(transition(record, anAttachment(), POLICY, later)).toEqual({ kind: "nothing", record });
+    expect(transition(record, anAttachment(), POLICY, later)).toEqual({
+      kind: "unchanged",
+      record,
+    });
   });
 });
 
@@ -111,7 +114,7 @@ describe("attach to an open task", () => {
     ["that is processing", aProvidedTask({ status: "processing" })],
   ])("%s plans the first poll and nothing else", (_what, task) => {
     expect(attachedTo(task)).toEqual({
-      kind: "commit",
+      kind: "changed",
       record: { ...task, version: later, upstream: UPSTREAM, tracking: planned },
     });
   });
@@ -153,11 +156,11 @@ describe("attach where the upstream can be asked", () => {
     ["without output", NO_OUTPUT],
     ["processing", PROCESSING],
   ])("asks at once about a kept hook that says %s", (_what, news) => {
-    const asked = aTracking({ poll: aPlan({ at: later }) });
+    const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
     for (const jobId of [JOB.id, null]) {
       const task = withKept(aKeptHook(news, jobId));
       expect(attachedTo(task)).toEqual({
-        kind: "commit",
+        kind: "changed",
         record: { ...task, version: later, upstream: UPSTREAM, tracking: asked },
       });
     }

@@ -10,8 +10,8 @@ import type {
 } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { UNPUBLISHED } from "../../src/core/record/publication.ts";
-import type { UpstreamResult } from "../../src/core/record/callback-body.ts";
-import type { Policy } from "../../src/core/policy.ts";
+import type { UpstreamResult } from "../../src/core/record/upstream.ts";
+import type { Policy, PollLimits } from "../../src/core/policy.ts";
 import {
   type Account,
   isTerminal,
@@ -20,7 +20,6 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
-import type { PollLimits } from "../../src/core/record/tracking.ts";
 import { transition } from "../../src/core/transition.ts";
 
 export const SECOND = 1_000;
@@ -124,7 +123,7 @@ export function aRedelivery(changes: Partial<Omit<RedeliverEvent, "type">> = {})
 
 /** The end of an attempt; by default the receiver answered 500. */
 export function anEnd(number: number, changes: Partial<AttemptEndedEvent> = {}): AttemptEndedEvent {
-  const answered = { statusCode: 500, responseExcerpt: null };
+  const answered = { statusCode: 500, responseExcerpt: null, retryAfter: null };
   return { type: "attempt_ended", number, outcome: "rejected", ...answered, ...changes };
 }
 
@@ -211,13 +210,13 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
 
 /** The record that a decision commits. @throws when it commits none. */
 export function committed(decision: Decision): TaskRecord {
-  if (decision.kind === "commit") return decision.record;
+  if (decision.kind === "changed") return decision.record;
   throw new Error(`expected a commit: ${JSON.stringify(decision)}`);
 }
 
 /** The record as it is after an event, whether or not that changed it. */
 export function afterwards(decision: Decision): TaskRecord {
-  if (decision.kind === "nothing" && decision.record !== null) return decision.record;
+  if (decision.kind === "unchanged" && decision.record !== null) return decision.record;
   return committed(decision);
 }
 

@@ -1,11 +1,7 @@
+import type { UpstreamResult } from "../../src/core/record/upstream.ts";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
-import {
-  callbackBody,
-  errorCodeOf,
-  type UpstreamResult,
-  sameResult,
-} from "../../src/core/record/callback-body.ts";
+import { callbackBody, errorCodeOf, sameResult } from "../../src/core/record/callback-body.ts";
 import { aCompletion, aFailure, aFinishedTask, ID, MODEL, NOW, NOW_S, VIDEO } from "./builders.ts";
 
 const identity = { id: ID, model: MODEL, createdAt: NOW - 1_000 };

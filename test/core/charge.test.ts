@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ChargeRefusal } from "../../src/core/events/decision.ts";
 import type { ChargeAnswer, TaskEvent } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
@@ -70,7 +71,7 @@ describe("a registration with a price", () => {
   it("again joins the charge, whatever charge id it brings", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });
-    expect(transition(record, again, POLICY, later)).toEqual({ kind: "nothing", record });
+    expect(transition(record, again, POLICY, later)).toEqual({ kind: "unchanged", record });
   });
 
   it.each([
@@ -118,7 +119,7 @@ describe("while the price is being charged", () => {
     ["silence about another life", aChargeEnd(UNKNOWN, "charge-0")],
   ])("%s means nothing", (_what, event) => {
     const record = aChargingTask({ deadlineAt: NOW });
-    expect(transition(record, event, POLICY, later)).toEqual({ kind: "nothing", record });
+    expect(transition(record, event, POLICY, later)).toEqual({ kind: "unchanged", record });
   });
 
   it("the charge is all that is owed, past the deadline and while paused", () => {
@@ -138,18 +139,21 @@ describe("the answer of the ledger", () => {
   it("that comes after the deadline makes a task that fails and is refunded", () => {
     const record = aChargingTask({ deadlineAt: NOW + MINUTE });
     const open = committed(transition(record, aChargeEnd(), POLICY, later));
-    expect(nextStep(open, POLICY, later)).toEqual({ kind: "deadline" });
+    expect(nextStep(open, POLICY, later)).toEqual({ kind: "event", event: { type: "deadline" } });
     const failed = finished(transition(open, { type: "deadline" }, POLICY, later));
     expect(failed.credits?.state).toEqual({ kind: "refunding", retryAt: later, tries: 0 });
   });
 
-  it.each<ChargeAnswer>([
-    { kind: "insufficient", balance: 39, price: PRICE },
-    { kind: "unknown_account" },
-  ])("$kind leaves nothing behind", (answer) => {
-    expect(transition(aChargingTask(), aChargeEnd(answer), POLICY, later)).toEqual({
-      kind: "erase",
-    });
+  it.each<[ChargeAnswer, ChargeRefusal]>([
+    [
+      { kind: "insufficient", balance: 39, price: PRICE },
+      { code: "insufficient_credits", balance: 39, price: PRICE },
+    ],
+    [{ kind: "unknown_account" }, { code: "unknown_account" }],
+  ])("$kind erases the task and gives the reason", (answer, because) => {
+    const record = aChargingTask();
+    const decision = transition(record, aChargeEnd(answer), POLICY, later);
+    expect(decision).toEqual({ kind: "erase", record, because });
   });
 
   it("that does not come is asked for again after 5 s, 10 s … 5 min, without end", () => {
@@ -180,7 +184,7 @@ describe("the answer of the ledger", () => {
   ])("changes nothing about %s", (_what, record) => {
     for (const answer of [undefined, UNKNOWN, { kind: "unknown_account" } as const]) {
       expect(transition(record, aChargeEnd(answer), POLICY, later)).toEqual({
-        kind: "nothing",
+        kind: "unchanged",
         record,
       });
     }

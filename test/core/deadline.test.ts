@@ -60,23 +60,23 @@ describe("the deadline of an open task", () => {
 
   it.each(["pending", "processing"] as const)("ends a %s task", (status) => {
     const open = anOpenTask({ status, deadlineAt: NOW });
-    expect(transition(open, deadline, POLICY, NOW).kind).toBe("commit");
+    expect(transition(open, deadline, POLICY, NOW).kind).toBe("changed");
   });
 
   it("does nothing one millisecond early", () => {
-    expect(transition(task, deadline, POLICY, AT - 1)).toEqual({ kind: "nothing", record: task });
+    expect(transition(task, deadline, POLICY, AT - 1)).toEqual({ kind: "unchanged", record: task });
   });
 
   it("does nothing to a finished task", () => {
     const record = aFinishedTask();
     expect(transition(record, deadline, POLICY, NOW + 365 * DAY)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record,
     });
   });
 
   it("does nothing where there is no task", () => {
-    expect(transition(null, deadline, POLICY, NOW)).toEqual({ kind: "nothing", record: null });
+    expect(transition(null, deadline, POLICY, NOW)).toEqual({ kind: "unchanged", record: null });
   });
 
   it("is what an open task wakes for, paused or not", () => {
@@ -84,7 +84,7 @@ describe("the deadline of an open task", () => {
     for (const policy of [POLICY, paused]) {
       expect(wakeAt(task, policy)).toBe(AT);
       expect(nextStep(task, policy, AT - 1)).toBeNull();
-      expect(nextStep(task, policy, AT)).toEqual({ kind: "deadline" });
+      expect(nextStep(task, policy, AT)).toEqual({ kind: "event", event: { type: "deadline" } });
     }
   });
 
@@ -110,12 +110,12 @@ describe("a finished task", () => {
     const record = aFinishedTask({ expiresAt: AT });
     expect(wakeAt(record, POLICY)).toBe(AT);
     expect(nextStep(record, POLICY, AT - 1)).toBeNull();
-    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "expire" });
+    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: { type: "erase" } });
   });
 
   it("without a callback is erased too", () => {
     const record = aFinishedTask({ callback: null, expiresAt: AT });
-    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "expire" });
+    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: { type: "erase" } });
   });
 
   it("is not erased while its callback is unsettled, however late", () => {
@@ -147,7 +147,8 @@ describe("erase", () => {
     ["failed for good", aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) })],
     ["never to be sent", aFinishedTask({ callback: null })],
   ])("erases a task whose callback is %s", (_what, record) => {
-    expect(transition(record, { type: "erase" }, POLICY, NOW)).toEqual({ kind: "erase" });
+    const decision = transition(record, { type: "erase" }, POLICY, NOW);
+    expect(decision).toEqual({ kind: "erase", record, because: "settled" });
   });
 
   it.each([

@@ -56,7 +56,7 @@ describe("an automatic series", () => {
     const record = taskAfter(...untilFailed);
     expect(stateAfter(...untilFailed)).toEqual({ kind: "failed" });
     expect(transition(record, start, POLICY, NOW + 365 * 24 * 60 * MINUTE)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record,
     });
   });
@@ -84,15 +84,15 @@ describe("an automatic series", () => {
   it("does not start an attempt one millisecond early", () => {
     const record = taskAfter(...untilSecond);
     expect(transition(record, start, POLICY, NOW + SECOND_AT - 1)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record,
     });
-    expect(transition(record, start, POLICY, NOW + SECOND_AT).kind).toBe("commit");
+    expect(transition(record, start, POLICY, NOW + SECOND_AT).kind).toBe("changed");
   });
 
   it("does not start an attempt while one is open", () => {
     const record = taskAfter(finish);
-    expect(transition(record, start, POLICY, NOW + MINUTE)).toEqual({ kind: "nothing", record });
+    expect(transition(record, start, POLICY, NOW + MINUTE)).toEqual({ kind: "unchanged", record });
   });
 
   it("keeps what the receiver answered", () => {
@@ -151,15 +151,18 @@ describe("the end of an attempt", () => {
     (_what, happenings, number) => {
       const record = taskAfter(...happenings);
       const end = anEndAs(number, "delivered");
-      expect(transition(record, end, POLICY, NOW + THIRD_AT)).toEqual({ kind: "nothing", record });
+      expect(transition(record, end, POLICY, NOW + THIRD_AT)).toEqual({
+        kind: "unchanged",
+        record,
+      });
     },
   );
 
   it("of a task without a callback changes nothing", () => {
     const record = taskAfter([0, aReport(aCompletion(), aCreation({ callbackUrl: null }))]);
     for (const event of [anEndAs(1, "delivered"), start]) {
-      expect(transition(record, event, POLICY, NOW)).toEqual({ kind: "nothing", record });
-      expect(transition(null, event, POLICY, NOW)).toEqual({ kind: "nothing", record: null });
+      expect(transition(record, event, POLICY, NOW)).toEqual({ kind: "unchanged", record });
+      expect(transition(null, event, POLICY, NOW)).toEqual({ kind: "unchanged", record: null });
     }
   });
 });
@@ -175,7 +178,7 @@ describe("another schedule", () => {
     const record = taskAfter(...untilSecond);
     const hasty = aPolicy({ scheduleMs: [0, 1, 1] });
     expect(record && wakeAt(record, hasty)).toBe(NOW + SECOND_AT);
-    expect(transition(record, start, hasty, NOW + SECOND_AT - 1).kind).toBe("nothing");
+    expect(transition(record, start, hasty, NOW + SECOND_AT - 1).kind).toBe("unchanged");
   });
 
   it("counts for the attempts after it", () => {
@@ -198,7 +201,7 @@ describe("another schedule", () => {
     });
     const record = taskAfter(...untilFailed);
     expect(transition(record, start, long, NOW + THIRD_AT * 2)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record,
     });
   });
@@ -217,7 +220,7 @@ describe("while the relay is paused", () => {
 
   it("a due attempt is not started and not counted", () => {
     const record = taskAfter([0, report, paused]);
-    expect(transition(record, start, paused, until - 1)).toEqual({ kind: "nothing", record });
+    expect(transition(record, start, paused, until - 1)).toEqual({ kind: "unchanged", record });
     expect(callbackAfter([0, report, paused])).toMatchObject({
       lastNumber: 0,
       series: { started: 0 },

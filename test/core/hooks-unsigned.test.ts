@@ -87,7 +87,7 @@ describe("an unsigned hook before the job is attached", () => {
   it.each(news)("is kept: %s", (_what, said) => {
     const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
     expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
-      kind: "commit",
+      kind: "changed",
       record: { ...unattached, tracking: kept },
       note: "kept",
     });
@@ -133,7 +133,7 @@ describe("an unsigned hook before the job is attached", () => {
   it("writes nothing when it comes again word for word", () => {
     const record = committed(transition(unattached, aHook(aCompletion()), POLICY, later));
     const again = transition(record, aHook(aCompletion()), POLICY, later + 1);
-    expect(again).toEqual({ kind: "nothing", record, note: "kept" });
+    expect(again).toEqual({ kind: "unchanged", record, note: "kept" });
   });
 
   it("is not kept when it has more than 8192 bytes, its job id included", () => {
@@ -141,9 +141,9 @@ describe("an unsigned hook before the job is attached", () => {
     const base = JSON.stringify({ jobId, news: aCompletion({ urls: [""] }) }).length;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
     const larger = aCompletion({ urls: [`\u00E9${"x".repeat(8191 - base)}`] });
-    expect(transition(unattached, aHook(fitting), POLICY, later).kind).toBe("commit");
+    expect(transition(unattached, aHook(fitting), POLICY, later).kind).toBe("changed");
     expect(transition(unattached, aHook(larger), POLICY, later)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record: unattached,
       note: "ignored",
     });
@@ -160,9 +160,9 @@ describe("an unsigned hook of the attached job", () => {
     for (const jobId of [UPSTREAM.job.id, null]) {
       const task = anAttachedTask({ at: later + HOUR, tries: 4 });
       const decision = transition(task, aHook(said, { jobId }), POLICY, later);
-      const poll = aPlan({ at: later, tries: 4, isOutputMissing });
+      const poll = aPlan({ at: later, tries: 4, nudges: 1, isOutputMissing });
       const tracking = aTracking({ poll });
-      expect(decision).toEqual({ kind: "commit", record: { ...task, tracking }, note: "nudged" });
+      expect(decision).toEqual({ kind: "changed", record: { ...task, tracking }, note: "nudged" });
       expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
     }
   });
@@ -171,7 +171,7 @@ describe("an unsigned hook of the attached job", () => {
     const task = anAttachedTask({ at: later + HOUR, notBefore: later + HOUR });
     const hook = aHook(PROCESSING);
     expect(transition(task, hook, POLICY, later)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record: task,
       note: "nudged",
     });

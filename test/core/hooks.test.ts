@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLate } from "../../src/core/events/hooks.ts";
+import { isLateSuccess } from "../../src/core/events/hooks.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
@@ -82,7 +82,7 @@ describe("a hook after the end", () => {
     for (const [, said] of news) {
       for (const isSigned of [true, false]) {
         expect(transition(record, aHook(said, { isSigned }), POLICY, later)).toEqual({
-          kind: "nothing",
+          kind: "unchanged",
           record,
           note: "ignored",
         });
@@ -94,7 +94,7 @@ describe("a hook after the end", () => {
     const isSuccess = said.status === "completed" || said.status === "no_output";
     const note = isSuccess ? "late_result" : "ignored";
     expect(transition(timedOut, aHook(said), POLICY, later)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record: timedOut,
       note,
     });
@@ -107,7 +107,7 @@ describe("a hook of another job than the attached", () => {
       for (const policy of [POLICY, NO_KEY]) {
         const hook = aHook(said, { isSigned, jobId: OTHER_JOB.id });
         expect(transition(attached, hook, policy, later)).toEqual({
-          kind: "nothing",
+          kind: "unchanged",
           record: attached,
           note: "other_job",
         });
@@ -134,7 +134,7 @@ describe.each(places)("a signed hook %s", (_where, task) => {
     const record = committed(transition(task, hook, POLICY, later));
     expect(record).toEqual({ ...task, version: later, status: "processing" });
     expect(transition(record, hook, POLICY, later + 1)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record,
       note: "ignored",
     });
@@ -157,7 +157,7 @@ describe("a hook that is no news", () => {
     for (const isSigned of [true, false]) {
       for (const policy of [POLICY, NO_KEY]) {
         expect(transition(record, aHook(said, { isSigned }), policy, later)).toEqual({
-          kind: "nothing",
+          kind: "unchanged",
           record,
           note: "ignored",
         });
@@ -169,8 +169,8 @@ describe("a hook that is no news", () => {
 describe("a success", () => {
   it("is late only after an end: not where there is no task, and not while it is open", () => {
     for (const record of [null, attached, processing]) {
-      expect(isLate(record, aCompletion())).toBe(false);
-      expect(isLate(record, NO_OUTPUT)).toBe(false);
+      expect(isLateSuccess(record, aCompletion())).toBe(false);
+      expect(isLateSuccess(record, NO_OUTPUT)).toBe(false);
     }
   });
 });

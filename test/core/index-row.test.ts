@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
-import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { CreatedTask } from "../../src/core/record/task.ts";
 import {
   ACCOUNT,
   aCallback,
@@ -18,7 +18,6 @@ import {
 } from "./builders.ts";
 import {
   aChargedTask,
-  aChargingTask,
   aHeldCallback,
   aRefundingTask,
   credits,
@@ -97,7 +96,7 @@ const givenUp = aCallback({
   deliveredAt: null,
 });
 
-type Case = readonly [what: string, record: TaskRecord, row: IndexRow];
+type Case = readonly [what: string, record: CreatedTask, row: IndexRow];
 
 describe("the row of an open task", () => {
   it.each<Case>([
@@ -117,10 +116,6 @@ describe("the row of an open task", () => {
     ["names the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
   ])("%s", (_what, record, row) => {
     expect(rowOf(record)).toEqual(row);
-  });
-
-  it("is none while its price is being charged: the task exists for nobody", () => {
-    expect(rowOf(aChargingTask())).toBeNull();
   });
 });
 

@@ -1,6 +1,7 @@
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { Delivery, Poll } from "../../src/core/step.ts";
+import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { Poll } from "../../src/core/duties/poll.ts";
 
 export type Call =
   | "load"
@@ -23,6 +24,8 @@ export interface Sending {
 /** A question to the upstream that is on its way until the test answers it, or it is aborted. */
 export interface Polling {
   readonly poll: Poll;
+  /** Unix milliseconds. */
+  readonly askedAt: number;
   readonly aborted: AbortSignal;
   answer(answer: PollAnswer): void;
 }

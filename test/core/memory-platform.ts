@@ -1,8 +1,13 @@
-import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
+import type { AttemptResult } from "../../src/core/record/callback.ts";
+import type { Charge } from "../../src/core/duties/charge.ts";
+import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { OperatorNotice } from "../../src/core/duties/notify.ts";
+import type { Poll } from "../../src/core/duties/poll.ts";
+import type { Refund } from "../../src/core/duties/refund.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { LogLine } from "../../src/log.ts";
 import { parseRecord } from "../../src/task/record-schema.ts";
@@ -110,7 +115,7 @@ export class MemoryPlatform implements Platform {
     if (delivery.status === "failed" && !isBack) this.early.push(delivery);
     const { promise, resolve } = Promise.withResolvers<AttemptResult>();
     const answer = (outcome: Outcome) =>
-      resolve({ outcome, statusCode: null, responseExcerpt: null });
+      resolve({ outcome, statusCode: null, responseExcerpt: null, retryAfter: null });
     this.sent.push({ delivery, answer });
     return promise;
   }
@@ -131,7 +136,7 @@ export class MemoryPlatform implements Platform {
     this.#try("poll");
     const { promise, resolve } = Promise.withResolvers<PollAnswer>();
     aborted.addEventListener("abort", () => resolve({ kind: "unanswered" }));
-    this.polls.push({ poll, aborted, answer: resolve });
+    this.polls.push({ poll, askedAt: this.clock, aborted, answer: resolve });
     return promise;
   }
 

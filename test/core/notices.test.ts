@@ -76,7 +76,7 @@ describe("callback.failed", () => {
 
   it("is no news of an answer that comes too late", () => {
     const failed = refusedToTheEnd(reported());
-    expect(transition(failed, anEndAs(2, "rejected"), TOLD, NOW + HOUR).kind).toBe("nothing");
+    expect(transition(failed, anEndAs(2, "rejected"), TOLD, NOW + HOUR).kind).toBe("unchanged");
   });
 
   it("is no news where nobody wants to be told", () => {
@@ -208,11 +208,14 @@ describe("telling the operator", () => {
     expect(nextStep(again, policy, NOW)?.kind).toBe("send");
     const { expiresAt } = task;
     const notices = afterTry(task.notices, { ...FAILED, isTaken: false }, expiresAt);
-    expect(nextStep({ ...task, notices }, TOLD, expiresAt)).toEqual({ kind: "expire" });
+    expect(nextStep({ ...task, notices }, TOLD, expiresAt)).toEqual({
+      kind: "event",
+      event: { type: "erase" },
+    });
   });
 
   it.each([
-    ["an attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "start_attempt"],
+    ["an attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
     ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
   ])("does not come in the way of the client: %s", (_what, waiting, first) => {
     const told = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });

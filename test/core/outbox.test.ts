@@ -64,7 +64,7 @@ describe("the end of a publication", () => {
     ["nobody knows", null],
     ["is being charged again", aChargingTask()],
   ])("says nothing about a task that %s", (_what, record) => {
-    expect(decide(record, published(NOW))).toEqual({ kind: "nothing", record });
+    expect(decide(record, published(NOW))).toEqual({ kind: "unchanged", record });
   });
 });
 
@@ -91,7 +91,7 @@ describe("the end of a notice", () => {
     ["nobody knows", null],
     ["is open again", anOpenTask()],
   ])("says nothing about a task that %s", (_what, gone) => {
-    expect(decide(gone, ended(true))).toEqual({ kind: "nothing", record: gone });
+    expect(decide(gone, ended(true))).toEqual({ kind: "unchanged", record: gone });
   });
 });
 

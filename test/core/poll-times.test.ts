@@ -58,7 +58,7 @@ describe("a poll", () => {
         taskId: ID,
         connection: CONNECTION,
         job: JOB,
-        plannedAt: FIRST_POLL,
+        nudges: 0,
         createdAt: NOW,
       },
     });
@@ -80,7 +80,10 @@ describe("a poll", () => {
 
   it("is never due for a connection that has no key", () => {
     expect(wakeAt(attached, NO_KEY)).toBe(attached.deadlineAt);
-    expect(nextStep(attached, NO_KEY, attached.deadlineAt)).toEqual({ kind: "deadline" });
+    expect(nextStep(attached, NO_KEY, attached.deadlineAt)).toEqual({
+      kind: "event",
+      event: { type: "deadline" },
+    });
   });
 });
 
@@ -89,7 +92,7 @@ describe("a nudge while no poll is due", () => {
     for (const at of [NOW, NOW + 1, FIRST_POLL - 2]) {
       const task = nudged(anAttachedTask(), at);
       expect(wakeAt(task, POLICY)).toBe(at);
-      expect(nextStep(task, POLICY, at)).toMatchObject({ kind: "poll", poll: { plannedAt: at } });
+      expect(nextStep(task, POLICY, at)).toMatchObject({ kind: "poll", poll: { nudges: 1 } });
     }
   });
 
@@ -113,7 +116,7 @@ describe("a nudge while no poll is due", () => {
 
   it("does not make the later waits shorter", () => {
     const task = nudged(anAttachedTask({ tries: 2 }), FIRST_POLL - 2);
-    const end = aPollEnd(UNANSWERED, { plannedAt: FIRST_POLL - 2 });
+    const end = aPollEnd(UNANSWERED, { nudges: 1 });
     const record = committed(transition(task, end, POLICY, THEN));
     expect(wakeAt(record, POLICY)).toBe(THEN + 120 * SECOND);
   });
@@ -131,10 +134,9 @@ describe("a nudge while a poll is in flight", () => {
   it.each(moments)("leads to one more poll, as soon as the provider allows: %s", (_what, times) => {
     const once = polled(nudged(inFlight, ...times));
     expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
-    const plannedAt = wakeAt(once, POLICY);
-    const end = aPollEnd(told(QUEUED), { plannedAt });
-    const twice = committed(transition(once, end, POLICY, plannedAt));
-    expect(wakeAt(twice, POLICY)).toBe(plannedAt + 60 * SECOND);
+    const end = aPollEnd(told(QUEUED), { nudges: times.length });
+    const twice = committed(transition(once, end, POLICY, THEN + GAP));
+    expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
   });
 
   it("leads to none when nothing nudged", () => {

@@ -38,12 +38,11 @@ import {
 
 const deadlineAt = NOW + 4 * HOUR;
 /** The next poll by the plan; the one at the deadline comes before it. */
-const plannedAt = deadlineAt + 2 * MINUTE;
-const task = anAttachedTask({ at: plannedAt, tries: 9 }, { deadlineAt });
+const task = anAttachedTask({ at: deadlineAt + 2 * MINUTE, tries: 9 }, { deadlineAt });
 const LATE = deadlineAt + 3 * SECOND;
 
 function asked(answer: PollAnswer, record: OpenTask = task): TaskRecord {
-  return committed(transition(record, aPollEnd(answer, { plannedAt }), POLICY, LATE));
+  return committed(transition(record, aPollEnd(answer), POLICY, LATE));
 }
 
 function codeOf(record: TaskRecord): unknown {
@@ -56,17 +55,17 @@ describe("the deadline of a task whose upstream can be asked", () => {
     expect(wakeAt(task, POLICY)).toBe(deadlineAt);
     expect(nextStep(task, POLICY, deadlineAt - 1)).toBeNull();
     for (const now of [deadlineAt, deadlineAt + DAY]) {
-      expect(nextStep(task, POLICY, now)).toMatchObject({ kind: "poll", poll: { plannedAt } });
+      expect(nextStep(task, POLICY, now)).toMatchObject({ kind: "poll", poll: { nudges: 0 } });
     }
   });
 
   it("has it polled again when the question left before the deadline and nothing came", () => {
-    const early = aPollEnd(UNANSWERED, { plannedAt, askedAt: deadlineAt - 1 });
+    const early = aPollEnd(UNANSWERED, { askedAt: deadlineAt - 1 });
     const record = committed(transition(task, early, POLICY, LATE));
     expect(record.status).toBe("pending");
     const again = LATE + LIMITS.gapMs;
     expect(nextStep(record, POLICY, again)).toMatchObject({ kind: "poll" });
-    const last = aPollEnd(UNANSWERED, { plannedAt, askedAt: deadlineAt });
+    const last = aPollEnd(UNANSWERED, { askedAt: deadlineAt });
     expect(codeOf(committed(transition(task, last, POLICY, LATE)))).toBe("upstream_timeout");
   });
 
@@ -94,7 +93,7 @@ describe("the deadline of a task whose upstream can be asked", () => {
   });
 
   it("decides by the time of the answer", () => {
-    const early = aPollEnd(UNANSWERED, { plannedAt });
+    const early = aPollEnd(UNANSWERED);
     expect(committed(transition(task, early, POLICY, deadlineAt - 1)).status).toBe("pending");
     expect(codeOf(committed(transition(task, early, POLICY, deadlineAt)))).toBe("upstream_timeout");
   });
@@ -126,9 +125,7 @@ describe("an upstream that is still at work at the deadline", () => {
 
   it("has it put off when a hook came while it did not answer, and is asked again at once", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
-    const record = committed(
-      transition(nudged, aPollEnd(UNANSWERED, { plannedAt }), POLICY, LATE + 1),
-    );
+    const record = committed(transition(nudged, aPollEnd(UNANSWERED), POLICY, LATE + 1));
     expect(record).toMatchObject({ tracking: { isExtended: true } });
     expect(wakeAt(record, POLICY)).toBe(LATE + 1 + LIMITS.gapMs);
   });
@@ -167,7 +164,10 @@ describe("while the relay is paused", () => {
 
   it("the deadline passes without a last poll", () => {
     expect(wakeAt(task, paused)).toBe(deadlineAt);
-    expect(nextStep(task, paused, deadlineAt)).toEqual({ kind: "deadline" });
+    expect(nextStep(task, paused, deadlineAt)).toEqual({
+      kind: "event",
+      event: { type: "deadline" },
+    });
     const record = committed(transition(task, { type: "deadline" }, paused, deadlineAt));
     expect(codeOf(record)).toBe("upstream_timeout");
   });
@@ -182,7 +182,10 @@ describe("while the relay is paused", () => {
       { at: deadlineAt + HOUR, notBefore: deadlineAt + HOUR },
       { deadlineAt },
     );
-    expect(nextStep(limitedTask, paused, deadlineAt)).toEqual({ kind: "deadline" });
+    expect(nextStep(limitedTask, paused, deadlineAt)).toEqual({
+      kind: "event",
+      event: { type: "deadline" },
+    });
     expect(nextStep(limitedTask, POLICY, deadlineAt)).toBeNull();
   });
 });
@@ -196,7 +199,10 @@ describe("a task whose upstream cannot be asked at the deadline", () => {
     ["when the upstream has forgotten the job", task, forgetful],
   ])("fails with upstream_timeout: %s", (_what, open, policy) => {
     expect(nextStep(open, policy, deadlineAt - 1)).toBeNull();
-    expect(nextStep(open, policy, deadlineAt)).toEqual({ kind: "deadline" });
+    expect(nextStep(open, policy, deadlineAt)).toEqual({
+      kind: "event",
+      event: { type: "deadline" },
+    });
     const record = finished(transition(open, { type: "deadline" }, policy, deadlineAt));
     expect(codeOf(record)).toBe("upstream_timeout");
   });

@@ -1,10 +1,10 @@
+import { publish } from "../../src/core/duties/publish.ts";
 import { describe, expect, it } from "vitest";
 import {
+  markPublished,
+  planRewrite,
   type Publication,
-  publishAt,
-  published,
   UNPUBLISHED,
-  unpublished,
 } from "../../src/core/record/publication.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
@@ -24,6 +24,11 @@ import { aChargedTask, aChargingTask, aRefundingTask } from "./credit-builders.t
 
 const INDEXED = aPolicy({ isIndexed: true });
 const SOON = 2_500;
+
+/** Returns when the row is due; null when it is not. */
+function publishAt(record: TaskRecord): number | null {
+  return publish(record, INDEXED)?.dueAt ?? null;
+}
 
 function known(version: number, changes: Partial<Publication> = {}) {
   return { publication: { ...UNPUBLISHED, version, ...changes } };
@@ -62,7 +67,7 @@ describe("a change is written to the index", () => {
       NOW + 30_000,
     ],
   ])("%s", (_what, record, at) => {
-    expect(publishAt(record, INDEXED)).toBe(at);
+    expect(publishAt(record)).toBe(at);
   });
 
   it.each([
@@ -70,13 +75,13 @@ describe("a change is written to the index", () => {
     ["one millisecond too late for that", 5 * SECOND + SOON - 1, null],
     ["when the attempt comes first", SECOND, null],
   ])("before the next attempt only %s", (_what, ms, at) => {
-    expect(publishAt(dueIn(ms), INDEXED)).toBe(at);
+    expect(publishAt(dueIn(ms))).toBe(at);
   });
 
   it("is left to the attempt also when it is tried again", () => {
     const retry = known(0, { retryAt: NOW + MINUTE, tries: 4 });
-    expect(publishAt(dueIn(MINUTE + SOON, retry), INDEXED)).toBe(NOW + MINUTE);
-    expect(publishAt(dueIn(MINUTE + SOON - 1, retry), INDEXED)).toBeNull();
+    expect(publishAt(dueIn(MINUTE + SOON, retry))).toBe(NOW + MINUTE);
+    expect(publishAt(dueIn(MINUTE + SOON - 1, retry))).toBeNull();
   });
 });
 
@@ -85,7 +90,7 @@ describe("a write that was not answered", () => {
     let publication = UNPUBLISHED;
     const waits: number[] = [];
     for (let i = 0; i < 16; i++) {
-      publication = unpublished(publication, NOW);
+      publication = planRewrite(publication, NOW);
       waits.push((publication.retryAt - NOW) / SECOND);
     }
     const doubled = Array.from({ length: 13 }, (_, i) => 5 * 2 ** i);
@@ -94,13 +99,13 @@ describe("a write that was not answered", () => {
   });
 
   it("begins anew after one that was", () => {
-    const late = unpublished(unpublished(UNPUBLISHED, NOW), NOW);
-    expect(published(late, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
-    expect(unpublished(published(late, NOW), NOW).retryAt).toBe(NOW + 5 * SECOND);
+    const late = planRewrite(planRewrite(UNPUBLISHED, NOW), NOW);
+    expect(markPublished(late, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
+    expect(planRewrite(markPublished(late, NOW), NOW).retryAt).toBe(NOW + 5 * SECOND);
   });
 
   it("takes nothing back that the index knows", () => {
-    expect(published({ ...UNPUBLISHED, version: NOW }, NOW - 1).version).toBe(NOW);
+    expect(markPublished({ ...UNPUBLISHED, version: NOW }, NOW - 1).version).toBe(NOW);
   });
 });
 
@@ -117,7 +122,7 @@ describe("what is not in the index", () => {
   ];
 
   it.each(records)("wakes the object in time: %s", (_what, record) => {
-    const latest = publishAt(record, INDEXED) ?? nextAttemptOf(record);
+    const latest = publishAt(record) ?? nextAttemptOf(record);
     expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
     expect(nextStep(record, INDEXED, latest)).not.toBeNull();
   });
@@ -141,15 +146,17 @@ function nextAttemptOf(record: TaskRecord): number {
 describe("the order of what is due", () => {
   it("puts an attempt, a refund and a deadline before the index", () => {
     expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
-    expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)?.kind).toBe("start_attempt");
+    const start = { kind: "event", event: { type: "attempt_started" } };
+    expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);
     expect(nextStep(aRefundingTask(), INDEXED, NOW + MINUTE)?.kind).toBe("refund");
-    expect(nextStep(anOpenTask(), INDEXED, NOW + 4 * DAY)?.kind).toBe("deadline");
+    const end = { kind: "event", event: { type: "deadline" } };
+    expect(nextStep(anOpenTask(), INDEXED, NOW + 4 * DAY)).toEqual(end);
   });
 
   it("puts the index before the end of the record, which it does not put off", () => {
     const { expiresAt } = undelivered;
     expect(nextStep(undelivered, INDEXED, expiresAt)?.kind).toBe("publish");
-    const down = { ...undelivered, publication: unpublished(UNPUBLISHED, expiresAt) };
-    expect(nextStep(down, INDEXED, expiresAt)).toEqual({ kind: "expire" });
+    const down = { ...undelivered, publication: planRewrite(UNPUBLISHED, expiresAt) };
+    expect(nextStep(down, INDEXED, expiresAt)).toEqual({ kind: "event", event: { type: "erase" } });
   });
 });

@@ -173,7 +173,7 @@ describe("an Idempotency-Key", () => {
   it("makes an order happen once, while its series runs and after it", () => {
     const settled = finished(transition(running, anEnd(4), POLICY, NOW));
     for (const record of [running, settled]) {
-      expect(transition(record, order, POLICY, NOW + HOUR)).toEqual({ kind: "nothing", record });
+      expect(transition(record, order, POLICY, NOW + HOUR)).toEqual({ kind: "unchanged", record });
     }
   });
 
@@ -181,14 +181,14 @@ describe("an Idempotency-Key", () => {
     const settled = finished(transition(running, anEnd(4), POLICY, NOW));
     const other = aRedelivery({ idempotencyKey: "k2" });
     expect(transition(settled, other, POLICY, NOW)).toMatchObject({
-      kind: "commit",
+      kind: "changed",
       record: { callback: { lastOrderKey: "k2", series: { number: 3 } } },
     });
   });
 
   it("that is missing never matches a missing one", () => {
     expect(failed.callback?.lastOrderKey).toBeNull();
-    expect(transition(failed, aRedelivery(), POLICY, NOW).kind).toBe("commit");
+    expect(transition(failed, aRedelivery(), POLICY, NOW).kind).toBe("changed");
   });
 });
 

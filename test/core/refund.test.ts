@@ -191,7 +191,7 @@ describe("the end of a refund", () => {
   ])("changes nothing about %s", (_what, record) => {
     for (const isRefunded of [true, false]) {
       expect(transition(record, aRefundEnd(isRefunded), POLICY, later)).toEqual({
-        kind: "nothing",
+        kind: "unchanged",
         record,
       });
     }
@@ -223,7 +223,7 @@ describe("while the credits are on their way back", () => {
     ["the end of an attempt", anEndAs(1, "delivered")],
   ])("%s changes nothing", (_what, event) => {
     for (const record of tasks) {
-      expect(transition(record, event, POLICY, later)).toEqual({ kind: "nothing", record });
+      expect(transition(record, event, POLICY, later)).toEqual({ kind: "unchanged", record });
     }
   });
 });

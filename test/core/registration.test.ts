@@ -36,7 +36,7 @@ describe("register", () => {
     };
     const event = aRegistration({ account: ACCOUNT, ...registration });
     expect(transition(null, event, POLICY, NOW)).toEqual({
-      kind: "commit",
+      kind: "changed",
       record: {
         v: 1,
         version: NOW,
@@ -92,7 +92,7 @@ describe("register", () => {
 
   it("accepts a deadline one millisecond ahead", () => {
     const event = aRegistration({ deadlineAt: NOW + 1 });
-    expect(transition(null, event, POLICY, NOW).kind).toBe("commit");
+    expect(transition(null, event, POLICY, NOW).kind).toBe("changed");
   });
 
   it("gives a later life of the same id a higher version", () => {
@@ -113,7 +113,7 @@ describe("the same registration again", () => {
   const record = committed(transition(null, full, POLICY, NOW));
 
   it("changes nothing, also after the registered deadline", () => {
-    expect(transition(record, full, POLICY, NOW + 2 * HOUR)).toEqual({ kind: "nothing", record });
+    expect(transition(record, full, POLICY, NOW + 2 * HOUR)).toEqual({ kind: "unchanged", record });
   });
 
   it("is recognised whatever the order of its keys", () => {
@@ -130,23 +130,23 @@ describe("the same registration again", () => {
         accountId: "acme",
       },
     };
-    expect(transition(record, shuffled, POLICY, later)).toEqual({ kind: "nothing", record });
+    expect(transition(record, shuffled, POLICY, later)).toEqual({ kind: "unchanged", record });
   });
 
   it("is recognised under another origin of the relay", () => {
     const elsewhere = { ...full, origin: "https://other.example.com" };
-    expect(transition(record, elsewhere, POLICY, later)).toEqual({ kind: "nothing", record });
+    expect(transition(record, elsewhere, POLICY, later)).toEqual({ kind: "unchanged", record });
   });
 
   it("is recognised after the account rotated its secret, and keeps its generation", () => {
     const rotated = { ...full, account: { id: "acme", generation: 4 } };
-    expect(transition(record, rotated, POLICY, later)).toEqual({ kind: "nothing", record });
+    expect(transition(record, rotated, POLICY, later)).toEqual({ kind: "unchanged", record });
   });
 
   it("is recognised when the task is already finished", () => {
     const done = aFinishedTask();
     expect(transition(done, aRegistration(), POLICY, later)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record: done,
     });
   });
@@ -154,7 +154,7 @@ describe("the same registration again", () => {
   it("is recognised after a redelivery replaced the URL", () => {
     const done = aFinishedTask({ callback: aCallback({ url: URL_B }) });
     expect(transition(done, aRegistration(), POLICY, later)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record: done,
     });
   });

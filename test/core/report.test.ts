@@ -31,7 +31,7 @@ describe("a terminal report for an open task", () => {
   it("finishes it and opens the first attempt in the same commit", () => {
     const task = anOpenTask({ version: NOW - 1 });
     expect(transition(task, aReport(), POLICY, NOW)).toEqual({
-      kind: "commit",
+      kind: "changed",
       record: aFinishedTask({
         callback: aCallback({
           attempts: [],
@@ -75,7 +75,7 @@ describe("a processing report", () => {
   it("moves a pending task on", () => {
     const task = anOpenTask();
     expect(transition(task, aReport(PROCESSING), POLICY, later)).toEqual({
-      kind: "commit",
+      kind: "changed",
       record: { ...task, status: "processing", version: later },
     });
   });
@@ -85,7 +85,7 @@ describe("a processing report", () => {
     ["after the end", aFinishedTask()],
   ])("changes nothing %s", (_when, record) => {
     expect(transition(record, aReport(PROCESSING), POLICY, later)).toEqual({
-      kind: "nothing",
+      kind: "unchanged",
       record,
     });
   });
@@ -113,7 +113,10 @@ describe("a report about a finished task", () => {
     ],
     ["word for word, a failure", aFailure("c", "m"), failed],
   ])("changes nothing when it says the same %s", (_how, result, record) => {
-    expect(transition(record, aReport(result), POLICY, later)).toEqual({ kind: "nothing", record });
+    expect(transition(record, aReport(result), POLICY, later)).toEqual({
+      kind: "unchanged",
+      record,
+    });
   });
 
   it.each([
@@ -162,7 +165,7 @@ describe("a report's own fields", () => {
 
   it("create the task when it is unknown", () => {
     expect(transition(null, aReport(PROCESSING, creation), POLICY, NOW)).toEqual({
-      kind: "commit",
+      kind: "changed",
       record: {
         ...anOpenTask(),
         model: "event-model",
@@ -220,8 +223,8 @@ describe("a report's own fields", () => {
   });
 
   it.each<[string, TaskRecord, string]>([
-    ["registered", anOpenTask(), "commit"],
-    ["finished", aFinishedTask(), "nothing"],
+    ["registered", anOpenTask(), "changed"],
+    ["finished", aFinishedTask(), "unchanged"],
   ])("may hold a refused URL when the task is %s already", (_what, record, kind) => {
     const refused = aCreation({ callbackUrlRefusal: "must use https:" });
     const news = aReport(aCompletion(), refused);

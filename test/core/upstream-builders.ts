@@ -46,7 +46,7 @@ export function limited(retryAfterMs: number | null = null): PollAnswer {
 }
 
 export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
-  return { at: FIRST_POLL, tries: 0, notBefore: 0, isOutputMissing: false, ...changes };
+  return { at: FIRST_POLL, tries: 0, nudges: 0, notBefore: 0, isOutputMissing: false, ...changes };
 }
 
 export function aTracking(changes: Partial<Tracking> = {}): Tracking {
@@ -99,7 +99,7 @@ export function aPollEnd(
   return {
     type: "poll_ended",
     job: JOB,
-    plannedAt: FIRST_POLL,
+    nudges: 0,
     askedAt: ASKED_AFTER_ALL,
     answer,
     ...changes,

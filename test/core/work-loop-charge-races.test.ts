@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { WorkLoop } from "../../src/task/work-loop.ts";
 import { aCompletion, aCreation, aFailure, aRedelivery, aReport, DAY, HOUR } from "./builders.ts";
-import { aPricedRegistration, CHARGED, PRICE } from "./credit-builders.ts";
+import { aPricedRegistration, PRICE } from "./credit-builders.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./saga.ts";
@@ -87,7 +87,7 @@ describe("a task that is created again under its id", () => {
     await loop.runUntilIdle();
     platform.ledger.granted = PRICE;
     loop.apply(aPricedRegistration({ chargeId: "life-2" }));
-    expect((await loop.runUntilIdle())?.answer).toEqual(CHARGED);
+    await loop.runUntilIdle();
     expect(platform.stored).toMatchObject({ status: "pending", credits: { chargeId: "life-2" } });
     expect(platform.ledger.balance).toBe(0);
   });

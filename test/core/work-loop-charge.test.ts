@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WorkLoop } from "../../src/task/work-loop.ts";
 import { ACCOUNT, ID, NOW, POLICY, SECOND } from "./builders.ts";
-import { aPricedRegistration, CHARGE_ID, CHARGED, PRICE } from "./credit-builders.ts";
+import { aPricedRegistration, CHARGE_ID, PRICE } from "./credit-builders.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./saga.ts";
@@ -34,7 +34,7 @@ describe("a create with a price", () => {
     loop.apply(create);
     expect(platform.stored?.status).toBe("charging");
     expect(platform.alarm).toBe(NOW + WATCHDOG);
-    expect((await loop.runUntilIdle())?.answer).toEqual(CHARGED);
+    expect((await loop.runUntilIdle())?.kind).toBe("changed");
     expect(platform.stored).toMatchObject({ status: "pending", account: ACCOUNT });
     expect(platform.charges).toEqual([
       { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE },
@@ -55,8 +55,11 @@ describe("a create with a price", () => {
   it("that is refused tells the balance and leaves nothing", async () => {
     platform.ledger.granted = PRICE - 1;
     loop.apply(create);
-    const answer = { kind: "insufficient", balance: PRICE - 1, price: PRICE };
-    expect((await loop.runUntilIdle())?.answer).toEqual(answer);
+    expect(await loop.runUntilIdle()).toMatchObject({
+      kind: "erase",
+      record: { credits: { chargeId: CHARGE_ID } },
+      because: { code: "insufficient_credits", balance: PRICE - 1, price: PRICE },
+    });
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
     expect(platform.ledger.entries).toEqual([]);
   });
@@ -64,7 +67,10 @@ describe("a create with a price", () => {
   it("for an account that does not exist says so and leaves nothing", async () => {
     platform.ledger.hasAccount = false;
     loop.apply(create);
-    expect((await loop.runUntilIdle())?.answer).toEqual({ kind: "unknown_account" });
+    expect(await loop.runUntilIdle()).toMatchObject({
+      kind: "erase",
+      because: { code: "unknown_account" },
+    });
     expect([platform.stored, platform.alarm]).toEqual([null, null]);
   });
 
@@ -85,19 +91,21 @@ describe("a create with a price", () => {
     loop.apply(create);
     const answers = [1, 2, 3].map(async (i) => {
       const again = loop.apply(aPricedRegistration({ chargeId: `again-${i}` }));
-      expect(again).toMatchObject({ kind: "nothing", record: { status: "charging" } });
-      return (await loop.runUntilIdle())?.answer;
+      expect(again).toMatchObject({ kind: "unchanged", record: { status: "charging" } });
+      return loop.runUntilIdle();
     });
     const rung = platform.ring(loop);
     reached.open();
-    expect(await Promise.all(answers)).toEqual([CHARGED, CHARGED, CHARGED]);
+    for (const last of await Promise.all(answers)) {
+      expect(last).toMatchObject({ kind: "changed", record: { status: "pending" } });
+    }
     await rung;
     expect(platform.ledger.entries).toHaveLength(1);
     expect(platform.charges).toHaveLength(1);
   });
 });
 
-describe("workOff", () => {
+describe("runUntilIdle", () => {
   it("does not end before the charge is known", async () => {
     const known = gate();
     platform.answering = known.promise;
@@ -140,7 +148,7 @@ describe("a ledger that does not answer", () => {
     async (_w, outage, booked) => {
       platform.outage = outage;
       loop.apply(create);
-      expect((await loop.runUntilIdle())?.answer).toEqual({ kind: "unknown" });
+      expect((await loop.runUntilIdle())?.kind).toBe("changed");
       expect(platform.ledger.entries).toHaveLength(booked);
       for (const waitS of [5, 10, 20, 40, 80, 160, 300, 300, 300]) {
         expect(platform.stored?.status).toBe("charging");
@@ -162,7 +170,7 @@ describe("a ledger that does not answer", () => {
     loop.apply(create);
     await loop.runUntilIdle();
     loop.apply(create);
-    expect((await loop.runUntilIdle())?.answer).toEqual({ kind: "unknown" });
+    expect(await loop.runUntilIdle()).toBeNull();
     expect(platform.charges).toHaveLength(1);
     expect(platform.alarm).toBe(NOW + 5 * SECOND);
   });

@@ -216,7 +216,7 @@ describe("a loop that does not come to rest", () => {
     platform.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     loop.apply(finish);
     platform.isForgetful = true;
-    await expect(platform.ring(loop)).rejects.toThrow("does not come to rest");
+    await expect(platform.ring(loop)).rejects.toThrow("100 steps without an end");
     expect(platform.numbers).toEqual([]);
     expect(platform.alarm).toBe(NOW + 2 * MINUTE);
   });

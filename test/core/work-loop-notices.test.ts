@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { OperatorNotice } from "../../src/core/step.ts";
+import type { OperatorNotice } from "../../src/core/duties/notify.ts";
 import { isTerminal } from "../../src/core/record/task.ts";
 import { WorkLoop } from "../../src/task/work-loop.ts";
 import {

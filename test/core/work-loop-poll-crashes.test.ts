@@ -184,7 +184,7 @@ describe("an object that dies at any point", () => {
 
   it("asks as often as it should when it does not die", async () => {
     const { platform: base } = await lived();
-    const times = base.polls.map(({ poll }) => poll.plannedAt - NOW);
+    const times = base.polls.map(({ askedAt }) => askedAt - NOW);
     expect(times).toEqual([0, 30 * SECOND, 90 * SECOND]);
   });
 

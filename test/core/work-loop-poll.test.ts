@@ -68,7 +68,7 @@ describe("a task with an attached job", () => {
   it("is polled by its alarm, and the alarm's handler waits for the answer", async () => {
     const { rung } = await ringIntoPoll();
     expect(platform.polls.map(({ poll }) => poll)).toEqual([
-      { taskId: ID, connection: CONNECTION, job: JOB, plannedAt: FIRST_POLL, createdAt: NOW },
+      { taskId: ID, connection: CONNECTION, job: JOB, nudges: 0, createdAt: NOW },
     ]);
     let ended = false;
     void rung.then(() => (ended = true));

@@ -32,7 +32,7 @@ const PREPARED: readonly TaskRecord[] = [
   aFinishedTask({ account: ACCOUNT }),
   aFinishedTask({ status: "failed", body: failure, callback: null }),
   aFinishedTask({ callback: aCallback({ state: { kind: "due", nextAttemptAt: NOW + 60_000 } }) }),
-  ...(charging.kind === "commit" ? [charging.record] : []),
+  ...(charging.kind === "changed" ? [charging.record] : []),
 ];
 
 /** One task in each state, by its id. */

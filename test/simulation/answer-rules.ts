@@ -16,7 +16,7 @@ import { trackedFault } from "./tracking-rules.ts";
 export function answerFault(answer: Answer): string | null {
   const { before, after, commits, decision } = answer;
   switch (decision.kind) {
-    case "commit": {
+    case "changed": {
       const isWritten = commits.includes(decision.record);
       const fault = endFault({ ...answer, after: decision.record });
       const isIdle = before !== null && isEqual(before, decision.record);
@@ -29,7 +29,7 @@ export function answerFault(answer: Answer): string | null {
     }
     case "erase":
       return after === null ? null : "what is erased is gone";
-    case "nothing":
+    case "unchanged":
     case "reject":
       return after === before ? endFault(answer) : "what is refused changes nothing";
   }
@@ -52,7 +52,7 @@ function endFault(answer: Answer): string | null {
     ["work that has begun is shown", !isProgress || after?.status === "processing"],
     [
       "the same progress changes nothing",
-      !isProgress || before.status !== "processing" || decision.kind === "nothing",
+      !isProgress || before.status !== "processing" || decision.kind === "unchanged",
     ],
   );
   return fault ?? trackedFault(answer, before);
@@ -82,9 +82,9 @@ function settledFault(
   const { attempts, callbackUrl, idempotencyKey: key } = event;
   const known = before.callback?.lastOrderKey ?? null;
   if (key !== null && key === known) {
-    return untrue(["the same order starts nothing new", decision.kind === "nothing"]);
+    return untrue(["the same order starts nothing new", decision.kind === "unchanged"]);
   }
-  if (decision.kind !== "commit" || !isEnded(decision.record)) return null;
+  if (decision.kind !== "changed" || !isEnded(decision.record)) return null;
   const { callback } = decision.record;
   return untrue(
     ["an order goes where it says", callback?.url === (callbackUrl ?? before.callback?.url)],
@@ -102,7 +102,7 @@ function repeatFault(
   const fact = factOf(event.news);
   const isSameEnd = fact === null || isSame(fact, saidIn(before));
   return untrue(
-    ["the same again is harmless", !isSameEnd || kind === "nothing" || hasOtherDetails(event)],
+    ["the same again is harmless", !isSameEnd || kind === "unchanged" || hasOtherDetails(event)],
     ["a second end is a conflict", isSameEnd || kind === "reject"],
   );
 }
@@ -126,6 +126,6 @@ function isStillOpen(record: TaskRecord | null): record is OpenTask {
 
 /** The task is there when its charge is known, so its caller still waits. @returns for which charge. */
 export function chargingOf(decision: Decision): string | null {
-  if (decision.kind !== "commit" && decision.kind !== "nothing") return null;
+  if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
   return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
 }

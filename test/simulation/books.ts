@@ -1,6 +1,7 @@
 import type { ChargeAnswer } from "../../src/core/events/event.ts";
 import { charge, type Entry, type Posting, refund } from "../../src/core/ledger.ts";
-import type { Charge, Refund } from "../../src/core/step.ts";
+import type { Charge } from "../../src/core/duties/charge.ts";
+import type { Refund } from "../../src/core/duties/refund.ts";
 import { RefusedCharges } from "../../src/account/refused-charges.ts";
 import { ACCOUNT } from "../core/builders.ts";
 

@@ -1,5 +1,7 @@
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
-import type { Delivery, OperatorNotice, Refund } from "../../src/core/step.ts";
+import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { OperatorNotice } from "../../src/core/duties/notify.ts";
+import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Books } from "./books.ts";
 import { untrue } from "./change.ts";
@@ -93,7 +95,8 @@ export function publishFault(
   withinMs: number,
   ground: Ground,
 ): string | null {
-  const isShown = record !== null && JSON.stringify(rowOf(record)) === JSON.stringify(row);
+  const isCreated = record !== null && record.status !== "charging";
+  const isShown = isCreated && JSON.stringify(rowOf(record)) === JSON.stringify(row);
   const plannedAt = Math.max(record?.version ?? 0, record?.publication.retryAt ?? 0);
   return (
     untrue(["shows what is durable", isShown]) ?? asideFault(record, plannedAt, withinMs, ground)

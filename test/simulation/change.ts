@@ -5,10 +5,10 @@ import type { Instance } from "./instance.ts";
 import type { Setting } from "./setting.ts";
 import type { Story } from "./story.ts";
 
-/** What the upstream has said, and for when it was to be asked. */
+/** The answer of the upstream, and how many nudges there had been when it was polled. */
 export interface Heard {
   readonly answer: PollAnswer;
-  readonly plannedAt: number;
+  readonly nudges: number;
 }
 
 /** One commit, and what the rules need to know to judge it. */

@@ -1,7 +1,6 @@
 import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/event.ts";
 import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
-import type { UpstreamNews } from "../../src/core/record/upstream.ts";
-import type { UpstreamResult } from "../../src/core/record/callback-body.ts";
+import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import { CONNECTION, DAY } from "../core/builders.ts";
 import { type Change, untrue } from "./change.ts";
 import type { Setting } from "./setting.ts";

@@ -1,7 +1,6 @@
 import type { RegisterEvent, ReportEvent } from "../../src/core/events/event.ts";
-import type { UpstreamResult } from "../../src/core/record/callback-body.ts";
 import { type ChargingTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
-import type { UpstreamNews } from "../../src/core/record/upstream.ts";
+import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "../core/credit-builders.ts";
 import {

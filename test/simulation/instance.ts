@@ -1,7 +1,12 @@
-import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Policy } from "../../src/core/policy.ts";
-import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
+import type { AttemptResult } from "../../src/core/record/callback.ts";
+import type { Charge } from "../../src/core/duties/charge.ts";
+import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { OperatorNotice } from "../../src/core/duties/notify.ts";
+import type { Poll } from "../../src/core/duties/poll.ts";
+import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Platform } from "../../src/task/platform.ts";
 import { DAY } from "../core/builders.ts";

@@ -1,7 +1,12 @@
-import type { AttemptResult, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
+import type { AttemptResult } from "../../src/core/record/callback.ts";
+import type { Charge } from "../../src/core/duties/charge.ts";
+import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { OperatorNotice } from "../../src/core/duties/notify.ts";
+import type { Poll } from "../../src/core/duties/poll.ts";
+import type { Refund } from "../../src/core/duties/refund.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {
   anUpstreamFailure,
@@ -224,7 +229,7 @@ export class Outside {
 }
 
 function resultOf(outcome: Outcome): AttemptResult {
-  const isRejected = outcome === "rejected";
-  const answer = { statusCode: 503, responseExcerpt: "Back soon." };
-  return { outcome, ...(isRejected ? answer : { statusCode: null, responseExcerpt: null }) };
+  const none = { outcome, statusCode: null, responseExcerpt: null, retryAfter: null };
+  if (outcome !== "rejected") return none;
+  return { ...none, statusCode: 503, responseExcerpt: "Back soon." };
 }

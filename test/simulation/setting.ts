@@ -1,5 +1,4 @@
-import type { Policy } from "../../src/core/policy.ts";
-import type { PollLimits } from "../../src/core/record/tracking.ts";
+import type { Policy, PollLimits } from "../../src/core/policy.ts";
 import { aPolicy, CONNECTION, DAY, HOUR, LIMITS, MINUTE, SECOND } from "../core/builders.ts";
 import type { Random } from "./random.ts";
 

@@ -18,9 +18,9 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   const { poll: plan } = before.tracking;
   const { poll: next } = after.tracking;
   if (heard === null || plan === null || next === null || setting.limits === null) return null;
-  const { answer, plannedAt } = heard;
+  const { answer, nudges } = heard;
   const { firstMs, gapMs } = setting.limits;
-  const isNudged = plan.at !== plannedAt;
+  const isNudged = plan.nudges !== nudges;
   const leastMs = Math.max(gapMs, answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0);
   const usualMs = Math.min(firstMs * 2 ** (plan.tries + 1), MAX_WAIT_MS);
   const waitMs = isNudged || isWithoutOutput(answer) ? leastMs : Math.max(usualMs, leastMs);
@@ -91,9 +91,9 @@ function keptFault({ jobId, news }: Hook, before: OpenTask, after: OpenTask): st
 }
 
 function nudgeFault(plan: PollPlan, { tracking }: OpenTask, now: number): string | null {
-  const at = tracking.poll?.at ?? Infinity;
+  const { at, nudges } = tracking.poll ?? { at: Infinity, nudges: 0 };
   return untrue(
-    ["a nudge has the upstream asked at once", at <= Math.max(now, plan.notBefore) + 1],
-    ["a nudge is another poll than the one that runs", at !== plan.at || plan.at > now],
+    ["a nudge has the upstream asked at once", at <= Math.max(now, plan.notBefore)],
+    ["a nudge is another poll than the one that runs", nudges > plan.nudges || plan.at > now],
   );
 }

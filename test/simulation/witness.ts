@@ -1,9 +1,13 @@
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { Charge, Delivery, OperatorNotice, Poll, Refund } from "../../src/core/step.ts";
+import type { Charge } from "../../src/core/duties/charge.ts";
+import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { OperatorNotice } from "../../src/core/duties/notify.ts";
+import type { Poll } from "../../src/core/duties/poll.ts";
+import type { Refund } from "../../src/core/duties/refund.ts";
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
-import type { AnsweredCharge } from "../../src/task/work-loop.ts";
+import type { Decision } from "../../src/core/events/decision.ts";
 import { sameJob } from "../../src/core/record/upstream.ts";
 import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type Heard, untrue } from "./change.ts";
@@ -90,7 +94,8 @@ export class Witness {
     const change: Change = { before, after, now: this.#now, ...context };
     const { row } = this.#ground.outside;
     // A clock that has stepped back lets a later life look older than the row of the one before.
-    const isOutdated = this.past.length > 0 && (row?.version ?? 0) > after.version;
+    const isLater = after.status !== "charging" && this.past.length > 0;
+    const isOutdated = isLater && (row?.version ?? 0) > after.version;
     this.judge("commit", commitFault(change, isOutdated ? rowOf(after) : row));
     for (const what of happenings(change, this.#teller)) this.meet(what);
     if (before === null && this.past.length > 0) this.meet("an id has another life");
@@ -123,9 +128,9 @@ export class Witness {
   }
 
   /** What the caller of a charge hears whose task is gone, unless another has taken its place since. */
-  charged(chargeId: string, last: AnsweredCharge | null): void {
+  charged(chargeId: string, last: Decision | null): void {
     const isGone = this.story === null && this.past.at(-1)?.chargeId === chargeId;
-    const isHeard = last?.chargeId === chargeId;
+    const isHeard = last?.kind === "erase" && last.record.credits?.chargeId === chargeId;
     this.judge("answer", untrue(["who registers hears how its charge ended", !isGone || isHeard]));
   }
 
@@ -184,21 +189,20 @@ export class Witness {
     const { record } = disk.durable;
     const isOwn = record !== null && isOpen(record) && sameJob(record.upstream?.job ?? null, job);
     this.judge("poll", untrue(["only after the attached job of an open task", isOwn]));
-    this.judge("poll", untrue(["only with a key", setting.limits !== null]));
-    this.judge("poll", untrue(["not while paused", !setting.isPaused]));
+    const isAskable = setting.limits !== null && !setting.isPaused;
     const plan = record !== null && isOpen(record) ? record.tracking.poll : null;
-    const isAllowed = plan === null || this.#now >= plan.notBefore;
-    this.judge("poll", untrue(["not before the upstream allows it", isAllowed]));
+    const isAllowed = isAskable && this.#now >= (plan?.notBefore ?? 0);
+    this.judge("poll", untrue(["only with a key, and when it is allowed", isAllowed]));
     if (this.story !== null) this.story.polledAt = this.#now;
   }
 
-  upstreamSaid({ job, plannedAt }: Poll, answer: PollAnswer): void {
+  upstreamSaid({ job, nudges }: Poll, answer: PollAnswer): void {
     const { record } = this.#ground.disk.written;
     const fact = pollFact(answer);
     this.#teller = "poll";
     if (record === null || !isOpen(record)) return;
     if (!sameJob(record.upstream?.job ?? null, job)) return;
-    this.#heard = { answer, plannedAt };
+    this.#heard = { answer, nudges };
     if (fact !== null) this.story?.facts.push(fact);
   }
 

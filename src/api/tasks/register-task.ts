@@ -16,6 +16,7 @@ import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
 import { Registration } from "../schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
+import type { Applied } from "../../task/reply.ts";
 
 export const registerTask = bodyRoute(
   {
@@ -44,7 +45,7 @@ export const registerTask = bodyRoute(
       ...(await billingOf(body, env, runtime)),
     };
     const applied = await taskClient(env, id).apply(event, caller);
-    if (applied.kind === "conflict" && body.id === null) throw keyReused(applied.task.json);
+    if (body.id === null) requireUnusedKey(applied);
     const { isNew, task } = accepted(applied);
     const fields = connection === null ? {} : await hookFields(connection, id, runtime, origin);
     const answer = { ...task, json: appendMembers(task.json, JSON.stringify(fields)) };
@@ -99,7 +100,10 @@ function nameRequired(): Problem {
   ]);
 }
 
-function keyReused(taskJson: string): Problem {
+/** @throws Problem `idempotency_key_reused` when another task was registered under the key. */
+function requireUnusedKey(applied: Applied): void {
+  if (applied.kind !== "refused" || !("task" in applied.refusal)) return;
   const detail = "The member task is the task that was registered under this key.";
-  return new Problem("idempotency_key_reused", { detail, taskJson });
+  const taskJson = applied.refusal.task.json;
+  throw new Problem("idempotency_key_reused", { detail, taskJson });
 }

@@ -1,5 +1,5 @@
 import type { Env } from "../../env.ts";
-import type { Applied, Refused, TaskReply } from "../../task/reply.ts";
+import type { Applied, Refusal, TaskReply } from "../../task/reply.ts";
 import type { Caller } from "../../task/caller.ts";
 import type { OutsideEvent } from "../../task/task-object.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
@@ -24,19 +24,14 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
       return { isNew: applied.kind === "recorded", task: applied.task };
     case "erased":
       throw new Error("the event has erased the task");
-    case "conflict":
-    case "invalid_field":
-    case "insufficient_credits":
-    case "unknown_task":
-    case "unknown_account":
-    case "charging":
-      throw problemOf(applied);
+    case "refused":
+      throw problemOf(applied.refusal);
   }
 }
 
 /** Converts the refusal of an event to a problem. */
-function problemOf(refused: Refused): Problem {
-  switch (refused.kind) {
+function problemOf(refusal: Refusal): Problem {
+  switch (refusal.code) {
     case "unknown_task":
       return unknownTask();
     case "unknown_account":
@@ -44,16 +39,20 @@ function problemOf(refused: Refused): Problem {
     case "charging":
       return unavailable("The charge for this task is still in progress.");
     case "insufficient_credits": {
-      const { balance, price } = refused;
+      const { code, balance, price } = refusal;
       const detail = `The task costs ${price} credits and the account has ${balance}.`;
-      return new Problem("insufficient_credits", { detail, members: { balance, price } });
+      return new Problem(code, { detail, members: { balance, price } });
     }
     case "invalid_field":
-      return invalidRequest([{ path: refused.field, message: refused.message }]);
-    case "conflict":
-      return new Problem(refused.code, {
-        detail: "The member task is the current state of the task.",
-        taskJson: refused.task.json,
-      });
+      return invalidRequest([{ path: refusal.field, message: refusal.message }]);
+    case "task_exists":
+    case "conflicting_result":
+    case "task_open":
+    case "task_settled":
+    case "series_running":
+    case "no_callback": {
+      const detail = "The member task is the current state of the task.";
+      return new Problem(refusal.code, { detail, taskJson: refusal.task.json });
+    }
   }
 }

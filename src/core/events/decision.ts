@@ -1,29 +1,62 @@
-import type { ConflictCode, Rejection } from "./rejection.ts";
 import type { TaskRecord } from "../record/task.ts";
 
-/** What an event means for a task. */
+/** What an event does to a task. */
 export type Decision =
-  | { readonly kind: "commit"; readonly record: TaskRecord; readonly note?: Note }
-  | { readonly kind: "erase" }
-  /** Already so, or about something that is over. */
-  | { readonly kind: "nothing"; readonly record: TaskRecord | null; readonly note?: Note }
+  | { readonly kind: "changed"; readonly record: TaskRecord; readonly note?: Note }
+  /** The event repeats what is known, or is about something that has ended. */
+  | { readonly kind: "unchanged"; readonly record: TaskRecord | null; readonly note?: Note }
+  /** `record` is the task that is erased. */
+  | { readonly kind: "erase"; readonly record: TaskRecord; readonly because: EraseReason }
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
-/** What became of a hook, for the operator's log. */
+/** What was done with a hook, for the operator's log. */
 export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 
+/** `settled`: nothing is owed any more, and the operator or the end of the retention asks for it. */
+export type EraseReason = "settled" | ChargeRefusal;
+
+/** Why the ledger did not charge the price of a task. */
+export type ChargeRefusal =
+  | { readonly code: "insufficient_credits"; readonly balance: number; readonly price: number }
+  | { readonly code: "unknown_account" };
+
+/** Why an event changes nothing. `task` is the record that conflicts with it. */
+export type Rejection =
+  | { readonly code: "unknown_task" | "unknown_account" }
+  /** The price of the task is being charged; until the ledger answers, nothing is known of the task. */
+  | { readonly code: "charging" }
+  | { readonly code: "invalid_field"; readonly field: string; readonly message: string }
+  | { readonly code: ConflictCode; readonly task: TaskRecord };
+
+export type ConflictCode =
+  | "task_exists"
+  | "conflicting_result"
+  | "task_open"
+  | "task_settled"
+  | "series_running"
+  | "no_callback";
+
+export const UNKNOWN_TASK: Decision = { kind: "reject", rejection: { code: "unknown_task" } };
+export const UNKNOWN_ACCOUNT: Decision = { kind: "reject", rejection: { code: "unknown_account" } };
+export const CHARGING: Decision = { kind: "reject", rejection: { code: "charging" } };
+
 export function changed(record: TaskRecord, note?: Note): Decision {
-  return { kind: "commit", record, ...(note && { note }) };
+  return { kind: "changed", record, ...(note && { note }) };
 }
 
 export function unchanged(record: TaskRecord | null, note?: Note): Decision {
-  return { kind: "nothing", record, ...(note && { note }) };
+  return { kind: "unchanged", record, ...(note && { note }) };
+}
+
+export function erase(record: TaskRecord, because: EraseReason): Decision {
+  return { kind: "erase", record, because };
 }
 
 export function conflict(code: ConflictCode, task: TaskRecord): Decision {
   return { kind: "reject", rejection: { code, task } };
 }
 
-export const UNKNOWN_TASK: Decision = { kind: "reject", rejection: { code: "unknown_task" } };
-export const UNKNOWN_ACCOUNT: Decision = { kind: "reject", rejection: { code: "unknown_account" } };
-export const CHARGING: Decision = { kind: "reject", rejection: { code: "charging" } };
+/** @param field JSON Pointer into the request body. */
+export function invalidField(field: string, message: string): Decision {
+  return { kind: "reject", rejection: { code: "invalid_field", field, message } };
+}

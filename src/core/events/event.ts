@@ -1,27 +1,26 @@
+import type { AttemptResult, RedeliveryOrder } from "../record/callback.ts";
 import type { NoticeKind } from "../record/notice.ts";
-import type { Outcome } from "../record/outcome.ts";
 import type { Account, Registration } from "../record/task.ts";
-import type { UpstreamResult } from "../record/callback-body.ts";
-import type { Job, UpstreamNews } from "../record/upstream.ts";
+import type { Job, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
 
-/** Everything that can happen to a task; `transition` decides what it means. */
+/** Everything that can happen to a task; `transition` decides what it does. */
 export type TaskEvent =
   | RegisterEvent
   | ReportEvent
   | AttachEvent
   | HookEvent
-  | PollEndedEvent
+  | RedeliverEvent
+  | { readonly type: "republish" }
+  | { readonly type: "cancel" }
+  | { readonly type: "erase" }
   | { readonly type: "deadline" }
   | { readonly type: "attempt_started" }
   | AttemptEndedEvent
-  | RedeliverEvent
   | ChargeEndedEvent
+  | PollEndedEvent
   | RefundEndedEvent
   | PublishEndedEvent
-  | NoticeEndedEvent
-  | { readonly type: "republish" }
-  | { readonly type: "cancel" }
-  | { readonly type: "erase" };
+  | NoticeEndedEvent;
 
 /** `POST /v1/tasks`. */
 export interface RegisterEvent {
@@ -30,57 +29,36 @@ export interface RegisterEvent {
   readonly model: string;
   readonly origin: string;
   readonly registration: Registration;
-  /** Null: attached later, or never. */
+  /** Null when the job is attached later, or never. */
   readonly job: Job | null;
-  /** Instead of the configured time until the deadline; null: the configured one. */
+  /** Time until the deadline; null for the configured one. */
   readonly deadlineMs: number | null;
-  /** Null also where the charge will tell it. */
+  /** Null without an account, and also when the charge will return the account. */
   readonly account: Account | null;
-  /** Reference for the charge; null: nothing is charged here. */
+  /** The ledger's reference for the charge; null when the ledger charges nothing. */
   readonly chargeId: string | null;
 }
 
-/** The ledger's answer to a charge; `unknown` when there was none in time. */
-export interface ChargeEndedEvent {
-  readonly type: "charge_ended";
-  readonly chargeId: string;
-  readonly answer: ChargeAnswer;
-}
-
-export type ChargeAnswer =
-  | { readonly kind: "charged"; readonly generation: number }
-  | { readonly kind: "insufficient"; readonly balance: number; readonly price: number }
-  | { readonly kind: "unknown_account" }
-  | { readonly kind: "unknown" };
-
-/** Whether the credits are back; false: there was no such answer in time. */
-export interface RefundEndedEvent {
-  readonly type: "refund_ended";
-  readonly isRefunded: boolean;
-}
-
-/** The row of this version is in the index; or there was no such answer in time. */
-export interface PublishEndedEvent {
-  readonly type: "publish_ended";
-  readonly version: number;
-  readonly isPublished: boolean;
-}
-
-/** The operator has been told; or there was no such answer in time. */
-export interface NoticeEndedEvent {
-  readonly type: "notice_ended";
-  readonly kind: NoticeKind;
-  readonly version: number;
-  readonly isTaken: boolean;
-}
-
-/** News of the upstream: `POST /v1/events`. */
+/** `POST /v1/events`. */
 export interface ReportEvent {
   readonly type: "report";
   readonly id: string;
   readonly news: { readonly status: "processing" } | UpstreamResult;
-  /** Counts only when this event creates the task; null where the event cannot create one. */
+  /** Counts only when the task does not exist yet; null when the event cannot create it. */
   readonly creation: Creation | null;
+}
+
+/** What an event says for the task that it may create. */
+export interface Creation {
+  readonly model: string;
+  readonly account: Account | null;
+  /** Whether the event names an account that does not exist. */
+  readonly isAccountUnknown: boolean;
+  readonly createdAt: number | null;
+  readonly callbackUrl: string | null;
+  /** Why the URL policy refuses `callbackUrl`; null when it does not. */
+  readonly callbackUrlRefusal: string | null;
+  readonly origin: string;
 }
 
 /** `POST /v1/tasks/{id}/upstream`. */
@@ -94,43 +72,18 @@ export interface AttachEvent {
 export interface HookEvent {
   readonly type: "hook";
   readonly connection: string;
-  /** The job that the hook names; null: none. */
+  /** The job that the hook names; null when it names none. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
-  /** Whether the provider has signed what the hook says. */
+  /** Whether the provider's signature covers the body. */
   readonly isSigned: boolean;
 }
 
-/** The upstream was asked. */
-export interface PollEndedEvent {
-  readonly type: "poll_ended";
-  readonly job: Job;
-  /** When this poll was due; another time in the record means that something nudged meanwhile. */
-  readonly plannedAt: number;
-  /** When the question left: an answer to one from before the deadline is not the last word. */
-  readonly askedAt: number;
-  readonly answer: PollAnswer;
-}
-
-export type PollAnswer =
-  | { readonly kind: "news"; readonly news: UpstreamNews }
-  /** The provider wants to be left alone for so long. */
-  | { readonly kind: "limited"; readonly retryAfterMs: number | null }
-  /** The key is refused. */
-  | { readonly kind: "unauthorized" }
-  /** Nothing came in time, or nothing that could be understood. */
-  | { readonly kind: "unanswered" };
-
-export interface Creation {
-  readonly model: string;
-  readonly account: Account | null;
-  /** Whether an account was named that does not exist. */
-  readonly isAccountUnknown: boolean;
-  readonly createdAt: number | null;
+/** `POST /v1/tasks/{id}/redeliver`: 1 to 3 attempts. */
+export interface RedeliverEvent extends RedeliveryOrder {
+  readonly type: "redeliver";
+  /** Replaces the task's URL from now on; null keeps it. */
   readonly callbackUrl: string | null;
-  /** Why the URL policy refuses `callbackUrl`; null when it does not. */
-  readonly callbackUrlRefusal: string | null;
-  readonly origin: string;
 }
 
 export interface AttemptEndedEvent extends AttemptResult {
@@ -138,20 +91,58 @@ export interface AttemptEndedEvent extends AttemptResult {
   readonly number: number;
 }
 
-export interface AttemptResult {
-  readonly outcome: Outcome;
-  readonly statusCode: number | null;
-  readonly responseExcerpt: string | null;
-  /** As the receiver sent it: for the log, not obeyed. */
-  readonly retryAfter?: string;
+export interface ChargeEndedEvent {
+  readonly type: "charge_ended";
+  readonly chargeId: string;
+  readonly answer: ChargeAnswer;
 }
 
-/** `POST /v1/tasks/{id}/redeliver`. */
-export interface RedeliverEvent {
-  readonly type: "redeliver";
-  /** Attempts of the new series, 1 to 3. */
-  readonly attempts: number;
-  /** Replaces the task's URL from now on. */
-  readonly callbackUrl: string | null;
-  readonly idempotencyKey: string | null;
+/** The ledger's answer to a charge; `unknown` when there was none in time. */
+export type ChargeAnswer =
+  | { readonly kind: "charged"; readonly generation: number }
+  | { readonly kind: "insufficient"; readonly balance: number; readonly price: number }
+  | { readonly kind: "unknown_account" }
+  | { readonly kind: "unknown" };
+
+export interface PollEndedEvent {
+  readonly type: "poll_ended";
+  readonly job: Job;
+  /** Nudges counted before this poll; when the record has more, a hook came during the poll. */
+  readonly nudges: number;
+  /**
+   * When the poll was sent, in Unix milliseconds. A poll sent before the deadline is not the last one.
+   */
+  readonly askedAt: number;
+  readonly answer: PollAnswer;
+}
+
+export type PollAnswer =
+  | { readonly kind: "news"; readonly news: UpstreamNews }
+  /** The provider asks to wait; null when it does not say how long. */
+  | { readonly kind: "limited"; readonly retryAfterMs: number | null }
+  /** The provider refuses the key. */
+  | { readonly kind: "unauthorized" }
+  /** There was no answer in time, or none that could be read. */
+  | { readonly kind: "unanswered" };
+
+export interface RefundEndedEvent {
+  readonly type: "refund_ended";
+  /** False also when there was no answer in time. */
+  readonly isRefunded: boolean;
+}
+
+export interface PublishEndedEvent {
+  readonly type: "publish_ended";
+  /** Version of the row. */
+  readonly version: number;
+  /** False also when there was no answer in time. */
+  readonly isPublished: boolean;
+}
+
+export interface NoticeEndedEvent {
+  readonly type: "notice_ended";
+  readonly kind: NoticeKind;
+  readonly version: number;
+  /** Whether the operator's receiver took the notice; false also when there was no answer in time. */
+  readonly isTaken: boolean;
 }

@@ -1,14 +1,17 @@
-import { automaticSeries, release } from "../record/callback.ts";
-import { isRefunding, owedAtFailure } from "../record/credits.ts";
-import { metadataOf } from "../record/metadata.ts";
-import { callbackBody, type UpstreamResult } from "../record/callback-body.ts";
 import type { Policy } from "../policy.ts";
-import { type Failure, nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
-import type { UpstreamEnd } from "../record/upstream.ts";
+import { automaticSeries, release } from "../record/callback.ts";
+import { callbackBody } from "../record/callback-body.ts";
+import { isRefunding, startRefund } from "../record/credits.ts";
+import { metadataOf } from "../record/metadata.ts";
+import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
+import type { Failure, UpstreamEnd, UpstreamResult } from "../record/upstream.ts";
+
+/** `error.code` of a task without a result at its deadline. */
+export const TIMEOUT_CODE = "upstream_timeout";
 
 /**
- * The terminal record of an open task: its callback body is written here, once. Series 1 begins at once,
- * or after the refund where a failure has credits to give back.
+ * Ends an open task. The callback body is written here, once. Series 1 begins at once, or after the refund
+ * when a failure has credits to give back.
  */
 export function finish(
   task: OpenTask,
@@ -18,7 +21,7 @@ export function finish(
   now: number,
 ): TerminalTask {
   const { callbackUrl, deadlineAt: _, tracking: __, ...base } = task;
-  const credits = result.status === "failed" ? owedAtFailure(task.credits, now) : task.credits;
+  const credits = result.status === "failed" ? startRefund(task.credits, now) : task.credits;
   const callback = callbackUrl === null ? null : automaticSeries(callbackUrl);
   return {
     ...base,
@@ -34,8 +37,8 @@ export function finish(
   };
 }
 
-/** The end that the upstream tells; what it leaves open of the output is known from the registration. */
-export function finishUpstream(
+/** Ends a task with the upstream's news. The submitted parameters fill in missing output metadata. */
+export function finishFromNews(
   task: OpenTask,
   news: UpstreamEnd,
   policy: Policy,
@@ -58,17 +61,13 @@ export function finishUpstream(
   }
 }
 
-/** `error.code` of a task that nobody reported on in time. */
-export const TIMEOUT_CODE = "upstream_timeout";
-
-/** The operator gives a task up. */
 export function finishCanceled(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const error = { code: "canceled", message: "The task was canceled." };
   const failure: Failure = { category: "canceled", retryable: false };
   return finish(task, { status: "failed", error }, failure, policy, now);
 }
 
-/** An upstream that never reported: promise 6, a task does not stay open for ever. */
+/** Fails a task whose upstream reported no result before the deadline. */
 export function finishAtDeadline(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const error = {
     code: TIMEOUT_CODE,

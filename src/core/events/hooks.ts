@@ -3,26 +3,27 @@ import {
   changed,
   conflict,
   type Decision,
+  invalidField,
   type Note,
   unchanged,
   UNKNOWN_TASK,
 } from "./decision.ts";
-import { errorCodeOf } from "../record/callback-body.ts";
 import type { AttachEvent, HookEvent } from "./event.ts";
-import { finishUpstream, TIMEOUT_CODE } from "./finish.ts";
+import { finishFromNews, TIMEOUT_CODE } from "./finish.ts";
+import type { Policy } from "../policy.ts";
+import { errorCodeOf } from "../record/callback-body.ts";
+import { isOpen, isTerminal, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import {
   canPoll,
-  firstPoll,
+  keepHook,
   type KeptHook,
-  nudgedPoll,
+  nudge,
+  planFirstPoll,
   type Tracking,
-  withKept,
 } from "../record/tracking.ts";
-import type { Policy } from "../policy.ts";
-import { isOpen, isTerminal, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { type Job, sameJob, type UpstreamNews } from "../record/upstream.ts";
 
-/** The operator says under which id the upstream works: what hooks said before is judged now. */
+/** Attaches the upstream job, and applies the hooks about it that came before. */
 export function attach(
   record: TaskRecord | null,
   { connection, job }: AttachEvent,
@@ -36,24 +37,25 @@ export function attach(
   if (isTerminal(record)) return conflict("task_settled", record);
   if (upstream !== null && upstream.connection !== connection) {
     const message = `must be ${upstream.connection}, with which the task was registered`;
-    return { kind: "reject", rejection: { code: "invalid_field", field: "/provider", message } };
+    return invalidField("/provider", message);
   }
-  const hooks = record.tracking.keptHooks.filter(({ jobId }) => isOf(job, jobId));
-  const poll = firstPoll(policy.polls.get(connection), policy, now);
+  const hooks = record.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
+  const poll = planFirstPoll(policy.polls.get(connection), policy, now);
   const attached: OpenTask = {
     ...record,
     version: nextVersion(record, now),
     upstream: { connection, job },
     tracking: { ...record.tracking, poll, keptHooks: [] },
   };
-  return hooks.reduce((decision, hook) => judged(decision, hook, policy, now), changed(attached));
+  const first = changed(attached);
+  return hooks.reduce((decision, hook) => applyKeptHook(decision, hook, policy, now), first);
 }
 
 /**
- * A native hook. What is signed, and what nobody can check, is believed; anything else only has the
- * upstream asked. A hook never conflicts: after the end it changes nothing.
+ * Handles a provider hook. A signed hook, or one whose provider cannot be polled, is applied; any other
+ * only brings the next poll forward. It never conflicts: hooks after the end are ignored.
  */
-export function takeHook(
+export function applyHook(
   record: TaskRecord | null,
   event: HookEvent,
   policy: Policy,
@@ -62,18 +64,22 @@ export function takeHook(
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (record.upstream?.connection !== event.connection) return UNKNOWN_TASK;
   const { news } = event;
-  if (isTerminal(record))
-    return unchanged(record, isLate(record, news) ? "late_result" : "ignored");
+  if (isTerminal(record)) {
+    return unchanged(record, isLateSuccess(record, news) ? "late_result" : "ignored");
+  }
   const { job } = record.upstream;
-  if (job !== null && !isOf(job, event.jobId)) return unchanged(record, "other_job");
-  const isAskable = canPoll(record, policy, now);
-  return !isAskable || (event.isSigned && news.status !== "no_output")
-    ? believed(record, news, policy, now)
-    : nudged(record, event, now);
+  if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
+  const isPollable = canPoll(record, policy, now);
+  return !isPollable || (event.isSigned && news.status !== "no_output")
+    ? applyNews(record, news, policy, now)
+    : nudgeOrKeep(record, event, now);
 }
 
-/** A success after the deadline had failed the task: it changes nothing, but the operator should know. */
-export function isLate(
+/**
+ * Tells whether the news is a success that came after the deadline had failed the task. It changes nothing,
+ * but it is logged for the operator.
+ */
+export function isLateSuccess(
   record: TaskRecord | null,
   { status }: { readonly status: string },
 ): boolean {
@@ -82,7 +88,7 @@ export function isLate(
   return isSuccess && errorCodeOf(record.body) === TIMEOUT_CODE;
 }
 
-function believed(task: OpenTask, news: UpstreamNews, policy: Policy, now: number): Decision {
+function applyNews(task: OpenTask, news: UpstreamNews, policy: Policy, now: number): Decision {
   switch (news.status) {
     case "queued":
       return unchanged(task, "ignored");
@@ -92,42 +98,48 @@ function believed(task: OpenTask, news: UpstreamNews, policy: Policy, now: numbe
     case "no_output":
     case "completed":
     case "failed":
-      return changed(finishUpstream(task, news, policy, now));
+      return changed(finishFromNews(task, news, policy, now));
   }
 }
 
-/** Not believed: the upstream is asked at once, or as soon as it is known under which id. */
-function nudged(task: OpenTask, { news, jobId }: HookEvent, now: number): Decision {
+/** Handles an unverified hook: brings the poll forward, or keeps the hook until the job is attached. */
+function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): Decision {
   const { tracking } = task;
   if (news.status === "queued" || news.status === task.status) return unchanged(task, "ignored");
   if (tracking.poll === null) {
-    const kept = withKept(tracking, { jobId, news });
-    return kept === null ? unchanged(task, "ignored") : tracked(task, kept, "kept");
+    const kept = keepHook(tracking, { jobId, news });
+    return kept === null ? unchanged(task, "ignored") : changeTracking(task, kept, "kept");
   }
   const isOutputMissing = tracking.poll.isOutputMissing || news.status === "no_output";
-  const poll = { ...nudgedPoll(tracking.poll, now), isOutputMissing };
-  return tracked(task, { ...tracking, poll }, "nudged");
+  const poll = { ...nudge(tracking.poll, now), isOutputMissing };
+  return changeTracking(task, { ...tracking, poll }, "nudged");
 }
 
-/** The same again is not written again, or anyone with a hook URL could have rows written without end. */
-function tracked(task: OpenTask, tracking: Tracking, note: Note): Decision {
-  const isKnown = JSON.stringify(tracking) === JSON.stringify(task.tracking);
-  return isKnown ? unchanged(task, note) : changed({ ...task, tracking }, note);
+/** Writes nothing for a repeat: each hook would cost a row, and anyone who has the hook URL can post one. */
+function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decision {
+  const isSame = JSON.stringify(tracking) === JSON.stringify(task.tracking);
+  return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);
 }
 
-function judged(decision: Decision, hook: KeptHook, policy: Policy, now: number): Decision {
-  if (decision.kind !== "commit" || !isOpen(decision.record)) return decision;
+/** Applies a hook that was kept until the attachment: as news where nobody can be polled, else as a nudge. */
+function applyKeptHook(
+  decision: Decision,
+  { news }: KeptHook,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (decision.kind !== "changed" || !isOpen(decision.record)) return decision;
   const task = decision.record;
   if (!canPoll(task, policy, now)) {
-    const judgement = believed(task, hook.news, policy, now);
-    return judgement.kind === "commit" ? judgement : decision;
+    const next = applyNews(task, news, policy, now);
+    return next.kind === "changed" ? next : decision;
   }
   const { tracking } = task;
-  const poll = tracking.poll && { ...nudgedPoll(tracking.poll, now), at: now };
+  const poll = tracking.poll && nudge(tracking.poll, now);
   return changed({ ...task, tracking: { ...tracking, poll } });
 }
 
-/** A hook that names no job may be about this one: its URL belongs to this task alone. */
-function isOf(job: Job, jobId: string | null): boolean {
+/** Tells whether a hook is about `job`. One that names no job is: its URL belongs to this task alone. */
+function isAbout(job: Job, jobId: string | null): boolean {
   return jobId === null || jobId === job.id;
 }

@@ -1,9 +1,9 @@
-import type { Credits } from "../record/credits.ts";
 import {
   CHARGING,
-  type Decision,
   changed,
   conflict,
+  type Decision,
+  invalidField,
   unchanged,
   UNKNOWN_ACCOUNT,
   UNKNOWN_TASK,
@@ -11,9 +11,10 @@ import {
 import type { Creation, RegisterEvent, ReportEvent } from "./event.ts";
 import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "../json.ts";
-import { UNPUBLISHED } from "../record/publication.ts";
-import { sameResult } from "../record/callback-body.ts";
 import type { Policy } from "../policy.ts";
+import { sameResult } from "../record/callback-body.ts";
+import type { Credits } from "../record/credits.ts";
+import { UNPUBLISHED } from "../record/publication.ts";
 import {
   isOpen,
   nextVersion,
@@ -22,10 +23,11 @@ import {
   type TaskRecord,
 } from "../record/task.ts";
 import { trackingOf } from "../record/tracking.ts";
+import { DAY_MS } from "../time.ts";
 
-const MAX_DEADLINE_MS = 365 * 86_400_000;
+const MAX_DEADLINE_MS = 365 * DAY_MS;
 
-/** The operator registers a task; the same again is harmless, anything else under its id a conflict. */
+/** Registers a task. The same registration again changes nothing; another one under its id conflicts. */
 export function register(
   record: TaskRecord | null,
   event: RegisterEvent,
@@ -40,7 +42,7 @@ export function register(
   const deadlineMs = event.deadlineMs ?? policy.taskDeadlineMs;
   const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
   if (deadlineAt <= now || deadlineAt > now + MAX_DEADLINE_MS) {
-    return refusedField("/deadline_at", "must be in the future, at most 365 days ahead");
+    return invalidField("/deadline_at", "must be in the future, at most 365 days ahead");
   }
   const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
@@ -64,7 +66,10 @@ export function register(
   });
 }
 
-/** The upstream reports: the first terminal result wins, and the same news again changes nothing. */
+/**
+ * Applies news of the upstream, which may create the task. The first terminal result wins; the same news
+ * again changes nothing.
+ */
 export function report(
   record: TaskRecord | null,
   event: ReportEvent,
@@ -75,9 +80,9 @@ export function report(
     if (event.creation === null) return UNKNOWN_TASK;
     if (event.creation.isAccountUnknown) return UNKNOWN_ACCOUNT;
     if (event.creation.callbackUrlRefusal !== null) {
-      return refusedField("/callback_url", event.creation.callbackUrlRefusal);
+      return invalidField("/callback_url", event.creation.callbackUrlRefusal);
     }
-    const task = createdByEvent(event, event.creation, policy, now);
+    const task = createFromEvent(event, event.creation, policy, now);
     return advance(task, event, policy, now);
   }
   if (record.status === "charging") return CHARGING;
@@ -86,9 +91,8 @@ export function report(
     return isNews ? advance(record, event, policy, now) : unchanged(record);
   }
   if (event.news.status === "processing") return unchanged(record);
-  return sameResult(record, event.news)
-    ? unchanged(record)
-    : conflict("conflicting_result", record);
+  if (sameResult(record, event.news)) return unchanged(record);
+  return conflict("conflicting_result", record);
 }
 
 function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {
@@ -98,7 +102,7 @@ function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number
   return changed(finish(task, event.news, null, policy, now));
 }
 
-function createdByEvent(
+function createFromEvent(
   { id, news }: ReportEvent,
   creation: Creation,
   policy: Policy,
@@ -136,8 +140,4 @@ function comparable(registration: Registration): JsonValue {
   const { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits } =
     registration;
   return { callbackUrl, provider, parameters, metadata, deadlineAt, accountId, credits };
-}
-
-function refusedField(field: string, message: string): Decision {
-  return { kind: "reject", rejection: { code: "invalid_field", field, message } };
 }

@@ -1,11 +1,12 @@
+// The index and the operator are told about a task without changing it: its version stays.
+
 import { changed, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { NoticeEndedEvent, PublishEndedEvent } from "./event.ts";
 import { afterTry } from "../record/notice.ts";
-import { published, UNPUBLISHED, unpublished } from "../record/publication.ts";
+import { markPublished, planRewrite, UNPUBLISHED } from "../record/publication.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 
-// What the index and the operator have been told is no change of the task: its version stays.
-
+/** Records that the index has a row, or plans the next write. */
 export function endPublication(
   record: TaskRecord | null,
   { version, isPublished }: PublishEndedEvent,
@@ -13,10 +14,11 @@ export function endPublication(
 ): Decision {
   if (record === null || record.status === "charging") return unchanged(record);
   const { publication } = record;
-  const next = isPublished ? published(publication, version) : unpublished(publication, now);
+  const next = isPublished ? markPublished(publication, version) : planRewrite(publication, now);
   return changed({ ...record, publication: next });
 }
 
+/** Removes a notice that the operator has, or plans its next try. */
 export function endNotice(
   record: TaskRecord | null,
   event: NoticeEndedEvent,
@@ -26,7 +28,7 @@ export function endNotice(
   return changed({ ...record, notices: afterTry(record.notices, event, now) });
 }
 
-/** The operator repairs the index: the row is written again. */
+/** Has the row of a task written again, to repair the index. */
 export function republish(record: TaskRecord | null): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   return changed({ ...record, publication: UNPUBLISHED });

@@ -1,46 +1,53 @@
-import { release } from "../record/callback.ts";
-import { type Credits, laterRetry, type Retry } from "../record/credits.ts";
-import { type Decision, changed, unchanged } from "./decision.ts";
+import { changed, type Decision, erase, unchanged } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
+import { release } from "../record/callback.ts";
+import { type Credits, planRetry, type Retry } from "../record/credits.ts";
 import { noticeOf, withNotice } from "../record/notice.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { trackingOf } from "../record/tracking.ts";
+import { MINUTE_MS } from "../time.ts";
 
-/** A refund that takes longer is told to the operator. */
-const REFUND_DELAYED_MS = 300_000;
+/** A refund that takes longer is reported to the operator. */
+const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 
-/** The ledger has answered a charge, or not: only now the task exists, or is gone without a trace. */
+/**
+ * Applies the ledger's answer to a charge: the task becomes visible, is erased (refused), or is charged
+ * again later (no answer).
+ */
 export function endCharge(
   record: TaskRecord | null,
-  event: ChargeEndedEvent,
+  { chargeId, answer }: ChargeEndedEvent,
   policy: Policy,
   now: number,
 ): Decision {
-  if (record?.status !== "charging" || record.credits.chargeId !== event.chargeId) {
+  if (record?.status !== "charging" || record.credits.chargeId !== chargeId) {
     return unchanged(record);
   }
   const version = nextVersion(record, now);
   const { credits } = record;
-  switch (event.answer.kind) {
+  switch (answer.kind) {
     case "charged": {
-      const account = { id: credits.accountId, generation: event.answer.generation };
+      const account = { id: credits.accountId, generation: answer.generation };
       const charged: Credits = { ...credits, state: { kind: "charged" } };
       const tracking = trackingOf(record.upstream, policy, now);
       const task = { ...record, version, account, credits: charged, tracking };
       return changed({ ...task, status: "pending" });
     }
-    case "insufficient":
+    case "insufficient": {
+      const { balance, price } = answer;
+      return erase(record, { code: "insufficient_credits", balance, price });
+    }
     case "unknown_account":
-      return { kind: "erase" };
+      return erase(record, { code: "unknown_account" });
     case "unknown": {
-      const state = { kind: "charging", ...laterRetry(credits.state, now) } as const;
+      const state = { kind: "charging", ...planRetry(credits.state, now) } as const;
       return changed({ ...record, version, credits: { ...credits, state } });
     }
   }
 }
 
-/** The credits of a failure are back, and the callback may begin; or the refund is tried again later. */
+/** Applies the answer to a refund: the callback begins, or the refund is tried again later. */
 export function endRefund(
   record: TaskRecord | null,
   event: RefundEndedEvent,
@@ -63,14 +70,14 @@ export function endRefund(
       callback: callback && release(callback, policy, now),
     });
   }
-  const retry = laterRetry(credits.state, now);
+  const retry = planRetry(credits.state, now);
   const state = { kind: "refunding", ...retry } as const;
   const late = { ...next, credits: { ...credits, state } };
   const isNews = policy.isOperatorTold && passesLimit(record, credits.state, retry);
   return changed(isNews ? withDelayNotice(late, now) : late);
 }
 
-/** The try that passes the limit, and no later one, is news for the operator. */
+/** Tells whether this try passes the limit, so that the operator is notified once and not at every try. */
 function passesLimit({ finishedAt }: TerminalTask, tried: Retry, next: Retry): boolean {
   if (finishedAt === null) return false;
   const limit = finishedAt + REFUND_DELAYED_MS;

@@ -1,21 +1,15 @@
-import { toSeconds } from "../time.ts";
-import { type JsonObject, type JsonValue, jsonEqual } from "../json.ts";
-import type { TerminalTask } from "./task.ts";
+import { appendMembers, type JsonObject, type JsonValue, jsonEqual } from "../json.ts";
+import { SECOND_MS, toSeconds } from "../time.ts";
+import type { UpstreamResult } from "./upstream.ts";
 
-/** How the upstream's work ended. */
-export type UpstreamResult =
-  | {
-      readonly status: "completed";
-      readonly completedAt: number | null;
-      readonly urls: readonly string[];
-      readonly metadata: JsonObject;
-    }
-  | {
-      readonly status: "failed";
-      readonly error: { readonly code: string; readonly message: string };
-    };
+/** What the body says of a task beside its result. */
+export interface Identity {
+  readonly id: string;
+  readonly model: string;
+  readonly createdAt: number;
+}
 
-/** The metadata fields of the wire contract, in their order; fields beyond them follow as received. */
+/** The metadata fields of the wire contract, in their order. Other fields follow as received. */
 const METADATA_FIELDS = [
   "seed",
   "ratio",
@@ -25,13 +19,7 @@ const METADATA_FIELDS = [
   "framespersecond",
 ] as const;
 
-export interface Identity {
-  readonly id: string;
-  readonly model: string;
-  readonly createdAt: number;
-}
-
-/** The callback body: exactly the fields of the task object, in the order of the wire contract. */
+/** Returns the callback body: exactly the fields of the wire contract, in its order, as JSON text. */
 export function callbackBody(task: Identity, result: UpstreamResult, now: number): string {
   const head = {
     id: task.id,
@@ -45,29 +33,32 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
   }
   const dated = { ...head, completed_at: toSeconds(result.completedAt ?? now) };
   const output = `{"urls":${JSON.stringify(result.urls)},"metadata":${metadataText(result.metadata)}}`;
-  return `${JSON.stringify(dated).slice(0, -1)},"output":${output}}`;
+  return appendMembers(JSON.stringify(dated), `{"output":${output}}`);
 }
 
-/** Whether `result` says what the stored body says; times do not count. */
-export function sameResult(task: TerminalTask, result: UpstreamResult): boolean {
+/** Tells whether `result` is the one in the stored body; times do not count. */
+export function sameResult(
+  task: Identity & { readonly body: string },
+  result: UpstreamResult,
+): boolean {
   const stored = withoutTime(task.body);
   const reported = withoutTime(callbackBody(task, result, 0));
   return jsonEqual(stored, reported);
 }
 
-/** `error.code` of a failed task's stored body. */
+/** Returns `error.code` of a failed task's body. */
 export function errorCodeOf(body: string): string {
   const { error }: { error?: { code: string } } = JSON.parse(body);
   return error?.code ?? "unknown";
 }
 
-/** Unix milliseconds; null: a failed task's body. */
+/** Returns `completed_at` of a body in Unix milliseconds; null for a failed task. */
 export function completedAtOf(body: string): number | null {
   const { completed_at }: { completed_at?: number } = JSON.parse(body);
-  return completed_at === undefined ? null : completed_at * 1000;
+  return completed_at === undefined ? null : completed_at * SECOND_MS;
 }
 
-// Written by hand because an object puts integer-like keys first, whatever the order of insertion.
+/** Writes the object member by member: JSON.stringify would put integer-like keys first. */
 function metadataText(metadata: JsonObject): string {
   const known: readonly string[] = METADATA_FIELDS;
   const rest = Object.keys(metadata).filter((key) => !known.includes(key));

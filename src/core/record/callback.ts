@@ -1,11 +1,10 @@
-import type { AttemptEndedEvent } from "../events/event.ts";
-import type { Outcome } from "./outcome.ts";
 import { type Policy, waitBeforeMs } from "../policy.ts";
+import type { Outcome } from "./outcome.ts";
 
-/** Attempts kept in the record; older ones are forgotten, their numbers are not given again. */
+/** Attempts kept in the record. Older ones are dropped; their numbers are not used again. */
 export const MAX_ATTEMPTS_KEPT = 20;
 
-/** Our side of a terminal task: what was sent to the client, and what is due. */
+/** The callback of a terminal task: what was sent to the client, and what is due. */
 export interface Callback {
   readonly url: string;
   /** Ended attempts, oldest first. */
@@ -13,28 +12,30 @@ export interface Callback {
   readonly lastNumber: number;
   readonly series: Series;
   readonly state: CallbackState;
-  /** When an attempt first succeeded; stays through later series. */
+  /** When an attempt first succeeded; kept through later series. */
   readonly deliveredAt: number | null;
-  /** `Idempotency-Key` of the last order to redeliver. */
+  /** `Idempotency-Key` of the last redelivery that had one. */
   readonly lastOrderKey: string | null;
 }
 
-/** The attempts of one order to send: 1 is automatic, each redelivery is another. */
+/** The attempts of one order to send: series 1 is automatic, each redelivery is another. */
 export interface Series {
   readonly number: number;
+  /** Attempts started so far. */
   readonly started: number;
-  /** Attempts that the operator ordered; null: the schedule decides. */
+  /** Attempts that the redelivery asks for; null when the schedule decides. */
   readonly ordered: number | null;
 }
 
 export type CallbackState =
-  /** Nothing is sent before the credits are back. */
+  /** Waits until the credits are back. */
   | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
   | { readonly kind: "in_flight"; readonly number: number; readonly startedAt: number }
   | { readonly kind: "delivered" }
   | { readonly kind: "failed" };
 
+/** An ended attempt. */
 export interface Attempt {
   readonly number: number;
   readonly series: number;
@@ -45,11 +46,39 @@ export interface Attempt {
   readonly responseExcerpt: string | null;
 }
 
+/** What sending an attempt came to. */
+export interface AttemptResult {
+  readonly outcome: Outcome;
+  readonly statusCode: number | null;
+  readonly responseExcerpt: string | null;
+  /** `Retry-After` as the receiver sent it; logged, but not obeyed. */
+  readonly retryAfter: string | null;
+}
+
+/** A redelivery: the order for another series. */
+export interface RedeliveryOrder {
+  readonly attempts: number;
+  readonly idempotencyKey: string | null;
+}
+
 export function isCallbackSettled({ state }: Callback): boolean {
   return state.kind === "delivered" || state.kind === "failed";
 }
 
-/** Series 1, ordered by the terminal event itself; it begins when nothing holds it. */
+/** Returns the status of a callback as readers see it. */
+export function callbackStatus({ state }: Callback): "sending" | "delivered" | "failed" {
+  switch (state.kind) {
+    case "held":
+    case "due":
+    case "in_flight":
+      return "sending";
+    case "delivered":
+    case "failed":
+      return state.kind;
+  }
+}
+
+/** Returns the callback of a task that has just ended: series 1, held until `release`. */
 export function automaticSeries(url: string): Callback {
   return {
     url,
@@ -62,17 +91,15 @@ export function automaticSeries(url: string): Callback {
   };
 }
 
-/** Lets a held series begin; without a wait its first attempt is open at once. */
+/** Begins a held series. Without a wait, its first attempt starts at once. */
 export function release(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
 
-export interface RedeliveryOrder {
-  readonly attempts: number;
-  readonly idempotencyKey: string | null;
-}
-
-/** A further series for a settled callback; `previous` is null when the task never had a URL. */
+/**
+ * Begins another series for a settled callback.
+ * @param previous the callback so far; null when the task never had a URL.
+ */
 export function orderedSeries(
   previous: Callback | null,
   url: string,
@@ -86,39 +113,41 @@ export function orderedSeries(
   return begin({ ...callback, url, series, lastOrderKey }, policy, now);
 }
 
-/** Opens the next attempt when it is due; null when none is. */
+/** Starts the attempt that is due; returns null when none is. */
 export function startAttempt(callback: Callback, policy: Policy, now: number): Callback | null {
   if (callback.state.kind !== "due" || dueAt(callback.state, policy) > now) return null;
-  return opened(callback, now);
+  return openAttempt(callback, now);
 }
 
-/** Closes the open attempt and plans what follows; null when that attempt is not open (any more). */
+/** Ends the open attempt and plans what follows; returns null unless attempt `number` is the open one. */
 export function endAttempt(
   callback: Callback,
-  event: AttemptEndedEvent,
+  number: number,
+  result: AttemptResult,
   policy: Policy,
   now: number,
 ): Callback | null {
   const open = callback.state;
-  if (open.kind !== "in_flight" || open.number !== event.number) return null;
+  if (open.kind !== "in_flight" || open.number !== number) return null;
+  const { outcome, statusCode, responseExcerpt } = result;
   const attempt: Attempt = {
-    number: open.number,
+    number,
     series: callback.series.number,
     startedAt: open.startedAt,
     durationMs: Math.max(0, now - open.startedAt),
-    outcome: event.outcome,
-    statusCode: event.statusCode,
-    responseExcerpt: event.responseExcerpt,
+    outcome,
+    statusCode,
+    responseExcerpt,
   };
   const attempts = [...callback.attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
-  if (event.outcome === "delivered") {
+  if (outcome === "delivered") {
     const deliveredAt = callback.deliveredAt ?? now;
     return { ...callback, attempts, deliveredAt, state: { kind: "delivered" } };
   }
   return { ...callback, attempts, state: afterFailure(callback.series, attempt, policy) };
 }
 
-/** When a due attempt may start: at its time, but not while the relay is paused. */
+/** Returns when a due attempt may start: at its time, but not while the relay is paused. */
 export function dueAt(state: { readonly nextAttemptAt: number }, policy: Policy): number {
   return Math.max(state.nextAttemptAt, policy.pausedUntil);
 }
@@ -129,7 +158,7 @@ function begin(callback: Callback, policy: Policy, now: number): Callback {
   return startAttempt(planned, policy, now) ?? planned;
 }
 
-function opened(callback: Callback, now: number): Callback {
+function openAttempt(callback: Callback, now: number): Callback {
   const number = callback.lastNumber + 1;
   return {
     ...callback,
@@ -139,7 +168,7 @@ function opened(callback: Callback, now: number): Callback {
   };
 }
 
-// The wait counts from the end of the attempt, as it is recorded.
+/** Plans the next attempt of the series: the wait counts from the end of this one, as it is recorded. */
 function afterFailure(series: Series, ended: Attempt, policy: Policy): CallbackState {
   const total = series.ordered ?? policy.scheduleMs.length;
   if (series.started >= total) return { kind: "failed" };

@@ -1,4 +1,5 @@
 import { backoff } from "../backoff.ts";
+import { MINUTE_MS, SECOND_MS } from "../time.ts";
 
 /** Credits that a task costs, and where they are. */
 export interface Credits {
@@ -6,8 +7,8 @@ export interface Credits {
   /** More than 0. */
   readonly amount: number;
   /**
-   * The ledger's reference of the charge, new for every life of a task id; null: the operator's own
-   * billing has charged, and is told to refund.
+   * The ledger's reference of the charge, new each time a task id is used; null when the operator's own
+   * billing has charged, and refunds.
    */
   readonly chargeId: string | null;
   readonly state: CreditsState;
@@ -26,21 +27,22 @@ export interface ChargingCredits extends Omit<Credits, "chargeId" | "state"> {
 
 /** A call that is repeated until it is answered. */
 export interface Retry {
+  /** Unix milliseconds. */
   readonly retryAt: number;
   readonly tries: number;
 }
 
-const FIRST_RETRY_MS = 5_000;
-const MAX_RETRY_MS = 300_000;
+const FIRST_RETRY_MS = 5 * SECOND_MS;
+const MAX_RETRY_MS = 5 * MINUTE_MS;
 
-/** The next try of an unanswered call: 5 s later, then twice as long each time, at most 5 minutes. */
-export function laterRetry({ tries }: Retry, now: number): Retry {
+/** Plans the next try of an unanswered call: 5 s later, then twice as long each time, at most 5 minutes. */
+export function planRetry({ tries }: Retry, now: number): Retry {
   const waitMs = backoff(FIRST_RETRY_MS, tries, MAX_RETRY_MS);
   return { retryAt: now + waitMs, tries: tries + 1 };
 }
 
-/** What a failure owes: credits that were taken are on their way back. */
-export function owedAtFailure(credits: Credits | null, now: number): Credits | null {
+/** Starts the refund that the failure of a task owes. */
+export function startRefund(credits: Credits | null, now: number): Credits | null {
   if (credits === null) return null;
   return { ...credits, state: { kind: "refunding", retryAt: now, tries: 0 } };
 }

@@ -1,29 +1,45 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 
-/** Where upstreams' submit calls keep their parameters. */
+/** A metadata field of the wire contract, and how submit calls spell it. */
+interface Field {
+  readonly field: string;
+  /** Names of the parameter, best first. */
+  readonly names: readonly string[];
+  /** Returns the value for the field; null when the parameter leaves it to the upstream (`adaptive`, -1). */
+  readonly read: (value: JsonValue) => JsonValue;
+}
+
+const FIELDS: readonly Field[] = [
+  { field: "seed", names: ["seed"], read: (value) => whole(value, 0) },
+  {
+    field: "ratio",
+    names: ["ratio", "aspect_ratio"],
+    read: (value) => matching(value, /^\d{1,5}:\d{1,5}$/),
+  },
+  { field: "duration", names: ["duration", "seconds"], read: (value) => whole(value, 1) },
+  {
+    field: "resolution",
+    names: ["resolution"],
+    read: (value) => matching(value, /^\d{1,5}[pk]$/i),
+  },
+  { field: "generate_audio", names: ["generate_audio", "audio", "sound"], read: flag },
+  { field: "framespersecond", names: ["framespersecond", "fps"], read: (value) => whole(value, 1) },
+];
+
+/** Members in which submit calls nest their parameters. */
 const PLACES = ["input", "settings", "options", "parameters"] as const;
 const TRUE: readonly JsonValue[] = [true, "on"];
 const FALSE: readonly JsonValue[] = [false, "off"];
 
-/** For each field of the wire contract: how submit calls name it, and what it must look like there. */
-const FIELDS: readonly (readonly [string, readonly string[], (value: JsonValue) => JsonValue])[] = [
-  ["seed", ["seed"], (value) => whole(value, 0)],
-  ["ratio", ["ratio", "aspect_ratio"], (value) => matching(value, /^\d{1,5}:\d{1,5}$/)],
-  ["duration", ["duration", "seconds"], (value) => whole(value, 1)],
-  ["resolution", ["resolution"], (value) => matching(value, /^\d{1,5}[pk]$/i)],
-  ["generate_audio", ["generate_audio", "audio", "sound"], flag],
-  ["framespersecond", ["framespersecond", "fps"], (value) => whole(value, 1)],
-];
-
 /**
- * What the submitted parameters say of the output: the fallback for what the upstream does not report.
- * A value that asks for a choice (`adaptive`, -1) says nothing.
+ * Derives output metadata from the submitted parameters, for fields that the upstream does not report. A
+ * parameter that leaves the choice to the upstream gives none.
  */
 export function metadataOf(parameters: JsonObject | null): JsonObject {
   if (parameters === null) return {};
   const places = [parameters, ...PLACES.map((place) => parameters[place])];
   return Object.fromEntries(
-    FIELDS.flatMap(([field, names, read]) => {
+    FIELDS.flatMap(({ field, names, read }) => {
       const found = places.flatMap((place) => names.map((name) => read(member(place, name))));
       const value = found.find((candidate) => candidate !== null);
       return value === undefined ? [] : [[field, value]];
@@ -41,7 +57,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** Also as text: `"5"`, `"5s"`. */
+/** Reads a whole number of at least `min`, also as text: `"5"`, `"5s"`. */
 function whole(value: JsonValue, min: number): JsonValue {
   const text = typeof value === "string" ? /^(\d+(?:\.\d+)?)s?$/.exec(value)?.[1] : undefined;
   const number = text === undefined ? value : Number(text);

@@ -1,16 +1,16 @@
-import { laterRetry, type Retry } from "./credits.ts";
+import { planRetry, type Retry } from "./credits.ts";
 
-/** News for the operator about one task, sent to `OPERATOR_CALLBACK_URL`. */
+/** A message about one task that the operator has not received yet, for `OPERATOR_CALLBACK_URL`. */
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
-  /** Of the task when it happened: with the kind, the identity of the notice. */
+  /** Version of the task when it happened; identifies the notice together with its kind. */
   readonly version: number;
 }
 
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 export const NOTICE_KINDS = ["callback.failed", "refund.delayed"] as const;
 
-/** About 20 minutes of tries; what happened stays visible in the task. */
+/** About 20 minutes of tries. The task itself goes on showing what happened. */
 const MAX_TRIES = 10;
 const MAX_KEPT = 5;
 
@@ -22,7 +22,7 @@ export function withNotice(notices: readonly Notice[], notice: Notice): readonly
   return [...notices, notice].slice(-MAX_KEPT);
 }
 
-/** After a try: without the notice when it arrived or was tried often enough, else planned again. */
+/** Removes a notice that arrived or was tried often enough; plans its next try otherwise. */
 export function afterTry(
   notices: readonly Notice[],
   { kind, version, isTaken }: { kind: NoticeKind; version: number; isTaken: boolean },
@@ -31,6 +31,6 @@ export function afterTry(
   return notices.flatMap((notice) => {
     if (notice.kind !== kind || notice.version !== version) return [notice];
     if (isTaken || notice.tries + 1 >= MAX_TRIES) return [];
-    return [{ ...notice, ...laterRetry(notice, now) }];
+    return [{ ...notice, ...planRetry(notice, now) }];
   });
 }

@@ -4,16 +4,19 @@ import type { JsonObject } from "../json.ts";
 import type { Notice } from "./notice.ts";
 import type { Publication } from "./publication.ts";
 import type { Tracking } from "./tracking.ts";
-import type { Upstream } from "./upstream.ts";
+import type { Failure, Upstream } from "./upstream.ts";
 
 /**
- * The truth about one task: one value under one key of its object. Times (`…At`) are Unix
- * milliseconds; the wire speaks seconds. Every record written by an older release stays readable:
- * `v` changes only together with an upgrade of the older shape.
+ * The state of one task, stored as one value under one key of its object. Times (`…At`) are Unix
+ * milliseconds; the wire speaks seconds. Every record that an older release wrote stays readable: `v`
+ * changes only together with an upgrade of the older shape.
  */
-export type TaskRecord = ChargingTask | OpenTask | TerminalTask;
+export type TaskRecord = ChargingTask | CreatedTask;
 
-/** Its price is being charged: until that is known, the task does not exist for anyone. */
+/** A task that readers can see. */
+export type CreatedTask = OpenTask | TerminalTask;
+
+/** A task whose price is being charged. Until the ledger answers, readers do not see the task. */
 export interface ChargingTask extends TaskBase {
   readonly status: "charging";
   readonly callbackUrl: string | null;
@@ -22,59 +25,62 @@ export interface ChargingTask extends TaskBase {
   readonly credits: ChargingCredits;
 }
 
+/** A task without a result yet. */
 export interface OpenTask extends TaskBase {
   readonly status: "pending" | "processing";
-  /** What was taken in advance; null: nothing. */
+  /** Credits taken in advance; null when the task costs nothing. */
   readonly credits: Credits | null;
   readonly callbackUrl: string | null;
-  /** After this the task fails with `upstream_timeout`. */
+  /** The task fails with `upstream_timeout` after this time. */
   readonly deadlineAt: number;
   readonly tracking: Tracking;
 }
 
+/** A task with its final result. */
 export interface TerminalTask extends TaskBase {
   readonly status: "completed" | "failed";
-  /** The callback body, serialised once, sent byte for byte on every attempt; `GET` is built from it. */
+  /** The callback body, serialised once and sent byte for byte on every attempt; `GET` is built from it. */
   readonly body: string;
   readonly failure: Failure | null;
   readonly credits: Credits | null;
   readonly callback: Callback | null;
-  /** When the result was accepted; null: by a release that did not write it down. */
+  /** When the result was accepted; null when written by a release that did not record it. */
   readonly finishedAt: number | null;
-  /** What the operator is still to be told. */
+  /** Notices that the operator has not received yet. */
   readonly notices: readonly Notice[];
-  /** Retention after the last change; a settled task is erased then. */
+  /** End of the retention, which starts again with every change; a settled task is erased then. */
   readonly expiresAt: number;
 }
 
 export interface TaskBase {
   readonly v: 1;
-  /** Rises with every change, also over an erasure and re-creation under the same id. */
+  /** Rises with every change that readers can see, also when an erased id is used again. */
   readonly version: number;
   readonly id: string;
   readonly model: string;
   readonly account: Account | null;
-  /** Null: no provider that the relay knows; results come as events. */
+  /** Null when the task names no provider; its results then come as events. */
   readonly upstream: Upstream | null;
   readonly createdAt: number;
   readonly publication: Publication;
-  /** Origin of the relay as its creator addressed it, e.g. `https://relay.example.com`. */
+  /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
-  /** What the operator registered, kept to tell a repeat from a conflict; null: created by an event. */
+  /** Kept to tell a repeated registration from a conflict; null when an event created the task. */
   readonly registration: Registration | null;
 }
 
+/** What the operator registered. */
 export interface Registration {
   readonly callbackUrl: string | null;
   /** Name of the connection. */
   readonly provider: string | null;
-  /** What was submitted to the upstream. */
+  /** Parameters that were submitted to the upstream. */
   readonly parameters: JsonObject | null;
   /** Labels of the operator, shown in `GET`. */
   readonly metadata: JsonObject | null;
   readonly deadlineAt: number | null;
   readonly accountId: string | null;
-  /** What the task costs; only with an account. */
+  /** Price of the task; only with an account. */
   readonly credits: number | null;
 }
 
@@ -84,23 +90,6 @@ export interface Account {
   readonly generation: number;
 }
 
-export interface Failure {
-  readonly category: FailureCategory;
-  /** Whether the same task may succeed when it is submitted again. */
-  readonly retryable: boolean;
-}
-
-export type FailureCategory = (typeof FAILURE_CATEGORIES)[number];
-
-export const FAILURE_CATEGORIES = [
-  "moderation",
-  "invalid_input",
-  "rate_limited",
-  "timeout",
-  "canceled",
-  "provider",
-] as const;
-
 export function isOpen(record: TaskRecord): record is OpenTask {
   return record.status === "pending" || record.status === "processing";
 }
@@ -109,12 +98,12 @@ export function isTerminal(record: TaskRecord): record is TerminalTask {
   return record.status === "completed" || record.status === "failed";
 }
 
-/** Nothing more is owed: the credits of a failure are back, and no attempt is due. */
+/** Tells whether nothing more is owed: the credits of a failure are back, and no attempt is due. */
 export function isSettled({ credits, callback }: TerminalTask): boolean {
   return !isRefunding(credits) && (callback === null || isCallbackSettled(callback));
 }
 
-/** Version of the change after `previous`: one more, or the time, whichever is larger. */
+/** Returns the version of the change after `previous`: one more, or the time, whichever is larger. */
 export function nextVersion(previous: TaskRecord | null, now: number): number {
   return Math.max((previous?.version ?? 0) + 1, now);
 }

@@ -1,18 +1,17 @@
-import type { Failure } from "./task.ts";
-import type { UpstreamResult } from "./callback-body.ts";
+import type { JsonObject } from "../json.ts";
 
-/** Where a task is generated: through which connection, and as which job once that is known. */
+/** Where a task is generated: through which connection, and as which job. */
 export interface Upstream {
   /** Name of the connection, e.g. `ark`. */
   readonly connection: string;
-  /** What the submit call returned; null until it is attached. */
+  /** Null until the job is attached. */
   readonly job: Job | null;
 }
 
-/** The upstream's own name for its work. */
+/** The upstream's own name for its work, as its submit call returned it. */
 export interface Job {
   readonly id: string;
-  /** What the provider needs beyond the id to be asked, e.g. fal's endpoint. */
+  /** What some providers need beyond the id to be polled, e.g. fal's endpoint. */
   readonly endpoint: string | null;
 }
 
@@ -20,15 +19,29 @@ export function sameJob(a: Job | null, b: Job): boolean {
   return a !== null && a.id === b.id && a.endpoint === b.endpoint;
 }
 
-/** What a hook or a poll says of a job. */
+/** How the upstream's work ended. */
+export type UpstreamResult =
+  | {
+      readonly status: "completed";
+      /** Unix milliseconds; null when the upstream does not say. */
+      readonly completedAt: number | null;
+      readonly urls: readonly string[];
+      readonly metadata: JsonObject;
+    }
+  | {
+      readonly status: "failed";
+      readonly error: { readonly code: string; readonly message: string };
+    };
+
+/** What a hook or a poll says about a job. */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
-  /** It says success and gives no output. */
+  /** Success without any output. */
   | { readonly status: "no_output" }
   | Extract<UpstreamResult, { readonly status: "completed" }>
   | UpstreamFailure;
 
-/** What can end a task. */
+/** News that can end a task. */
 export type UpstreamEnd = Extract<
   UpstreamNews,
   { readonly status: "completed" | "failed" | "no_output" }
@@ -39,3 +52,21 @@ export interface UpstreamFailure {
   readonly error: { readonly code: string; readonly message: string };
   readonly failure: Failure;
 }
+
+/** The kind of a failure, shown in `GET`. */
+export interface Failure {
+  readonly category: FailureCategory;
+  /** Whether the same task may succeed when it is submitted again. */
+  readonly retryable: boolean;
+}
+
+export type FailureCategory = (typeof FAILURE_CATEGORIES)[number];
+
+export const FAILURE_CATEGORIES = [
+  "moderation",
+  "invalid_input",
+  "rate_limited",
+  "timeout",
+  "canceled",
+  "provider",
+] as const;

@@ -1,16 +1,19 @@
-import type { Attempt, Callback } from "../record/callback.ts";
+import { MAX_CALLBACK_TIMEOUT_MS } from "../policy.ts";
+import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import {
+  type CreatedTask,
   isSettled,
   isTerminal,
   type OpenTask,
-  type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
+import { SECOND_MS } from "../time.ts";
+import { hostOf } from "../url.ts";
 
 /**
- * A task as the index knows it: derived from the record alone, so that it can be written again at any
- * time. Times (`…At`) and durations in milliseconds.
+ * A task as the index stores it, derived from the record alone, so that it can be written again at any
+ * time. Times (`…At`) are Unix milliseconds.
  */
 export interface IndexRow {
   readonly id: string;
@@ -20,7 +23,7 @@ export interface IndexRow {
   /** Name of the connection. */
   readonly provider: string | null;
   readonly status: "pending" | "processing" | "completed" | "failed";
-  /** Null: there is no `callback_url`. */
+  /** Null when there is no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   readonly attempts: number;
   readonly lastOutcome: string | null;
@@ -28,7 +31,7 @@ export interface IndexRow {
   /** Host of the `callback_url`. */
   readonly host: string | null;
   readonly createdAt: number;
-  /** As the callback body says it; only of completed tasks. */
+  /** `completed_at` of the callback body; only for completed tasks. */
   readonly completedAt: number | null;
   /** When the terminal result was accepted. */
   readonly finishedAt: number | null;
@@ -37,27 +40,21 @@ export interface IndexRow {
   readonly firstAttemptMs: number | null;
   /** From the terminal result to the end of the automatic series. */
   readonly settledMs: number | null;
-  /** By this time the task changes by itself; null: it is settled. */
+  /** Time by which the task changes by itself; null when it is settled. */
   readonly dueAt: number | null;
-  /** When the object and its row are gone; null: not settled. */
+  /** When the object and its row are erased; null until the task is settled. */
   readonly expiresAt: number | null;
 }
 
-const MAX_ATTEMPT_MS = 30_000;
+/** Time by which an open attempt has ended, however slow its receiver: the longest timeout and a margin. */
+const MAX_ATTEMPT_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 
-/** Null: a task whose price is not charged yet exists for nobody. */
-export function rowOf(record: OpenTask | TerminalTask): IndexRow;
-export function rowOf(record: TaskRecord): IndexRow | null;
-export function rowOf(record: TaskRecord): IndexRow | null {
-  if (record.status === "charging") return null;
+export function rowOf(record: CreatedTask): IndexRow {
   const { id, version, model, status, createdAt } = record;
   const provider = record.upstream?.connection ?? null;
   const head = { id, version, account: record.account?.id ?? null, model, provider, status };
-  return {
-    ...head,
-    createdAt,
-    ...(isTerminal(record) ? terminalColumns(record) : openColumns(record)),
-  };
+  const columns = isTerminal(record) ? terminalColumns(record) : openColumns(record);
+  return { ...head, createdAt, ...columns };
 }
 
 type StatusColumns = Omit<
@@ -65,36 +62,36 @@ type StatusColumns = Omit<
   "id" | "version" | "account" | "model" | "provider" | "status" | "createdAt"
 >;
 
-function openColumns(record: Extract<TaskRecord, { readonly tracking: unknown }>): StatusColumns {
+function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {
   return {
     ...NO_CALLBACK,
     completedAt: null,
-    callback: record.callbackUrl === null ? null : "waiting",
-    host: hostOf(record.callbackUrl),
+    callback: callbackUrl === null ? null : "waiting",
+    host: callbackUrl === null ? null : hostOf(callbackUrl),
     finishedAt: null,
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,
-    dueAt: record.deadlineAt,
+    dueAt: deadlineAt,
     expiresAt: null,
   };
 }
 
 function terminalColumns(record: TerminalTask): StatusColumns {
   const { callback, finishedAt, expiresAt } = record;
-  const begun = callback === null ? null : firstStart(callback);
+  const startedAt = callback === null ? null : firstStart(callback);
   const completedAt = completedAtOf(record.body);
-  const timing = { completedAt, finishedAt, firstAttemptMs: since(finishedAt, begun) };
-  const told = callback === null ? NO_CALLBACK : callbackColumns(callback);
+  const timing = { completedAt, finishedAt, firstAttemptMs: durationMs(finishedAt, startedAt) };
+  const columns = callback === null ? NO_CALLBACK : callbackColumns(callback);
   if (!isSettled(record)) {
     const unsettled = { settledAt: null, settledMs: null, expiresAt: null };
-    return { ...told, ...timing, ...unsettled, dueAt: dueAtOf(record) };
+    return { ...columns, ...timing, ...unsettled, dueAt: dueAtOf(record) };
   }
   const last = callback?.attempts.at(-1);
   const settledAt = last === undefined ? finishedAt : endedAt(last);
   const end = callback === null ? finishedAt : endOfAutomatic(callback);
-  const settledMs = since(finishedAt, end);
-  return { ...told, ...timing, settledAt, settledMs, dueAt: null, expiresAt };
+  const settledMs = durationMs(finishedAt, end);
+  return { ...columns, ...timing, settledAt, settledMs, dueAt: null, expiresAt };
 }
 
 const NO_CALLBACK = {
@@ -116,10 +113,6 @@ function callbackColumns(callback: Callback) {
   };
 }
 
-function callbackStatus({ state }: Callback): "sending" | "delivered" | "failed" {
-  return state.kind === "delivered" || state.kind === "failed" ? state.kind : "sending";
-}
-
 function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null {
   if (credits?.state.kind === "refunding") return credits.state.retryAt;
   if (callback?.state.kind === "due") return callback.state.nextAttemptAt;
@@ -127,7 +120,7 @@ function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null
   return finishedAt;
 }
 
-/** Of the automatic series; a redelivery is no first attempt. */
+/** Returns the start of the first attempt of the automatic series; null when it is not known. */
 function firstStart({ attempts, series, state }: Callback): number | null {
   if (state.kind === "in_flight" && state.number === 1 && series.number === 1) {
     return state.startedAt;
@@ -135,21 +128,16 @@ function firstStart({ attempts, series, state }: Callback): number | null {
   return attempts.find((one) => one.number === 1 && one.series === 1)?.startedAt ?? null;
 }
 
-/** Null: it has not ended, or its attempts are forgotten. */
+/** Returns the end of the automatic series; null when its attempts are no longer kept. */
 function endOfAutomatic({ attempts }: Callback): number | null {
   const last = attempts.findLast(({ series }) => series === 1);
   return last === undefined ? null : endedAt(last);
 }
 
-function endedAt({ startedAt, durationMs }: Attempt): number {
-  return startedAt + durationMs;
+function endedAt(attempt: Attempt): number {
+  return attempt.startedAt + attempt.durationMs;
 }
 
-function since(from: number | null, until: number | null): number | null {
+function durationMs(from: number | null, until: number | null): number | null {
   return from === null || until === null ? null : Math.max(0, until - from);
-}
-
-/** As fetch reads the URL, whatever its spelling. */
-function hostOf(url: string | null): string | null {
-  return url === null ? null : (URL.parse(url)?.hostname ?? null);
 }

@@ -2,7 +2,7 @@ import { appendMembers } from "../json.ts";
 import {
   type Attempt,
   type Callback,
-  type CallbackState,
+  callbackStatus,
   MAX_ATTEMPTS_KEPT,
 } from "../record/callback.ts";
 import type { ChargingCredits, Credits } from "../record/credits.ts";
@@ -10,10 +10,13 @@ import { toSeconds } from "../time.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { Upstream } from "../record/upstream.ts";
 
-/** Who reads: the operator sees all, an account not what its receiver answered. */
+/** Who reads. Only the operator sees the upstream and what receivers answered. */
 export type Role = "operator" | "account";
 
-/** The task as `GET /v1/tasks/{id}` shows it, as JSON text; a terminal one begins with the callback body. */
+/**
+ * Returns the task as `GET /v1/tasks/{id}` shows it, as JSON text. That of a terminal task begins with the
+ * callback body, byte for byte.
+ */
 export function taskView(record: TaskRecord, role: Role): string {
   const extras = JSON.stringify({
     callback: callbackView(record, role),
@@ -46,7 +49,7 @@ function terminalCallbackView({ callback }: TerminalTask, role: Role) {
   const { state, deliveredAt } = callback;
   return {
     url: callback.url,
-    status: callbackStatus(state),
+    status: callbackStatus(callback),
     attempts: [
       ...callback.attempts.map((attempt) => attemptView(attempt, role)),
       ...openAttemptView(callback),
@@ -54,18 +57,6 @@ function terminalCallbackView({ callback }: TerminalTask, role: Role) {
     ...optional("next_attempt_at", state.kind === "due" ? toSeconds(state.nextAttemptAt) : null),
     ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
   };
-}
-
-function callbackStatus(state: CallbackState): "sending" | "delivered" | "failed" {
-  switch (state.kind) {
-    case "held":
-    case "due":
-    case "in_flight":
-      return "sending";
-    case "delivered":
-    case "failed":
-      return state.kind;
-  }
 }
 
 function attemptView(attempt: Attempt, role: Role) {

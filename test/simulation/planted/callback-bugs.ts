@@ -1,7 +1,6 @@
 import { type Bug, bug } from "./bug.ts";
 
 const CALLBACK = "core/record/callback.ts";
-const STEP = "core/step.ts";
 const TRANSITION = "core/transition.ts";
 
 export const CALLBACK_BUGS: readonly Bug[] = [
@@ -39,14 +38,14 @@ export const CALLBACK_BUGS: readonly Bug[] = [
       'callback.state.kind !== "due"',
     ],
     [
-      STEP,
+      "core/duties/deliver.ts",
       "return { dueAt: dueAt(state, policy), step",
       "return { dueAt: dueAt(state, policy) - 1000, step",
     ],
   ),
   bug("the same order to send again starts another series", [
     TRANSITION,
-    "if (idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey) return nothing(record);",
+    "  if (isRepeat) return unchanged(record);\n",
     "",
   ]),
   bug("a callback that is being sent is sent again by hand", [

@@ -21,8 +21,8 @@ export const CREDIT_BUGS: readonly Bug[] = [
   ]),
   bug("a charge without an answer counts as refused", [
     SETTLEMENT,
-    '    case "insufficient":\n',
-    '    case "unknown":\n    case "insufficient":\n',
+    '    case "unknown_account":\n',
+    '    case "unknown":\n    case "unknown_account":\n',
   ]),
   bug("events reach a task whose charge is not known", [
     INTAKE,
@@ -31,8 +31,8 @@ export const CREDIT_BUGS: readonly Bug[] = [
   ]),
   bug("completed tasks are refunded", [
     "core/events/finish.ts",
-    'result.status === "failed" ? owedAtFailure(task.credits, now) : task.credits',
-    "owedAtFailure(task.credits, now)",
+    'result.status === "failed" ? startRefund(task.credits, now) : task.credits',
+    "startRefund(task.credits, now)",
   ]),
   bug("the ledger books a charge again", [
     "core/ledger.ts",

@@ -1,6 +1,5 @@
 import { type Bug, bug } from "./bug.ts";
 
-const STEP = "core/step.ts";
 const INTAKE = "core/events/intake.ts";
 const POLLING = "core/events/polling.ts";
 const TRANSITION = "core/transition.ts";
@@ -10,15 +9,15 @@ export const END_BUGS: readonly Bug[] = [
     "a second terminal event is accepted",
     [
       INTAKE,
-      'sameResult(record, event.news) ? nothing(record) : conflict("conflicting_result", record)',
-      "sameResult(record, event.news) ? nothing(record) : commit({ ...record, version: record.version + 1, body: callbackBody(record, event.news, now) })",
+      'return conflict("conflicting_result", record)',
+      "return changed({ ...record, version: record.version + 1, body: callbackBody(record, event.news, now) })",
     ],
     [INTAKE, "import { sameResult }", "import { callbackBody, sameResult }"],
   ),
   bug("a task is canceled after its end", [
     TRANSITION,
-    '  if (isTerminal(record)) return conflict("task_settled", record);\n  return commit(finishCanceled(record, policy, now));',
-    "  return commit(finishCanceled({ ...record, callbackUrl: null } as never, policy, now));",
+    '  if (isTerminal(record)) return conflict("task_settled", record);\n  return changed(finishCanceled(record, policy, now));',
+    "  return changed(finishCanceled({ ...record, callbackUrl: null } as never, policy, now));",
   ]),
   bug("a second registration replaces the task", [
     INTAKE,
@@ -27,8 +26,8 @@ export const END_BUGS: readonly Bug[] = [
   ]),
   bug("an unsigned hook is believed where the upstream can be asked", [
     "core/events/hooks.ts",
-    "return !isAskable || (event.isSigned",
-    "return !isAskable || (event.jobId !== 'never'",
+    "return !isPollable || (event.isSigned",
+    "return !isPollable || (event.jobId !== 'never'",
   ]),
   bug("a poll after another job ends the task", [
     POLLING,
@@ -37,8 +36,8 @@ export const END_BUGS: readonly Bug[] = [
   ]),
   bug("a deadline is put off again and again", [
     POLLING,
-    "record.tracking.isExtended || !mayStillTell(poll, event)",
-    "!mayStillTell(poll, event)",
+    "record.tracking.isExtended || !deservesExtension(poll, event)",
+    "!deservesExtension(poll, event)",
   ]),
   bug("a poll from before the deadline is the last one", [
     POLLING,
@@ -46,8 +45,8 @@ export const END_BUGS: readonly Bug[] = [
     "record.deadlineAt <= now",
   ]),
   bug("nothing watches the deadline", [
-    STEP,
-    'return { dueAt: record.deadlineAt, step: () => ({ kind: "deadline" }) };',
+    "core/duties/deadline.ts",
+    'return { dueAt: deadlineAt, step: () => ({ kind: "event", event: { type: "deadline" } }) };',
     "return null;",
   ]),
   bug("a change has no new version", [
@@ -57,8 +56,8 @@ export const END_BUGS: readonly Bug[] = [
   ]),
   bug("what is not settled can be erased", [
     TRANSITION,
-    'return isSettled(record) ? { kind: "erase" } : conflict("series_running", record);',
-    'return { kind: "erase" };',
+    'return isSettled(record) ? erase(record, "settled") : conflict("series_running", record);',
+    'return erase(record, "settled");',
   ]),
   bug("retention counts from the end of the task", [
     TRANSITION,

@@ -10,8 +10,8 @@ export const LOOP_BUGS: readonly Bug[] = [
   ]),
   bug("the alarm returns because the loop is busy", [
     LOOP,
-    "      await this.workOff();\n    } finally {",
-    "      if (!this.#running) await this.workOff();\n    } finally {",
+    "      await this.runUntilIdle();\n    } finally {",
+    "      if (!this.#running) await this.runUntilIdle();\n    } finally {",
   ]),
   bug("the running flag is cleared after an await", [
     LOOP,
@@ -27,8 +27,8 @@ export const LOOP_BUGS: readonly Bug[] = [
     ],
     [
       LOOP,
-      "        if (record === null) return;\n",
-      "        if (record === null) return;\n        this.#stale = record;\n",
+      "        if (record === null) return last;\n",
+      "        if (record === null) return last;\n        this.#stale = record;\n",
     ],
     [LOOP, "  #running = false;\n", "  #running = false;\n  #stale: TaskRecord | null = null;\n"],
   ),
@@ -37,12 +37,12 @@ export const LOOP_BUGS: readonly Bug[] = [
     [
       LOOP,
       "    this.#platform.commit(record, this.#arm(alarmAt, now));\n",
-      "    const row = rowOf(record);\n    if (policy.isIndexed && row !== null) void this.#platform.publish(row).catch(() => {});\n    this.#platform.commit(record, this.#arm(alarmAt, now));\n",
+      "    if (policy.isIndexed && record.status !== 'charging') void this.#platform.publish(rowOf(record)).catch(() => {});\n    this.#platform.commit(record, this.#arm(alarmAt, now));\n",
     ],
     [
       LOOP,
       "import { transition }",
-      "import { rowOf } from '../core/index-row.ts';\nimport { transition }",
+      "import { rowOf } from '../core/views/index-row.ts';\nimport { transition }",
     ],
   ),
   bug("an attempt of a dead instance is sent again", [
@@ -88,7 +88,7 @@ export const LOOP_BUGS: readonly Bug[] = [
   ]),
   bug("a later life of an id looks older than the one erased", [
     LOOP,
-    "this.#clock = Math.max(this.#clock, (this.#platform.load()?.version ?? 0) + 1);",
+    "this.#clock = Math.max(this.#clock, decision.record.version + 1);",
     "",
   ]),
   bug("a reader sets the alarm of whatever is due", [
@@ -98,7 +98,7 @@ export const LOOP_BUGS: readonly Bug[] = [
   ]),
   bug("the caller of a charge hears the answer to an earlier one", [
     LOOP,
-    'if (event.type === "charge_ended") this.#lastCharge = event;',
-    'if (event.type === "charge_ended") this.#lastCharge ??= event;',
+    "last = await this.#perform(step);",
+    "const decision = await this.#perform(step);\n        last ??= decision;",
   ]),
 ];

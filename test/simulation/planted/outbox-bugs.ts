@@ -3,12 +3,16 @@ import { type Bug, bug } from "./bug.ts";
 export const OUTBOX_BUGS: readonly Bug[] = [
   bug("a row counts as published that was never written", [
     "core/events/outbox.ts",
-    "isPublished ? published(publication, version) : unpublished(publication, now)",
-    "isPublished ? published(publication, record.version) : unpublished(publication, now)",
+    "isPublished ? markPublished(publication, version) : planRewrite(publication, now)",
+    "isPublished ? markPublished(publication, record.version) : planRewrite(publication, now)",
   ]),
   bug(
     "a write to the index that failed is not repeated",
-    ["core/events/outbox.ts", "isPublished ? published", "event_is(isPublished) ? published"],
+    [
+      "core/events/outbox.ts",
+      "isPublished ? markPublished",
+      "event_is(isPublished) ? markPublished",
+    ],
     [
       "core/events/outbox.ts",
       "export function endPublication(",
@@ -22,8 +26,8 @@ export const OUTBOX_BUGS: readonly Bug[] = [
   ]),
   bug("the operator is not told of a redelivery that failed", [
     "core/transition.ts",
-    'record.callback?.state.kind !== "failed") return decision;',
-    'record.callback?.state.kind !== "failed" || record.callback.series.number > 1) return decision;',
+    'next.callback?.state.kind !== "failed") return decision;',
+    'next.callback?.state.kind !== "failed" || next.callback.series.number > 1) return decision;',
   ]),
   bug("a notice is tried once more than promised", [
     "core/record/notice.ts",

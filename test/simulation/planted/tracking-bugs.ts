@@ -6,13 +6,13 @@ const TRACKING = "core/record/tracking.ts";
 export const TRACKING_BUGS: readonly Bug[] = [
   bug("hooks of another job are judged at the attachment", [
     HOOKS,
-    ".filter(({ jobId }) => isOf(job, jobId))",
+    ".filter(({ jobId }) => isAbout(job, jobId))",
     ".filter(({ jobId }) => jobId !== job.endpoint)",
   ]),
   bug("what hooks said before the attachment is not judged", [
     HOOKS,
-    'return judgement.kind === "commit" ? judgement : decision;',
-    'return judgement.kind === "reject" ? judgement : decision;',
+    'return next.kind === "changed" ? next : decision;',
+    'return next.kind === "reject" ? next : decision;',
   ]),
   bug("another attachment lets a deadline be put off again", [
     HOOKS,
@@ -26,8 +26,8 @@ export const TRACKING_BUGS: readonly Bug[] = [
   ]),
   bug("a nudge does not hasten the poll", [
     HOOKS,
-    "{ ...nudgedPoll(tracking.poll, now), isOutputMissing }",
-    "{ ...tracking.poll, isOutputMissing, at: Math.max(tracking.poll.at, nudgedPoll(tracking.poll, now).at) }",
+    "{ ...nudge(tracking.poll, now), isOutputMissing }",
+    "{ ...tracking.poll, isOutputMissing, at: Math.max(tracking.poll.at, nudge(tracking.poll, now).at) }",
   ]),
   bug("polls do not back off", [
     TRACKING,
@@ -41,13 +41,13 @@ export const TRACKING_BUGS: readonly Bug[] = [
   ]),
   bug("a poll says that it left when it was due", [
     "task/calls.ts",
-    "askedAt: now, answer",
-    "askedAt: plannedAt, answer",
+    "const { taskId, connection, job, nudges } = step.poll;",
+    "const { taskId, connection, job, nudges, createdAt } = step.poll;\n      now = createdAt;",
   ]),
   bug("a provider's own limit is not kept", [
-    "core/step.ts",
-    "const askAt = Math.max(wantedAt, notBefore);",
-    "const askAt = notBefore > wantedAt ? wantedAt : Math.max(wantedAt, notBefore);",
+    "core/duties/poll.ts",
+    "const dueAt = Math.max(wantedAt, notBefore);",
+    "const dueAt = notBefore > wantedAt ? wantedAt : Math.max(wantedAt, notBefore);",
   ]),
   bug("a poll that tells of progress shows none", [
     "core/events/polling.ts",

@@ -1,0 +1,11 @@
+import type { Policy } from "../policy.ts";
+import { isOpen, type TaskRecord } from "../record/task.ts";
+import type { Duty, EventStep } from "./duty.ts";
+import { poll } from "./poll.ts";
+
+/** Fails an open task at its deadline, unless the upstream can be polled: then that poll decides. */
+export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
+  if (!isOpen(record) || poll(record, policy) !== null) return null;
+  const { deadlineAt } = record;
+  return { dueAt: deadlineAt, step: () => ({ kind: "event", event: { type: "deadline" } }) };
+}

@@ -1,0 +1,50 @@
+import type { Policy } from "../policy.ts";
+import { dueAt } from "../record/callback.ts";
+import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import type { Duty, EventStep } from "./duty.ts";
+
+/** Everything needed to send one attempt. */
+export interface Delivery {
+  readonly taskId: string;
+  /** The account whose secrets sign the callback; null when the relay's own secrets do. */
+  readonly account: Account | null;
+  readonly status: TerminalTask["status"];
+  readonly body: string;
+  readonly url: string;
+  /** Origin of the relay, as the creator of the task addressed it. */
+  readonly origin: string;
+  /** Number of the attempt. */
+  readonly number: number;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Name of the connection, for measurements. */
+  readonly provider: string | null;
+}
+
+export interface SendStep {
+  readonly kind: "send";
+  readonly delivery: Delivery;
+}
+
+/** Delivers the callback: commits the start of an attempt first, and sends it in the next step. */
+export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
+  if (!isTerminal(record) || record.callback === null) return null;
+  const { state, url } = record.callback;
+  switch (state.kind) {
+    case "due": {
+      const event = { type: "attempt_started" } as const;
+      return { dueAt: dueAt(state, policy), step: () => ({ kind: "event", event }) };
+    }
+    case "in_flight": {
+      const { id: taskId, account, status, body, origin } = record;
+      const { number, startedAt } = state;
+      const provider = record.upstream?.connection ?? null;
+      const delivery = { taskId, account, status, body, url, origin, number, startedAt, provider };
+      return { dueAt: startedAt, step: () => ({ kind: "send", delivery }) };
+    }
+    case "held":
+    case "delivered":
+    case "failed":
+      return null;
+  }
+}

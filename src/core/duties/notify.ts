@@ -1,0 +1,42 @@
+import type { Policy } from "../policy.ts";
+import type { NoticeKind } from "../record/notice.ts";
+import { isTerminal, type TaskRecord } from "../record/task.ts";
+import { taskView } from "../views/task-view.ts";
+import { deliver } from "./deliver.ts";
+import type { Duty } from "./duty.ts";
+import { refund } from "./refund.ts";
+
+/** A message to the operator about one task. */
+export interface OperatorNotice {
+  readonly taskId: string;
+  readonly kind: NoticeKind;
+  /** Version of the task when it happened. */
+  readonly version: number;
+  /** JSON text of the task, as the operator reads it. */
+  readonly task: string;
+}
+
+export interface NotifyStep {
+  readonly kind: "notify";
+  readonly notice: OperatorNotice;
+}
+
+/** Longer than the operator's receiver may take to answer. */
+const CLEARANCE_MS = 5_500;
+
+/** Sends the oldest notice to the operator, unless something is due for the client before it could end. */
+export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | null {
+  if (!policy.isOperatorTold || !isTerminal(record)) return null;
+  const [next] = record.notices.toSorted((a, b) => a.retryAt - b.retryAt);
+  if (next === undefined) return null;
+  const { kind, version, retryAt } = next;
+  if (retryAt > nextClientDutyAt(record, policy) - CLEARANCE_MS) return null;
+  const { id: taskId } = record;
+  const notice = () => ({ taskId, kind, version, task: taskView(record, "operator") });
+  return { dueAt: retryAt, step: () => ({ kind: "notify", notice: notice() }) };
+}
+
+/** Returns when the next refund or attempt is due; Infinity when none is. */
+function nextClientDutyAt(record: TaskRecord, policy: Policy): number {
+  return Math.min(refund(record)?.dueAt ?? Infinity, deliver(record, policy)?.dueAt ?? Infinity);
+}

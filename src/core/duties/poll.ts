@@ -1,0 +1,39 @@
+import type { Policy } from "../policy.ts";
+import { isOpen, type TaskRecord } from "../record/task.ts";
+import { pollableJob } from "../record/tracking.ts";
+import type { Job } from "../record/upstream.ts";
+import type { Duty } from "./duty.ts";
+
+/** A question to the upstream about a job. */
+export interface Poll {
+  readonly taskId: string;
+  /** Name of the connection. */
+  readonly connection: string;
+  readonly job: Job;
+  /** Nudges counted before this poll. */
+  readonly nudges: number;
+  /** Creation of the task, in Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+export interface PollStep {
+  readonly kind: "poll";
+  readonly poll: Poll;
+}
+
+/**
+ * Polls the upstream when planned, and once more at the deadline; never before `notBefore`. A pause puts
+ * polls off, but no deadline: a deadline within the pause passes without a last poll.
+ */
+export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
+  if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
+  const { id: taskId, upstream, deadlineAt, createdAt } = record;
+  const { at, notBefore, nudges } = record.tracking.poll;
+  if (policy.pausedUntil > deadlineAt) return null;
+  const wantedAt = Math.min(Math.max(at, policy.pausedUntil), deadlineAt);
+  const dueAt = Math.max(wantedAt, notBefore);
+  const job = pollableJob(record, policy, dueAt);
+  if (job === null) return null;
+  const question: Poll = { taskId, connection: upstream.connection, job, nudges, createdAt };
+  return { dueAt, step: () => ({ kind: "poll", poll: question }) };
+}

@@ -1,0 +1,46 @@
+import type { Policy } from "../policy.ts";
+import { dueAt } from "../record/callback.ts";
+import { type CreatedTask, isOpen, isSettled, type TaskRecord } from "../record/task.ts";
+import { SECOND_MS } from "../time.ts";
+import { type IndexRow, rowOf } from "../views/index-row.ts";
+import type { Duty } from "./duty.ts";
+
+export interface PublishStep {
+  readonly kind: "publish";
+  readonly row: IndexRow;
+}
+
+/** How long an open task waits for its first row. A task that settles sooner is written only once. */
+const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
+/** How long a change of an open task that has a row waits. */
+const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
+/** How long the end of a task waits while its callback is being sent. */
+const SENDING_DELAY_MS = 5 * SECOND_MS;
+/** Longer than a write may take, so that no write delays an attempt. */
+const CLEARANCE_MS = 2_500;
+
+/** Writes the current row to the index. A task that is still being charged has no row. */
+export function publish(record: TaskRecord, policy: Policy): Duty<PublishStep> | null {
+  if (!policy.isIndexed || record.status === "charging") return null;
+  const at = publishAt(record, policy);
+  return at === null ? null : { dueAt: at, step: () => ({ kind: "publish", row: rowOf(record) }) };
+}
+
+/**
+ * Returns when the record has to be written to the index, in Unix milliseconds; null when the index has
+ * this version already, or when the attempt that is due first changes the record anyway.
+ */
+function publishAt(record: CreatedTask, policy: Policy): number | null {
+  const { publication, version } = record;
+  if (publication.version === version) return null;
+  const at = Math.max(version + delayOf(record), publication.retryAt);
+  if (isOpen(record) || record.callback?.state.kind !== "due") return at;
+  return at > dueAt(record.callback.state, policy) - CLEARANCE_MS ? null : at;
+}
+
+function delayOf(record: CreatedTask): number {
+  if (isOpen(record)) {
+    return record.publication.version === 0 ? FIRST_ROW_DELAY_MS : NEXT_ROW_DELAY_MS;
+  }
+  return isSettled(record) ? 0 : SENDING_DELAY_MS;
+}
