@@ -10,6 +10,7 @@ import { redeliverMany } from "./search/redeliver-many.ts";
 import { reindex } from "./search/reindex.ts";
 import { grantCredits, listEntries, listGrants } from "./accounts/entries.ts";
 import { eraseTask } from "./tasks/erase-task.ts";
+import { readErrorsPage } from "./docs/errors-page.ts";
 import { readHealth } from "./health.ts";
 import { readJwks, readSigningSecrets } from "./signing-secrets.ts";
 import { readTask } from "./tasks/read-task.ts";
@@ -50,4 +51,5 @@ export const ROUTES: readonly Route[] = [
   redeliverMany,
   reindex,
   readHealth,
+  readErrorsPage,
 ];

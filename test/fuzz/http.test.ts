@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { app } from "../../src/app.ts";
-import { PROBLEMS } from "../../src/api/http/problem.ts";
+import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { runtimeOf } from "../../src/config/runtime.ts";
 import { hookToken } from "../../src/security/hook-token.ts";

@@ -62,6 +62,7 @@ const EXAMPLES: Readonly<Record<string, () => Promise<Example>>> = {
   "POST /v1/accounts/{account}/signing-secrets": () => ofAccount("/signing-secrets", {}),
   "GET /v1/signing-secrets": async () => ({ path: "/v1/signing-secrets" }),
   "GET /.well-known/jwks.json": async () => ({ path: "/.well-known/jwks.json" }),
+  "GET /docs/errors": async () => ({ path: "/docs/errors" }),
   "GET /v1/stats": async () => ({ path: "/v1/stats" }),
   "GET /metrics": async () => ({ path: "/metrics" }),
   "POST /v1/redeliveries": async () => ({

@@ -6,13 +6,8 @@ import { type Runtime, runtimeOf } from "../../config/runtime.ts";
 import { authenticate, type Access } from "./auth.ts";
 import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsOf } from "./path.ts";
-import {
-  invalidRequest,
-  Problem,
-  type ProblemCode,
-  unknownAccount,
-  unknownTask,
-} from "./problem.ts";
+import { invalidRequest, Problem, unknownAccount, unknownTask } from "./problem.ts";
+import type { ProblemCode } from "./problem-list.ts";
 import { AccountId, TaskId } from "../schemas.ts";
 
 /**

@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { PROBLEMS } from "../../src/api/http/problem-list.ts";
+import { ROUTES } from "../../src/api/routes.ts";
+
+/** Method, path and access of each route, its statuses that are not problems, and its own problem codes. */
+const SURFACE = [
+  "POST /v1/tasks | operator | 200 201 | idempotency_key_reused insufficient_credits not_found task_exists",
+  "POST /v1/tasks/{id}/upstream | operator | 200 | task_settled unknown_task",
+  "GET /v1/tasks | owner | 200 | index_disabled",
+  "GET /v1/tasks/{id} | owner | 200 304 | unknown_task",
+  "POST /v1/tasks/{id}/redeliver | owner | 202 | no_callback series_running task_open unknown_task",
+  "POST /v1/tasks/{id}/cancel | operator | 200 | task_settled unknown_task",
+  "DELETE /v1/tasks/{id} | operator | 204 | series_running task_open unknown_task",
+  "POST /v1/events | upstream | 200 202 | conflicting_result not_found unknown_task",
+  "POST /hooks/{provider}/{id}/{token} | anyone | 200 | unauthenticated unavailable unknown_task",
+  "POST /v1/callbacks/test | owner | 200 | ",
+  "POST /v1/accounts | operator | 200 201 | ",
+  "GET /v1/accounts | operator | 200 | index_disabled",
+  "GET /v1/accounts/{account} | owner | 200 | not_found",
+  "POST /v1/accounts/{account}/grants | operator | 200 201 | not_found reference_reused",
+  "GET /v1/accounts/{account}/grants | owner | 200 | not_found",
+  "GET /v1/accounts/{account}/entries | owner | 200 | not_found",
+  "POST /v1/accounts/{account}/keys | operator | 201 | not_found reference_reused",
+  "GET /v1/accounts/{account}/keys | owner | 200 | not_found",
+  "DELETE /v1/accounts/{account}/keys/{key} | operator | 204 | not_found",
+  "GET /v1/accounts/{account}/signing-secrets | owner | 200 | not_found",
+  "POST /v1/accounts/{account}/signing-secrets | operator | 200 | not_found",
+  "GET /v1/signing-secrets | operator | 200 | ",
+  "GET /.well-known/jwks.json | anyone | 200 | ",
+  "GET /v1/stats | operator | 200 | index_disabled",
+  "GET /metrics | operator | 200 | index_disabled",
+  "POST /v1/redeliveries | owner | 200 | index_disabled",
+  "POST /v1/reindex | operator | 200 | index_disabled",
+  "GET /healthz | anyone | 200 503 | ",
+  "GET /docs/errors | anyone | 200 | ",
+];
+
+it("the API has exactly these routes, accesses, statuses and problem codes", () => {
+  const routes = ROUTES.map(({ method, path, access, answers, errors }) =>
+    [`${method} ${path}`, access, Object.keys(answers).join(" "), errors.toSorted().join(" ")].join(
+      " | ",
+    ),
+  );
+  expect(routes.toSorted()).toEqual(SURFACE.toSorted());
+});
+
+it("every problem code has its status, and there is no other code", () => {
+  const statuses = Object.entries(PROBLEMS).map(([code, { status }]) => [code, status]);
+  expect(Object.fromEntries(statuses)).toEqual({
+    invalid_json: 400,
+    invalid_request: 400,
+    unauthenticated: 401,
+    operator_only: 403,
+    insufficient_credits: 402,
+    not_found: 404,
+    unknown_task: 404,
+    method_not_allowed: 405,
+    task_exists: 409,
+    task_open: 409,
+    task_settled: 409,
+    reference_reused: 409,
+    conflicting_result: 409,
+    series_running: 409,
+    no_callback: 409,
+    payload_too_large: 413,
+    idempotency_key_reused: 422,
+    internal_error: 500,
+    index_disabled: 501,
+    not_configured: 503,
+    unavailable: 503,
+  });
+});
