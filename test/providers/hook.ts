@@ -1,11 +1,11 @@
 import { ark } from "../../src/providers/ark.ts";
-import type { Connection, Hook, HookContext } from "../../src/providers/provider.ts";
+import type { Connection, Hook } from "../../src/providers/provider.ts";
 
 /** 2026-01-01T00:00:00Z, the time of the composed vectors. */
 export const NOW_S = 1_767_225_600;
 export const NOW = NOW_S * 1000;
 
-/** The headers by name; undefined: not sent. */
+/** Headers by name; undefined means not sent. */
 export type SentHeaders = Readonly<Record<string, string | undefined>>;
 
 export function aHook(
@@ -32,17 +32,31 @@ export function aConnection(changes: Partial<Connection> = {}): Connection {
   };
 }
 
-/** At `now` (Unix milliseconds), where no public keys can be had. */
-export function aContext(now: number = NOW): HookContext {
-  return { now, publicKeys: async () => null };
-}
-
-/** HMAC-SHA-256 of `content`, both as UTF-8. */
-export async function hmac(secret: string, content: string): Promise<Uint8Array> {
+/** Computes the HMAC-SHA-256 of `content`; texts are taken as UTF-8. */
+export async function hmac(secret: string | Uint8Array, content: string): Promise<Uint8Array> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const raw = new Uint8Array(bytes(secret));
   const key = await crypto.subtle.importKey("raw", raw, algorithm, false, ["sign"]);
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes(content)));
+}
+
+const RFC_8032_KEY = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+  d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+};
+
+/** Imports the key pair of the first vector of RFC 8032 §7.1. */
+export async function rfc8032Keys(): Promise<{
+  readonly sign: CryptoKey;
+  readonly verify: CryptoKey;
+}> {
+  const { d: _, ...half } = RFC_8032_KEY;
+  return {
+    sign: await crypto.subtle.importKey("jwk", RFC_8032_KEY, "Ed25519", false, ["sign"]),
+    verify: await crypto.subtle.importKey("jwk", half, "Ed25519", false, ["verify"]),
+  };
 }
 
 export function hex(signature: Uint8Array): string {
@@ -53,16 +67,11 @@ export function base64(signature: Uint8Array): string {
   return btoa(String.fromCharCode(...signature));
 }
 
-/** `body` with its last byte changed. */
+/** Returns `body` with its last byte changed. */
 export function tampered(body: string): Uint8Array {
   const changed = bytes(body);
   changed.set([(changed.at(-1) ?? 0) ^ 1], changed.length - 1);
   return changed;
-}
-
-/** Other spellings of `seconds` that some readers of numbers accept. */
-export function otherSpellings(seconds: number): readonly string[] {
-  return [`0${seconds}`, `+${seconds}`, `${seconds}.0`, `${seconds}e0`, `${seconds}000`, "", "now"];
 }
 
 function bytes(content: string | Uint8Array): Uint8Array {

@@ -1,0 +1,63 @@
+import type {
+  Authenticity,
+  Connection,
+  UpstreamProvider,
+} from "../../../src/providers/provider.ts";
+import { aConnection, aHook, NOW, NOW_S, rfc8032Keys, type SentHeaders } from "../hook.ts";
+
+/** How a provider signs its hooks, with a vector that was composed by hand. */
+export interface Scheme {
+  readonly provider: UpstreamProvider;
+  /** Verifies the vector. */
+  readonly connection: Partial<Connection>;
+  /** Have an empty secret or another one. */
+  readonly wrongConnections: readonly Partial<Connection>[];
+  readonly proves: Authenticity;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Signs another time or body. */
+  readonly sign: (time: string, body?: string) => Promise<SentHeaders>;
+  /** Other spellings of the time of the vector. */
+  readonly otherTimes: readonly string[];
+  /** Has a character beyond ASCII in what is signed. */
+  readonly unicodeBody: string;
+  /** Headers with a signature that must be refused, by what is wrong. */
+  readonly refused: Readonly<Record<string, SentHeaders>>;
+  /** Headers with the valid signature as the second of two, where the scheme allows several. */
+  readonly rotated: SentHeaders | null;
+}
+
+/** Spellings of `NOW_S` that some readers of numbers accept. */
+export const OTHER_SECONDS = [
+  `0${NOW_S}`,
+  `+${NOW_S}`,
+  `${NOW_S}.0`,
+  `${NOW_S}e0`,
+  `${NOW_S}000`,
+  "now",
+];
+
+export interface Changes {
+  /** Headers in place of those of the vector; undefined means not sent. */
+  readonly headers?: SentHeaders;
+  readonly body?: string | Uint8Array;
+  readonly path?: string;
+  readonly query?: string;
+  readonly connection?: Partial<Connection>;
+  /** Unix milliseconds. */
+  readonly now?: number;
+}
+
+/** Verifies the vector of a scheme with some changes. */
+export async function authenticity(
+  { provider, connection, headers, body }: Scheme,
+  changes: Changes = {},
+): Promise<Authenticity | undefined> {
+  const { path = `/hooks/${provider.name}`, query = "", now = NOW } = changes;
+  const hook = aHook({ ...headers, ...changes.headers }, changes.body ?? body, { path, query });
+  const { verify } = await rfc8032Keys();
+  return provider.hooks?.authenticate(hook, aConnection({ ...connection, ...changes.connection }), {
+    now,
+    publicKeys: async () => [verify],
+  });
+}

@@ -1,0 +1,177 @@
+import { kie } from "../../../src/providers/kie.ts";
+import { openrouter } from "../../../src/providers/openrouter.ts";
+import { replicate } from "../../../src/providers/replicate.ts";
+import { vidu } from "../../../src/providers/vidu.ts";
+import { wavespeed } from "../../../src/providers/wavespeed.ts";
+import { base64, hex, hmac, NOW_S } from "../hook.ts";
+import { FAL } from "./fal-scheme.ts";
+import { OTHER_SECONDS, type Scheme } from "./scheme.ts";
+
+const KIE_SIGNATURE = "eYLB9HDwSBhsRjDcftCH+KvUl+8yjZTwHDxcFBGpnrI=";
+
+export const KIE: Scheme = {
+  provider: kie,
+  connection: { webhookSecret: "kie-test-key" },
+  wrongConnections: [{ webhookSecret: "" }, { webhookSecret: "kie-other-key" }],
+  proves: "unsigned",
+  body: '{"code":200,"data":{"taskId":"task-0001","state":"success"}}',
+  headers: { "X-Webhook-Timestamp": `${NOW_S}`, "X-Webhook-Signature": KIE_SIGNATURE },
+  sign: async (time, body = KIE.body) => {
+    const jobId = /"taskId":"([^"]*)"/.exec(body)?.[1] ?? "";
+    const signature = base64(await hmac("kie-test-key", `${jobId}.${time}`));
+    return { "X-Webhook-Timestamp": time, "X-Webhook-Signature": signature };
+  },
+  otherTimes: OTHER_SECONDS,
+  unicodeBody: '{"data":{"taskId":"früher 🦊"}}',
+  refused: {
+    "cut short": { "X-Webhook-Signature": KIE_SIGNATURE.slice(0, -4) },
+    "without padding": { "X-Webhook-Signature": KIE_SIGNATURE.slice(0, -1) },
+    "in the URL-safe alphabet": { "X-Webhook-Signature": KIE_SIGNATURE.replaceAll("+", "-") },
+    "in hex": { "X-Webhook-Signature": "0".repeat(64) },
+    "of another key": { "X-Webhook-Signature": `A${KIE_SIGNATURE.slice(1)}` },
+  },
+  rotated: null,
+};
+
+const OPENROUTER_HEX = "cee7e7f68fc72f74d39b09e0e215eac089ded02cec6a0824362333a34b30b681";
+const openrouterHeader = (value: string) => ({ "X-OpenRouter-Signature": value });
+
+const OPENROUTER: Scheme = {
+  provider: openrouter,
+  connection: { webhookSecret: "or-test-secret" },
+  wrongConnections: [{ webhookSecret: "" }, { webhookSecret: "or-other-secret" }],
+  proves: "signed",
+  body: '{"type":"video.generation.completed","created_at":"2026-01-01T00:00:00.000Z","data":{"id":"job-0001","status":"completed"}}',
+  headers: openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX}`),
+  sign: async (time, body = OPENROUTER.body) =>
+    openrouterHeader(`t=${time},v1=${hex(await hmac("or-test-secret", `${time},${body}`))}`),
+  otherTimes: OTHER_SECONDS,
+  unicodeBody: '{"data":{"id":"früher 🦊"}}',
+  refused: {
+    "without a timestamp": openrouterHeader(`v1=${OPENROUTER_HEX}`),
+    "without a signature": openrouterHeader(`t=${NOW_S}`),
+    "of another second": openrouterHeader(`t=${NOW_S + 1},v1=${OPENROUTER_HEX}`),
+    "cut short": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -2)}`),
+    "cut by half a byte": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}`),
+    "not hex": openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX.slice(0, -1)}g`),
+    "of another version": openrouterHeader(`t=${NOW_S},v2=${OPENROUTER_HEX}`),
+    "without the names of its parts": openrouterHeader(`${NOW_S},${OPENROUTER_HEX}`),
+  },
+  rotated: openrouterHeader(`t=${NOW_S},v1=${"0".repeat(64)},v1=${OPENROUTER_HEX}`),
+};
+
+export const REPLICATE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const REPLICATE_SIGNATURE = "v1,BCnDEUufS+fHpCD1xWasoHY2EZoYPy1zBW+PWEKsUx0=";
+
+export const REPLICATE: Scheme = {
+  provider: replicate,
+  connection: { webhookSecret: REPLICATE_SECRET },
+  wrongConnections: ["whsec_b3RoZXIgc2VjcmV0IG9mIG91cnM=", "whsec_", "whsec_%%%", ""].map(
+    (webhookSecret) => ({ webhookSecret }),
+  ),
+  proves: "signed",
+  body: '{"id":"pred-0001","status":"succeeded","output":"https://replicate.delivery/x/out.mp4"}',
+  headers: {
+    "webhook-id": "msg_0001",
+    "webhook-timestamp": `${NOW_S}`,
+    "webhook-signature": REPLICATE_SIGNATURE,
+  },
+  sign: async (time, body = REPLICATE.body) => {
+    const secret = atob(REPLICATE_SECRET.slice("whsec_".length));
+    const key = Uint8Array.from(secret, (char) => char.charCodeAt(0));
+    const signature = base64(await hmac(key, `msg_0001.${time}.${body}`));
+    return {
+      ...REPLICATE.headers,
+      "webhook-timestamp": time,
+      "webhook-signature": `v1,${signature}`,
+    };
+  },
+  otherTimes: OTHER_SECONDS,
+  unicodeBody: '{"id":"pred-0001","logs":"früher 🦊"}',
+  refused: {
+    "of another message": { "webhook-id": "msg_0003" },
+    "cut short": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -4) },
+    "without padding": { "webhook-signature": REPLICATE_SIGNATURE.slice(0, -1) },
+    "of another version": { "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "v1a,") },
+    "without a version": { "webhook-signature": REPLICATE_SIGNATURE.replace("v1,", "") },
+  },
+  rotated: { "webhook-signature": `v1,${"A".repeat(43)}= ${REPLICATE_SIGNATURE}` },
+};
+
+const DATE = "Thu, 01 Jan 2026 00:00:00 GMT";
+const NONCE = "123e4567-e89b-12d3-a456-426614174000";
+
+/** Signs the `names` among `headers` as Vidu does. */
+export async function signedByVidu(headers: Readonly<Record<string, string>>, names: string) {
+  const sent = new Headers(headers);
+  const lines = names.split(";").map((name) => `${name}:${sent.get(name) ?? ""}\n`);
+  const content = `POST\n/hooks/vidu\n\nvidu\n${sent.get("Date") ?? ""}\n${lines.join("")}`;
+  const signature = base64(await hmac("vda_test_key", content));
+  return { ...headers, "X-HMAC-SIGNED-HEADERS": names, "X-HMAC-SIGNATURE": signature };
+}
+
+export const VIDU: Scheme = {
+  provider: vidu,
+  connection: { key: "vda_test_key" },
+  wrongConnections: [{ key: "" }, { key: "vda_other_key" }],
+  proves: "unsigned",
+  body: '{"id":"1","state":"success"}',
+  headers: {
+    Date: DATE,
+    "x-request-nonce": NONCE,
+    "X-HMAC-SIGNED-HEADERS": "Date;x-request-nonce",
+    "X-HMAC-SIGNATURE": "9o4I3fiJy0RVKXv0vjOOwHkWlHBZ8v7aiEyfknLsG1g=",
+    "X-HMAC-ALGORITHM": "hmac-sha256",
+  },
+  sign: async (time) => signedByVidu({ ...VIDU.headers, Date: time }, "Date;x-request-nonce"),
+  otherTimes: ["2026-01-01T00:00:00Z", `${NOW_S}`, DATE.slice(0, -4), "today GMT"],
+  unicodeBody: '{"payload":"früher 🦊"}',
+  refused: {
+    "of another date": { Date: "Thu, 01 Jan 2026 00:00:01 GMT" },
+    "of another nonce": { "x-request-nonce": `${NONCE}0` },
+    "with header names that no header can have": {
+      "X-HMAC-SIGNED-HEADERS": "Date;x-request-nonce;;a b",
+    },
+    "of another algorithm": { "X-HMAC-ALGORITHM": "hmac-sha1" },
+    "cut short": { "X-HMAC-SIGNATURE": "9o4I3fiJy0RVKXv0vjOOwA==" },
+  },
+  rotated: null,
+};
+
+const WAVESPEED_SIGNATURE = "v3,4769cb87013ae9445f04f42287081974ce6b849a8692ae7b29058305f65fead9";
+
+export const WAVESPEED: Scheme = {
+  provider: wavespeed,
+  connection: { webhookSecret: "whsec_dGVzdC1rZXk=" },
+  wrongConnections: ["whsec_", "", "whsec_b3RoZXI="].map((webhookSecret) => ({ webhookSecret })),
+  proves: "signed",
+  body: '{"id":"ws-0001","model":"bytedance/seedance","outputs":["https://cdn.example/v.mp4"],"status":"completed"}',
+  headers: {
+    "webhook-id": "ws-0001",
+    "webhook-timestamp": `${NOW_S}`,
+    "webhook-signature": WAVESPEED_SIGNATURE,
+  },
+  sign: async (time, body = WAVESPEED.body) => {
+    const signature = hex(await hmac("dGVzdC1rZXk=", `ws-0001.${time}.${body}`));
+    return {
+      ...WAVESPEED.headers,
+      "webhook-timestamp": time,
+      "webhook-signature": `v3,${signature}`,
+    };
+  },
+  otherTimes: OTHER_SECONDS,
+  unicodeBody: '{"id":"ws-0001","prompt":"früher 🦊"}',
+  refused: {
+    "of another message": { "webhook-id": "ws-0002" },
+    "cut short": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -2) },
+    "cut by half a byte": { "webhook-signature": WAVESPEED_SIGNATURE.slice(0, -1) },
+    "not hex": { "webhook-signature": `${WAVESPEED_SIGNATURE.slice(0, -1)}g` },
+    "not hex in the middle": { "webhook-signature": WAVESPEED_SIGNATURE.replace("8701", "871g") },
+    "too long": { "webhook-signature": `${WAVESPEED_SIGNATURE}00` },
+    "of another version": { "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "v1,") },
+    "without a version": { "webhook-signature": WAVESPEED_SIGNATURE.replace("v3,", "") },
+  },
+  rotated: { "webhook-signature": `v3,${"0".repeat(64)} ${WAVESPEED_SIGNATURE}` },
+};
+
+export const SCHEMES: readonly Scheme[] = [FAL, KIE, OPENROUTER, REPLICATE, VIDU, WAVESPEED];
