@@ -6,65 +6,57 @@ import * as z from "zod";
 import { Child } from "../harness/child.ts";
 import { type Vars, Workerd } from "../harness/workerd.ts";
 
-/** `file_size`: no byte of a file is written beyond this one. `open_files`: so many more than are open. */
+/** `file_size` limits files to so many bytes; `open_files` leaves so many more than are open now. */
 export type Shortage = {
   readonly what: "file_size" | "open_files";
   readonly left: number;
 };
 
-const LIMITS = { file_size: "fsize", open_files: "nofile" } as const;
+const FLAGS = { file_size: "--fsize", open_files: "--nofile" } as const;
 const require = createRequire(import.meta.url);
 const workerdBinary = z.object({ default: z.string() }).parse(require("workerd")).default;
 
-/**
- * A relay from which the machine withholds what its storage needs, and to which it is given back: as on a
- * disk that is full, or with more tasks at once than the process may open files. Linux alone has it.
- */
-export class StarvedRelay implements AsyncDisposable {
+/** A relay whose process limits can be lowered and restored, as on a full disk; on Linux only. */
+export class LimitedRelay implements AsyncDisposable {
   readonly #home: Workerd;
-  readonly #pid: string;
   readonly #child: Child;
-  readonly #given: Readonly<Record<Shortage["what"], string>>;
+  #restoreLimit = () => {};
 
   private constructor(home: Workerd, child: Child) {
     this.#home = home;
     this.#child = child;
-    this.#pid = String(child.pid);
-    this.#given = { file_size: this.#limit("file_size"), open_files: this.#limit("open_files") };
   }
 
-  static async start(vars: Vars): Promise<StarvedRelay> {
+  static async start(vars: Vars): Promise<LimitedRelay> {
     const home = await Workerd.start({ vars });
     await home.kill9();
     const config = join(dirname(home.storage), "config.capnp");
-    // A write beyond the limit is to fail, as on a full disk, and not to end the process.
+    // A write beyond the limit then fails, as on a full disk, instead of ending the process.
     const script = 'trap "" XFSZ && exec "$@"';
     const args = ["-c", script, "sh", workerdBinary, "serve", config];
     const child = new Child("sh", args, process.env);
     await child.answering(`${home.url}/healthz`);
-    return new StarvedRelay(home, child);
+    return new LimitedRelay(home, child);
   }
 
   get url(): string {
     return this.#home.url;
   }
 
-  get output(): string {
-    return this.#child.output;
+  limit({ what, left }: Shortage): void {
+    const process = ["--pid", String(this.#child.pid)];
+    const set = (soft: string | number) => prlimit(...process, `${FLAGS[what]}=${soft}:`);
+    const before = prlimit(...process, FLAGS[what], "--output=SOFT", "--noheadings", "--raw");
+    this.#restoreLimit = () => set(before);
+    const used = what === "open_files" ? readdirSync(`/proc/${this.#child.pid}/fd`).length : 0;
+    set(used + left);
   }
 
-  starve({ what, left }: Shortage): void {
-    const used = what === "open_files" ? readdirSync(`/proc/${this.#pid}/fd`).length : 0;
-    this.#setLimit(what, String(used + left));
+  restoreLimit(): void {
+    this.#restoreLimit();
   }
 
-  feed(): void {
-    for (const what of ["file_size", "open_files"] as const) {
-      this.#setLimit(what, this.#given[what]);
-    }
-  }
-
-  /** The same storage under a new process, which lacks nothing. */
+  /** Starts a new process without limits on the same storage. */
   async restart(): Promise<void> {
     await this.#child.kill9();
     await this.#home.restart();
@@ -74,13 +66,8 @@ export class StarvedRelay implements AsyncDisposable {
     await this.#child.kill9();
     await this.#home.stop();
   }
+}
 
-  #limit(what: Shortage["what"]): string {
-    const args = [`--${LIMITS[what]}`, "--output=SOFT", "--noheadings", "--raw"];
-    return execFileSync("prlimit", ["--pid", this.#pid, ...args], { encoding: "utf8" }).trim();
-  }
-
-  #setLimit(what: Shortage["what"], soft: string): void {
-    execFileSync("prlimit", ["--pid", this.#pid, `--${LIMITS[what]}=${soft}:`]);
-  }
+function prlimit(...args: readonly string[]): string {
+  return execFileSync("prlimit", args, { encoding: "utf8" }).trim();
 }

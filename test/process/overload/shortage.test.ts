@@ -1,69 +1,118 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { Shortage } from "./limited-relay.ts";
-import {
-  type Answer,
-  isTaken,
-  type OverloadReport,
-  overloadRun,
-  type Told,
-} from "./shortage-run.ts";
+import { Client, isSettled, SECRETS, Task } from "../harness/client.ts";
+import { inParallel } from "../harness/parallel.ts";
+import { type Behaviour, Receiver } from "../harness/receiver.ts";
+import { LimitedRelay, type Shortage } from "./limited-relay.ts";
+import { type Answer, type Request, requestsTo } from "./requests.ts";
 
+const EARLIER_TASKS = 3;
 const MAX_ATTEMPTS = 3;
+const WAIT_S = 1;
+/** Attempts of earlier tasks fall due during the shortage. */
+const SHORTAGE_MS = 2.5 * WAIT_S * 1000;
+const FAILS_ONCE: readonly Behaviour[] = [500, 200].map((status) => ({ kind: "answer", status }));
+const VARS = {
+  ...SECRETS,
+  CALLBACK_SCHEDULE_S: `0,${WAIT_S},${WAIT_S}`,
+  CALLBACK_TIMEOUT_S: "2",
+  ALLOW_LOCAL_CALLBACKS: "true",
+};
 const SHORTAGES: readonly [string, Shortage, "in place" | "by a restart"][] = [
   ["whose disk is full", { what: "file_size", left: 0 }, "in place"],
-  ["whose disk fills up amid the first page", { what: "file_size", left: 4_000 }, "in place"],
-  ["whose disk fills up amid a later page", { what: "file_size", left: 10_000 }, "by a restart"],
+  ["whose disk fills up within the first page", { what: "file_size", left: 4_000 }, "in place"],
+  ["whose disk fills up within a later page", { what: "file_size", left: 10_000 }, "by a restart"],
   ["that may open no more files", { what: "open_files", left: 0 }, "in place"],
   ["that may open few more files", { what: "open_files", left: 4 }, "by a restart"],
 ];
 
-// The limits of a running process can be set on Linux alone.
+// The limits of a running process can be changed on Linux only.
 describe.skipIf(process.platform !== "linux").concurrent("a relay", () => {
   it.each(SHORTAGES)(
-    "%s takes a request or answers 503, and nothing is half-done",
-    async (...row) => {
-      const [, shortage, recovery] = row;
-      const report = await overloadRun(shortage, recovery);
-      console.log(row[0], countsOf(report));
-      expect(report.told.flatMap(faultsOf)).toEqual([]);
-      expect(report.tasks.flatMap(unsettled)).toEqual([]);
-      // It was a test: storage did fail.
-      expect(report.told.some(({ answer }) => isUnavailable(answer))).toBe(true);
+    "%s carries out a request or answers 503, and leaves nothing half done",
+    async (_, shortage, recovery) => {
+      const { answers, faults, unsettled } = await run(shortage, recovery);
+      expect(faults).toEqual([]);
+      expect(unsettled).toEqual([]);
+      expect(answers.some(isUnavailable)).toBe(true);
     },
   );
 });
+
+/** Sends requests of every kind during a shortage, and the refused ones again after it. */
+async function run(shortage: Shortage, recovery: "in place" | "by a restart") {
+  await using receiver = await Receiver.start();
+  await using relay = await LimitedRelay.start(VARS);
+  const client = new Client(relay);
+  const callbackUrl = (id: string) => receiver.at(`/${id}`, ...FAILS_ONCE);
+  const requests = await requestsTo(client, callbackUrl);
+  const read = async ({ taskId }: Request): Promise<Task | null> => {
+    const { status, json } = await client.ask("GET", `/v1/tasks/${taskId}`);
+    return status === 404 ? null : Task.parse(json);
+  };
+  const posts = ({ taskId }: Request) => receiver.postsAt(`/${taskId}`).length;
+
+  // Reading an unknown task would open its files, which must happen during the shortage.
+  const before = await inTurn(requests, async (each) => (each.isKnown ? read(each) : null));
+  const postsBefore = requests.map(posts);
+  const earlier = await inTurn(Array.from({ length: EARLIER_TASKS }, randomUUID), (id) =>
+    client.finish(callbackUrl(id), id),
+  );
+  relay.limit(shortage);
+  const answers = await inTurn(requests, ({ send }) => send());
+  await sleep(SHORTAGE_MS);
+  const postsAfter = requests.map(posts);
+  if (recovery === "in place") relay.restoreLimit();
+  else await relay.restart();
+  const after = await inTurn(requests, read);
+  const repeated = await inTurn([...requests.entries()], async ([i, { send }]) => {
+    const answer = answers[i] ?? null;
+    return isAccepted(answer) ? answer : send();
+  });
+
+  const faults = requests.flatMap(({ what }, i) => {
+    const [answer = null, again = null] = [answers[i], repeated[i]];
+    const isSame = JSON.stringify(after[i]) === JSON.stringify(before[i]);
+    const isUnchanged = isSame && postsAfter[i] === postsBefore[i];
+    const found: [string, boolean][] = [
+      ["wrong", answer !== null && !isAccepted(answer) && !isUnavailable(answer)],
+      ["refused, and yet something changed", isUnavailable(answer) && !isUnchanged],
+      ["accepted, and yet forgotten", isAccepted(answer) && after[i] === null],
+      [`repeated in vain: ${again?.status} ${again?.code}`, !isAccepted(again)],
+    ];
+    const answered = `${what}, answered ${answer?.status} ${answer?.code}`;
+    return found.flatMap(([fault, isPresent]) => (isPresent ? [`${answered}: ${fault}`] : []));
+  });
+  const ids = [...earlier, ...requests.map(({ taskId }) => taskId)];
+  const unsettled = await inTurn(ids, async (id) => {
+    const task = await finalTask(client, id);
+    const all = receiver.postsAt(`/${id}`);
+    const isDelivered = all.some(({ answeredStatus }) => answeredStatus === 200);
+    const isOpen = task.status === "pending" || task.status === "processing";
+    const isRight = task.callback?.status === "delivered" && isDelivered;
+    return isOpen || (isRight && all.length <= MAX_ATTEMPTS) ? [] : [task];
+  });
+  return { answers, faults, unsettled: unsettled.flat() };
+}
+
+function isAccepted(answer: Answer): boolean {
+  return answer !== null && answer.status < 300;
+}
 
 function isUnavailable(answer: Answer): boolean {
   return answer?.status === 503 && answer.code === "unavailable" && Number(answer.retryAfter) > 0;
 }
 
-/** Where an answer within the shortage, or what it left behind, contradicts the promise. */
-function faultsOf(told: Told): string[] {
-  const { what, answer, before, after, postsBefore, postsAfter, repeated } = told;
-  const isRefused = isUnavailable(answer);
-  const isUnchanged =
-    JSON.stringify(after) === JSON.stringify(before) && postsAfter === postsBefore;
-  const faults: [string, boolean][] = [
-    [
-      `answered ${answer?.status} ${answer?.code}`,
-      answer !== null && !isTaken(answer) && !isRefused,
-    ],
-    ["refused, and yet something changed", isRefused && !isUnchanged],
-    ["taken, and yet forgotten", isTaken(answer) && after === null],
-    [`repeated in vain: ${repeated?.status} ${repeated?.code}`, !isTaken(repeated)],
-  ];
-  return faults.flatMap(([fault, isThere]) => (isThere ? [`${what}: ${fault}`] : []));
+/** Reads the task until nothing more happens to it. */
+async function finalTask(client: Client, id: string): Promise<Task> {
+  for (;;) {
+    const task = await client.read(id);
+    if (task.callback?.status === "waiting" || isSettled(task)) return task;
+    await sleep(100);
+  }
 }
 
-function unsettled({ task, delivered, posts }: OverloadReport["tasks"][number]): string[] {
-  const { callback, status } = task;
-  const isOpen = status === "pending" || status === "processing";
-  const isDelivered = callback?.status === "delivered" && delivered >= 1 && posts <= MAX_ATTEMPTS;
-  return isOpen || isDelivered ? [] : [`${JSON.stringify(task)}, ${posts} POSTs`];
-}
-
-function countsOf({ told }: OverloadReport): string {
-  const answers = told.map(({ answer }) => answer?.status ?? "no answer");
-  const groups = Map.groupBy(answers, (answer) => answer);
-  return [...groups].map(([answer, same]) => `${answer} ${same.length}`).join(", ");
+function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  return inParallel(1, items, work);
 }

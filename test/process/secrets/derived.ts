@@ -1,9 +1,9 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey, hkdfSync } from "node:crypto";
 
-// An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).
+// An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5), here in PKCS #8 (RFC 8410 §7).
 const PKCS8_ED25519 = Buffer.from("MC4CAQAwBQYDK2VwBCIEIA==", "base64");
 
-/** What a relay derives from a secret, made here without any of its code. */
+/** Derives what the relay derives from a secret, without its code. */
 export function derived(relaySecret: string, label: string): Buffer {
   return Buffer.from(hkdfSync("sha256", relaySecret, "", `task-relay/v1/${label}`, 32));
 }
@@ -12,7 +12,7 @@ export function whsec(bytes: Buffer): string {
   return `whsec_${bytes.toString("base64")}`;
 }
 
-/** The member `x` of the public key of a private one. */
+/** Returns the JWK member `x` of the public key. */
 export function publicHalf(seed: Buffer): string {
   const key = Buffer.concat([PKCS8_ED25519, seed]);
   const privateKey = createPrivateKey({ key, format: "der", type: "pkcs8" });
@@ -23,29 +23,32 @@ export function hookToken(hookKey: Buffer, connection: string, taskId: string): 
   return createHmac("sha256", hookKey).update(`${connection}\n${taskId}`).digest("base64url");
 }
 
-/** The spellings in which bytes leak: as text encodings, and as a list of numbers. */
+/** Returns the encodings in which bytes may leak. */
 export function spellingsOfBytes(bytes: Buffer): readonly string[] {
   const base64 = bytes.toString("base64").replace(/=+$/, "");
+  const hex = bytes.toString("hex");
+  const numbers = [...bytes];
+  const urlSafe = base64.replaceAll("+", "-").replaceAll("/", "_");
   return [
     base64,
-    base64.replaceAll("+", "-").replaceAll("/", "_"),
+    urlSafe,
     encodeURIComponent(base64),
-    bytes.toString("hex"),
-    bytes.toString("hex").toUpperCase(),
-    [...bytes].join(","),
-    [...bytes].join(", "),
+    hex,
+    hex.toUpperCase(),
+    numbers.join(","),
+    numbers.join(", "),
   ];
 }
 
-/** A secret text: whole, in other encodings, the longer part of it, and what it is looked up by. */
+/** Returns a text, its halves, and encodings of it and of its hash. */
 export function spellingsOfText(secret: string): readonly string[] {
-  const hash = createHash("sha256").update(secret).digest();
+  const half = Math.ceil(secret.length / 2);
   return [
     secret,
-    secret.slice(0, Math.ceil(secret.length / 2)),
-    secret.slice(-Math.ceil(secret.length / 2)),
+    secret.slice(0, half),
+    secret.slice(-half),
     encodeURIComponent(secret),
     ...spellingsOfBytes(Buffer.from(secret)),
-    ...spellingsOfBytes(hash),
+    ...spellingsOfBytes(createHash("sha256").update(secret).digest()),
   ];
 }

@@ -1,36 +1,33 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Webhook } from "svix";
 import * as z from "zod";
-import { completedEvent } from "../harness/client.ts";
+import { completedEvent, isSettled, Task } from "../harness/client.ts";
 import type { Receiver } from "../harness/receiver.ts";
 import { until } from "../harness/until.ts";
+import { whsec } from "./derived.ts";
+import {
+  OPERATOR_KEYS,
+  QUERY_TOKEN,
+  RECEIVER_TEXT,
+  UPSTREAM_KEY,
+  WEBHOOK_SECRET,
+} from "./values.ts";
 
-const POLLED_WITHIN_MS = 60_000;
+const WITHIN_MS = 60_000;
+const POLL = "/v1/predictions/job";
 
-/** An answer of the relay, with who asked for it. */
 export interface Answer {
-  /** `operator GET /v1/tasks/…`, without the query. */
+  /** The caller, the method and the path without the query: `operator GET /v1/tasks/…`. */
   readonly route: string;
   readonly status: number;
-  /** Headers and body, as they came. */
+  /** Headers and body. */
   readonly text: string;
   readonly json: unknown;
 }
 
-export interface Tourist {
-  readonly url: string;
-  readonly operatorKeys: readonly string[];
-  readonly upstreamKey: string;
-  readonly webhookSecret: string;
-  readonly receiver: Receiver;
-  /** What the receiver answers, and what a `callback_url` has in its query. */
-  readonly receiverWord: string;
-  readonly queryWord: string;
-}
-
-/** What came to light on the way and is secret too. */
-export interface Tour {
-  readonly answers: Answer[];
+/** The answers of an exercise, and the secrets that arose in it. */
+export interface Exercise {
+  readonly answers: readonly Answer[];
   readonly account: string;
   readonly accountKey: string;
   readonly importedHash: string;
@@ -38,147 +35,159 @@ export interface Tour {
   readonly hookToken: string;
 }
 
+const PATHS = [
+  "/v1/tasks?cursor=1_00000000-0000-0000-0000-000000000000_x",
+  "/v1/accounts",
+  "/v1/signing-secrets",
+  "/v1/stats",
+  "/metrics",
+  "/healthz",
+  "/.well-known/jwks.json",
+  "/openapi.json",
+  "/docs",
+  "/",
+  "/v1/nowhere",
+  "/.dev.vars",
+];
 const Key = z.object({ key: z.string(), id: z.string() });
-const Hooked = z.object({ hook_url: z.string() });
-const Read = z.object({
-  status: z.string(),
-  callback: z.object({ status: z.string() }).nullable(),
-});
+const Registered = z.object({ hook_url: z.string() });
 
-/** Asks for everything, rightly and wrongly, and lets every party misbehave on the way. */
-export async function tour(tourist: Tourist): Promise<Tour> {
-  const answers: Answer[] = [];
-  const { url, operatorKeys, receiver, upstreamKey, webhookSecret } = tourist;
-  const [operatorKey = "", olderKey = ""] = operatorKeys;
-  const body500 = { kind: "answer", status: 500, body: tourist.receiverWord } as const;
-  const callbackUrl = (path: string) => receiver.at(`${path}?t=${tourist.queryWord}`, body500);
+/** Sends requests as every kind of caller. */
+class Callers {
+  readonly answers: Answer[] = [];
+  readonly #url: string;
+  readonly #keys: Record<string, string> = {
+    operator: OPERATOR_KEYS[0] ?? "",
+    older: OPERATOR_KEYS[1] ?? "",
+    stranger: `${OPERATOR_KEYS[0]}x`,
+  };
 
-  async function ask(who: string, key: string, method: string, path: string, body?: unknown) {
-    const headers = new Headers(key === "" ? {} : { Authorization: `Bearer ${key}` });
-    const sent =
-      body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
-    return told(who, method, path, await fetch(`${url}${path}`, { method, headers, ...sent }));
+  constructor(url: string) {
+    this.#url = url;
   }
 
-  async function told(who: string, method: string, path: string, response: Response) {
-    const text = await response.text();
-    const lines = [...response.headers].map(([name, value]) => `${name}: ${value}`);
-    const isJson = response.headers.get("Content-Type")?.includes("json") === true && text !== "";
-    const answer: Answer = {
-      route: `${who} ${method} ${path.split("?")[0]}`,
-      status: response.status,
-      text: [...lines, text].join("\n"),
-      json: isJson ? JSON.parse(text) : null,
-    };
-    answers.push(answer);
+  addKey(who: string, key: string): void {
+    this.#keys[who] = key;
+  }
+
+  async ask(who: string, method: string, path: string, body?: unknown): Promise<Answer> {
+    const key = this.#keys[who];
+    const headers = new Headers(key === undefined ? {} : { Authorization: `Bearer ${key}` });
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    return this.send(`${who} ${method} ${path.split("?")[0]}`, path, {
+      method,
+      headers,
+      ...(body !== undefined && { body: text }),
+    });
+  }
+
+  operator(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.ask("operator", method, path, body);
+  }
+
+  async send(route: string, path: string, init: RequestInit): Promise<Answer> {
+    const response = await fetch(`${this.#url}${path}`, init);
+    const { status, headers } = response;
+    const body = await response.text();
+    const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
+    const isJson = headers.get("Content-Type")?.includes("json") === true && body !== "";
+    const json: unknown = isJson ? JSON.parse(body) : null;
+    const answer = { route, status, text: [...lines, body].join("\n"), json };
+    this.answers.push(answer);
     return answer;
   }
 
-  const operator = (method: string, path: string, body?: unknown) =>
-    ask("operator", operatorKey, method, path, body);
-
-  async function settled(id: string): Promise<void> {
+  async settled(id: string): Promise<void> {
     await until(async () => {
-      const { json } = await operator("GET", `/v1/tasks/${id}`);
-      const { callback } = Read.parse(json);
-      return callback?.status === "failed" || callback?.status === "delivered";
-    }, POLLED_WITHIN_MS);
+      return isSettled(Task.parse((await this.operator("GET", `/v1/tasks/${id}`)).json));
+    }, WITHIN_MS);
   }
+}
 
-  // An account, its keys and secrets.
+/** Uses every route, validly and invalidly, while receiver and upstream misbehave. */
+export async function exercise(url: string, receiver: Receiver): Promise<Exercise> {
+  const callers = new Callers(url);
+  const callbackUrl = (path: string) => {
+    const answer = { kind: "answer", status: 500, body: RECEIVER_TEXT } as const;
+    return receiver.at(`${path}?t=${QUERY_TOKEN}`, answer);
+  };
   const account = `acct-${randomUUID()}`;
   const importedHash = randomBytes(32).toString("hex");
-  await operator("POST", "/v1/accounts", { id: account });
-  const made = Key.parse((await operator("POST", `/v1/accounts/${account}/keys`, {})).json);
-  const imported = { sha256: importedHash };
-  await operator("POST", `/v1/accounts/${account}/keys`, imported);
-  await operator("POST", `/v1/accounts/${account}/grants`, { reference: "one", amount: 9 });
-  await operator("POST", `/v1/accounts/${account}/signing-secrets`, {});
-  const client = (method: string, path: string, body?: unknown) =>
-    ask("account", made.key, method, path, body);
+  await callers.operator("POST", "/v1/accounts", { id: account });
+  const path = `/v1/accounts/${account}`;
+  const made = Key.parse((await callers.operator("POST", `${path}/keys`, {})).json);
+  callers.addKey("account", made.key);
+  await callers.operator("POST", `${path}/keys`, { sha256: importedHash });
+  await callers.operator("POST", `${path}/grants`, { reference: "one", amount: 9 });
+  await callers.operator("POST", `${path}/signing-secrets`, {});
 
-  // A task whose upstream, when asked, repeats the credentials that it was asked with.
-  const said = `no access for ${upstreamKey} with ${webhookSecret} at HOOK_URL`;
   const taskId = randomUUID();
-  const asked = { id: taskId, model: "m", provider: "rep", account, credits: 2 };
-  const callback_url = callbackUrl("/first");
-  const registered = await operator("POST", "/v1/tasks", { ...asked, callback_url });
-  const { hook_url } = Hooked.parse(registered.json);
+  const task = { id: taskId, model: "m", provider: "rep", account, credits: 2 };
+  const order = { ...task, callback_url: callbackUrl("/first") };
+  const registered = await callers.operator("POST", "/v1/tasks", order);
+  const { hook_url } = Registered.parse(registered.json);
+  await callers.operator("POST", `/v1/tasks/${taskId}/upstream`, { provider: "rep", id: "job" });
+  await failUpstream(callers, receiver, hook_url);
+  await callers.settled(taskId);
+
+  const other = randomUUID();
+  await callers.operator("POST", "/v1/events", completedEvent(other, callbackUrl("/second")));
+  await callers.settled(other);
+  const tasks = [taskId, other, `${taskId}?wait=${UPSTREAM_KEY}`].map((id) => `/v1/tasks/${id}`);
+  const accounts = ["", "/keys", "/entries", "/signing-secrets"].map((part) => path + part);
+  for (const each of [...tasks, ...accounts, ...PATHS]) {
+    for (const who of ["operator", "account", "older", "anyone", "stranger"]) {
+      await callers.ask(who, "GET", each);
+    }
+    await callers.operator("PUT", each, "{");
+  }
+  await callers.ask("account", "POST", `/v1/tasks/${taskId}/redeliver`, {});
+  await callers.settled(taskId);
+  const test = { callback_url: callbackUrl("/test") };
+  await callers.ask("account", "POST", "/v1/callbacks/test", test);
+  for (const each of ["/v1/tasks", "/v1/events", "/v1/callbacks/test", "/v1/redeliveries"]) {
+    for (const body of ["{", "[]", "null", { unknown: 1 }]) {
+      await callers.operator("POST", each, body);
+    }
+  }
+  await callers.operator("DELETE", `${path}/keys/${made.id}`);
+  await callers.operator("DELETE", `/v1/tasks/${taskId}`);
   const hookToken = hook_url.split("/").at(-1) ?? "";
-  const hookPath = new URL(hook_url).pathname;
-  await operator("POST", `/v1/tasks/${taskId}/upstream`, { provider: "rep", id: "job" });
-  const failed = { id: "job", status: "failed", error: said.replace("HOOK_URL", hook_url) };
-  const hook = async (path: string, body: string, secret: string) => {
-    const id = "msg_1";
-    const at = new Date();
+  return {
+    answers: callers.answers,
+    account,
+    accountKey: made.key,
+    importedHash,
+    taskId,
+    hookToken,
+  };
+}
+
+/** Sends invalid hooks and a valid one; the upstream repeats the credentials of the poll. */
+async function failUpstream(callers: Callers, receiver: Receiver, hookUrl: string): Promise<void> {
+  const said = `no access for ${UPSTREAM_KEY} with ${WEBHOOK_SECRET} at ${hookUrl}`;
+  const failed = JSON.stringify({ id: "job", status: "failed", error: said });
+  const empty = JSON.stringify({ id: "job", status: "succeeded", output: null });
+  const { pathname } = new URL(hookUrl);
+  const hook = async (body: string, { secret = WEBHOOK_SECRET, path = pathname } = {}) => {
+    const [id, at] = ["msg_1", new Date()];
     const headers = {
       "webhook-id": id,
       "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
       "webhook-signature": new Webhook(secret).sign(id, at, body),
     };
-    const response = await fetch(`${url}${path}`, { method: "POST", headers, body });
-    return told("provider", "POST", path.replace(hookToken, "TOKEN"), response);
+    await callers.send("provider POST /hooks", path, { method: "POST", headers, body });
   };
-  const wrongSecret = `whsec_${randomBytes(24).toString("base64")}`;
-  await hook(hookPath, JSON.stringify(failed), wrongSecret);
-  await hook(hookPath, `{"id": "${upstreamKey}`, webhookSecret);
-  await hook(`${hookPath}x`, JSON.stringify(failed), webhookSecret);
-  const empty = { id: "job", status: "succeeded", output: null };
+  await hook(failed, { secret: whsec(randomBytes(24)) });
+  await hook(`{"id": "${UPSTREAM_KEY}`);
+  await hook(failed, { path: `${pathname}x` });
+  const headers = { "Content-Type": "application/json" };
   receiver.at(
-    "/v1/predictions/job",
+    POLL,
     { kind: "answer", status: 401, body: said },
-    {
-      kind: "answer",
-      status: 200,
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(failed),
-    },
+    { kind: "answer", status: 200, headers, body: failed },
   );
-  await hook(hookPath, JSON.stringify(empty), webhookSecret);
-  await until(() => receiver.postsAt("/v1/predictions/job").length > 0, POLLED_WITHIN_MS);
-  await hook(hookPath, JSON.stringify(failed), webhookSecret);
-  await settled(taskId);
-
-  // What anyone may see of it afterwards, and every way to be refused.
-  const other = randomUUID();
-  await operator("POST", "/v1/events", completedEvent(other, callbackUrl("/second")));
-  await settled(other);
-  const paths = [
-    `/v1/tasks/${taskId}`,
-    `/v1/tasks/${other}`,
-    `/v1/tasks/${taskId}?wait=${upstreamKey}`,
-    "/v1/tasks?cursor=1_00000000-0000-0000-0000-000000000000_x",
-    "/v1/accounts",
-    `/v1/accounts/${account}`,
-    `/v1/accounts/${account}/keys`,
-    `/v1/accounts/${account}/entries`,
-    `/v1/accounts/${account}/signing-secrets`,
-    "/v1/signing-secrets",
-    "/v1/stats",
-    "/metrics",
-    "/healthz",
-    "/.well-known/jwks.json",
-    "/openapi.json",
-    "/docs",
-    "/",
-    "/v1/nowhere",
-    "/.dev.vars",
-  ];
-  for (const path of paths) {
-    await operator("GET", path);
-    await client("GET", path);
-    await ask("older", olderKey, "GET", path);
-    await ask("anyone", "", "GET", path);
-    await ask("stranger", `${operatorKey}x`, "GET", path);
-    await operator("PUT", path, "{");
-  }
-  await client("POST", `/v1/tasks/${taskId}/redeliver`, {});
-  await settled(taskId);
-  await client("POST", "/v1/callbacks/test", { callback_url: callbackUrl("/test") });
-  for (const path of ["/v1/tasks", "/v1/events", "/v1/callbacks/test", "/v1/redeliveries"]) {
-    for (const body of ["{", "[]", "null", { unknown: 1 }]) await operator("POST", path, body);
-  }
-  await operator("DELETE", `/v1/accounts/${account}/keys/${made.id}`);
-  await operator("DELETE", `/v1/tasks/${taskId}`);
-  return { answers, account, accountKey: made.key, importedHash, taskId, hookToken };
+  await hook(empty);
+  await until(() => receiver.postsAt(POLL).length > 0, WITHIN_MS);
+  await hook(failed);
 }
