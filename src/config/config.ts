@@ -95,7 +95,7 @@ export function policyOf(config: Config, now: number, jitter: number): Policy {
     polls: config.polls,
     jitter,
     isIndexed: config.isIndexed,
-    isOperatorTold: config.operatorCallbackUrl !== null,
+    isOperatorNotified: config.operatorCallbackUrl !== null,
   };
 }
 

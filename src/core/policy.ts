@@ -18,10 +18,10 @@ export interface Policy {
   readonly polls: ReadonlyMap<string, PollLimits>;
   /** From 0 to 1, different in each instance, so that many tasks do not poll at the same moment. */
   readonly jitter: number;
-  /** Whether there is an index to write to. */
+  /** True when an index is bound. */
   readonly isIndexed: boolean;
-  /** Whether the operator receives notices. */
-  readonly isOperatorTold: boolean;
+  /** True when the operator has configured a URL for notices. */
+  readonly isOperatorNotified: boolean;
 }
 
 /** How often a provider may be polled. */

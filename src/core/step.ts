@@ -16,7 +16,7 @@ import type { TaskRecord } from "./record/task.ts";
  */
 const DUTIES = [charge, poll, passDeadline, refund, deliver, publish, notify, expire] as const;
 
-/** What the work loop does next: asks somebody else, applies an event, or sends an attempt. */
+/** The next action of the work loop: it asks somebody else, applies an event, or sends an attempt. */
 export type Step = StepOf<ReturnType<(typeof DUTIES)[number]>>;
 type StepOf<D> = D extends Duty<infer S> ? S : never;
 

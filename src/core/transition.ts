@@ -88,7 +88,7 @@ function finishAttempt(
   const decision = changeCallback(record, policy, now, (callback) =>
     endAttempt(callback, event.number, event, policy, now),
   );
-  if (decision.kind !== "changed" || !policy.isOperatorTold) return decision;
+  if (decision.kind !== "changed" || !policy.isOperatorNotified) return decision;
   const { record: next } = decision;
   if (!isTerminal(next) || next.callback?.state.kind !== "failed") return decision;
   const notice = noticeOf("callback.failed", next.version, now);

@@ -11,8 +11,8 @@ export interface CallOutcome {
 }
 
 /**
- * Makes the call of a step. It never fails: no answer is an answer too.
- * @param aborted ends the waiting early; the answer is of no use any more.
+ * Makes the call of a step. A call that is not answered in time is an outcome, not an error.
+ * @param aborted ends the wait early, because the answer is no longer needed.
  * @param now the loop's clock, in Unix milliseconds.
  */
 export async function makeCall(
@@ -76,7 +76,7 @@ function levelOfCharge({ kind }: ChargeAnswer): LogLevel {
   return level(kind !== "unknown");
 }
 
-/** An answer that did not come, or a key that was refused, is somebody else's failure. */
+/** Warns of a missing answer or a refused key: somebody else failed, and the relay goes on. */
 function level(isAnswered: boolean): LogLevel {
   return isAnswered ? "info" : "warn";
 }

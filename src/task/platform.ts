@@ -10,7 +10,7 @@ import type { TaskRecord } from "../core/record/task.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../log.ts";
 
-/** What the work loop runs on: a Durable Object, or a simulated one. */
+/** The environment of the work loop: a Durable Object, or a simulated one. */
 export interface Platform {
   /** Returns the time in Unix milliseconds. */
   now(): number;

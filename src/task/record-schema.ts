@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { JsonObject } from "../core/json.ts";
+import { type JsonObject, parseJson } from "../core/json.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
@@ -158,12 +158,8 @@ const Body = z.object({
 });
 
 function isBody(text: string): boolean {
-  try {
-    // Views append members to the text.
-    return text.endsWith("}") && Body.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
+  // Views append members behind the last one, so the text must end with the brace.
+  return text.endsWith("}") && Body.safeParse(parseJson(text)).success;
 }
 
 /** Marks the error of a record from a later release: only its message reaches the caller of an object. */

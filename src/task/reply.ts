@@ -10,14 +10,14 @@ export interface TaskReply {
   readonly json: string;
 }
 
-/** What an event from outside did. */
+/** The effect of an event from outside. */
 export type Applied =
   | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
   /** `createdAt` and `version` find the task's row in the index. */
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-/** Why an event was refused: a rejection whose task is shown as the viewer may see it. */
+/** Reason of a refusal. A conflicting task is shown as the caller may see it. */
 export type Refusal =
   | Exclude<Rejection, { readonly task: TaskRecord }>
   | ChargeRefusal

@@ -64,7 +64,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return decision.kind === "changed" ? decision.record.createdAt : null;
   }
 
-  /** Returns the task; null when the caller must not see it, or when there is none. */
+  /** Returns the task; null when there is none, or when the caller may not see it. */
   async read(caller: Caller): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();

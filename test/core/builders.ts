@@ -56,7 +56,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     polls: POLLS,
     jitter: 0,
     isIndexed: false,
-    isOperatorTold: false,
+    isOperatorNotified: false,
     ...changes,
   };
 }

@@ -24,7 +24,7 @@ import {
 import { aRefundEnd, aRefundingTask, credits, refunding } from "./credit-builders.ts";
 import { UPSTREAM } from "./upstream-builders.ts";
 
-const TOLD = aPolicy({ isOperatorTold: true, scheduleMs: [0, MINUTE] });
+const TOLD = aPolicy({ isOperatorNotified: true, scheduleMs: [0, MINUTE] });
 const UNTOLD = aPolicy({ scheduleMs: [0, MINUTE] });
 const LIMIT = 5 * MINUTE;
 /** Longer than the operator may take to answer. */
@@ -202,7 +202,7 @@ describe("telling the operator", () => {
   });
 
   it("comes after the attempt and the index, and puts off no end of the record", () => {
-    const policy = aPolicy({ isOperatorTold: true, isIndexed: true });
+    const policy = aPolicy({ isOperatorNotified: true, isIndexed: true });
     expect(nextStep(task, policy, NOW)?.kind).toBe("publish");
     const again = finished(transition(task, aRedelivery(), policy, NOW));
     expect(nextStep(again, policy, NOW)?.kind).toBe("send");

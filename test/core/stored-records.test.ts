@@ -33,7 +33,7 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
   it("comes to its end by its alarms alone and keeps its result", async () => {
     const record = parseRecord(structuredClone(stored));
     const platform = new MemoryPlatform();
-    platform.policyAt = () => aPolicy({ isIndexed: true, isOperatorTold: true });
+    platform.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });
     bookCharge(record, platform);
     platform.commit(record, platform.clock + 1);
     const loop = new WorkLoop(platform);

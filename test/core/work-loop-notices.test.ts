@@ -19,7 +19,7 @@ import { aPricedRegistration } from "./credit-builders.ts";
 import { MemoryPlatform, turns } from "./memory-platform.ts";
 
 /** One attempt, so that a callback fails at once. */
-const TOLD = aPolicy({ isOperatorTold: true, isIndexed: true, scheduleMs: [0] });
+const TOLD = aPolicy({ isOperatorNotified: true, isIndexed: true, scheduleMs: [0] });
 const finish = aReport(aCompletion(), aCreation());
 
 /** An operator who may not answer before nobody waits any longer. */

@@ -23,7 +23,7 @@ import { transition } from "../../src/core/transition.ts";
 import { fuzz } from "./fuzz.ts";
 import { mutated } from "./mutations.ts";
 
-const POLICY = aPolicy({ isIndexed: true, isOperatorTold: true });
+const POLICY = aPolicy({ isIndexed: true, isOperatorNotified: true });
 const FAILURE = '{"id":"x","status":"failed","error":{"code":"moderation","message":"Refused."}}';
 const price = { accountId: "acme", amount: 40, chargeId: "charge-1" };
 const charging = transition(null, aPricedRegistration(), POLICY, NOW);

@@ -49,7 +49,7 @@ export function stillFault(
 ): string | null {
   const isStill = disk.written.record === record && disk.written.alarm === alarm;
   if (record === null) return untrue(["a read creates nothing", isStill]);
-  const isVague = isOpen(record) || setting.isIndexed || setting.isOperatorTold;
+  const isVague = isOpen(record) || setting.isIndexed || setting.isOperatorNotified;
   const isOverdue = owedAt(record, setting, now) < now;
   return untrue(["a read writes nothing", isVague || isOverdue || isStill]);
 }

@@ -21,7 +21,7 @@ export function retryFault({ before, after, now, setting }: Change): string | nu
     untrue(
       ["a call without an answer is repeated after 5 s, then twice as long, up to 5 min", isLater],
       ["a notice is given up after 10 tries", isGivenUp],
-    ) ?? (isBoth ? delayFault(before, after, setting.isOperatorTold) : null)
+    ) ?? (isBoth ? delayFault(before, after, setting.isOperatorNotified) : null)
   );
 }
 

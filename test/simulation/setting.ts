@@ -8,7 +8,7 @@ export interface Setting {
   readonly taskDeadlineMs: number;
   readonly isPaused: boolean;
   readonly isIndexed: boolean;
-  readonly isOperatorTold: boolean;
+  readonly isOperatorNotified: boolean;
   /** What is known of the one connection with a key; null: it has none. */
   readonly limits: PollLimits | null;
 }
@@ -46,7 +46,7 @@ export function settingFrom(random: Random): Setting {
     ]),
     isPaused: random.isLucky(0.04),
     isIndexed: random.isLucky(0.5),
-    isOperatorTold: random.isLucky(0.5),
+    isOperatorNotified: random.isLucky(0.5),
     limits: random.weighted<PollLimits | null>([
       [4, LIMITS],
       [1, FORGETFUL],
@@ -64,7 +64,7 @@ export function policyOf(setting: Setting, now: number): Policy {
 }
 
 function unpaused(setting: Setting): Policy {
-  const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorTold, limits } = setting;
+  const { scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified, limits } = setting;
   const polls = new Map(limits === null ? [] : [[CONNECTION, limits]]);
-  return aPolicy({ scheduleMs, taskDeadlineMs, isIndexed, isOperatorTold, polls });
+  return aPolicy({ scheduleMs, taskDeadlineMs, isIndexed, isOperatorNotified, polls });
 }

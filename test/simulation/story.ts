@@ -48,7 +48,7 @@ export function writtenBy(known: Written, { before, after, setting, instance }: 
   const state = callback?.state;
   const isOpened = state?.kind === "in_flight" && !known.openers.has(state.number);
   const isFailed = state?.kind === "failed" && !hasFailed(before);
-  const isNews = isFailed && setting.isOperatorTold;
+  const isNews = isFailed && setting.isOperatorNotified;
   return {
     ...seen,
     end: known.end ?? after,

@@ -42,7 +42,7 @@ export class World implements Ground {
 
   constructor({ setting, granted, hasAccount, isRoundTripped }: Beginning, isTraced: boolean) {
     this.setting = setting;
-    this.wasUntold = !setting.isOperatorTold;
+    this.wasUntold = !setting.isOperatorNotified;
     this.isRoundTripped = isRoundTripped;
     this.books = new Books(granted);
     this.books.hasAccount = hasAccount;
@@ -114,7 +114,7 @@ export class World implements Ground {
       case "deploy":
         this.living?.die();
         this.setting = move.setting;
-        if (!move.setting.isOperatorTold) this.wasUntold = true;
+        if (!move.setting.isOperatorNotified) this.wasUntold = true;
         return;
       case "misconfigure":
         this.#isMisconfigured = move.isBroken;

@@ -26,7 +26,7 @@ const CLEARANCE_MS = 5_500;
 
 /** Sends the oldest notice to the operator, unless something is due for the client before it could end. */
 export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | null {
-  if (!policy.isOperatorTold || !isTerminal(record)) return null;
+  if (!policy.isOperatorNotified || !isTerminal(record)) return null;
   const [next] = record.notices.toSorted((a, b) => a.retryAt - b.retryAt);
   if (next === undefined) return null;
   const { kind, version, retryAt } = next;

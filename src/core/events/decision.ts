@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../record/task.ts";
 
-/** What an event does to a task. */
+/** The effect of an event on a task. */
 export type Decision =
   | { readonly kind: "changed"; readonly record: TaskRecord; readonly note?: Note }
   /** The event repeats what is known, or is about something that has ended. */
@@ -9,18 +9,18 @@ export type Decision =
   | { readonly kind: "erase"; readonly record: TaskRecord; readonly because: EraseReason }
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
-/** What was done with a hook, for the operator's log. */
+/** The effect of a hook, for the operator's log. */
 export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 
-/** `settled`: nothing is owed any more, and the operator or the end of the retention asks for it. */
+/** Reason of an erasure. `settled`: nothing is owed any more, and the operator or the retention ends it. */
 export type EraseReason = "settled" | ChargeRefusal;
 
-/** Why the ledger did not charge the price of a task. */
+/** Reason why the ledger did not charge the price of a task. */
 export type ChargeRefusal =
   | { readonly code: "insufficient_credits"; readonly balance: number; readonly price: number }
   | { readonly code: "unknown_account" };
 
-/** Why an event changes nothing. `task` is the record that conflicts with it. */
+/** Reason why an event changes nothing. `task` is the record that conflicts with it. */
 export type Rejection =
   | { readonly code: "unknown_task" | "unknown_account" }
   /** The price of the task is being charged; until the ledger answers, nothing is known of the task. */

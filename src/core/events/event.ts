@@ -48,15 +48,15 @@ export interface ReportEvent {
   readonly creation: Creation | null;
 }
 
-/** What an event says for the task that it may create. */
+/** The parts of an event that count only when it creates the task. */
 export interface Creation {
   readonly model: string;
   readonly account: Account | null;
-  /** Whether the event names an account that does not exist. */
+  /** True when the event names an account that does not exist. */
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
-  /** Why the URL policy refuses `callbackUrl`; null when it does not. */
+  /** Reason why the URL policy refuses `callbackUrl`; null when it does not. */
   readonly callbackUrlRefusal: string | null;
   readonly origin: string;
 }
@@ -75,7 +75,7 @@ export interface HookEvent {
   /** The job that the hook names; null when it names none. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
-  /** Whether the provider's signature covers the body. */
+  /** True when the provider has signed the body. */
   readonly isSigned: boolean;
 }
 
@@ -143,6 +143,6 @@ export interface NoticeEndedEvent {
   readonly type: "notice_ended";
   readonly kind: NoticeKind;
   readonly version: number;
-  /** Whether the operator's receiver took the notice; false also when there was no answer in time. */
+  /** True when the operator's receiver took the notice; false also when there was no answer in time. */
   readonly isTaken: boolean;
 }

@@ -121,7 +121,7 @@ function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decisio
   return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);
 }
 
-/** Applies a hook that was kept until the attachment: as news where nobody can be polled, else as a nudge. */
+/** Applies a hook that was kept until the attachment: a nudge, or news when the job cannot be polled. */
 function applyKeptHook(
   decision: Decision,
   { news }: KeptHook,

@@ -73,7 +73,7 @@ export function endRefund(
   const retry = planRetry(credits.state, now);
   const state = { kind: "refunding", ...retry } as const;
   const late = { ...next, credits: { ...credits, state } };
-  const isNews = policy.isOperatorTold && passesLimit(record, credits.state, retry);
+  const isNews = policy.isOperatorNotified && passesLimit(record, credits.state, retry);
   return changed(isNews ? withDelayNotice(late, now) : late);
 }
 

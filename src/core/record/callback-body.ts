@@ -2,7 +2,7 @@ import { appendMembers, type JsonObject, type JsonValue, jsonEqual } from "../js
 import { SECOND_MS, toSeconds } from "../time.ts";
 import type { UpstreamResult } from "./upstream.ts";
 
-/** What the body says of a task beside its result. */
+/** The fields of a task that its callback body contains beside the result. */
 export interface Identity {
   readonly id: string;
   readonly model: string;

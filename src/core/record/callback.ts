@@ -4,7 +4,7 @@ import type { Outcome } from "./outcome.ts";
 /** Attempts kept in the record. Older ones are dropped; their numbers are not used again. */
 export const MAX_ATTEMPTS_KEPT = 20;
 
-/** The callback of a terminal task: what was sent to the client, and what is due. */
+/** The callback of a terminal task: the attempts so far, and the next one. */
 export interface Callback {
   readonly url: string;
   /** Ended attempts, oldest first. */
@@ -46,7 +46,7 @@ export interface Attempt {
   readonly responseExcerpt: string | null;
 }
 
-/** What sending an attempt came to. */
+/** Result of sending one attempt. */
 export interface AttemptResult {
   readonly outcome: Outcome;
   readonly statusCode: number | null;

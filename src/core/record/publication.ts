@@ -2,7 +2,7 @@ import { backoff } from "../backoff.ts";
 import { HOUR_MS, SECOND_MS } from "../time.ts";
 import type { Retry } from "./credits.ts";
 
-/** What the index knows of the task. */
+/** The state of the task's row in the index. */
 export interface Publication extends Retry {
   /** Version of the row that was written last; 0 when none was. */
   readonly version: number;

@@ -69,7 +69,7 @@ export interface TaskBase {
   readonly registration: Registration | null;
 }
 
-/** What the operator registered. */
+/** The registration as the operator sent it. */
 export interface Registration {
   readonly callbackUrl: string | null;
   /** Name of the connection. */

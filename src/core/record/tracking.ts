@@ -10,7 +10,7 @@ export interface Tracking {
   readonly poll: PollPlan | null;
   /** Unverified hooks from before the attachment: the last one of each job and status. */
   readonly keptHooks: readonly KeptHook[];
-  /** Whether the deadline has been extended, which happens at most once. */
+  /** True once the deadline has been extended, which happens at most once. */
   readonly isExtended: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface PollPlan {
    * `Retry-After`.
    */
   readonly notBefore: number;
-  /** Whether success without output was reported; the next poll that says so too fails the task. */
+  /** True once success without output was reported; the next poll that says so too fails the task. */
   readonly isOutputMissing: boolean;
 }
 

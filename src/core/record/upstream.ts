@@ -11,7 +11,7 @@ export interface Upstream {
 /** The upstream's own name for its work, as its submit call returned it. */
 export interface Job {
   readonly id: string;
-  /** What some providers need beyond the id to be polled, e.g. fal's endpoint. */
+  /** Needed by some providers beyond the id to be polled, e.g. fal's endpoint. */
   readonly endpoint: string | null;
 }
 
@@ -33,7 +33,7 @@ export type UpstreamResult =
       readonly error: { readonly code: string; readonly message: string };
     };
 
-/** What a hook or a poll says about a job. */
+/** News of a hook or a poll about a job. */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
   /** Success without any output. */
@@ -56,7 +56,7 @@ export interface UpstreamFailure {
 /** The kind of a failure, shown in `GET`. */
 export interface Failure {
   readonly category: FailureCategory;
-  /** Whether the same task may succeed when it is submitted again. */
+  /** True when the same task may succeed if it is submitted again. */
   readonly retryable: boolean;
 }
 
