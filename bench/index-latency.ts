@@ -1,35 +1,33 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { completedEvent, SECRETS } from "../test/process/harness/client.ts";
 import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
 import { inParallel } from "../test/process/harness/parallel.ts";
 import { Receiver } from "../test/process/harness/receiver.ts";
+import { FASTEST_DIRECTORY, quantile } from "./figures.ts";
 
 const ROUNDS = 6;
-/** Each sender waits before its next task: the work after the callback then meets no other task. */
+/** With a pause, the work after a callback does not compete with the next task. */
 const LOADS = [
   { concurrency: 1, pauseMs: 150, tasks: 50 },
   { concurrency: 1, pauseMs: 0, tasks: 200 },
   { concurrency: 8, pauseMs: 0, tasks: 200 },
 ];
-const TMPFS = "/dev/shm";
 const VARS = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
 
 type Load = (typeof LOADS)[number];
 
 interface Measured {
-  /** From the request to its 202, in milliseconds. */
+  /** Milliseconds from the request to its 202. */
   readonly accepted: number[];
-  /** From the request to the arrival of the callback. */
+  /** Milliseconds from the request to the arrival of the callback. */
   readonly delivered: number[];
 }
 
-/** What a task waits for with an index and without one: the same relay, round by round in turn. */
-export async function latencies(): Promise<void> {
+/** Compares the latency of tasks with and without an index, alternating round by round. */
+export async function compareLatencies(): Promise<void> {
   await using receiver = await Receiver.start();
-  const parent = existsSync(TMPFS) ? TMPFS : tmpdir();
+  const parent = FASTEST_DIRECTORY;
   await using indexed = await WranglerDev.start({ vars: VARS, parent });
   await using plain = await WranglerDev.start({ vars: VARS, parent, hasIndex: false });
   console.log(`tasks from the event to the callback, in ms; storage in ${parent}`);
@@ -45,7 +43,7 @@ export async function latencies(): Promise<void> {
         await round(relay, receiver, load, kept);
       }
     }
-    for (const { what, measured } of relays) print(`${said(load)}, ${what}`, measured);
+    for (const { what, measured } of relays) print(`${describeLoad(load)}, ${what}`, measured);
   }
 }
 
@@ -71,20 +69,18 @@ async function round(
   for (const { path, arrivedAt } of receiver.posts) {
     delivered.push(Math.max(0, arrivedAt - (begun.get(path) ?? arrivedAt)));
   }
-  // Rows are written after the callbacks; the other relay's round shall not pay for them.
+  // Rows are written after the callbacks, and must not slow down the other relay's round.
   await sleep(1_000);
 }
 
-function said({ concurrency, pauseMs }: Load): string {
+function describeLoad({ concurrency, pauseMs }: Load): string {
   return `${concurrency} at a time${pauseMs === 0 ? "" : " with pauses"}`;
 }
 
 function print(what: string, { accepted, delivered }: Measured): void {
-  const told = Object.entries({ accepted, delivered }).map(([name, values]) => {
-    const sorted = values.toSorted((a, b) => a - b);
-    const at = (q: number) =>
-      (sorted[Math.ceil(q * sorted.length) - 1] ?? 0).toFixed(1).padStart(6);
+  const columns = Object.entries({ accepted, delivered }).map(([name, values]) => {
+    const at = (q: number) => quantile(values, q).toFixed(1).padStart(6);
     return `${name} p50 ${at(0.5)}  p99 ${at(0.99)}`;
   });
-  console.log(`${what.padEnd(40)} ${told.join("   ")}   ${accepted.length} tasks`);
+  console.log(`${what.padEnd(40)} ${columns.join("   ")}   ${accepted.length} tasks`);
 }

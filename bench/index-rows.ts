@@ -1,20 +1,21 @@
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS } from "../src/core/time.ts";
+
+/** How long rows are kept. */
 export const KEPT_MS = 28 * DAY_MS;
-/** The newest rows: their tasks are open, or still calling back. */
+/** Number of newest rows, whose tasks are open or still calling back. */
 const UNSETTLED = 5_000;
 
 /**
- * Rows `?1` to `?2` of `?3`, evenly over the 28 days before `?4`, the oldest first; `?5` is the seed. A
- * fifth belongs to one account, the rest to 500 accounts or to none; 8 models, 60 hosts of which a few
- * get the most; 5 % failed upstream, 2 % of the callbacks failed.
+ * Inserts rows `?1` to `?2` of `?3`, oldest first and spread evenly over the 28 days before `?4`; `?5` is
+ * the seed. A fifth of the tasks belongs to one account, the rest to 500 accounts or to none. There are 8
+ * models and 60 hosts, a few of which get most callbacks; 5 % of the tasks and 2 % of the callbacks failed.
  */
 export const FILL = `
   INSERT INTO tasks (id, version, account, model, provider, status, callback, attempts, last_outcome,
     last_status_code, host, created_at, completed_at, finished_at, settled_at, first_attempt_ms,
     settled_ms, due_at, expires_at, indexed_at)
   WITH RECURSIVE
-    -- Numbers are bound as REAL.
+    -- Cast, because numbers are bound as REAL.
     number (i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM number WHERE i + 1 < ?2),
     mixed AS (SELECT i, (i + CAST(?5 AS INTEGER)) * 2654435761 % 4294967296 AS x FROM number),
     drawn AS (

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from "../src/core/time.ts";
 import type { IndexRow } from "../src/core/views/index-row.ts";
 import { consume } from "../src/index-db/consumer.ts";
 import { ready } from "../src/index-db/database.ts";
@@ -7,7 +8,7 @@ import { rollUp } from "../src/index-db/rollups.ts";
 import { overdueTasks, removeExpired } from "../src/index-db/sweep.ts";
 import { FILL, KEPT_MS } from "./index-rows.ts";
 
-/** What the bench wants done, as JSON; durations in milliseconds. */
+/** Request of the benchmark; durations in milliseconds. */
 export type Order =
   | { readonly kind: "fill"; readonly from: number; readonly to: number; readonly rows: number }
   | { readonly kind: "list"; readonly pages: readonly PageOrder[] }
@@ -21,30 +22,30 @@ export interface PageOrder {
   readonly limit: number;
 }
 
-/** How long each call took, and how many rows came or went in all. */
-interface Done {
+/** Duration of each call, and the number of rows read or written by all of them. */
+interface Measurement {
   readonly ms: readonly number[];
   readonly rows: number;
 }
 
-interface Asked {
+interface Body {
   readonly order: Order;
   readonly seed: number;
-  /** The time that the bench takes for now. */
+  /** Time that the benchmark takes as the current one, in Unix milliseconds. */
   readonly now: number;
 }
 
 export default {
   async fetch(request: Request, env: { readonly INDEX_DB: D1Database }) {
     try {
-      return Response.json(await done(await request.json<Asked>(), env.INDEX_DB));
+      return Response.json(await measure(await request.json<Body>(), env.INDEX_DB));
     } catch (error) {
       return new Response(String(error), { status: 500 });
     }
   },
 };
 
-async function done({ order, seed, now }: Asked, db: D1Database): Promise<Done> {
+async function measure({ order, seed, now }: Body, db: D1Database): Promise<Measurement> {
   switch (order.kind) {
     case "fill": {
       const database = await ready(db);
@@ -72,27 +73,30 @@ async function done({ order, seed, now }: Asked, db: D1Database): Promise<Done> 
     case "rollUpAll":
     case "removeExpired":
     case "overdue":
-      return timed(Array.from({ length: order.calls }), house(db, now)[order.kind]);
+      return timed(Array.from({ length: order.calls }), cronSteps(db, now)[order.kind]);
   }
 }
 
-/** What the cron counts with the default deadline. */
-const REACH_MS = 91 * 3_600_000;
+/** How far back the cron recounts with the default deadline. */
+const REACH_MS = 91 * HOUR_MS;
 
-/** What the cron trigger does. */
-function house(db: D1Database, now: number) {
-  // Then everything in reach is counted.
-  const fullHour = now - (now % 3_600_000);
+/** Returns the steps of the cron trigger. */
+function cronSteps(db: D1Database, now: number) {
+  // On the hour the cron counts everything in reach.
+  const fullHour = now - (now % HOUR_MS);
   return {
     rollUp: async () => rollUp(db, REACH_MS, fullHour).then(() => 0),
     rollUpAll: async () => rollUp(db, KEPT_MS, fullHour).then(() => 0),
     removeExpired: async () => removeExpired(db, KEPT_MS, now),
-    overdue: async () => (await overdueTasks(db, now - 600_000, 500)).length,
+    overdue: async () => (await overdueTasks(db, now - 10 * MINUTE_MS, 500)).length,
   };
 }
 
-/** One after the other. The clock of a Worker moves with its calls, which is all that counts here. */
-async function timed<T>(items: readonly T[], work: (item: T) => Promise<number>): Promise<Done> {
+/** Times calls one after the other. The clock of a Worker advances only with I/O, which is what is measured. */
+async function timed<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<number>,
+): Promise<Measurement> {
   const ms: number[] = [];
   let rows = 0;
   for (const item of items) {
@@ -103,19 +107,19 @@ async function timed<T>(items: readonly T[], work: (item: T) => Promise<number>)
   return { ms, rows };
 }
 
-/** Rows of tasks that are at work; every second batch settles those of the one before. */
+/** Returns a batch of rows of open tasks; every second batch settles the tasks of the one before. */
 function batchOf(i: number, size: number, now: number): MessageBatch {
   const timestamp = new Date(now);
   const messages = Array.from({ length: size }, (_, j): Message => {
     const body = rowOf(Math.floor(i / 2) * size + j, i % 2 === 1, now);
-    return { id: String(j), timestamp, body, attempts: 1, ack() {}, retry: giveBack };
+    return { id: String(j), timestamp, body, attempts: 1, ack() {}, retry: failOnRetry };
   });
   const metadata = { metrics: { backlogCount: 0, backlogBytes: 0 } };
-  return { queue: "bench", messages, metadata, ackAll() {}, retryAll: giveBack };
+  return { queue: "bench", messages, metadata, ackAll() {}, retryAll: failOnRetry };
 }
 
-function giveBack(): never {
-  throw new Error("a row was given back");
+function failOnRetry(): never {
+  throw new Error("a row was retried");
 }
 
 function rowOf(n: number, isSettled: boolean, now: number): IndexRow {

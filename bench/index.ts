@@ -4,10 +4,12 @@ import { join } from "node:path";
 import * as z from "zod";
 import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
 import { seeded } from "../test/process/harness/seeded.ts";
-import { latencies } from "./index-latency.ts";
+import { quantile } from "./figures.ts";
+import { compareLatencies } from "./index-latency.ts";
 
-// How the index answers over a million rows, what its consumer writes, and what it costs the tasks:
-// `node bench/index.ts`, about 3 minutes. `BENCH_ROWS` for fewer rows (0: only the tasks), `BENCH_SEED` for others.
+// Measures the queries of an index with a million rows, the throughput of its consumer, and what the index
+// costs the tasks: `node bench/index.ts`, about 3 minutes. `BENCH_ROWS` sets the number of rows (0 measures
+// the tasks only), `BENCH_SEED` their contents.
 
 const ROWS = Number(process.env["BENCH_ROWS"] ?? 1_000_000);
 const SEED = Number(process.env["BENCH_SEED"] ?? 1);
@@ -39,14 +41,14 @@ const random = seeded(SEED);
 const now = Date.now();
 const home = await mkdtemp(join(tmpdir(), "task-relay-bench-"));
 try {
-  if (ROWS > 0) await index();
-  await latencies();
+  if (ROWS > 0) await measureIndex();
+  await compareLatencies();
 } finally {
   await rm(home, { recursive: true, force: true });
 }
 
-async function index(): Promise<void> {
-  await using bench = await WranglerDev.start({ vars: {}, config: await config() });
+async function measureIndex(): Promise<void> {
+  await using bench = await WranglerDev.start({ vars: {}, config: await writeConfig() });
   const startedAt = performance.now();
   for (let from = 0; from < ROWS; from += FILL_AT_ONCE) {
     const to = Math.min(from + FILL_AT_ONCE, ROWS);
@@ -54,53 +56,53 @@ async function index(): Promise<void> {
   }
   await ask(bench, { kind: "rollUpAll", calls: 1 });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-  console.log(`${ROWS} rows, made in ${seconds} s (seed ${SEED}); ${CALLS} calls each, in ms`);
-  await reads(bench);
-  await house(bench);
-  await writes(bench);
+  console.log(`${ROWS} rows, filled in ${seconds} s (seed ${SEED}); ${CALLS} calls each, in ms`);
+  await measureReads(bench);
+  await measureCron(bench);
+  await measureWrites(bench);
 }
 
-async function reads(bench: WranglerDev): Promise<void> {
-  await list(bench, "no filter", () => ({}));
-  await list(bench, "status=failed", () => ({ status: "failed" }));
-  await list(bench, "status=processing", () => ({ status: "processing" }));
-  await list(bench, "callback=failed", () => ({ callback: "failed" }));
-  await list(bench, "host, callback=failed", () => ({ host: host(), callback: "failed" }));
-  await list(bench, "host, callback=failed, since", () => {
+async function measureReads(bench: WranglerDev): Promise<void> {
+  await measureList(bench, "no filter", () => ({}));
+  await measureList(bench, "status=failed", () => ({ status: "failed" }));
+  await measureList(bench, "status=processing", () => ({ status: "processing" }));
+  await measureList(bench, "callback=failed", () => ({ callback: "failed" }));
+  await measureList(bench, "host, callback=failed", () => ({ host: host(), callback: "failed" }));
+  await measureList(bench, "host, callback=failed, since", () => {
     return { host: host(), callback: "failed", since: now - DAY_MS };
   });
-  await list(bench, "account", () => ({ account: account() }));
-  await list(bench, "the biggest account, status=failed", () => {
+  await measureList(bench, "account", () => ({ account: account() }));
+  await measureList(bench, "the biggest account, status=failed", () => {
     return { account: "account-big", status: "failed" };
   });
-  await list(bench, "model that does not exist", () => ({ model: "none" }));
-  await list(bench, "the biggest account, no such model", () => {
+  await measureList(bench, "model that does not exist", () => ({ model: "none" }));
+  await measureList(bench, "the biggest account, no such model", () => {
     return { account: "account-big", model: "none" };
   });
-  await list(bench, "deep cursor", () => ({}), deep);
-  await list(bench, "deep cursor, no such model", () => ({ model: "none" }), deep);
+  await measureList(bench, "deep cursor", () => ({}), deepPosition);
+  await measureList(bench, "deep cursor, no such model", () => ({ model: "none" }), deepPosition);
   const day = await ask(bench, { kind: "statistics", sinceMs: 25 * 3_600_000, calls: CALLS });
   print("statistics of a day", day, TARGET_MS);
   const all = await ask(bench, { kind: "statistics", sinceMs: 2 * KEPT_MS, calls: 20 });
   print("statistics of all 28 days", all, TARGET_MS);
 }
 
-async function house(bench: WranglerDev): Promise<void> {
+async function measureCron(bench: WranglerDev): Promise<void> {
   print("cron: overdue tasks", await ask(bench, { kind: "overdue", calls: 20 }));
   print("cron: expired rows", await ask(bench, { kind: "removeExpired", calls: 5 }));
   print("cron: hourly counts", await ask(bench, { kind: "rollUp", calls: 5 }));
 }
 
-async function writes(bench: WranglerDev): Promise<void> {
+async function measureWrites(bench: WranglerDev): Promise<void> {
   const written = await ask(bench, { kind: "consume", batches: BATCHES, size: BATCH });
   print(`consumer: a batch of ${BATCH} rows`, written);
   const perS = (written.rows * 1000) / written.ms.reduce((sum, ms) => sum + ms, 0);
   console.log(`consumer: ${perS.toFixed(0)} rows/s (target ${TARGET_ROWS_PER_S})`);
 }
 
-async function list(
+async function measureList(
   bench: WranglerDev,
-  what: string,
+  name: string,
   filtersOf: () => Partial<Filters>,
   afterOf: () => object | null = () => null,
 ): Promise<void> {
@@ -109,7 +111,7 @@ async function list(
     after: afterOf(),
     limit: 50,
   }));
-  print(what, await ask(bench, { kind: "list", pages }), TARGET_MS);
+  print(name, await ask(bench, { kind: "list", pages }), TARGET_MS);
 }
 
 function account(): string {
@@ -120,8 +122,8 @@ function host(): string {
   return `host-${whole(60)}.example.com`;
 }
 
-/** A place somewhere in the older half. */
-function deep() {
+/** Returns a random position in the older half of the list. */
+function deepPosition() {
   return { createdAt: now - Math.floor(KEPT_MS * (0.5 + random() / 2)), id: "8" };
 }
 
@@ -137,17 +139,15 @@ async function ask(bench: WranglerDev, order: object): Promise<Done> {
   return Done.parse(JSON.parse(text));
 }
 
-function print(what: string, { ms, rows }: Done, target?: number): void {
-  const sorted = ms.toSorted((a, b) => a - b);
-  const at = (q: number) => sorted[Math.ceil(q * sorted.length) - 1] ?? 0;
-  const [p50, p99] = [at(0.5), at(0.99)].map((value) => value.toFixed(1).padStart(8));
-  const mark = target === undefined || at(0.99) < target ? "" : `  misses ${target} ms`;
+function print(name: string, { ms, rows }: Done, target?: number): void {
+  const [p50, p99] = [0.5, 0.99].map((q) => quantile(ms, q).toFixed(1).padStart(8));
+  const mark = target === undefined || quantile(ms, 0.99) < target ? "" : `  misses ${target} ms`;
   const each = `${(rows / ms.length).toFixed(1)} rows`.padStart(14);
-  console.log(`${what.padEnd(40)} p50 ${p50}  p99 ${p99}${each}${mark}`);
+  console.log(`${name.padEnd(40)} p50 ${p50}  p99 ${p99}${each}${mark}`);
 }
 
-/** The worker of the bench with a database, and nothing else. */
-async function config(): Promise<string> {
+/** Writes a configuration of the benchmark's worker with a database. @returns its path. */
+async function writeConfig(): Promise<string> {
   const path = join(home, "wrangler.toml");
   const main = join(import.meta.dirname, "index-worker.ts");
   await writeFile(

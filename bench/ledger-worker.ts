@@ -6,11 +6,11 @@ export { TaskObject } from "../src/task/task-object.ts";
 type Account = DurableObjectStub<AccountObject>;
 
 const PRICE = 3;
-const ENOUGH = 1_000_000_000;
+const GRANTED = 1_000_000_000;
 
 /**
- * Charges and refunds on one account, `concurrency` pairs at a time, until there are as many `pairs`
- * or `ms` have passed; answers how many there were.
+ * Charges and refunds one account, `concurrency` pairs at a time, until `pairs` are done or `ms` have
+ * passed. Answers the number of pairs done.
  */
 export default {
   async fetch(request: Request, env: { readonly ACCOUNTS: DurableObjectNamespace<AccountObject> }) {
@@ -18,12 +18,12 @@ export default {
     const limit = (name: string) => Number(searchParams.get(name) ?? Number.POSITIVE_INFINITY);
     const account = env.ACCOUNTS.getByName(searchParams.get("account") ?? "bench");
     await account.create();
-    await account.grant({ reference: "opening", amount: ENOUGH });
-    const giveUpAt = Date.now() + limit("ms");
+    await account.grant({ reference: "opening", amount: GRANTED });
+    const stopAt = Date.now() + limit("ms");
     let [started, done] = [0, 0];
     const worker = async () => {
-      while (started++ < limit("pairs") && Date.now() < giveUpAt) {
-        await pair(account);
+      while (started++ < limit("pairs") && Date.now() < stopAt) {
+        await chargeAndRefund(account);
         done++;
       }
     };
@@ -33,8 +33,8 @@ export default {
   },
 };
 
-/** What a task that fails costs its account. */
-async function pair(account: Account): Promise<void> {
+/** Makes the two calls that a failed task makes to its account. */
+async function chargeAndRefund(account: Account): Promise<void> {
   const [taskId, reference] = [crypto.randomUUID(), crypto.randomUUID()];
   const charged = await account.charge({ reference, amount: PRICE }, taskId, Date.now() + 2_000);
   if (charged.kind !== "charged") throw new Error(`the charge was answered with ${charged.kind}`);

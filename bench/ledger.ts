@@ -1,25 +1,25 @@
-import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { objectFiles, readCopy } from "../test/process/harness/stored-record.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
+import { FASTEST_DIRECTORY, HAS_TMPFS, quantile } from "./figures.ts";
 
-// What one account's ledger sustains, and how it grows: `node bench/ledger.ts`, about 20 s.
+// Measures the throughput of one account's ledger and the growth of its storage: `node bench/ledger.ts`,
+// about 20 s.
 
 const TARGET_PER_S = 300;
 const ROUNDS = 5;
 const ROUND_MS = 600;
 const CONCURRENCIES = [1, 8, 64];
-const TMPFS = "/dev/shm";
 
 const ENTRIES = 20_000;
 const TASKS_PER_MONTH = 1_000_000;
 const DAYS_PER_MONTH = 365.25 / 12;
-/** Entries older than 400 days fold away, when the account's alarm of every 28 days comes. */
+/** Entries older than 400 days are compacted by the account's alarm, which comes every 28 days. */
 const MAX_DAYS_KEPT = 400 + 28;
 const OBJECT_LIMIT_BYTES = 10e9;
-/** A charge, and a refund for the tasks that fail. */
+/** A charge for every task and a refund for each that fails: none fail, 10 % fail, all fail. */
 const ENTRIES_PER_TASK = [1, 1.1, 2];
 
 const Done = z.object({ pairs: z.int() });
@@ -27,8 +27,8 @@ const Pages = z.object({ page_count: z.int() });
 const PageSize = z.object({ page_size: z.int() });
 
 await rates("storage on disk", tmpdir(), CONCURRENCIES);
-if (existsSync(TMPFS)) await rates("storage on tmpfs", TMPFS, CONCURRENCIES.slice(-1));
-await growth(existsSync(TMPFS) ? TMPFS : tmpdir());
+if (HAS_TMPFS) await rates("storage on tmpfs", FASTEST_DIRECTORY, CONCURRENCIES.slice(-1));
+await growth(FASTEST_DIRECTORY);
 
 async function rates(title: string, parent: string, concurrencies: readonly number[]) {
   await using relay = await start(parent);
@@ -41,7 +41,7 @@ async function rates(title: string, parent: string, concurrencies: readonly numb
       const pairs = await ask(relay, { concurrency, ms: ROUND_MS });
       rounds.push((pairs * 1000) / (performance.now() - startedAt));
     }
-    const [min, median, max] = spread(rounds).map((rate) => rate.toFixed(0).padStart(5));
+    const [min, median, max] = [0, 0.5, 1].map((q) => quantile(rounds, q).toFixed(0).padStart(5));
     const at = `${String(concurrency).padStart(4)} at a time`;
     console.log(`${at}: min ${min}  median ${median}  max ${max}  (target ${TARGET_PER_S})`);
   }
@@ -57,12 +57,12 @@ async function growth(parent: string): Promise<void> {
   for (const entriesPerTask of ENTRIES_PER_TASK) {
     const perMonth = TASKS_PER_MONTH * entriesPerTask * perEntry;
     const years = OBJECT_LIMIT_BYTES / perMonth / 12;
-    const most = (perMonth * MAX_DAYS_KEPT) / DAYS_PER_MONTH;
-    const verdict = most < OBJECT_LIMIT_BYTES ? "never reaches it" : "reaches it";
+    const maxBytes = (perMonth * MAX_DAYS_KEPT) / DAYS_PER_MONTH;
+    const verdict = maxBytes < OBJECT_LIMIT_BYTES ? "never reaches" : "reaches";
     console.log(
       `${TASKS_PER_MONTH} tasks a month, ${entriesPerTask} entries each: ` +
-        `10 GB after ${years.toFixed(1)} years without folding; folded it stays below ` +
-        `${(most / 1e9).toFixed(1)} GB and ${verdict}`,
+        `10 GB after ${years.toFixed(1)} years without compaction; with it the ledger stays below ` +
+        `${(maxBytes / 1e9).toFixed(1)} GB and ${verdict} the limit`,
     );
   }
 }
@@ -71,7 +71,7 @@ function start(parent: string): Promise<Workerd> {
   return Workerd.start({ vars: {}, entry: join(import.meta.dirname, "ledger-worker.ts"), parent });
 }
 
-/** The number of pairs that were done. */
+/** Has the worker charge and refund. @returns the number of pairs done. */
 async function ask(relay: Workerd, query: Readonly<Record<string, number>>): Promise<number> {
   const texts = Object.entries(query).map(([name, value]) => [name, String(value)]);
   const parameters = new URLSearchParams({ account: "bench", ...Object.fromEntries(texts) });
@@ -89,9 +89,4 @@ function bytesOf(relay: Workerd): number {
   });
   if (bytes === null) throw new Error("the account's file cannot be read");
   return bytes;
-}
-
-function spread(values: readonly number[]): [number, number, number] {
-  const sorted = values.toSorted((a, b) => a - b);
-  return [sorted[0] ?? 0, sorted[Math.floor(sorted.length / 2)] ?? 0, sorted.at(-1) ?? 0];
 }

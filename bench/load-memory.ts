@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { mean } from "./figures.ts";
 
-/** What the relay's process holds at a moment. */
+/** Memory and files of the relay's process at one moment. */
 export interface Sample {
-  /** Of tasks accepted so far. */
+  /** Number of tasks accepted so far. */
   readonly tasks: number;
   readonly rssBytes: number;
   readonly openFiles: number;
@@ -10,22 +11,23 @@ export interface Sample {
 
 const EVERY_MS = 1_000;
 
-/** Watches one process, once a second. */
+/** Samples one process once a second. */
 export class MemoryLog implements Disposable {
   readonly samples: Sample[] = [];
   readonly #pid: number;
   readonly #tasks: () => number;
   readonly #timer: NodeJS.Timeout;
 
-  /** @param tasks how many were accepted so far. */
+  /** @param tasks returns how many tasks were accepted so far. */
   constructor(pid: number, tasks: () => number) {
     this.#pid = pid;
     this.#tasks = tasks;
-    this.now();
-    this.#timer = setInterval(() => this.now(), EVERY_MS);
+    this.sample();
+    this.#timer = setInterval(() => this.sample(), EVERY_MS);
   }
 
-  now(): Sample {
+  /** Takes a sample now. */
+  sample(): Sample {
     const status = readFileSync(`/proc/${this.#pid}/status`, "utf8");
     const rssKb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
     const openFiles = readdirSync(`/proc/${this.#pid}/fd`).length;
@@ -39,12 +41,12 @@ export class MemoryLog implements Disposable {
   }
 }
 
-/** The first sample at or after so many tasks. */
+/** Returns the first sample taken after at least `tasks` tasks. */
 export function sampleAt(samples: readonly Sample[], tasks: number): Sample | undefined {
   return samples.find((sample) => sample.tasks >= tasks);
 }
 
-/** Least squares: bytes that one more task costs, over the samples from so many tasks on. */
+/** Fits a line by least squares. @returns the bytes that one more task costs, from `fromTasks` tasks on. */
 export function bytesPerTask(samples: readonly Sample[], fromTasks: number): number {
   const later = samples.filter(({ tasks }) => tasks >= fromTasks);
   const tasksMean = mean(later.map(({ tasks }) => tasks));
@@ -56,8 +58,4 @@ export function bytesPerTask(samples: readonly Sample[], fromTasks: number): num
     variance += (tasks - tasksMean) ** 2;
   }
   return covariance / variance;
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-// The receivers of `bench/load.ts`, a process of its own: `/{kind}/{task id}` behaves as its kind says.
+// Process with the callback receivers of `bench/load.ts`: the kind in `/{kind}/{task id}` says how one behaves.
 
 const REPORT_EVERY_MS = 100;
 const KEEP_ALIVE_MS = 600_000;
@@ -12,7 +12,7 @@ const server = createServer((request, response) => {
   const [, kind = "", taskId = ""] = (request.url ?? "").split("/");
   arrivals.push([taskId, Number(request.headers["x-attempt"]), Date.now()]);
   request.resume();
-  // The relay's deadline cuts off the ones that hang.
+  // The relay aborts the requests that hang when its timeout passes.
   response.on("error", () => {});
   if (kind !== "hangs") response.writeHead(kind === "fails" ? 500 : 200).end();
 });

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import * as z from "zod";
 
-/** How a receiver behaves: it answers 200, never, or 500. */
+/** Behaviour of a receiver: answers 200, never answers, or answers 500. */
 export type Kind = "healthy" | "hangs" | "fails";
 
-/** A POST as it arrived; in Unix milliseconds. */
+/** Attempt that arrived at a receiver, at a time in Unix milliseconds. */
 export interface Arrival {
   readonly attempt: number;
   readonly at: number;
@@ -17,7 +17,7 @@ const Message = z.object({
   arrivals: z.array(z.tuple([z.string(), z.int(), z.int()])),
 });
 
-/** The receivers' process, and what arrived there. */
+/** Process of all receivers, and the attempts that arrived there. */
 export class Receivers implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #arrivals = new Map<string, Arrival[]>();
@@ -45,7 +45,7 @@ export class Receivers implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}/${kind}/${taskId}`;
   }
 
-  /** In order of arrival. */
+  /** Returns the arrivals of one task, in order. */
   of(taskId: string): readonly Arrival[] {
     return this.#arrivals.get(taskId) ?? [];
   }

@@ -1,10 +1,12 @@
+import { quantile } from "./figures.ts";
 import { bytesPerTask, sampleAt, type Sample } from "./load-memory.ts";
 import type { LoadPlan, LoadRun, Sent } from "./load-run.ts";
 
 const MIB = 1024 * 1024;
-const PARTS = 10;
+const MEMORY_ROWS = 10;
 
-export function print(plan: LoadPlan, run: LoadRun): void {
+/** Prints the figures of one run. */
+export function printReport(plan: LoadPlan, run: LoadRun): void {
   const share = plan.sickShare * 100;
   const title = share === 0 ? "all healthy" : `${share} % hang, ${share} % fail`;
   const accepted = run.sent.filter(({ status }) => status === 202).length;
@@ -14,47 +16,50 @@ export function print(plan: LoadPlan, run: LoadRun): void {
     "tasks",
     `${main} accepted of ${plan.tasks}, then ${run.trickled} at ${plan.trickleRatePerS}/s`,
   );
-  row("answers", counts(run.sent.map(({ status }) => String(status ?? "none"))));
+  row("answers", tally(run.sent.map(({ status }) => String(status ?? "none"))));
   const seconds = run.wallMs / 1000;
   row("wall time", `${seconds.toFixed(1)} s, ${(main / seconds).toFixed(1)} accepted/s`);
   row("", `(asked for: ${plan.ratePerS}/s)`);
-  row("callbacks", counts(run.sent.map(({ stored }) => stored?.callback.state.kind ?? "lost")));
+  row("callbacks", tally(run.sent.map(({ stored }) => stored?.callback.state.kind ?? "lost")));
   memory(plan, run);
   const healthy = run.sent.filter(({ kind }) => kind === "healthy");
-  row("first attempts, healthy", counts(healthy.map(firstOutcome)));
-  row("event to first callback, healthy", quantiles(healthy.flatMap(firstCallbackMs)));
+  row("first attempts, healthy", tally(healthy.map(firstOutcome)));
+  row("event to first callback, healthy", distribution(healthy.flatMap(firstCallbackMs)));
   for (const [i, waitS] of plan.scheduleS.entries()) {
     const late = run.sent.flatMap((task) => latenessMs(task, i + 1, waitS * 1000));
     if (i > 0 && late.length > 0)
-      row(`attempt ${i + 1}, ${waitS} s after the last`, quantiles(late));
+      row(`attempt ${i + 1}, ${waitS} s after the last`, distribution(late));
   }
 }
 
-/** Where a task contradicts the promises. */
+/** Lists the promises of the relay that a task breaks. */
 export function faultsOf({ id, kind, status, arrivals, stored }: Sent, plan: LoadPlan): string[] {
   if (status !== 202 && stored === undefined && arrivals.length === 0) return [];
   const attempts = stored?.callback.attempts ?? [];
   const state = stored?.callback.state.kind ?? "lost";
-  const most = plan.scheduleS.length;
+  const maxAttempts = plan.scheduleS.length;
   const faults: [string, boolean][] = [
     ["lost", stored === undefined],
     [`not settled: ${state}`, state !== "delivered" && state !== "failed"],
-    ["more attempts than promised", attempts.length > most || arrivals.length > most],
-    ["a healthy receiver without it", kind === "healthy" && state !== "delivered"],
-    ["a sick receiver that took it", kind !== "healthy" && state !== "failed"],
-    ["a number sent twice", new Set(arrivals.map((each) => each.attempt)).size < arrivals.length],
+    ["more attempts than promised", attempts.length > maxAttempts || arrivals.length > maxAttempts],
+    ["not delivered to a healthy receiver", kind === "healthy" && state !== "delivered"],
+    ["delivered to a sick receiver", kind !== "healthy" && state !== "failed"],
+    [
+      "an attempt number sent twice",
+      new Set(arrivals.map((each) => each.attempt)).size < arrivals.length,
+    ],
   ];
-  return faults.flatMap(([fault, isThere]) => (isThere ? [`${id} (${kind}): ${fault}`] : []));
+  return faults.flatMap(([fault, isBroken]) => (isBroken ? [`${id} (${kind}): ${fault}`] : []));
 }
 
 function memory(plan: LoadPlan, run: LoadRun): void {
   row("memory (RSS), open files", `start ${text(run.start)}`);
-  for (let part = 1; part <= PARTS; part++) {
-    const tasks = Math.round((plan.tasks * part) / PARTS);
+  for (let part = 1; part <= MEMORY_ROWS; part++) {
+    const tasks = Math.round((plan.tasks * part) / MEMORY_ROWS);
     const sample = sampleAt(run.samples, tasks) ?? run.samples.at(-1);
     if (sample !== undefined) row("", `after ${String(tasks).padStart(6)} tasks ${text(sample)}`);
   }
-  row("", `most ${mib(run.maxRssBytes)}, after 30 s of quiet ${text(run.quiet)}`);
+  row("", `maximum ${mib(run.maxRssBytes)}, after 30 s without requests ${text(run.quiet)}`);
   const half = plan.tasks / 2;
   row("", `second half: ${bytesPerTask(run.samples, half).toFixed(0)} bytes more per task`);
 }
@@ -68,7 +73,7 @@ function firstOutcome({ stored }: Sent): string {
   return stored?.callback.attempts[0]?.outcome ?? "none";
 }
 
-/** Between the moment an attempt was due, by the record of the one before it, and its arrival. */
+/** Returns the delay between the time an attempt was due, by the stored end of the one before, and its arrival. */
 function latenessMs({ arrivals, stored }: Sent, number: number, waitMs: number): number[] {
   const arrival = arrivals.find(({ attempt }) => attempt === number);
   const before = stored?.callback.attempts.find((attempt) => attempt.number === number - 1);
@@ -76,14 +81,12 @@ function latenessMs({ arrivals, stored }: Sent, number: number, waitMs: number):
   return [arrival.at - (before.startedAt + before.durationMs + waitMs)];
 }
 
-function quantiles(values: readonly number[]): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (q: number) =>
-    String(sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)]).padStart(6);
+function distribution(values: readonly number[]): string {
+  const at = (q: number) => String(quantile(values, q)).padStart(6);
   return `min ${at(0)}  p50 ${at(0.5)}  p99 ${at(0.99)}  max ${at(1)} ms  (${values.length})`;
 }
 
-function counts(values: readonly string[]): string {
+function tally(values: readonly string[]): string {
   const groups = Map.groupBy(values, (value) => value);
   return [...groups].map(([value, same]) => `${value} ${same.length}`).join(", ");
 }

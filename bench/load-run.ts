@@ -13,37 +13,38 @@ export interface LoadPlan {
   readonly tasks: number;
   readonly ratePerS: number;
   readonly scheduleS: readonly number[];
-  /** Of hanging receivers, and the same again of failing ones. */
+  /** Share of the tasks whose receiver hangs, and share of those whose receiver fails; from 0 to 0.5. */
   readonly sickShare: number;
-  /** Tasks for healthy receivers while the last attempts are waited for. */
+  /** Rate of tasks for healthy receivers while the run waits for the last attempts. */
   readonly trickleRatePerS: number;
   readonly seed: number;
-  /** Where the storage lies. */
+  /** Directory for the storage. */
   readonly parent: string;
 }
 
-/** A task that was reported; times in Unix milliseconds. */
+/** Task that was reported to the relay; times in Unix milliseconds. */
 export interface Sent {
   readonly id: string;
   readonly kind: Kind;
   readonly sentAt: number;
-  /** Null: there was no answer. */
+  /** HTTP status of the answer; null when there was none. */
   readonly status: number | null;
   readonly arrivals: readonly Arrival[];
-  /** As it lies on the disk after the run. */
+  /** Stored record after the run; undefined when there is none. */
   readonly stored: StoredTask | undefined;
 }
 
 export interface LoadRun {
   readonly sent: readonly Sent[];
-  /** Of all tasks but the trickle. */
+  /** Time in which all tasks but the trickle were reported. */
   readonly wallMs: number;
-  /** While tasks came at the full rate. */
+  /** Samples taken while tasks came at the full rate. */
   readonly samples: readonly Sample[];
   readonly start: Sample;
   readonly maxRssBytes: number;
-  /** When nothing has come for a while. */
+  /** Sample after 30 s without requests. */
   readonly quiet: Sample;
+  /** Number of tasks in the trickle. */
   readonly trickled: number;
 }
 
@@ -65,18 +66,18 @@ const StoredTask = z.object({
 
 const TIMEOUT_MS = 10_000;
 const SETTLE_MS = 2_000;
-/** Objects leave memory after some 10 s without a request. */
+/** Longer than the 10 s after which the platform evicts an idle object. */
 const QUIET_MS = 30_000;
 const GIVE_UP_AFTER_MS = 60_000;
-/** A relay that is slower than the rate is not buried. */
+/** Limits the requests in flight when the relay is slower than the rate. */
 const MAX_AT_ONCE = 256;
 
 type Reported = Pick<Sent, "id" | "kind" | "sentAt" | "status">;
 
-/** One relay, all its tasks, and the end of the last attempt. */
+/** Runs the plan against a new relay, until the last attempt has ended. */
 export async function loadRun(plan: LoadPlan): Promise<LoadRun> {
   await using receivers = await Receivers.start();
-  await using relay = await relayOf(plan);
+  await using relay = await startRelay(plan);
   const client = new Client(relay);
   const reports: Reported[] = [];
   let accepted = 0;
@@ -84,25 +85,25 @@ export async function loadRun(plan: LoadPlan): Promise<LoadRun> {
     const id = randomUUID();
     const event = completedEvent(id, receivers.url(kind, id));
     const sentAt = Date.now();
-    const status = await statusOf(client, event);
+    const status = await send(client, event);
     if (status === 202) accepted++;
     reports.push({ id, kind, sentAt, status });
   };
 
   await sleep(SETTLE_MS);
   using memory = new MemoryLog(relay.pid ?? 0, () => accepted);
-  const start = memory.now();
-  const kindOf = kinds(plan);
+  const start = memory.sample();
+  const nextKind = kindGenerator(plan);
   const startedAt = performance.now();
-  await paced(plan.tasks, plan.ratePerS, () => report(kindOf()));
+  await paced(plan.tasks, plan.ratePerS, () => report(nextKind()));
   const wallMs = performance.now() - startedAt;
   const samples = [...memory.samples];
 
   const mainLoad = [...reports];
-  const isOver = () => mainLoad.every((task) => haveArrived(task, plan, receivers));
+  const isOver = () => mainLoad.every((task) => hasAllAttempts(task, plan, receivers));
   await trickle(plan, isOver, () => report("healthy"));
   await sleep(TIMEOUT_MS + SETTLE_MS + QUIET_MS);
-  const quiet = memory.now();
+  const quiet = memory.sample();
   memory[Symbol.dispose]();
   await relay.kill9();
 
@@ -122,7 +123,7 @@ export async function loadRun(plan: LoadPlan): Promise<LoadRun> {
   };
 }
 
-function relayOf({ scheduleS, parent }: LoadPlan): Promise<Workerd> {
+function startRelay({ scheduleS, parent }: LoadPlan): Promise<Workerd> {
   const vars = {
     ...SECRETS,
     CALLBACK_SCHEDULE_S: scheduleS.join(","),
@@ -132,7 +133,7 @@ function relayOf({ scheduleS, parent }: LoadPlan): Promise<Workerd> {
   return Workerd.start({ vars, parent });
 }
 
-/** New tasks, few at a time, until all attempts of the others have come or should have. */
+/** Reports further tasks at a low rate, until all attempts of the others have arrived or are overdue. */
 async function trickle(
   { scheduleS, trickleRatePerS }: LoadPlan,
   isOver: () => boolean,
@@ -140,11 +141,11 @@ async function trickle(
 ): Promise<void> {
   const waitsMs = scheduleS.reduce((sum, waitS) => sum + waitS * 1000 + TIMEOUT_MS, 0);
   const giveUpAt = Date.now() + waitsMs + GIVE_UP_AFTER_MS;
-  // Looked at once a second: there are many to look at.
+  // Checked once a second, because checking goes through all tasks.
   while (!isOver() && Date.now() < giveUpAt) await paced(trickleRatePerS, trickleRatePerS, report);
 }
 
-function haveArrived(
+function hasAllAttempts(
   { id, kind, status }: Reported,
   plan: LoadPlan,
   receivers: Receivers,
@@ -153,7 +154,7 @@ function haveArrived(
   return status !== 202 || receivers.of(id).length >= owed;
 }
 
-/** Begins so many pieces of work at this rate, and waits for the last one. */
+/** Starts `count` calls of `work` at the given rate, and waits until all have ended. */
 async function paced(count: number, ratePerS: number, work: () => Promise<void>): Promise<void> {
   const startedAt = performance.now();
   const running = new Set<Promise<void>>();
@@ -161,24 +162,24 @@ async function paced(count: number, ratePerS: number, work: () => Promise<void>)
     const inMs = startedAt + (i * 1000) / ratePerS - performance.now();
     if (inMs > 1) await sleep(inMs);
     if (running.size >= MAX_AT_ONCE) await Promise.race(running);
-    const one = work().finally(() => running.delete(one));
-    running.add(one);
+    const call = work().finally(() => running.delete(call));
+    running.add(call);
   }
   await Promise.all(running);
   await sleep(Math.max(0, startedAt + (count * 1000) / ratePerS - performance.now()));
 }
 
-/** Which receiver each task has: the same ones for the same seed. */
-function kinds({ seed, sickShare }: LoadPlan): () => Kind {
+/** Returns a generator of receiver kinds, which yields the same sequence for the same seed. */
+function kindGenerator({ seed, sickShare }: LoadPlan): () => Kind {
   const random = seeded(seed);
   return () => {
-    const place = random();
-    if (place < sickShare) return "hangs";
-    return place < 2 * sickShare ? "fails" : "healthy";
+    const draw = random();
+    if (draw < sickShare) return "hangs";
+    return draw < 2 * sickShare ? "fails" : "healthy";
   };
 }
 
-async function statusOf(client: Client, event: object): Promise<number | null> {
+async function send(client: Client, event: object): Promise<number | null> {
   try {
     return (await client.ask("POST", "/v1/events", event)).status;
   } catch {

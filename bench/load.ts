@@ -1,16 +1,13 @@
-import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
+import { FASTEST_DIRECTORY } from "./figures.ts";
 import { type LoadPlan, loadRun } from "./load-run.ts";
-import { faultsOf, print } from "./load-report.ts";
+import { faultsOf, printReport } from "./load-report.ts";
 
-// Many tasks through one relay, with receivers that hang and fail, and the same load with healthy ones:
-// `node bench/load.ts`, about 25 minutes. `--tasks`, `--rate` (per second), `--schedule` (seconds),
-// `--trickle` (per second), `--seed`, `--storage` (a directory; tmpfs where there is one, so that no disk is
-// measured), `--sick-only` (no comparison).
-
-const TMPFS = "/dev/shm";
+// Measures one relay under load, with healthy receivers and again with some that hang or fail:
+// `node bench/load.ts`, about 25 minutes. Options: `--tasks`, `--rate` (per second), `--schedule` (seconds),
+// `--trickle` (per second), `--seed`, `--storage` (a directory; by default tmpfs where there is one, so that
+// the disk is not measured), `--sick-only` (skips the run with healthy receivers).
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +16,7 @@ const { values } = parseArgs({
     schedule: { type: "string", default: "0,180,600" },
     trickle: { type: "string", default: "5" },
     seed: { type: "string", default: "1" },
-    storage: { type: "string", default: existsSync(TMPFS) ? TMPFS : tmpdir() },
+    storage: { type: "string", default: FASTEST_DIRECTORY },
     "sick-only": { type: "boolean", default: false },
   },
 });
@@ -41,7 +38,7 @@ const plans = values["sick-only"] ? [plan] : [{ ...plan, sickShare: 0 }, plan];
 let faults = 0;
 for (const each of plans) {
   const run = await loadRun(each);
-  print(each, run);
+  printReport(each, run);
   const found = run.sent.flatMap((task) => faultsOf(task, each));
   for (const fault of found.slice(0, 20)) console.log(fault);
   console.log(`faults: ${found.length}\n`);
