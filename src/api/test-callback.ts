@@ -1,5 +1,6 @@
-import type { UpstreamResult } from "../core/record/upstream.ts";
+import * as z from "zod";
 import { callbackBody } from "../core/record/callback-body.ts";
+import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
 import { deliver } from "../outbound/webhooks.ts";
 import { accountOf } from "../task/caller.ts";
@@ -7,7 +8,15 @@ import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
 import { bodyRoute } from "./http/route.ts";
-import { TestOrder } from "./schemas.ts";
+
+/** Body of `POST /v1/callbacks/test`. */
+export const TestOrder = z.strictObject({
+  callback_url: z.string(),
+  status: z
+    .enum(["completed", "failed"])
+    .nullish()
+    .transform((status) => status ?? "completed"),
+});
 
 export const testCallback = bodyRoute(
   {

@@ -1,14 +1,10 @@
 import type * as z from "zod";
 import { Grant, NewAccount, NewKey, Rotation } from "../../src/api/accounts/account-schemas.ts";
 import { readJson, validate } from "../../src/api/http/body.ts";
-import {
-  Attachment,
-  NoFields,
-  RedeliverOrder,
-  Registration,
-  TaskFinishEvent,
-  TestOrder,
-} from "../../src/api/schemas.ts";
+import { NoFields } from "../../src/api/http/fields.ts";
+import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
+import { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";
+import { TestOrder } from "../../src/api/test-callback.ts";
 import { fuzz } from "./fuzz.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
 import { parsedBy } from "./refusal.ts";

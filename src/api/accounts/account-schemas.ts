@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { AccountId } from "../schemas.ts";
+import { AccountId, optional } from "../http/fields.ts";
 
 /** Body of `POST /v1/accounts`. */
 export const NewAccount = z.strictObject({ id: AccountId });
@@ -13,24 +13,13 @@ export const Grant = z.strictObject({
 
 /** Body of `POST /v1/accounts/{account}/signing-secrets`: the latest generation seen makes it repeatable. */
 export const Rotation = z.strictObject({
-  generation: z
-    .int()
-    .nullish()
-    .transform((generation) => generation ?? null),
+  generation: optional(z.int()),
 });
 
 /** Body of `POST /v1/accounts/{account}/keys`: a key is generated, or imported by its hash. */
 export const NewKey = z.strictObject({
-  label: z
-    .string()
-    .max(100)
-    .nullish()
-    .transform((label) => label ?? null),
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
-    .nullish()
-    .transform((sha256) => sha256 ?? null),
+  label: optional(z.string().max(100)),
+  sha256: optional(z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")),
 });
 
 /** Query of `GET /v1/accounts`. */

@@ -3,7 +3,7 @@ import type { Connection, HookAdapter } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { unknownTask } from "../http/problem.ts";
 import type { PathParams } from "../http/path.ts";
-import { TaskId } from "../schemas.ts";
+import { TaskId } from "../http/fields.ts";
 
 /** The connection and task that a hook URL belongs to. */
 export interface HookTarget {

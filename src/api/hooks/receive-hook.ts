@@ -9,7 +9,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import { readBody } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable } from "../http/object-call.ts";
-import { TaskId } from "../schemas.ts";
+import { TaskId } from "../http/fields.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
 import { HOOK_PATH, parseHookUrl, type HookTarget } from "./hook-url.ts";
 

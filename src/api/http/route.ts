@@ -8,7 +8,7 @@ import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsOf } from "./path.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./problem.ts";
 import type { ProblemCode } from "./problem-list.ts";
-import { AccountId, TaskId } from "../schemas.ts";
+import { AccountId, TaskId } from "./fields.ts";
 
 /**
  * One row of the route table: what is known of a method and path, and its handler. The table is the only

@@ -4,7 +4,7 @@ import { accountOf, type Caller } from "../../task/caller.ts";
 import { jsonPointer, validate } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { limitOf, type PageLimits, queryOf } from "../http/query.ts";
-import { AccountId } from "../schemas.ts";
+import { AccountId } from "../http/fields.ts";
 
 /** A time in a query, in Unix seconds; milliseconds have more than 11 digits. */
 export const QueryTimeS = z

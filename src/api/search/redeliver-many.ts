@@ -4,7 +4,7 @@ import type { Caller } from "../../task/caller.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
-import { NoFields } from "../schemas.ts";
+import { NoFields } from "../http/fields.ts";
 import { idempotencyKeyOf } from "../tasks/idempotency-key.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import { callTasks } from "./call-tasks.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
 import { bodyRoute } from "../http/route.ts";
-import { TaskId } from "../schemas.ts";
+import { TaskId } from "../http/fields.ts";
 import { callTasks } from "./call-tasks.ts";
 import { requireIndex } from "./query-index.ts";
 

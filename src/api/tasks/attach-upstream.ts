@@ -3,7 +3,7 @@ import { taskAnswer } from "../http/answer.ts";
 import { requireConnection } from "./connection.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
-import { Attachment } from "../schemas.ts";
+import { Attachment } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 export const attachUpstream = bodyRoute(

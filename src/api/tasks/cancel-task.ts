@@ -1,6 +1,6 @@
 import { taskAnswer } from "../http/answer.ts";
 import { bodyRoute } from "../http/route.ts";
-import { NoFields } from "../schemas.ts";
+import { NoFields } from "../http/fields.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 export const cancelTask = bodyRoute(

@@ -2,7 +2,7 @@ import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { bodyRoute } from "../http/route.ts";
-import { RedeliverOrder } from "../schemas.ts";
+import { RedeliverOrder } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 export const redeliverTask = bodyRoute(

@@ -14,7 +14,7 @@ import { hookFields } from "../hooks/hook-url.ts";
 import { idempotencyKeyOf, idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
-import { Registration } from "../schemas.ts";
+import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import type { Applied } from "../../task/reply.ts";
 

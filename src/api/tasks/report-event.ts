@@ -5,7 +5,7 @@ import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { refusalOf } from "../callback-url.ts";
 import { bodyRoute } from "../http/route.ts";
-import { TaskFinishEvent } from "../schemas.ts";
+import { TaskFinishEvent } from "./event-schema.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 export const reportEvent = bodyRoute(

@@ -1,0 +1,81 @@
+import * as z from "zod";
+import type { JsonObject } from "../../core/json.ts";
+import { AccountId, JsonField, Model, optional, TaskId, TimeS } from "../http/fields.ts";
+import { messageOf } from "../http/issue-message.ts";
+
+/** Accepts integers beyond 2^53 too, which JSON.parse rounds: a long seed must not cost a result. */
+const Integer = z.number().refine(Number.isInteger, "must be an integer");
+
+const MetadataFields = z.object({
+  seed: Integer.nullish(),
+  ratio: z.string().nullish(),
+  duration: Integer.nullish(),
+  resolution: z.string().nullish(),
+  generate_audio: z.boolean().nullish(),
+  framespersecond: Integer.nullish(),
+});
+
+/** Known fields must have their types or be null, which means absent. Unknown fields are kept as they are. */
+const Metadata = JsonField.superRefine((metadata, ctx) => {
+  const issues = MetadataFields.safeParse(metadata, { error: messageOf }).error?.issues ?? [];
+  for (const { path, message } of issues) {
+    ctx.addIssue({ code: "custom", path: [...path], message, input: metadata });
+  }
+}).transform(withoutNulls);
+
+const OutputUrl = z.string().refine(isHttpUrl, "must be an http(s) URL");
+
+const Output = z.object({
+  urls: z.array(OutputUrl).min(1),
+  metadata: Metadata.nullish().transform((metadata) => metadata ?? {}),
+});
+
+const TaskError = z.object({ code: z.string().min(1), message: z.string().min(1) });
+
+/** Fields of every event. All but `id` count only when the event creates the task. */
+const creation = {
+  id: TaskId,
+  model: optional(Model),
+  created_at: optional(TimeS),
+  callback_url: optional(z.string()),
+  account: optional(AccountId),
+};
+
+const misplaced = z.null("does not belong to this status").optional();
+
+/** Body of `POST /v1/events`: the task object itself. Unknown fields outside the metadata are dropped. */
+export const TaskFinishEvent = z.discriminatedUnion("status", [
+  z.object({
+    ...creation,
+    status: z.literal("processing"),
+    completed_at: misplaced,
+    output: misplaced,
+    error: misplaced,
+  }),
+  z.object({
+    ...creation,
+    status: z.literal("completed"),
+    completed_at: optional(TimeS),
+    output: Output,
+    error: misplaced,
+  }),
+  z.object({
+    ...creation,
+    status: z.literal("failed"),
+    completed_at: misplaced,
+    output: misplaced,
+    error: TaskError,
+  }),
+]);
+
+function isHttpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === "https:" || url.protocol === "http:");
+}
+
+function withoutNulls(metadata: JsonObject): JsonObject {
+  const entries = Object.entries(metadata);
+  return Object.fromEntries(
+    entries.filter(([key, value]) => !(value === null && Object.hasOwn(MetadataFields.shape, key))),
+  );
+}

@@ -1,0 +1,50 @@
+import * as z from "zod";
+import { AccountId, JsonField, Model, optional, TaskId, TimeS } from "../http/fields.ts";
+
+const MAX_METADATA_BYTES = 4096;
+
+const Labels = JsonField.refine(
+  (labels) => new TextEncoder().encode(JSON.stringify(labels)).length <= MAX_METADATA_BYTES,
+  `must be at most ${MAX_METADATA_BYTES} bytes of JSON`,
+);
+
+/** Body of `POST /v1/tasks`. */
+export const Registration = z
+  .strictObject({
+    id: optional(TaskId),
+    model: Model,
+    callback_url: optional(z.string()),
+    account: optional(AccountId),
+    provider: optional(z.string()),
+    parameters: optional(JsonField),
+    metadata: optional(Labels),
+    deadline_at: optional(TimeS),
+    credits: optional(z.int().min(1)),
+  })
+  .refine(({ account, credits }) => credits === null || account !== null, {
+    path: ["account"],
+    message: "is required with credits",
+  });
+
+/** Body of `POST /v1/tasks/{id}/upstream`. Both ids become segments of a URL path and must not leave their place in it. */
+export const Attachment = z.strictObject({
+  provider: z.string(),
+  id: z.string().regex(/^[A-Za-z0-9][\w.:~-]{0,255}$/, "must be an id of the upstream"),
+  endpoint: optional(
+    z
+      .string()
+      .max(256)
+      .regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/, "must be a path like a/b/c"),
+  ),
+});
+
+/** Body of `POST /v1/tasks/{id}/redeliver`. */
+export const RedeliverOrder = z.strictObject({
+  attempts: z
+    .int()
+    .min(1)
+    .max(3)
+    .nullish()
+    .transform((attempts) => attempts ?? 1),
+  callback_url: optional(z.string()),
+});
