@@ -6,14 +6,14 @@ import { evict, stubOf } from "../worker/objects.ts";
 
 const undo: (() => void)[] = [];
 
-/** What `reborn` binds is gone after each test. */
+/** Removes after each test what `reborn` has bound. */
 export function useOwnBindings(): void {
   afterEach(() => {
     for (const each of undo.splice(0).toReversed()) each();
   });
 }
 
-/** A new instance of a task's object with these bindings and variables. */
+/** Replaces the instance of a task's object by one with these bindings and variables. */
 export async function reborn(id: string, bindings: object): Promise<void> {
   await evict(id);
   await runInDurableObject(stubOf(id), (instance) => {
@@ -33,8 +33,8 @@ export async function reborn(id: string, bindings: object): Promise<void> {
 }
 
 /**
- * A database whose every answer waits for the gate, which is told the statements.
- * @param see gets what a statement answered.
+ * Returns a database each of whose answers waits for the gate, which gets the SQL.
+ * @param see gets each answer of a single statement.
  */
 export function gated(
   real: D1Database,
@@ -81,7 +81,7 @@ function behind(
   };
 }
 
-/** A queue that keeps what it is given, once the gate lets it. */
+/** Returns a queue that keeps each message once the gate has resolved. */
 export function aQueue(gate: () => Promise<unknown> = async () => undefined) {
   const sent: IndexRow[] = [];
   const send = async (row: IndexRow) => {

@@ -1,14 +1,23 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { aReceiver, status } from "../worker/receiver.ts";
-import { call, post } from "../worker/client.ts";
-import { pass, useClock } from "../worker/clock.ts";
-import { NOTHING, rowsOf, stored, stubOf, untilIdle } from "../worker/objects.ts";
-import { aCompletion, CALLBACK_URL } from "../worker/tasks.ts";
 import { anAccount } from "../worker/accounts.ts";
+import { call, post } from "../worker/client.ts";
+import { START, pass, useClock } from "../worker/clock.ts";
+import { rowsOf, NOTHING, stored, stubOf } from "../worker/objects.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
+import { CALLBACK_URL, register } from "../worker/tasks.ts";
 import { gated, reborn, useOwnBindings } from "./bindings.ts";
-import { DAY, db, indexed, isPublished, useEmptyIndex, wake } from "./support.ts";
+import {
+  DAY,
+  db,
+  indexed,
+  isPublished,
+  rowsOfTask,
+  useEmptyIndex,
+  wake,
+  finish,
+} from "./support.ts";
 
 useClock();
 useEmptyIndex();
@@ -16,7 +25,7 @@ useOwnBindings();
 
 const WithMeta = z.object({ meta: z.object({ rows_written: z.int() }) });
 
-/** Counts the rows that statements write from now on, as D1 bills them. */
+/** Counts the rows that statements write, as D1 bills them. */
 function metered() {
   const counted = { rows: 0 };
   const see = (answer: unknown) => {
@@ -26,7 +35,7 @@ function metered() {
   return { counted, INDEX_DB: gated(db, async () => undefined, see) };
 }
 
-/** The tables are made once; that is nobody's cost. */
+/** Returns a meter of a database whose tables exist, because creating them is not the cost of a task. */
 async function warmed(): Promise<ReturnType<typeof metered>> {
   const meter = metered();
   const id = crypto.randomUUID();
@@ -44,28 +53,59 @@ async function expire(id: string): Promise<void> {
   expect(await stored(id)).toEqual(NOTHING);
 }
 
+describe("the publications of a task", () => {
+  const published: unknown[] = [];
+  beforeEach(() => {
+    published.length = 0;
+    vi.spyOn(console, "log").mockImplementation((line: string) => {
+      if (line.includes("index.publish")) published.push(line);
+    });
+  });
+
+  it("a task that ends within half a minute is published once", async () => {
+    aReceiver();
+    const id = await register();
+    pass(10_000);
+    await post("/v1/events", { id, status: "processing" });
+    pass(15_000);
+    await finish(id);
+    await indexed(id);
+    expect(published).toHaveLength(1);
+  });
+
+  it("a task that takes longer is published twice, once while it is open", async () => {
+    aReceiver();
+    const id = await register();
+    expect(await wake(id)).toBe(START + 30_000);
+    expect(await rowsOfTask(id)).toMatchObject([{ status: "pending" }]);
+    pass(30_000);
+    await finish(id);
+    await indexed(id);
+    expect(await isPublished(id)).toBe(true);
+    expect(published).toHaveLength(2);
+  });
+});
+
 describe("the rows that a task's object writes because of the index", () => {
-  it("are at most 4 more for a registered task that is written twice: 11", async () => {
+  it("an index costs the object of a registered task at most 4 more rows: 11", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
     await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL });
     await wake(id);
     pass(60_000);
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
+    await finish(id);
     await indexed(id);
     expect(await isPublished(id)).toBe(true);
     await expire(id);
     expect(rows()).toBeLessThanOrEqual(7 + 4);
   });
 
-  it("are at most 4 more for a task that is over at once", async () => {
+  it("an index costs the object of a task that ends at once at most 4 more rows", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
-    await post("/v1/events", aCompletion(id, { model: "m", callback_url: CALLBACK_URL }));
-    await untilIdle(id);
+    await finish(id, { model: "m", callback_url: CALLBACK_URL });
     await indexed(id);
     await expire(id);
     expect(rows()).toBeLessThanOrEqual(5 + 4);
@@ -76,29 +116,30 @@ describe("the rows that D1 bills for a task", () => {
   it.each([
     ["without an account", null, 4],
     ["with an account", "a", 5],
-  ])("%s that is written twice are few", async (_, name, most) => {
-    aReceiver();
-    const account = name === null ? null : await anAccount();
-    const meter = await warmed();
-    const id = crypto.randomUUID();
-    await reborn(id, meter);
-    await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL, account });
-    await wake(id);
-    pass(60_000);
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
-    await indexed(id);
-    expect(meter.counted.rows).toBeGreaterThan(0);
-    expect(meter.counted.rows).toBeLessThanOrEqual(most);
-  });
+  ])(
+    "D1 bills at most the expected rows for a task %s that is written twice",
+    async (_, name, most) => {
+      aReceiver();
+      const account = name === null ? null : await anAccount();
+      const meter = await warmed();
+      const id = crypto.randomUUID();
+      await reborn(id, meter);
+      await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL, account });
+      await wake(id);
+      pass(60_000);
+      await finish(id);
+      await indexed(id);
+      expect(meter.counted.rows).toBeGreaterThan(0);
+      expect(meter.counted.rows).toBeLessThanOrEqual(most);
+    },
+  );
 
-  it("whose callback fails are one more", async () => {
+  it("D1 bills one row more for a task whose callback fails", async () => {
     aReceiver(status(500));
     const meter = await warmed();
     const id = crypto.randomUUID();
     await reborn(id, meter);
-    await post("/v1/events", aCompletion(id, { model: "m", callback_url: CALLBACK_URL }));
-    await untilIdle(id);
+    await finish(id, { model: "m", callback_url: CALLBACK_URL });
     for (const wait of [180_000, 600_000]) {
       pass(wait);
       await runDurableObjectAlarm(stubOf(id));
@@ -108,7 +149,7 @@ describe("the rows that D1 bills for a task", () => {
     expect(meter.counted.rows).toBeLessThanOrEqual(2);
   });
 
-  it("that come late, again or older are none", async () => {
+  it("D1 bills no row for a publication that changes nothing", async () => {
     const meter = await warmed();
     const id = crypto.randomUUID();
     await reborn(id, meter);

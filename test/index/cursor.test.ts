@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, refusal } from "../worker/client.ts";
 import { START, useClock } from "../worker/clock.ts";
-import { aRow, callWith, insert, list, listAll, useEmptyIndex } from "./support.ts";
+import { aRow, callWith, insert, list, listAll, useEmptyIndex, invalid } from "./support.ts";
 
 useClock();
 useEmptyIndex();
 
 /** Rows that one page of a list examines at most. */
 const MAX_SCANNED = 10_000;
-const INVALID = { status: 400, code: "invalid_request", paths: ["/cursor"] };
+const INVALID = invalid("/cursor");
 
 async function aCursor(query = "?limit=1", key?: string): Promise<string> {
   const { next_cursor } = await list(query, key);
@@ -21,40 +21,13 @@ async function aCursor(query = "?limit=1", key?: string): Promise<string> {
 const tasks = (length: number, fields: Parameters<typeof aRow>[0] = {}) =>
   Array.from({ length }, (_, i) => aRow({ createdAt: START - i, ...fields }));
 
-/** The last of 43 base64 characters says four bits: four of them say the same. */
-const near = (character: string | undefined) =>
-  Object.entries({ "0123": "1", ABCD: "A", wxyz: "w" }).find(([same]) =>
-    same.includes(character ?? ""),
-  )?.[1];
-
 describe("a cursor", () => {
-  it("is refused when any of its characters is another", async () => {
-    await insert(...tasks(3));
-    const cursor = await aCursor();
-    for (let at = 0; at < cursor.length; at++) {
-      const other = ["1", "A", "w"].find(
-        (each) => each !== cursor[at] && each !== near(cursor[at]),
-      );
-      const altered = `${cursor.slice(0, at)}${other}${cursor.slice(at + 1)}`;
-      expect(await refusal(await call(`/v1/tasks?cursor=${altered}`))).toEqual(INVALID);
-    }
-  });
-
-  it("is refused shortened, lengthened, twice, and in another's place", async () => {
+  it("a cursor that was altered is refused", async () => {
     await insert(...tasks(3));
     const cursor = await aCursor();
     const place = cursor.slice(0, cursor.lastIndexOf("_"));
-    for (const altered of [
-      cursor.slice(0, -1),
-      cursor.slice(1),
-      `${cursor}A`,
-      `${cursor}${cursor}`,
-      place,
-      `${place}_`,
-      `${place}_${"A".repeat(43)}`,
-      cursor.toUpperCase(),
-      "x".repeat(600),
-    ]) {
+    const forged = [place, `${place}_`, `${place}_${"A".repeat(43)}`];
+    for (const altered of [...forged, cursor.slice(1), cursor.toUpperCase(), "x".repeat(600)]) {
       expect(await refusal(await call(`/v1/tasks?cursor=${altered}`))).toEqual(INVALID);
     }
   });
@@ -66,14 +39,14 @@ describe("a cursor", () => {
     "host=a",
     "since=1",
     "until=9999999999",
-  ])("holds for its own filters alone, not with %s", async (filter) => {
+  ])("a cursor is refused with the other filter %s", async (filter) => {
     await insert(...tasks(3));
     const cursor = await aCursor();
     const response = await call(`/v1/tasks?${filter}&cursor=${cursor}`);
     expect(await refusal(response)).toEqual(INVALID);
   });
 
-  it("is not shared between accounts, nor with the operator", async () => {
+  it("a cursor is refused for another account, and between an account and the operator", async () => {
     const [own, other] = [await anAccount(), await anAccount()];
     const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
     await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
@@ -85,7 +58,7 @@ describe("a cursor", () => {
     expect(await refusal(operators)).toEqual(INVALID);
   });
 
-  it("may come with another limit, and stays good when the secret is rotated", async () => {
+  it("a cursor is accepted with another limit and after a rotation of the secret", async () => {
     const rows = tasks(4);
     await insert(...rows);
     const cursor = await aCursor();
@@ -94,7 +67,7 @@ describe("a cursor", () => {
     expect(await response.json()).toMatchObject({ data: rows.slice(1).map(({ id }) => ({ id })) });
   });
 
-  it("of a relay with other secrets is refused", async () => {
+  it("a cursor of a relay with other secrets is refused", async () => {
     await insert(...tasks(3));
     const cursor = await aCursor();
     const RELAY_SECRET = "another-test-only-relay-secret-0123456789";
@@ -103,14 +76,47 @@ describe("a cursor", () => {
   });
 });
 
-describe("a filter that few of very many tasks fit", () => {
-  it("answers short pages, which lead to the end without a gap", async () => {
+const TASKS = 10_000;
+
+describe("10,000 tasks", () => {
+  it.each([
+    ["", null],
+    ["&account=a", "a"],
+  ])(
+    "10,000 tasks are each listed once, newest first, while others arrive: %s",
+    async (filter, account) => {
+      // Several in a millisecond, as in a burst.
+      const rows = Array.from({ length: TASKS }, (_, i) =>
+        aRow({ createdAt: START - 10_000_000 + Math.floor(i / 3), account }),
+      );
+      await insert(...rows);
+      const expected = rows
+        .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+        .map(({ id }) => id)
+        .toReversed();
+      let turn = 0;
+      const arriving = async () => {
+        turn += 1;
+        const changed = rows[(turn * 97) % TASKS];
+        if (changed === undefined) throw new Error("expected a task");
+        await insert(aRow({ createdAt: START + turn, account }), {
+          ...changed,
+          version: changed.version + turn,
+          status: "failed",
+        });
+      };
+      expect(await listAll(`?limit=200${filter}`, arriving)).toEqual(expected);
+      expect(turn).toBeGreaterThanOrEqual(TASKS / 200);
+    },
+  );
+});
+
+describe("a filter that few of many tasks fit", () => {
+  it("a rare filter has short pages that lead to the end without a gap", async () => {
     const many = tasks(MAX_SCANNED + 5);
     const fitting = [2, MAX_SCANNED - 1, MAX_SCANNED, MAX_SCANNED + 3];
     const rows = many.map((row, i) => (fitting.includes(i) ? { ...row, model: "rare" } : row));
-    for (let from = 0; from < rows.length; from += 2500) {
-      await insert(...rows.slice(from, from + 2500));
-    }
+    await insert(...rows);
     const first = await list("?model=rare");
     expect(first.data).toHaveLength(2);
     expect(first.next_cursor).not.toBeNull();

@@ -1,10 +1,10 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { INDEX_TIMEOUT_MS } from "../../src/index-db/database.ts";
-import { aReceiver, status } from "../worker/receiver.ts";
 import { call, post } from "../worker/client.ts";
 import { pass, START, until, useClock } from "../worker/clock.ts";
-import { evict, stored, stubOf, untilIdle } from "../worker/objects.ts";
+import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
 import { aCompletion, read, register } from "../worker/tasks.ts";
 import { gated, reborn, useOwnBindings } from "./bindings.ts";
 import {
@@ -17,6 +17,7 @@ import {
   rowsOfTask,
   useEmptyIndex,
   wake,
+  finish,
 } from "./support.ts";
 import { holdTimers } from "./timers.ts";
 
@@ -72,8 +73,7 @@ describe("the publication of a task to a failing index", () => {
   it.each(FAULTS)("leaves a callback as it is when the index %s", async (_, gateOf) => {
     const received = aReceiver(status(500), status(200));
     const { id, fault } = await withFault(gateOf());
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
+    await finish(id);
     for (let alarms = 0; alarms < 30 && received.length < 2; alarms++) await wake(id);
     await untilIdle(id);
     expect(fault.asked).toBeGreaterThan(0);
@@ -119,8 +119,7 @@ describe("the publication of a task to a failing index", () => {
   it("does not delay an ordered redelivery", async () => {
     const received = aReceiver();
     const { id, fault } = await withFault(hang);
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
+    await finish(id);
     pass(10);
     const end = await hangingAlarm(id, fault);
     await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
@@ -131,8 +130,7 @@ describe("the publication of a task to a failing index", () => {
   it("is made up for by the alarm after a crash", async () => {
     aReceiver();
     const { id, fault } = await withFault(fail);
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
+    await finish(id);
     pass(10);
     await wake(id);
     expect(await rowsOfTask(id)).toEqual([]);
@@ -182,8 +180,7 @@ describe("the API with a failing index", () => {
     const { id, fault } = await withFault(fail);
     await insert(aRow({ id, createdAt: START, version: START - 1, dueAt: START, expiresAt: null }));
     aReceiver();
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
+    await finish(id);
     pass(100_000);
     expect(await statistics()).toMatchObject({
       index: { overdue: { tasks: 1, oldest_age_ms: 100_000 } },

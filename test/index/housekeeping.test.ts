@@ -1,11 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { aReceiver, status } from "../worker/receiver.ts";
 import { call } from "../worker/client.ts";
 import { pass, START, START_S, until, useClock } from "../worker/clock.ts";
-import { evict, NOTHING, stored, stubOf, untilIdle } from "../worker/objects.ts";
-import { completed, read, register } from "../worker/tasks.ts";
+import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
+import { read } from "../worker/tasks.ts";
 import { gated } from "./bindings.ts";
 import {
   allRows,
@@ -17,6 +17,7 @@ import {
   insert,
   rowsOfTask,
   useEmptyIndex,
+  indexedTask,
 } from "./support.ts";
 
 useClock();
@@ -34,7 +35,7 @@ async function loseAlarm(id: string): Promise<void> {
 const republish = () => Promise.reject(new Error("Network connection lost."));
 
 describe("the cron trigger", () => {
-  it("removes rows from the moment at which their tasks expire", async () => {
+  it("the cron removes rows from the moment at which their tasks expire", async () => {
     const [first, later] = [expiringAt(START + 1000), expiringAt(START + 1001)];
     await insert(first, later, aRow({ expiresAt: null, dueAt: START + DAY }));
     pass(999);
@@ -46,22 +47,9 @@ describe("the cron trigger", () => {
     expect(await allRows()).toHaveLength(2);
   });
 
-  it("removes the row of a task when its object is gone too", async () => {
-    aReceiver();
-    const id = await completed();
-    await indexed(id);
-    pass(28 * DAY - 10_000);
-    await cron();
-    expect(await rowsOfTask(id)).toHaveLength(1);
-    pass(10_000);
-    await cron();
-    expect(await rowsOfTask(id)).toEqual([]);
-  });
-
-  it("wakes a task whose due time is 10 minutes past, and no sooner", async () => {
+  it("the cron wakes a task more than 10 minutes after its due time", async () => {
     const received = aReceiver(status(500), status(200));
-    const id = await completed();
-    await indexed(id);
+    const id = await indexedTask();
     await loseAlarm(id);
     pass(START + 180_000 - Date.now() + TEN_MINUTES);
     await cron();
@@ -75,21 +63,9 @@ describe("the cron trigger", () => {
     expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
   });
 
-  it("closes an open task that was forgotten at its deadline", async () => {
-    const received = aReceiver();
-    const id = await register({ deadline_at: START_S + 3600 });
-    await indexed(id);
-    await loseAlarm(id);
-    pass(3_600_000 + TEN_MINUTES + 1);
-    await cron();
-    await until(() => received.length === 1);
-    expect(await read(id)).toMatchObject({ status: "failed" });
-  });
-
-  it("repairs a row that stayed behind its task", async () => {
+  it("the cron repairs a row that is older than its task", async () => {
     aReceiver();
-    const id = await completed();
-    await indexed(id);
+    const id = await indexedTask();
     const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
     await db
       .prepare("UPDATE tasks SET status = ?, due_at = ?, settled_at = ?, version = ? WHERE id = ?")
@@ -101,7 +77,7 @@ describe("the cron trigger", () => {
     expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
   });
 
-  it("takes away the row of a task that is gone, and leaves nothing of it behind", async () => {
+  it("the cron removes the row of a task that no longer exists", async () => {
     const row = aRow({ dueAt: START, expiresAt: null });
     await insert(row);
     pass(TEN_MINUTES + 1);
@@ -110,7 +86,7 @@ describe("the cron trigger", () => {
     expect(await stored(row.id)).toEqual(NOTHING);
   });
 
-  it("goes on past a task that cannot be reached", async () => {
+  it("the cron continues after a task that cannot be reached", async () => {
     const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
     await insert(lost, gone);
     pass(TEN_MINUTES + 1);
@@ -123,7 +99,7 @@ describe("the cron trigger", () => {
     ["the removal of expired rows", /DELETE FROM tasks[^;]*expires_at/],
     ["the counting", /INTO rollups/],
     ["the search for overdue tasks", /ORDER BY random/],
-  ])("does its other parts when %s fails", async (part, statement) => {
+  ])("the cron does its other work when %s fails", async (part, statement) => {
     const gone = aRow({ dueAt: START - 1, expiresAt: null });
     const expired = expiringAt(START + 1);
     await insert(gone, expired);
@@ -139,7 +115,7 @@ describe("the cron trigger", () => {
     expect(results.length > 0).toBe(!part.includes("counting"));
   });
 
-  it("has nothing to do without an index, and does not fail", async () => {
+  it("the cron does nothing without an index or a configuration", async () => {
     await insert(expiringAt(START + 1));
     pass(1);
     await cron({ INDEX_DB: undefined });
@@ -149,7 +125,7 @@ describe("the cron trigger", () => {
 });
 
 describe("GET /v1/accounts", () => {
-  it("lists accounts by id, page by page, each once", async () => {
+  it("GET /v1/accounts lists each account once, in the order of their ids", async () => {
     const ids = ["c", "a", "b", "d"].map((name) => `${name}-${crypto.randomUUID()}`);
     for (const id of [...ids, ...ids]) await call("/v1/accounts", { body: { id } });
     const sorted = ids.toSorted();

@@ -2,26 +2,24 @@ import { describe, expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, ORIGIN, refusal } from "../worker/client.ts";
 import { START, START_S, useClock } from "../worker/clock.ts";
-import { aRow, callWith, insert, list, useEmptyIndex } from "./support.ts";
+import { aRow, callWith, insert, list, useEmptyIndex, invalid } from "./support.ts";
 
 useClock();
 useEmptyIndex();
 
-/** One row per age in seconds, the first the newest. */
+/** Returns a row of this age in seconds. */
 const agedRow = (seconds: number, fields: Parameters<typeof aRow>[0] = {}) =>
   aRow({ createdAt: START - seconds * 1000, ...fields });
 
-const invalid = (path: string) => ({ status: 400, code: "invalid_request", paths: [path] });
-
 describe("GET /v1/tasks", () => {
-  it("answers an empty page when there is nothing", async () => {
+  it("GET /v1/tasks answers an empty page without tasks", async () => {
     const response = await call("/v1/tasks");
     expect(await response.json()).toEqual({ data: [], next_cursor: null });
     expect(response.headers.get("Link")).toBeNull();
     expect(response.headers.get("Cache-Control")).toBe("private, no-store");
   });
 
-  it("tells of each task what the index knows, newest first", async () => {
+  it("GET /v1/tasks shows the columns of each task, newest first", async () => {
     const settled = agedRow(60, { account: "a", provider: "ark", settledAt: START - 1000 });
     const open = agedRow(5, {
       status: "processing",
@@ -66,7 +64,7 @@ describe("GET /v1/tasks", () => {
     ]);
   });
 
-  it("orders tasks of the same millisecond by id, and pages between them", async () => {
+  it("GET /v1/tasks orders tasks of one millisecond by id, also across pages", async () => {
     const rows = Array.from({ length: 5 }, () => aRow());
     await insert(...rows);
     const ids = rows
@@ -79,7 +77,7 @@ describe("GET /v1/tasks", () => {
     expect(second.data.map(({ id }) => id)).toEqual(ids.slice(2, 4));
   });
 
-  it("answers 501 index_disabled where no database is bound", async () => {
+  it("every route of the index answers 501 index_disabled without a database", async () => {
     for (const path of ["/v1/tasks", "/v1/stats", "/metrics", "/v1/accounts"]) {
       const response = await callWith({ INDEX_DB: undefined }, path);
       expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
@@ -113,7 +111,7 @@ describe("a filter", () => {
     ],
   ];
 
-  it.each(FILTERS)("%s shows those that fit, and no others", async (query, fields) => {
+  it.each(FILTERS)("the filter %s shows only the tasks that match", async (query, fields) => {
     const fitting = [agedRow(3, fields), agedRow(1, fields)];
     const almost = Object.keys(fields ?? {}).map((name) => ({
       ...agedRow(2, fields),
@@ -134,7 +132,7 @@ describe("a filter", () => {
     host: "other.example.net",
   };
 
-  it("of time includes since and excludes until", async () => {
+  it("the filters of time include since and exclude until", async () => {
     const rows = [START_S - 2, START_S - 1, START_S].map((s) => aRow({ createdAt: s * 1000 }));
     await insert(...rows);
     expect(await shown(`?since=${START_S - 1}`)).toEqual([START_S, START_S - 1]);
@@ -166,25 +164,25 @@ describe("a filter", () => {
     ["status=failed&status=completed", "/status"],
     ["limit=1&limit=1", "/limit"],
     ["__proto__=1", "/__proto__"],
-  ])("%s is refused, by its name", async (query, path) => {
+  ])("the parameter %s is refused by its name", async (query, path) => {
     expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
   });
 
-  it("that is unknown is named together with all others", async () => {
+  it("a refusal names all unknown parameters", async () => {
     const { paths } = await refusal(await call("/v1/tasks?a=1&b=2"));
     expect(paths?.toSorted()).toEqual(["/a", "/b"]);
   });
 });
 
 describe("a page", () => {
-  it("has 50 tasks unless asked otherwise, and at most 200", async () => {
+  it("a page has 50 tasks by default and at most 200", async () => {
     await insert(...Array.from({ length: 201 }, (_, age) => agedRow(age)));
     expect((await list()).data).toHaveLength(50);
     expect((await list("?limit=200")).data).toHaveLength(200);
     expect((await list("?limit=1")).data).toHaveLength(1);
   });
 
-  it("links to the next one, with the same filters", async () => {
+  it("a page links to the next one with the same filters", async () => {
     await insert(...[3, 2, 1].map((age) => agedRow(age, { model: "a b" })), agedRow(0));
     const response = await call("/v1/tasks?limit=2&model=a%20b");
     const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
@@ -195,7 +193,7 @@ describe("a page", () => {
     expect(next.headers.get("Link")).toBeNull();
   });
 
-  it("that is the last although it is full is followed by an empty one at most", async () => {
+  it("a full last page is followed by at most an empty one", async () => {
     await insert(agedRow(1), agedRow(2));
     const { next_cursor } = await list("?limit=2");
     const end = next_cursor === null ? null : await list(`?limit=2&cursor=${next_cursor}`);
@@ -204,7 +202,7 @@ describe("a page", () => {
 });
 
 describe("an account", () => {
-  it("lists its own tasks, without where they were made", async () => {
+  it("an account lists its own tasks, without their providers", async () => {
     const [own, other] = [await anAccount(), await anAccount()];
     const { key } = await aKey(own);
     const mine = agedRow(1, { account: own, provider: "ark" });
@@ -215,13 +213,13 @@ describe("an account", () => {
     expect((await list("?status=failed", key)).data).toEqual([]);
   });
 
-  it.each(["account", "provider"])("cannot filter by %s", async (name) => {
+  it.each(["account", "provider"])("an account cannot filter by %s", async (name) => {
     const { key } = await aKey(await anAccount());
     const response = await call(`/v1/tasks?${name}=x`, { key });
     expect(await refusal(response)).toEqual(invalid(`/${name}`));
   });
 
-  it("reads neither statistics nor metrics, and repairs nothing", async () => {
+  it("an account reads neither statistics nor metrics and cannot reindex", async () => {
     const { key } = await aKey(await anAccount());
     const asked = ["/v1/stats", "/metrics"].map((path) => call(path, { key }));
     asked.push(call("/v1/reindex", { key, body: { ids: [crypto.randomUUID()] } }));

@@ -3,18 +3,18 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import worker from "../../src/index.ts";
-import { anOutside } from "../worker/outside.ts";
-import { call, post } from "../worker/client.ts";
+import { call } from "../worker/client.ts";
 import { pass, START } from "../worker/clock.ts";
-import { stubOf, untilIdle } from "../worker/objects.ts";
-import { aCompletion, register } from "../worker/tasks.ts";
+import { stubOf } from "../worker/objects.ts";
+import { anOutside } from "../worker/outside.ts";
+import { register } from "../worker/tasks.ts";
 import { gated, reborn, useOwnBindings } from "./bindings.ts";
 import { TOLD } from "./operator.ts";
-import { aRow, callWith, cron, db, indexed, insert } from "./support.ts";
+import { aRow, callWith, cron, db, indexed, insert, finish } from "./support.ts";
 
 useOwnBindings();
 
-/** Planted wherever an operator or a client may say something. */
+/** Stands wherever an operator or a client supplies text. */
 const MARK = "planted-marker";
 
 const lines: string[] = [];
@@ -24,18 +24,17 @@ beforeAll(async () => {
   for (const method of ["log", "warn", "error"] as const) {
     vi.spyOn(console, method).mockImplementation((line: string) => void lines.push(line));
   }
-  await sayEverything();
+  await logEverything();
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
-async function sayEverything(): Promise<void> {
+async function logEverything(): Promise<void> {
   anOutside();
   const callback_url = `https://${MARK}.example.net/${MARK}?token=${MARK}`;
   const id = await register({ model: MARK, metadata: { MARK }, callback_url });
   await reborn(id, TOLD);
-  await post("/v1/events", aCompletion(id));
-  await untilIdle(id);
+  await finish(id);
   for (const wait of [180_000, 600_000]) {
     pass(wait);
     await runDurableObjectAlarm(stubOf(id));
@@ -59,10 +58,10 @@ async function sayEverything(): Promise<void> {
   await cron({ INDEX_DB: broken });
 }
 
-describe("the log of the index and of what the operator is told", () => {
+describe("the log of the index and of operator events", () => {
   const Line = z.looseObject({ event: z.string() });
 
-  it("is one JSON object per line, and names each kind of work", () => {
+  it("the log has one JSON object per line and an event for each kind of work", () => {
     const events = new Set(lines.map((line) => Line.parse(JSON.parse(line)).event));
     for (const event of [
       "index.publish",
@@ -79,7 +78,7 @@ describe("the log of the index and of what the operator is told", () => {
     }
   });
 
-  it("tells of a publication its task, version and outcome", () => {
+  it("the log of a publication has its task, version and outcome", () => {
     const said = lines.map((line) => Line.parse(JSON.parse(line)));
     expect(said.find(({ event }) => event === "index.publish")).toEqual({
       event: "index.publish",
@@ -89,7 +88,7 @@ describe("the log of the index and of what the operator is told", () => {
     });
   });
 
-  it("holds no payload, no query string, no URL, no host, no key and no secret", () => {
+  it("the log has no payload, query string, URL, host, key or secret", () => {
     const text = lines.join("\n");
     for (const word of [MARK, "?", "example", "whsec_", env.RELAY_SECRET, "operator-key", "v1,"]) {
       expect(text).not.toContain(word);

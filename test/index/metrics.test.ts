@@ -15,7 +15,7 @@ async function scraped(): Promise<string> {
   expect(response.headers.get("Content-Type")).toBe(
     "application/openmetrics-text; version=1.0.0; charset=utf-8",
   );
-  // Its media type is not one that the runtime takes for text.
+  // The runtime does not treat this media type as text.
   return new TextDecoder().decode(await response.arrayBuffer());
 }
 
@@ -33,7 +33,7 @@ async function valuesOf(name: string): Promise<Readonly<Record<string, number>>>
 }
 
 describe("GET /metrics", () => {
-  it("is OpenMetrics when nothing was counted", async () => {
+  it("GET /metrics has all families before anything was counted", async () => {
     const families = parseOpenMetrics(await scraped());
     expect(families.map(({ name, type }) => `${type} ${name}`)).toEqual([
       "gauge task_relay_tasks",
@@ -49,7 +49,7 @@ describe("GET /metrics", () => {
     expect(families.every(({ help }) => help !== "")).toBe(true);
   });
 
-  it("is OpenMetrics whatever models and hosts are called", async () => {
+  it("GET /metrics is OpenMetrics for any name of a model and a host", async () => {
     await insert(...HOSTILE.map((model) => aRow({ model, host: model, callback: "failed" })));
     await cron();
     const tasks = await familyOf("task_relay_tasks");
@@ -58,7 +58,7 @@ describe("GET /metrics", () => {
     expect(new Set(samples.map(({ labels }) => labels["host"]))).toEqual(new Set(HOSTILE));
   });
 
-  it("sums tasks and callbacks that have ended over hosts, models and hours", async () => {
+  it("GET /metrics sums ended tasks and callbacks over models, hosts and hours", async () => {
     const host = "b.example.net";
     await insert(
       aRow({ model: "a" }),
@@ -85,7 +85,7 @@ describe("GET /metrics", () => {
     });
   });
 
-  it("has histograms in seconds", async () => {
+  it("GET /metrics has histograms in seconds", async () => {
     await insert(
       aRow({ firstAttemptMs: 40 }),
       aRow({ firstAttemptMs: 1000 }),
@@ -108,7 +108,7 @@ describe("GET /metrics", () => {
     expect(value("_gsum")).toBe(4001.04);
   });
 
-  it("tells of the backlog and of what is overdue as it is now", async () => {
+  it("GET /metrics shows the present backlog and the overdue tasks", async () => {
     await insert(
       aRow({ settledAt: null, dueAt: START - 90_000, expiresAt: null }),
       aRow({ settledAt: null, dueAt: START + 90_000, expiresAt: null }),
@@ -121,7 +121,7 @@ describe("GET /metrics", () => {
 
 const gauge = (sample: string) => `# TYPE a gauge\n${sample}\n# EOF\n`;
 
-describe("the parser of these tests", () => {
+describe("parseOpenMetrics", () => {
   it.each([
     ["no end", "# TYPE a gauge\na 1\n"],
     ["text after the end", `${gauge("a 1")}\n`],
@@ -139,28 +139,7 @@ describe("the parser of these tests", () => {
     ["a comment", gauge("# a\na 1")],
     ["no number", gauge("a one")],
     ["a unit that the name lacks", gauge("a 1").replace("gauge", "gauge\n# UNIT a seconds")],
-  ])("refuses %s", (_, text) => {
+  ])("parseOpenMetrics refuses %s", (_, text) => {
     expect(() => parseOpenMetrics(text)).toThrow();
-  });
-
-  it("reads what the specification shows", () => {
-    const text = [
-      "# TYPE acme_http_router_request_seconds summary",
-      "# UNIT acme_http_router_request_seconds seconds",
-      "# HELP acme_http_router_request_seconds Latency though all of ACME's HTTP request router.",
-      "# TYPE go_goroutines gauge",
-      "# HELP go_goroutines Number of goroutines that currently exist.",
-      "go_goroutines 69",
-      "# TYPE process_cpu_seconds counter",
-      "# UNIT process_cpu_seconds seconds",
-      "process_cpu_seconds_total 4.20072246e+06",
-      "# EOF",
-      "",
-    ].join("\n");
-    expect(parseOpenMetrics(text)).toMatchObject([
-      { type: "summary", unit: "seconds", samples: [] },
-      { type: "gauge", samples: [{ name: "go_goroutines", labels: {}, value: 69 }] },
-      { type: "counter", samples: [{ value: 4_200_722.46 }] },
-    ]);
   });
 });

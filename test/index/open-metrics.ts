@@ -1,4 +1,4 @@
-/** A metric family of an OpenMetrics exposition. */
+/** A metric family in OpenMetrics text. */
 export interface Family {
   readonly name: string;
   readonly type: string;
@@ -28,7 +28,7 @@ const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
 /**
  * Parses as the OpenMetrics 1.0 specification demands, without exemplars and timestamps
  * (https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md).
- * @throws for the first thing that a strict reader would refuse.
+ * @throws at the first violation of the specification.
  */
 export function parseOpenMetrics(text: string): readonly Family[] {
   if (!text.endsWith("\n# EOF\n")) throw new Error("must end with # EOF and a line feed");

@@ -2,11 +2,12 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
-import { answering, type Outside } from "../worker/outside.ts";
 import { call, post } from "../worker/client.ts";
 import { pass, START, START_S, until, useClock } from "../worker/clock.ts";
-import { stored, stubOf, untilIdle } from "../worker/objects.ts";
-import { aCompletion, aFailure, register } from "../worker/tasks.ts";
+import { untilIdle, stored, stubOf } from "../worker/objects.ts";
+import { answering, type Outside } from "../worker/outside.ts";
+import { never } from "../worker/receiver.ts";
+import { aFailure, register } from "../worker/tasks.ts";
 import { reborn, useOwnBindings } from "./bindings.ts";
 import {
   aCallbackUrl,
@@ -17,9 +18,8 @@ import {
   TOLD,
   toldOf,
 } from "./operator.ts";
-import { never } from "../worker/receiver.ts";
+import { callWith, DAY, useEmptyIndex, wake, finish } from "./support.ts";
 import { holdTimers } from "./timers.ts";
-import { callWith, DAY, useEmptyIndex, wake } from "./support.ts";
 
 const OPERATOR_TIMEOUT_MS = 5_000;
 
@@ -27,27 +27,27 @@ useClock();
 useEmptyIndex();
 useOwnBindings();
 
-/** A task whose three attempts are over, on a relay that tells the operator. */
-async function ended(bindings: object = TOLD): Promise<string> {
-  const id = await begun(bindings);
+/** Makes a task whose three attempts have failed. */
+async function failedTask(bindings: object = TOLD): Promise<string> {
+  const id = await taskBeforeLastAttempt(bindings);
   pass(600_000);
   await runDurableObjectAlarm(stubOf(id));
   await untilIdle(id);
   return id;
 }
 
-/** A task with two of its three attempts behind it. */
-async function begun(bindings: object = TOLD): Promise<string> {
+/** Makes a task with two of its three attempts made. */
+async function taskBeforeLastAttempt(bindings: object = TOLD): Promise<string> {
   const id = await register({ callback_url: aCallbackUrl() });
   await reborn(id, bindings);
-  await post("/v1/events", aCompletion(id));
-  await untilIdle(id);
+  await finish(id);
   pass(180_000);
   await runDurableObjectAlarm(stubOf(id));
   return id;
 }
 
-async function inHand(outside: Outside, id: string, count: number): Promise<void> {
+/** Runs alarms until the operator has been sent `count` events. */
+async function untilSent(outside: Outside, id: string, count: number): Promise<void> {
   for (let alarms = 0; outside.sentTo(OPERATOR_URL).length < count; alarms++) {
     if (alarms > 10) throw new Error("the operator was not told");
     await wake(id);
@@ -55,32 +55,30 @@ async function inHand(outside: Outside, id: string, count: number): Promise<void
 }
 
 describe("callback.failed", () => {
-  it("tells the operator of the task as GET shows it, after the client's last attempt", async () => {
+  it("callback.failed carries the task as GET shows it, once after each series that failed", async () => {
     const outside = receivers(500);
-    const id = await ended();
-    await inHand(outside, id, 1);
+    const id = await failedTask();
+    await untilSent(outside, id, 1);
     const task = await (await call(`/v1/tasks/${id}`)).json();
     const [told] = await toldOf(outside);
     expect(told).toEqual({ type: "callback.failed", timestamp: START_S + 780, data: { task } });
     const order = outside.sentTo("").map(({ url }) => url === OPERATOR_URL);
     expect(order).toEqual([false, false, false, true]);
-  });
-
-  it("comes once, and leaves nothing behind", async () => {
-    const outside = receivers(500);
-    const id = await ended();
-    await inHand(outside, id, 1);
     while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
     expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
     expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
+    await untilIdle(id);
+    await untilSent(outside, id, 2);
+    expect(new Set(outside.sentTo(OPERATOR_URL).map(idOf)).size).toBe(2);
   });
 
-  it("is tried again under the same id until it is taken", async () => {
+  it("callback.failed is repeated with the same id until the operator accepts it", async () => {
     const outside = receivers(500, 503);
-    const id = await ended();
-    await inHand(outside, id, 3);
+    const id = await failedTask();
+    await untilSent(outside, id, 3);
     outside.on(OPERATOR_URL, answering(""));
-    await inHand(outside, id, 4);
+    await untilSent(outside, id, 4);
     const sent = outside.sentTo(OPERATOR_URL);
     expect(new Set(sent.map(idOf)).size).toBe(1);
     expect(new Set(sent.map(({ body }) => JSON.stringify(JSON.parse(body)))).size).toBe(1);
@@ -88,31 +86,12 @@ describe("callback.failed", () => {
     await toldOf({ ...outside, sentTo: () => sent.slice(-1) });
   });
 
-  it("is given up after 10 tries, and the task ends as always", async () => {
-    const outside = receivers(500, 503);
-    const id = await ended();
-    await inHand(outside, id, 9);
-    while (((await stored(id)).alarm ?? 0) < START + 10 * DAY) await wake(id);
-    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(10);
-    expect((await stored(id)).alarm).toBe(START + 780_000 + 28 * DAY);
-  });
-
-  it("comes anew, under another id, when an ordered series fails too", async () => {
-    const outside = receivers(500);
-    const id = await ended();
-    await inHand(outside, id, 1);
-    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
-    await untilIdle(id);
-    await inHand(outside, id, 2);
-    expect(new Set(outside.sentTo(OPERATOR_URL).map(idOf)).size).toBe(2);
-  });
-
-  it("is given up at once for an ordered redelivery", async () => {
+  it("callback.failed gives way at once to an ordered redelivery", async () => {
     const outside = receivers(500);
     // Only the order can end the notice, not its time limit.
     holdTimers(OPERATOR_TIMEOUT_MS);
     outside.on(OPERATOR_URL, (_, signal) => never(signal));
-    const id = await begun();
+    const id = await taskBeforeLastAttempt();
     pass(600_000);
     const working = runDurableObjectAlarm(stubOf(id));
     await until(() => outside.sentTo(OPERATOR_URL).length === 1);
@@ -122,27 +101,17 @@ describe("callback.failed", () => {
     await working;
   });
 
-  it("is not written down where nobody wants to be told", async () => {
+  it("callback.failed is not stored without OPERATOR_CALLBACK_URL", async () => {
     const outside = receivers(500);
-    const id = await ended({});
+    const id = await failedTask({});
     while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
     expect(await stored(id)).toMatchObject({ record: { notices: [] } });
-    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-  });
-
-  it("does not come for a callback that was delivered", async () => {
-    const outside = receivers(200);
-    const id = await register({ callback_url: aCallbackUrl() });
-    await reborn(id, TOLD);
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
-    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
     expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
   });
 });
 
 describe("refund.delayed", () => {
-  it("tells the operator once when credits are not back after 5 minutes", async () => {
+  it("refund.delayed comes once when the credits are not back after 5 minutes", async () => {
     const outside = receivers(200);
     const account = await anAccount(5);
     const id = await aCharged(account, 5);
@@ -158,7 +127,7 @@ describe("refund.delayed", () => {
         data: { task: { id, status: "failed", credits: { amount: 5, state: "refunding" } } },
       },
     ]);
-    // No try was left that could have been in time.
+    // The next try of the refund is later than 5 minutes.
     const nextTry = z.object({ credits: z.object({ state: z.object({ retryAt: z.int() }) }) });
     const { credits } = nextTry.parse((await stored(id)).record);
     expect(credits.state.retryAt).toBeGreaterThan(failedAt + 300_000);
@@ -169,21 +138,10 @@ describe("refund.delayed", () => {
     expect(sentToClients(outside)).toHaveLength(1);
     expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
   });
-
-  it("does not come when they are back sooner", async () => {
-    const outside = receivers(200);
-    const account = await anAccount(5);
-    const id = await aCharged(account, 5);
-    await reborn(id, TOLD);
-    await post("/v1/events", aFailure(id));
-    await untilIdle(id);
-    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
-    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-  });
 });
 
-describe("the secret of these events", () => {
-  it("is the operator's alone, and shown only where they are sent", async () => {
+describe("the secret of operator events", () => {
+  it("the secret of operator events differs from all others and is shown only where it is used", async () => {
     const secrets = await (await callWith(TOLD, "/v1/signing-secrets")).json<object>();
     const others = await (await call("/v1/signing-secrets")).json<object>();
     expect(Object.keys(secrets)).toContain("operator");

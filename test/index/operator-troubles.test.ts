@@ -1,15 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { env } from "cloudflare:workers";
 import { hostObject } from "../../src/account/object-names.ts";
+import { pass, START_S, until, useClock } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
-import { post } from "../worker/client.ts";
-import { pass, START_S, until, useClock } from "../worker/clock.ts";
-import { untilIdle } from "../worker/objects.ts";
-import { aCompletion, CALLBACK_URL, register } from "../worker/tasks.ts";
+import { CALLBACK_URL, register } from "../worker/tasks.ts";
 import { reborn, useOwnBindings } from "./bindings.ts";
 import { OPERATOR_URL, receivers, TOLD, toldOf } from "./operator.ts";
-import { aRow, callWith, cron, insert, useEmptyIndex, wake } from "./support.ts";
+import { aRow, callWith, cron, insert, useEmptyIndex, wake, finish } from "./support.ts";
 
 useClock();
 useEmptyIndex();
@@ -17,16 +15,15 @@ useOwnBindings();
 
 const MINUTE = 60_000;
 
-/** A task whose first attempt fails. */
+/** Makes a task whose first attempt fails. */
 async function failedOnce(host: string, bindings: object = TOLD): Promise<void> {
   const id = await register({ callback_url: `https://${host}/cb` });
   await reborn(id, bindings);
-  await post("/v1/events", aCompletion(id));
-  await untilIdle(id);
+  await finish(id);
 }
 
 describe("host.failing", () => {
-  it("comes with the tenth failure in 10 minutes, of any task, and names the host", async () => {
+  it("host.failing comes with the tenth failure of a host in 10 minutes, over all tasks", async () => {
     const outside = receivers(500);
     const host = `${crypto.randomUUID()}.example.net`;
     outside.on(`https://${host}/`, answering("", 500));
@@ -41,7 +38,7 @@ describe("host.failing", () => {
     ]);
   });
 
-  it("is not counted where nobody wants to be told, nor for deliveries", async () => {
+  it("host.failing counts neither deliveries nor failures without OPERATOR_CALLBACK_URL", async () => {
     const outside = receivers(200);
     const host = `${crypto.randomUUID()}.example.net`;
     for (let n = 0; n < 10; n++) await failedOnce(host, {});
@@ -51,7 +48,7 @@ describe("host.failing", () => {
     expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
   });
 
-  it("comes at most once an hour, and only for 10 failures within 10 minutes", async () => {
+  it("host.failing comes at most once an hour, for 10 failures within 10 minutes", async () => {
     const object = hostObject(env.ACCOUNTS, crypto.randomUUID());
     const fail = async (times: number, everyMs: number) => {
       const answers: boolean[] = [];
@@ -61,18 +58,18 @@ describe("host.failing", () => {
       }
       return answers.filter(Boolean).length;
     };
-    // Nine in any ten minutes, for two hours.
+    // Nine failures in any ten minutes, for two hours.
     expect(await fail(120, 67_000)).toBe(0);
     pass(10 * MINUTE);
     expect(await fail(10, MINUTE - 1)).toBe(1);
-    // Every five seconds, until an hour has passed since.
+    // A failure every five seconds, until an hour after the event.
     expect(await fail(600, 5000)).toBe(0);
     expect(await fail(240, 5000)).toBe(1);
   });
 });
 
 describe("provider.unauthorized", () => {
-  it("comes when a provider refuses the key, at most once an hour for its connection", async () => {
+  it("provider.unauthorized comes when a provider refuses the key, once an hour for a connection", async () => {
     const outside = receivers(200);
     outside.on("https://ark.", answering({ error: "no" }, 401));
     const bindings = { ...env, ...TOLD, ARK_API_KEY: "test-only-ark-key" };
@@ -102,7 +99,7 @@ describe("provider.unauthorized", () => {
 });
 
 describe("index.lagging", () => {
-  it("comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
+  it("index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
     const outside = receivers(200);
     const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
     await cron(TOLD);
@@ -122,7 +119,7 @@ describe("index.lagging", () => {
     expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
   });
 
-  it("is not told to nobody", async () => {
+  it("index.lagging is not sent without OPERATOR_CALLBACK_URL", async () => {
     const outside = receivers(200);
     await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
     await cron();
@@ -131,14 +128,13 @@ describe("index.lagging", () => {
 });
 
 describe("a point in Analytics Engine", () => {
-  it("is written for every attempt where METRICS is bound", async () => {
+  it("a point in Analytics Engine is written for every attempt where METRICS is bound", async () => {
     const outside = receivers(500);
     const points: unknown[] = [];
     const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
     const id = await register();
     await reborn(id, { METRICS });
-    await post("/v1/events", aCompletion(id));
-    await untilIdle(id);
+    await finish(id);
     outside.on(CALLBACK_URL, answering(""));
     for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);
     const host = "client.example.net";

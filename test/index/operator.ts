@@ -12,7 +12,7 @@ const Event = z.strictObject({
   data: z.record(z.string(), z.unknown()),
 });
 
-/** The receivers of all clients and the operator's, of which each answers with one status. */
+/** Starts the receivers of all clients and of the operator. @param client status of the answers; likewise `operator`. */
 export function receivers(client: number, operator = 200): Outside {
   const outside = anOutside();
   outside.on("https://", answering("", client));
@@ -20,7 +20,7 @@ export function receivers(client: number, operator = 200): Outside {
   return outside;
 }
 
-/** What the operator was told, as a Standard Webhooks library takes it with the `operator` secret. */
+/** Returns the events sent to the operator, verified by a Standard Webhooks library. */
 export async function toldOf(outside: Outside): Promise<readonly z.output<typeof Event>[]> {
   const response = await callWith(TOLD, "/v1/signing-secrets");
   const { operator } = z
@@ -37,7 +37,7 @@ export function sentToClients(outside: Outside): readonly Sent[] {
   return outside.sentTo("").filter(({ url }) => url !== OPERATOR_URL);
 }
 
-/** Of a host that no other test knows: failures of a host are counted over all tasks. */
+/** Returns a URL on a host of its own, because failures of a host are counted over all tasks. */
 export function aCallbackUrl(): string {
   return `https://${crypto.randomUUID()}.example.net/callbacks`;
 }

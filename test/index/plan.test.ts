@@ -27,7 +27,7 @@ interface Step extends Record<string, unknown> {
   readonly detail: string;
 }
 
-/** How SQLite carries out every statement that `work` prepares; it runs on real rows. */
+/** Returns the query plan of each statement that `work` prepares on real rows. */
 async function plansOf(work: () => Promise<unknown>): Promise<readonly string[]> {
   await insert(aRow({ account: "a" }), aRow({ callback: "failed" }), aRow({ dueAt: START - HOUR }));
   const statements: string[] = [];
@@ -65,19 +65,22 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
 ];
 
 describe("a list", () => {
-  it.each(LISTS)("%s is read through its index, in order", async (_, filters, index) => {
-    for (const after of [null, AFTER]) {
-      const plans = await page(filters, after);
-      expect(plans).toHaveLength(2);
-      for (const plan of plans) {
-        expect(plan).toContain(index);
-        expect(plan).not.toMatch(/TEMP B-TREE/);
-        expect(plan).not.toMatch(/SCAN tasks(?! USING (COVERING )?INDEX tasks_failed)/);
+  it.each(LISTS)(
+    "a list %s is read through its index and in its order",
+    async (_, filters, index) => {
+      for (const after of [null, AFTER]) {
+        const plans = await page(filters, after);
+        expect(plans).toHaveLength(2);
+        for (const plan of plans) {
+          expect(plan).toContain(index);
+          expect(plan).not.toMatch(/TEMP B-TREE/);
+          expect(plan).not.toMatch(/SCAN tasks(?! USING (COVERING )?INDEX tasks_failed)/);
+        }
       }
-    }
-  });
+    },
+  );
 
-  it("of everything walks the table in its own order, and stops after its rows", async () => {
+  it("a list of all tasks is read in the order of the table", async () => {
     for (const plan of await page({ status: "failed" })) expect(plan).not.toMatch(/TEMP B-TREE/);
     for (const plan of await page({ status: "failed" }, AFTER)) {
       expect(plan).toMatch(/SEARCH tasks USING PRIMARY KEY/);
@@ -90,11 +93,11 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["metrics", () => statistics(db, { since: 0, until: START }, START)],
   ["the hourly rollups", () => rollUp(db, 28 * DAY, START)],
   ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
-  ["the cron, which also takes away rows of tasks that are gone", () => cron()],
+  ["the cron, which also removes rows of tasks that no longer exist", () => cron()],
 ];
 
-describe("no whole table is read", () => {
-  it.each(OTHERS)("for %s", async (_, work) => {
+describe("query plans", () => {
+  it.each(OTHERS)("no table is scanned for %s", async (_, work) => {
     const plans = await plansOf(work);
     expect(plans.length).toBeGreaterThan(0);
     for (const plan of plans) expect(plan).not.toMatch(/SCAN (tasks|rollups|latencies)(?! USING)/);

@@ -3,13 +3,20 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import worker from "../../src/index.ts";
-import { aReceiver } from "../worker/receiver.ts";
-import { post } from "../worker/client.ts";
 import { pass, START, useClock } from "../worker/clock.ts";
-import { untilIdle } from "../worker/objects.ts";
-import { aCompletion, read, register } from "../worker/tasks.ts";
+import { aReceiver } from "../worker/receiver.ts";
+import { read, register } from "../worker/tasks.ts";
 import { aQueue, gated, reborn, useOwnBindings } from "./bindings.ts";
-import { allRows, aRow, db, isPublished, rowsOfTask, useEmptyIndex, wake } from "./support.ts";
+import {
+  allRows,
+  aRow,
+  db,
+  isPublished,
+  rowsOfTask,
+  useEmptyIndex,
+  wake,
+  finish,
+} from "./support.ts";
 
 useClock();
 useEmptyIndex();
@@ -17,7 +24,7 @@ useOwnBindings();
 
 const fail = () => Promise.reject(new Error("D1 is on fire"));
 
-/** What the consumer makes of messages with these bodies, whose ids are 0, 1 and so on. */
+/** Consumes messages with these bodies, whose ids are 0, 1 and so on. @returns what became of them. */
 async function consumed(bodies: readonly unknown[], bindings: object = {}) {
   const messages = bodies.map((body, id) => ({
     id: String(id),
@@ -29,14 +36,14 @@ async function consumed(bodies: readonly unknown[], bindings: object = {}) {
   const retries = batch.messages.map((message) => vi.spyOn(message, "retry"));
   await worker.queue(batch, { ...env, ...bindings });
   const { explicitAcks, retryMessages } = await getQueueResult(batch, createExecutionContext());
-  // The result tells which messages come again, but not when.
+  // The result has the messages that are repeated, but not their delays.
   const delays = retries.flatMap((retry) => retry.mock.calls.map(([how]) => how?.delaySeconds));
   const retried = retryMessages.map(({ msgId }) => msgId);
   return { acked: explicitAcks.toSorted(), retried, delays };
 }
 
 describe("the consumer of INDEX_QUEUE", () => {
-  it("writes a batch of rows in one statement, and acknowledges each", async () => {
+  it("the consumer writes a batch of rows in one statement and acknowledges each", async () => {
     let statements = 0;
     const counting = gated(db, async () => {
       statements += 1;
@@ -52,7 +59,7 @@ describe("the consumer of INDEX_QUEUE", () => {
     expect(await allRows()).toHaveLength(101);
   });
 
-  it("keeps the newest of what comes twice and in the wrong order, in one batch or in several", async () => {
+  it("the consumer keeps the newest row of repeated and reordered ones, in one batch or several", async () => {
     const old = aRow({ status: "processing" });
     const row = { ...old, version: old.version + 5, status: "completed" } as const;
     expect(await consumed([row, old, row, old])).toMatchObject({ acked: ["0", "1", "2", "3"] });
@@ -60,7 +67,7 @@ describe("the consumer of INDEX_QUEUE", () => {
     expect(await rowsOfTask(row.id)).toMatchObject([{ version: row.version, status: "completed" }]);
   });
 
-  it("gives back what is no row, until the platform puts it aside, and writes the others", async () => {
+  it("the consumer returns messages that are not rows, and writes the others", async () => {
     const row = aRow();
     const { version: _, ...without } = aRow();
     const poison = [
@@ -80,7 +87,7 @@ describe("the consumer of INDEX_QUEUE", () => {
   it.each([
     ["fails", { INDEX_DB: gated(db, fail) }],
     ["is not bound", { INDEX_DB: undefined }],
-  ])("gives everything back for later when the database %s", async (_, bindings) => {
+  ])("the consumer returns all messages with a delay when the database %s", async (_, bindings) => {
     const rows = [aRow(), aRow()];
     expect(await consumed(rows, bindings)).toEqual({
       acked: [],
@@ -92,7 +99,7 @@ describe("the consumer of INDEX_QUEUE", () => {
     expect(await allRows()).toHaveLength(2);
   });
 
-  it("acknowledges a row that has expired, and does not write it", async () => {
+  it("the consumer acknowledges an expired row without writing it", async () => {
     expect(await consumed([aRow({ expiresAt: START })])).toMatchObject({
       acked: ["0"],
       retried: [],
@@ -101,22 +108,17 @@ describe("the consumer of INDEX_QUEUE", () => {
   });
 });
 
-async function settled(id: string): Promise<void> {
-  await post("/v1/events", aCompletion(id));
-  await untilIdle(id);
-}
-
 describe("a task where INDEX_QUEUE is bound", () => {
-  it("sends its row there and writes nothing itself; the consumer writes the same", async () => {
+  it("a task sends its row to INDEX_QUEUE, whose consumer writes what the task would write", async () => {
     aReceiver();
     const direct = await register();
-    await settled(direct);
+    await finish(direct);
     pass(10);
     await wake(direct);
     const id = await register();
     const { sent, queue } = aQueue();
     await reborn(id, { INDEX_QUEUE: queue });
-    await settled(id);
+    await finish(id);
     pass(10);
     await wake(id);
     expect(await isPublished(id)).toBe(true);
@@ -129,13 +131,13 @@ describe("a task where INDEX_QUEUE is bound", () => {
     expect({ ...row, id, ...same, indexed_at: 0 }).toEqual({ ...own, id, ...same, indexed_at: 0 });
   });
 
-  it("asks again by alarm when the queue fails, and its callback does not care", async () => {
+  it("a task sends its row again by alarm when the queue fails, without effect on its callback", async () => {
     const received = aReceiver();
     const id = await register();
     const queue = { isDown: true };
     const { sent, queue: bound } = aQueue(() => (queue.isDown ? fail() : Promise.resolve()));
     await reborn(id, { INDEX_QUEUE: bound });
-    await settled(id);
+    await finish(id);
     expect(received).toHaveLength(1);
     pass(10);
     for (let time = 0; time < 3; time++) await wake(id);

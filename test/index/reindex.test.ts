@@ -1,11 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { aCharged, anAccount } from "../worker/accounts.ts";
-import { aReceiver, status } from "../worker/receiver.ts";
 import { call, post, refusal } from "../worker/client.ts";
 import { pass, until, useClock } from "../worker/clock.ts";
 import { NOTHING, stored } from "../worker/objects.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
-import { allRows, db, indexed, isPublished, useEmptyIndex } from "./support.ts";
+import {
+  allRows,
+  db,
+  indexed,
+  isPublished,
+  useEmptyIndex,
+  indexedTask,
+  invalid,
+} from "./support.ts";
 
 useClock();
 useEmptyIndex();
@@ -28,7 +36,7 @@ async function oneOfEachKind(): Promise<readonly string[]> {
 }
 
 describe("POST /v1/reindex", () => {
-  it("brings the same rows back after the index was lost", async () => {
+  it("a reindex restores the same rows after the index was lost", async () => {
     const ids = await oneOfEachKind();
     for (const id of ids) await indexed(id);
     pass(60_000);
@@ -42,10 +50,9 @@ describe("POST /v1/reindex", () => {
     for (const id of ids) await until(() => isPublished(id));
   });
 
-  it("changes nothing of a task and nothing of a row that is right", async () => {
+  it("a reindex changes neither a task nor a correct row", async () => {
     aReceiver();
-    const id = await completed();
-    await indexed(id);
+    const id = await indexedTask();
     const [rows, before] = [await allRows(), await call(`/v1/tasks/${id}`)];
     pass(5000);
     await call("/v1/reindex", { body: { ids: [id, id] } });
@@ -56,14 +63,14 @@ describe("POST /v1/reindex", () => {
     expect(await after.text()).toBe(await before.text());
   });
 
-  it("counts ids that are unknown, and leaves nothing of them", async () => {
+  it("a reindex counts unknown ids and stores nothing for them", async () => {
     const [id, unknown] = [await register(), crypto.randomUUID()];
     const response = await call("/v1/reindex", { body: { ids: [id, unknown] } });
     expect(await response.json()).toEqual({ indexed: 1, unknown: 1, failed: 0 });
     expect(await stored(unknown)).toEqual(NOTHING);
   });
 
-  it("takes 500 ids, in either case", async () => {
+  it("a reindex takes 500 ids in upper or lower case", async () => {
     const id = await register();
     const ids = [id.toUpperCase(), ...Array.from({ length: 499 }, () => crypto.randomUUID())];
     const response = await call("/v1/reindex", { body: { ids } });
@@ -74,13 +81,9 @@ describe("POST /v1/reindex", () => {
     ["no ids", {}, "/ids"],
     ["an empty list", { ids: [] }, "/ids"],
     ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
-    ["what is no id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
+    ["an invalid id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
     ["an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],
-  ])("refuses %s", async (_, body, path) => {
-    expect(await refusal(await call("/v1/reindex", { body }))).toEqual({
-      status: 400,
-      code: "invalid_request",
-      paths: [path],
-    });
+  ])("a reindex is refused with %s", async (_, body, path) => {
+    expect(await refusal(await call("/v1/reindex", { body }))).toEqual(invalid(path));
   });
 });

@@ -23,7 +23,7 @@ async function latencies(measure: string): Promise<readonly unknown[]> {
   return results;
 }
 
-/** The same counts, from the rows as they were written. */
+/** Counts the rows without the relay's code. */
 function countedFrom(rows: readonly IndexRow[]): readonly string[] {
   const groups = Map.groupBy(rows, ({ createdAt, model, host, status, callback }) =>
     [createdAt - (createdAt % HOUR), model, host ?? "", status, callback ?? ""].join("|"),
@@ -35,7 +35,7 @@ function countedFrom(rows: readonly IndexRow[]): readonly string[] {
   return lines.toSorted();
 }
 
-/** Tasks of the last 47 hours, each in the states that it went through. */
+/** Tasks of the last 47 hours, each with its states. */
 const lives = fc.array(
   fc
     .record({
@@ -63,7 +63,7 @@ const lives = fc.array(
 );
 
 describe("the hourly rollups", () => {
-  it("are exact under any order, repetition and run of the cron in between", async () => {
+  it("the rollups are exact for any order, repetition and time of the cron", async () => {
     await fc.assert(
       fc.asyncProperty(
         lives.chain((all) => {
@@ -87,19 +87,7 @@ describe("the hourly rollups", () => {
     );
   });
 
-  it("follow a task from one state into the next", async () => {
-    const open = aRow({ status: "processing", callback: "waiting", attempts: 0, dueAt: START });
-    await insert(open);
-    await cron();
-    const hour = START - (START % HOUR);
-    expect(await rollups()).toEqual([`${hour}|m|client.example.net|processing|waiting|1|0`]);
-    const version = open.version + 1;
-    await insert({ ...open, status: "failed", callback: "failed", attempts: 3, version });
-    await cron();
-    expect(await rollups()).toEqual([`${hour}|m|client.example.net|failed|failed|1|3`]);
-  });
-
-  it("outlive the rows that they were counted from", async () => {
+  it("the rollups and latencies stay when the rows have expired", async () => {
     await insert(aRow());
     await cron();
     const counted = await rollups();
@@ -112,7 +100,7 @@ describe("the hourly rollups", () => {
     expect(await latencies("index")).toEqual(lag);
   });
 
-  it("outlive them also where tasks are kept for less than 48 hours", async () => {
+  it("the rollups stay when tasks are kept for less than 48 hours", async () => {
     const RETENTION_DAYS = "1";
     const rows = [0, 1, 2, 3].map((hours) =>
       aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
@@ -130,9 +118,9 @@ describe("the hourly rollups", () => {
     expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
   });
 
-  it("are counted anew until the last timeout has been called back, and no longer", async () => {
+  it("the rollups are counted again for as long as a task may still end", async () => {
     const whole = START - (START % HOUR);
-    // 72 hours of the deadline, a quarter more, and an hour.
+    // The deadline of 72 hours, a quarter more, and an hour.
     const [within, before] = [whole - 90 * HOUR, whole - 91 * HOUR];
     await insert(aRow({ createdAt: within }), aRow({ createdAt: before + HOUR - 1 }));
     await cron();
@@ -140,7 +128,7 @@ describe("the hourly rollups", () => {
     expect(hours).toEqual([within]);
   });
 
-  it("are kept for 400 days", async () => {
+  it("the rollups are kept for 400 days", async () => {
     await insert(aRow());
     await cron();
     const counted = await rollups();
@@ -155,7 +143,7 @@ describe("the hourly rollups", () => {
 });
 
 describe("the histograms", () => {
-  it("count how long the first attempt, the end and the index took", async () => {
+  it("the histograms count the times until the first attempt, the end and the index", async () => {
     const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
     await writeRows(db, [row], START + 40);
     await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
@@ -172,7 +160,7 @@ describe("the histograms", () => {
     ]);
   });
 
-  it("leave out what has not happened", async () => {
+  it("the histograms leave out what has not happened", async () => {
     await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
     await cron();
     for (const measure of ["first_attempt", "settled", "index"]) {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { BOUNDS_MS, quantile } from "../../src/index-db/buckets.ts";
 import { call, refusal } from "../worker/client.ts";
 import { pass, START, START_S, useClock } from "../worker/clock.ts";
-import { aRow, cron, HOUR, insert, useEmptyIndex } from "./support.ts";
+import { aRow, cron, HOUR, insert, useEmptyIndex, invalid } from "./support.ts";
 
 useClock();
 useEmptyIndex();
@@ -24,7 +24,7 @@ const EMPTY = { p50: null, p95: null, p99: null };
 const host = (n: number) => `h${n}.example.net`;
 
 describe("GET /v1/stats", () => {
-  it("says of nothing that there is nothing", async () => {
+  it("GET /v1/stats answers zeros and nulls without tasks", async () => {
     await cron();
     expect(await stats()).toEqual({
       since: START_S - 24 * HOUR_S,
@@ -39,7 +39,7 @@ describe("GET /v1/stats", () => {
     });
   });
 
-  it("counts tasks by status, callback and model, with the rates of callbacks", async () => {
+  it("GET /v1/stats counts tasks by status, callback and model, with the rates of callbacks", async () => {
     await insert(
       aRow({ model: "a" }),
       aRow({ model: "a", attempts: 2 }),
@@ -62,7 +62,7 @@ describe("GET /v1/stats", () => {
     expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
   });
 
-  it("estimates quantiles within their buckets", async () => {
+  it("GET /v1/stats estimates quantiles within their buckets", async () => {
     const rows = Array.from({ length: 100 }, (_, i) =>
       aRow({ firstAttemptMs: i < 90 ? 3 : 70, settledMs: i < 50 ? 40 : 200_000 }),
     );
@@ -79,7 +79,7 @@ describe("GET /v1/stats", () => {
     expect(settled?.p95).toBeGreaterThan(180_000);
   });
 
-  it("names the ten hosts with the most failed callbacks, and how many they had", async () => {
+  it("GET /v1/stats names the ten hosts with the most failed callbacks", async () => {
     const rows = Array.from({ length: 12 }, (_, n) => [
       aRow({ host: host(n) }),
       ...Array.from({ length: n }, () => aRow({ host: host(n), callback: "failed" })),
@@ -92,7 +92,7 @@ describe("GET /v1/stats", () => {
     );
   });
 
-  it("tells of the backlog and of what is overdue, without the cron", async () => {
+  it("GET /v1/stats shows the present backlog and the overdue tasks without the cron", async () => {
     await insert(
       aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
       aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
@@ -110,7 +110,7 @@ describe("GET /v1/stats", () => {
 });
 
 describe("the window", () => {
-  it("is widened to whole hours, since included and until not", async () => {
+  it("the window of GET /v1/stats is widened to whole hours, since included and until excluded", async () => {
     const hour = START_S - (START_S % HOUR_S);
     for (const [n, model] of ["a", "b", "c"].entries()) {
       await insert(aRow({ createdAt: (hour + (n - 2) * HOUR_S) * 1000, model }));
@@ -135,12 +135,8 @@ describe("the window", () => {
     ["since=200&until=100", "/since"],
     ["since=5&until=5", "/since"],
     ["since=1&since=2", "/since"],
-  ])("%s is refused", async (query, path) => {
-    expect(await refusal(await call(`/v1/stats?${query}`))).toEqual({
-      status: 400,
-      code: "invalid_request",
-      paths: [path],
-    });
+  ])("GET /v1/stats is refused with %s", async (query, path) => {
+    expect(await refusal(await call(`/v1/stats?${query}`))).toEqual(invalid(path));
   });
 });
 
@@ -149,14 +145,14 @@ const counts = (at: Readonly<Record<number, number>>) =>
 
 describe("a quantile", () => {
   it.each([
-    ["of nothing is nothing", {}, 0.5, null],
+    ["of empty buckets is null", {}, 0.5, null],
     ["of one bucket is within it", { 0: 10 }, 0.5, 3],
     ["is interpolated", { 1: 10 }, 0.5, 8],
     ["of 0 is where the first filled bucket begins", { 2: 4 }, 0, 10],
     ["of 1 is where the last filled bucket ends", { 2: 4, 4: 1 }, 1, 100],
     ["beyond the last bound is that bound", { 20: 3 }, 0.99, 3_600_000],
     ["does not count empty buckets", { 0: 50, 5: 50 }, 0.5, 5],
-  ])("%s", (_, at, q, expected) => {
+  ])("a quantile %s", (_, at, q, expected) => {
     expect(quantile(counts(at), q)).toBe(expected);
   });
 });

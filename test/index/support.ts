@@ -7,8 +7,9 @@ import { app } from "../../src/app.ts";
 import worker from "../../src/index.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
-import { aRequest, call } from "../worker/client.ts";
-import { stored, stubOf } from "../worker/objects.ts";
+import { aRequest, call, post } from "../worker/client.ts";
+import { untilIdle, stored, stubOf } from "../worker/objects.ts";
+import { aCompletion, completed } from "../worker/tasks.ts";
 
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
@@ -29,7 +30,7 @@ export function useEmptyIndex(): void {
   });
 }
 
-/** A row of a task that is settled and delivered, created now. */
+/** Returns the row of a task that was created, settled and delivered now. */
 export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
   const createdAt = fields.createdAt ?? Date.now();
   return {
@@ -56,13 +57,15 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
   };
 }
 
+/** Writes rows as the relay does, in batches that D1 accepts. */
 export async function insert(...rows: readonly IndexRow[]): Promise<void> {
-  await writeRows(db, rows, Date.now());
+  for (let from = 0; from < rows.length; from += 2500)
+    await writeRows(db, rows.slice(from, from + 2500), Date.now());
 }
 
 export type StoredRow = Readonly<Record<string, string | number | null>>;
 
-/** All rows, oldest first. */
+/** Returns all rows, oldest first. */
 export async function allRows(): Promise<readonly StoredRow[]> {
   const { results } = await db
     .prepare("SELECT * FROM tasks ORDER BY created_at, id")
@@ -70,7 +73,7 @@ export async function allRows(): Promise<readonly StoredRow[]> {
   return results;
 }
 
-/** The rows of a task; the index holds one or none. */
+/** Returns the rows of a task, of which there is one or none. */
 export async function rowsOfTask(id: string): Promise<readonly StoredRow[]> {
   return (await allRows()).filter((row) => row["id"] === id);
 }
@@ -80,13 +83,13 @@ const Published = z.object({
   publication: z.object({ version: z.int() }),
 });
 
-/** Whether the object believes that the index knows all of it. */
+/** Returns whether the object has recorded that the index holds its present state. */
 export async function isPublished(id: string): Promise<boolean> {
   const { version, publication } = Published.parse((await stored(id)).record);
   return version === publication.version;
 }
 
-/** Lets the alarm of a task come when it is due. @returns its time. */
+/** Moves the clock to the alarm of a task and runs it. @returns the time of the alarm. */
 export async function wake(id: string): Promise<number> {
   const { alarm } = await stored(id);
   if (alarm === null) throw new Error("the task has no alarm");
@@ -95,7 +98,7 @@ export async function wake(id: string): Promise<number> {
   return alarm;
 }
 
-/** Lets alarms come until the task is in the index as it is; its row. */
+/** Runs alarms until the index holds the present state of the task. @returns its row. */
 export async function indexed(id: string): Promise<StoredRow> {
   for (let alarms = 0; alarms < 10 && !(await isPublished(id)); alarms++) await wake(id);
   const [row, ...more] = await rowsOfTask(id);
@@ -103,13 +106,13 @@ export async function indexed(id: string): Promise<StoredRow> {
   return row;
 }
 
-/** The cron trigger, now. */
+/** Runs the cron trigger now. */
 export async function cron(bindings: object = {}): Promise<void> {
   const scheduledTime = new Date(Date.now());
   await worker.scheduled(createScheduledController({ scheduledTime }), { ...env, ...bindings });
 }
 
-/** Through the app of a relay with other bindings. */
+/** Sends a request to a relay with other bindings. */
 export async function callWith(
   bindings: object,
   ...asked: Parameters<typeof aRequest>
@@ -128,7 +131,7 @@ export async function list(query = "", key?: string): Promise<z.output<typeof Li
   return Listed.parse(await response.json());
 }
 
-/** Ids of all pages, in order. @param between is done after each page. */
+/** Returns the ids of all pages, in order. @param between runs after each page. */
 export async function listAll(
   query: string,
   between: () => Promise<unknown> = async () => undefined,
@@ -136,7 +139,7 @@ export async function listAll(
   const ids: string[] = [];
   let cursor: string | null = "";
   for (let pages = 0; cursor !== null; pages++) {
-    if (pages > 500) throw new Error("the pages have no end");
+    if (pages > 500) throw new Error("there are more than 500 pages");
     const page: z.output<typeof Listed> = await list(
       cursor === "" ? query : `${query}&cursor=${encodeURIComponent(cursor)}`,
     );
@@ -146,3 +149,19 @@ export async function listAll(
   }
   return ids;
 }
+
+/** Completes a task and waits until its first attempt has ended. */
+export async function finish(id: string, fields: object = {}): Promise<void> {
+  await post("/v1/events", aCompletion(id, fields));
+  await untilIdle(id);
+}
+
+/** Completes a new task and publishes it. @returns its id. */
+export async function indexedTask(fields: object = {}): Promise<string> {
+  const id = await completed(fields);
+  await indexed(id);
+  return id;
+}
+
+/** The refusal of a request whose field at `path` is not valid. */
+export const invalid = (path: string) => ({ status: 400, code: "invalid_request", paths: [path] });
