@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 
 const TMPFS = "/dev/shm";
 
-/** Whether this machine has a tmpfs, where storage costs no disk writes. */
+/** True on a machine with tmpfs, where storage needs no disk. */
 export const HAS_TMPFS = existsSync(TMPFS);
 
 /** Directory for measurements that are not to include the disk: tmpfs where there is one. */

@@ -16,7 +16,7 @@ import {
 
 export const CHARGE_ID = "charge-1";
 export const PRICE = 40;
-export const CHARGED: ChargeAnswer = { kind: "charged", generation: ACCOUNT.generation };
+const CHARGED: ChargeAnswer = { kind: "charged", generation: ACCOUNT.generation };
 
 /** A registration that costs credits, of our ledger. */
 export function aPricedRegistration(

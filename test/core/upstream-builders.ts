@@ -18,7 +18,7 @@ export const UPSTREAM = { connection: CONNECTION, job: JOB };
 export const FIRST_POLL = NOW + LIMITS.firstMs;
 
 /** After whatever deadline. */
-export const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;
+const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 /** No connection has a key, so nobody can be asked. */
 export const NO_KEY = aPolicy({ polls: new Map() });

@@ -18,7 +18,7 @@ import { policyOf, type Setting } from "./setting.ts";
 import type { Witness } from "./witness.ts";
 
 /** The instance is gone; nobody catches this but the world. */
-export class Death extends Error {}
+class Death extends Error {}
 /** The storage does not answer. */
 export class StorageFault extends Error {}
 
