@@ -1,18 +1,18 @@
 import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import type { Answer } from "../../src/providers/provider.ts";
 
-/** A hook of a provider, composed by us in its documented form, and what it means. */
+/** A hook in the documented format of a provider, and its meaning. */
 export interface HookFixture {
   readonly name: string;
   /** Raw body. */
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly jobId: string | null;
-  /** Null: an unknown state; "nothing": not understood at all. */
+  /** Null for an unknown state, "nothing" for a hook that cannot be understood. */
   readonly means: UpstreamNews | null | "nothing";
 }
 
-/** A poll: the requests in their order with what came back, and what that means. */
+/** A poll: its requests in order with their answers, and the meaning of the last one. */
 export interface PollFixture {
   readonly name: string;
   readonly endpoint?: string;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 
 type Path = readonly string[];
 
-/** Any JSON value, often one that only looks like what readers expect. */
+/** Any JSON value, often one that resembles what readers expect. */
 export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
   fc.json({ maxDepth: 3 }),
@@ -28,7 +28,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   ),
 );
 
-/** `value` with one of its members, or all of it, replaced by any JSON value. */
+/** Replaces one member of `value`, or all of it, by any JSON value. */
 export function damaged(value: unknown): fc.Arbitrary<unknown> {
   return fc
     .tuple(fc.constantFrom(...pathsOf(value)), anyJson)

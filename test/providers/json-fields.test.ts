@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   at,
   booleanAt,
@@ -13,139 +13,86 @@ import {
   urlsOf,
 } from "../../src/providers/json-fields.ts";
 
-describe("at", () => {
-  it("follows keys and indices", () => {
-    expect(at({ a: [{ b: 1 }] }, "a", 0, "b")).toBe(1);
-  });
-
-  it.each([[null], [undefined], ["text"], [7], [{ a: null }], [[]]])(
-    "finds nothing where %j ends early",
-    (value) => {
-      expect(at(value, "a", "b")).toBeUndefined();
-    },
-  );
-
-  it("finds only what was written, nothing inherited", () => {
-    expect(at({}, "constructor")).toBeUndefined();
-    expect(at(JSON.parse('{"__proto__": 1}'), "__proto__")).toBe(1);
-  });
+it.each([
+  [{ a: [{ b: 1 }] }, ["a", 0, "b"], 1],
+  [JSON.parse('{"__proto__": 1}'), ["__proto__"], 1],
+  [{}, ["constructor"], undefined],
+  [null, ["a", "b"], undefined],
+  [undefined, ["a", "b"], undefined],
+  ["text", ["a", "b"], undefined],
+  [7, ["a", "b"], undefined],
+  [{ a: null }, ["a", "b"], undefined],
+  [[], ["a", "b"], undefined],
+])("at reads from %j, at the path %j, the own value %j", (value, path, found) => {
+  expect(at(value, ...path)).toBe(found);
 });
 
-describe("textAt", () => {
-  it("takes text with something in it", () => {
-    expect(textAt({ a: "x" }, "a")).toBe("x");
-  });
-
-  it.each([[""], [7], [null], [["x"]], [{}]])("counts %j as absent", (a) => {
-    expect(textAt({ a }, "a")).toBeNull();
-  });
+it("textAt reads text that is not empty, and nothing else", () => {
+  const values = ["x", "", 7, null, ["x"], {}];
+  expect(values.map((a) => textAt({ a }, "a"))).toEqual(["x", null, null, null, null, null]);
 });
 
-describe("idAt", () => {
-  it("takes text as it is and numbers as their digits", () => {
-    expect(idAt({ id: "0042" }, "id")).toBe("0042");
-    expect(idAt({ id: 205258526306433 }, "id")).toBe("205258526306433");
-    expect(idAt({ id: 2 ** 53 - 1 }, "id")).toBe("9007199254740991");
-  });
-
-  it.each([["9007199254740993"], ["115334141465231361"], ["1e30"], ["1.5"]])(
-    "counts the number %s as absent, because parsing may have changed it",
-    (digits) => {
-      expect(idAt(JSON.parse(`{"id":${digits}}`), "id")).toBeNull();
-    },
-  );
+it.each([
+  ['"0042"', "0042"],
+  ["205258526306433", "205258526306433"],
+  ["9007199254740991", "9007199254740991"],
+  ["9007199254740993", null],
+  ["115334141465231361", null],
+  ["1e30", null],
+  ["1.5", null],
+])("idAt reads the JSON %s as %j, and no number that parsing may have changed", (json, id) => {
+  expect(idAt(JSON.parse(`{"id":${json}}`), "id")).toBe(id);
 });
 
-describe("numberAt and integerAt", () => {
-  it.each([
-    [5, 5],
-    [5.041, 5.041],
-    ["5", 5],
-    ["5.1", 5.1],
-    ["5s", 5],
-    [" 5 s ", 5],
-    ["-1", -1],
-  ])("reads %j as %d", (a, expected) => {
-    expect(numberAt({ a }, "a")).toBe(expected);
-  });
-
-  it.each([
-    [""],
-    ["s"],
-    ["five"],
-    ["5 m"],
-    ["1e3"],
-    [true],
-    [null],
-    [[5]],
-    [NaN],
-    [1e308],
-    ["9".repeat(400)],
-  ])("reads no number in %j", (a) => {
-    expect(numberAt({ a }, "a")).toBeNull();
-    expect(integerAt({ a }, "a")).toBeNull();
-  });
-
-  it("rounds a measured length to what was asked for", () => {
-    expect(integerAt({ a: "5.041" }, "a")).toBe(5);
-    expect(integerAt({ a: 4.97 }, "a")).toBe(5);
-  });
+it.each([
+  [5, 5, 5],
+  [5.041, 5.041, 5],
+  [4.97, 4.97, 5],
+  ["5", 5, 5],
+  ["5.1", 5.1, 5],
+  ["5s", 5, 5],
+  [" 5 s ", 5, 5],
+  ["-1", -1, -1],
+])("numberAt reads %j as %d, and integerAt as %d", (a, number, integer) => {
+  expect([numberAt({ a }, "a"), integerAt({ a }, "a")]).toEqual([number, integer]);
 });
 
-describe("booleanAt", () => {
-  it("takes true and false, not what looks like them", () => {
-    expect(booleanAt({ a: false }, "a")).toBe(false);
-    expect(booleanAt({ a: "true" }, "a")).toBeNull();
-    expect(booleanAt({ a: 0 }, "a")).toBeNull();
-  });
+it("numberAt and integerAt read no number from other text, and none beyond safe integers", () => {
+  const values = ["", "s", "five", "5 m", "1e3", true, null, [5], NaN, 1e308, "9".repeat(400)];
+  const found = values.flatMap((a) => [numberAt({ a }, "a"), integerAt({ a }, "a")]);
+  expect(found.filter((number) => number !== null)).toEqual([]);
 });
 
-describe("listAt and urlsOf", () => {
-  it("takes a single value for a list of one and nothing for an empty one", () => {
-    expect(listAt({ a: [1, 2] }, "a")).toEqual([1, 2]);
-    expect(listAt({ a: "x" }, "a")).toEqual(["x"]);
-    expect(listAt({ a: null }, "a")).toEqual([]);
-    expect(listAt({}, "a")).toEqual([]);
-  });
-
-  it("keeps http and https URLs only, in their order", () => {
-    const values = [
-      "https://a.example/1",
-      "ftp://a.example",
-      "data:,x",
-      7,
-      null,
-      "http://b.example",
-    ];
-    expect(urlsOf(values)).toEqual(["https://a.example/1", "http://b.example"]);
-  });
+it("booleanAt reads true and false, and nothing that resembles them", () => {
+  const values = [true, false, "true", 0, null];
+  expect(values.map((a) => booleanAt({ a }, "a"))).toEqual([true, false, null, null, null]);
 });
 
-describe("isoMsAt and jsonAt", () => {
-  it("reads a time as Unix milliseconds", () => {
-    expect(isoMsAt({ a: "2026-01-01T00:00:00.500Z" }, "a")).toBe(1767225600500);
-    expect(isoMsAt({ a: "yesterday" }, "a")).toBeNull();
-    expect(isoMsAt({ a: 1767225600 }, "a")).toBeNull();
-  });
-
-  it("reads JSON inside of JSON", () => {
-    expect(jsonAt({ a: '{"b":[1]}' }, "a")).toEqual({ b: [1] });
-    expect(jsonAt({ a: '{"b":' }, "a")).toBeUndefined();
-    expect(jsonAt({ a: { b: 1 } }, "a")).toBeUndefined();
-  });
+it("listAt reads a single value as a list of one, and an absent one as an empty list", () => {
+  const values = [{ a: [1, 2] }, { a: "x" }, { a: null }, {}];
+  expect(values.map((value) => listAt(value, "a"))).toEqual([[1, 2], ["x"], [], []]);
 });
 
-it("no reader throws, whatever the JSON", () => {
-  const readers = [
-    textAt,
-    idAt,
-    numberAt,
-    integerAt,
-    booleanAt,
-    isoMsAt,
-    jsonAt,
-    (value: unknown, key: string) => urlsOf(listAt(value, key)),
-  ];
+it("urlsOf keeps http and https URLs in their order, and nothing else", () => {
+  const other = ["ftp://a.example", "data:,x", 7, null];
+  const values = ["https://a.example/1", ...other, "http://b.example"];
+  expect(urlsOf(values)).toEqual(["https://a.example/1", "http://b.example"]);
+});
+
+it("isoMsAt reads an ISO 8601 time as Unix milliseconds, and no other text or number", () => {
+  const values = ["2026-01-01T00:00:00.500Z", "yesterday", "5", 1767225600];
+  expect(values.map((a) => isoMsAt({ a }, "a"))).toEqual([1767225600500, null, null, null]);
+});
+
+it("jsonAt parses text as JSON, and returns undefined for anything else", () => {
+  const values = ['{"b":[1]}', '{"b":', { b: 1 }];
+  expect(values.map((a) => jsonAt({ a }, "a"))).toEqual([{ b: [1] }, undefined, undefined]);
+});
+
+const urlsAt = (value: unknown, key: string) => urlsOf(listAt(value, key));
+
+it("no reader throws on any JSON", () => {
+  const readers = [textAt, idAt, numberAt, integerAt, booleanAt, isoMsAt, jsonAt, urlsAt];
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       for (const read of readers) expect(() => read({ value }, "value")).not.toThrow();

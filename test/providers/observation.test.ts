@@ -1,91 +1,44 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { toNews, type Observation } from "../../src/providers/observation.ts";
-import { failed } from "./fixtures/meanings.ts";
+import { completed, endedAs, failed } from "./fixtures/meanings.ts";
 
-const PLAIN = { isGeneric: false, secrets: [] };
+const URLS = ["https://cdn.example.com/a.mp4"];
+const SHOWN = { isGeneric: false, secrets: ["key-0001"] };
+const AT = 1767225720000;
+const REJECTED = { code: "SensitiveContent", text: "Rejected for key-0001." };
 
-function observed(fields: Partial<Observation>): Observation {
-  return {
-    jobId: "job-1",
-    state: "succeeded",
-    urls: ["https://cdn.example.com/a.mp4"],
-    metadata: {},
-    completedAt: null,
-    error: null,
-    ...fields,
-  };
-}
-
-describe("newsOf", () => {
-  it("tells a success with its output, its time and the metadata that is known", () => {
-    const metadata = {
-      seed: 0,
-      ratio: "",
-      duration: 5,
-      resolution: null,
-      generate_audio: false,
-    };
-    const observation = observed({ completedAt: 1767225720000, metadata });
-    expect(toNews(observation, PLAIN)).toEqual({
-      status: "completed",
-      completedAt: 1767225720000,
-      urls: ["https://cdn.example.com/a.mp4"],
-      metadata: { seed: 0, duration: 5, generate_audio: false },
-    });
-  });
-
-  it.each([
-    [1767225720123.45, 1767225720123],
-    [0, 0],
-    [-1, null],
-    [Number.NaN, null],
-    [Infinity, null],
-    [9_007_199_254_740_991_000, null],
-  ])("keeps only a time that can be stored: %d", (completedAt, kept) => {
-    expect(toNews(observed({ completedAt }), PLAIN)).toMatchObject({ completedAt: kept });
-  });
-
-  it("tells a success without output apart", () => {
-    expect(toNews(observed({ urls: [] }), PLAIN)).toEqual({ status: "no_output" });
-  });
-
-  it.each([
-    ["IN_QUEUE", "queued"],
-    ["dreaming", "processing"],
-  ])("takes %s for %s, whatever else is said", (state, status) => {
-    expect(toNews(observed({ state }), PLAIN)).toEqual({ status });
-  });
-
-  it.each([["paused"], [null]])("has nothing to tell of the state %j", (state) => {
-    expect(toNews(observed({ state }), PLAIN)).toBeNull();
-  });
-
-  it("does not take a state that ended for a success because of its URLs", () => {
-    expect(toNews(observed({ state: "canceled" }), PLAIN)).toEqual(
-      failed("canceled", 'The task ended upstream as "canceled".'),
-    );
-  });
-
-  it("tells a failure in the provider's words", () => {
-    const error = { code: "SensitiveContent", text: "Rejected." };
-    expect(toNews(observed({ state: "failed", error }), PLAIN)).toEqual(
-      failed("moderation", "Rejected."),
-    );
-  });
-
-  it("tells a failure without the provider's words where they are not wanted", () => {
-    const error = { code: "SensitiveContent", text: "Rejected." };
-    const errorText = { isGeneric: true, secrets: [] };
-    expect(toNews(observed({ state: "failed", error }), errorText)).toEqual(
-      failed("moderation", "The upstream reported a failure."),
-    );
-  });
-
-  it("keeps the credentials of the connection out of a failure", () => {
-    const error = { code: null, text: "Wrong key key-0001 given." };
-    const errorText = { isGeneric: false, secrets: ["key-0001"] };
-    expect(toNews(observed({ state: "failed", error }), errorText)).toEqual(
-      failed("provider", "Wrong key … given."),
-    );
-  });
+it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
+  [
+    "a success as completed, with the metadata that is known",
+    {
+      completedAt: AT,
+      metadata: { seed: 0, ratio: "", duration: 5, resolution: null, generate_audio: false },
+    },
+    completed(URLS, { seed: 0, duration: 5, generate_audio: false }, AT),
+  ],
+  ["a time with a fraction as rounded", { completedAt: AT + 0.45 }, completed(URLS, {}, AT)],
+  ["the time 0 as it is", { completedAt: 0 }, completed(URLS, {}, 0)],
+  ["a negative time as absent", { completedAt: -1 }, completed(URLS)],
+  ["NaN as an absent time", { completedAt: Number.NaN }, completed(URLS)],
+  ["an infinite time as absent", { completedAt: Infinity }, completed(URLS)],
+  ["a time in microseconds as absent", { completedAt: AT * 1000 }, completed(URLS)],
+  ["a success without output as no_output", { urls: [] }, { status: "no_output" }],
+  ["a queued job with URLs as queued", { state: "IN_QUEUE" }, { status: "queued" }],
+  ["a running job with URLs as processing", { state: "dreaming" }, { status: "processing" }],
+  ["an unknown state as nothing", { state: "paused" }, null],
+  ["an absent state as nothing", { state: null }, null],
+  [
+    "a cancelled job with URLs as failed",
+    { state: "canceled" },
+    failed("canceled", endedAs("canceled")),
+  ],
+  [
+    "a failure with the provider's text, without the key of the connection",
+    { state: "failed", error: REJECTED },
+    failed("moderation", "Rejected for …."),
+  ],
+])("toNews reads %s", (_, fields, news) => {
+  const plain = { jobId: "job-1", state: "succeeded", urls: URLS, metadata: {} };
+  const observation = { ...plain, completedAt: null, error: null, ...fields };
+  expect(toNews(observation, SHOWN)).toEqual(news);
 });
