@@ -15,7 +15,6 @@ const BINDINGS = {
 /** They wait for alarms and polls far more than they work, so all of them run at once. */
 const WAITING_TESTS = [
   "crash/{eviction,missing-secret}",
-  "readme/demo",
   "upstreams/{fal-keys,hanging-poll,lost-hooks}",
 ].map((name) => `test/process/${name}.test.ts`);
 const SMOKE_TESTS = ["test/process/smoke/*.test.ts", "test/lint/*.test.ts"];

@@ -1,45 +1,48 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { ROOT } from "../harness/child.ts";
 
-export const PROJECT = join(import.meta.dirname, "../../..");
+const TIMEOUT_MS = 240_000;
 
-/** A fresh clone of the working tree as it would be committed: nothing ignored, nothing installed. */
-export interface Checkout {
-  readonly directory: string;
-  /** Runs a shell command in it. @throws with its output when it fails. */
-  readonly run: (command: string) => string;
-  readonly remove: () => void;
-}
+/** A clone of the working tree as it would be committed, with links to the installed packages. */
+export class Checkout implements Disposable {
+  readonly directory = mkdtempSync(join(tmpdir(), "task-relay-clone-"));
 
-export function freshCheckout(): Checkout {
-  const directory = mkdtempSync(join(tmpdir(), "task-relay-clone-"));
-  const listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-  const files = execFileSync("git", listed, { cwd: PROJECT, encoding: "utf8" }).split("\0");
-  for (const file of files.filter((name) => name !== "")) {
-    mkdirSync(dirname(join(directory, file)), { recursive: true });
-    cpSync(join(PROJECT, file), join(directory, file));
+  constructor() {
+    const listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    const files = execFileSync("git", listed, { cwd: ROOT, encoding: "utf8" }).split("\0");
+    for (const file of files.filter((name) => name !== "")) {
+      mkdirSync(dirname(join(this.directory, file)), { recursive: true });
+      cpSync(join(ROOT, file), join(this.directory, file));
+    }
+    const modules = join(this.directory, "node_modules");
+    mkdirSync(modules);
+    for (const name of readdirSync(join(ROOT, "node_modules"))) {
+      if (!name.startsWith(".v"))
+        symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+    }
+    this.run("git init -q && git add -A");
+    this.run("git -c user.name=test -c user.email=test@localhost commit -qm clone");
   }
-  const run = (command: string) => runIn(directory, command);
-  run("git init -q && git add -A");
-  run("git -c user.name=test -c user.email=test@localhost commit -qm clone");
-  return { directory, run, remove: () => rmSync(directory, { recursive: true, force: true }) };
+
+  /** Runs a shell command and returns its output. @throws with the output when it fails. */
+  run(command: string): string {
+    const args = ["-euo", "pipefail", "-c", command];
+    const options = { cwd: this.directory, env: newcomersEnvironment(), timeout: TIMEOUT_MS };
+    const { status, stdout, stderr } = spawnSync("bash", args, { ...options, encoding: "utf8" });
+    if (status === 0) return stdout;
+    throw new Error(`${command}\nended with ${status}\n${stdout}\n${stderr}`);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
 }
 
-function runIn(cwd: string, command: string): string {
-  const options = { cwd, encoding: "utf8", timeout: 240_000, env: newcomersEnvironment() } as const;
-  const { status, stdout, stderr } = spawnSync(
-    "bash",
-    ["-euo", "pipefail", "-c", command],
-    options,
-  );
-  if (status === 0) return stdout;
-  throw new Error(`${command}\nended with ${status}\n${stdout}\n${stderr}`);
-}
-
-/** Without what the scripts of this checkout have put in front of the newcomer's own Node. */
-function newcomersEnvironment(): NodeJS.ProcessEnv {
+/** Removes what npm and Vitest have added to the environment. */
+export function newcomersEnvironment(): NodeJS.ProcessEnv {
   const path = (process.env["PATH"] ?? "")
     .split(":")
     .filter((dir) => !dir.includes("node_modules"));

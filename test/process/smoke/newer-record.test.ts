@@ -15,7 +15,7 @@ const WITHIN_MS = 30_000;
 const Stored = z.looseObject({ id: z.string(), v: z.int() });
 const Row = z.object({ value: z.instanceof(Uint8Array) });
 
-it("waits with a record of a later release until that release is back", async () => {
+it("a task with a record of a newer schema is left alone, and goes on once that schema is known again", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({
     vars: { ...SECRETS, CALLBACK_SCHEDULE_S: "0,2,2", ALLOW_LOCAL_CALLBACKS: "true" },
@@ -32,7 +32,7 @@ it("waits with a record of a later release until that release is back", async ()
   setSchema(relay.storage, 2);
   const before = records(relay.storage);
   await relay.restart();
-  // The second attempt falls due, and the object says why it does not make it.
+  // The second attempt falls due, but is not made.
   const said = `"alarm.failed","task_id":"${DUE}"`;
   await until(() => relay.output.includes(said), WITHIN_MS);
   for (const id of [OPEN, DUE]) {
@@ -59,7 +59,7 @@ it("waits with a record of a later release until that release is back", async ()
   expect(first).toMatchObject({ number: 1, outcome: "rejected" });
 });
 
-/** As a release would have left them whose records have another schema; the relay must not be running. */
+/** Changes the schema version of every stored record; the relay must not be running. */
 function setSchema(storage: string, v: number): void {
   for (const file of objectFiles(join(storage, "tasks"))) {
     using database = new DatabaseSync(file);
@@ -74,7 +74,7 @@ function records(storage: string): unknown[] {
   return objectFiles(join(storage, "tasks")).map(storedRecord);
 }
 
-/** How many objects have one set. */
+/** Number of objects with an alarm. */
 function alarms(storage: string): number {
   using database = new DatabaseSync(join(storage, "tasks", "metadata.sqlite"));
   return database.prepare("SELECT 1 FROM _cf_ALARM").all().length;

@@ -9,7 +9,7 @@ import { ROOT } from "../harness/child.ts";
 const FILES = [".dev.vars", ".secrets"];
 const SECRET_LINES = /^RELAY_SECRET="([\w-]{43})"\nOPERATOR_KEYS="([\w-]{43})"\n$/;
 
-it("generates secrets of its own for each file, readable by the owner alone, and only once", async () => {
+it("npm run setup generates different secrets for each file, readable by the owner only, and keeps existing files", async () => {
   const copy = await mkdtemp(join(tmpdir(), "task-relay-setup-"));
   const setup = () => promisify(execFile)(process.execPath, ["scripts/setup.ts"], { cwd: copy });
   const contents = () => Promise.all(FILES.map((file) => readFile(join(copy, file), "utf8")));
