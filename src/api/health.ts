@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { DAY_MS, HOUR_MS, toSeconds } from "../core/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { connectionObject } from "../account/object-names.ts";
 import { runtimeOf } from "../config/runtime.ts";
@@ -8,8 +8,8 @@ import { isOperator } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";
 import { publicRoute } from "./http/route.ts";
 
-/** Longer than the longest pause between two polls, so that a refused key is shown for as long as it is used. */
-const REFUSAL_SHOWN_MS = 900_000;
+/** Longer than any pause between two polls of a task, so that a refused key is shown while it is in use. */
+const REFUSAL_SHOWN_MS = 15 * MINUTE_MS;
 
 export const readHealth = publicRoute(
   {

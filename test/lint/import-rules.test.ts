@@ -56,6 +56,11 @@ const REFUSED = {
     ["the API", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"],
   ],
   "src/task/probe.ts": [["the API", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"]],
+  "src/api/http/probe.ts": [
+    ["a route", 'export { x } from "../health.ts";', "'../health.ts'"],
+    ["another folder", 'export { x } from "../tasks/wait.ts";', "'../tasks/wait.ts'"],
+    ["the application", 'export { x } from "../../app.ts";', "'../../app.ts'"],
+  ],
   "src/api/probe.ts": [
     ["fetch", 'export const answer = fetch("https://example.com");', "'fetch'"],
     ["the application", 'export { x } from "../app.ts";', "'../app.ts'"],
@@ -68,6 +73,7 @@ const ACCEPTED = [
   ["src/core/events/probe.ts", 'export { x } from "../record/task.ts";'],
   ["src/core/views/probe.ts", 'export { x } from "../json.ts";'],
   ["src/api/probe.ts", 'export { x } from "../task/reply.ts";'],
+  ["src/api/http/probe.ts", 'export { x } from "../../task/reply.ts";'],
   ["src/probe.ts", "export const now = Date.now();"],
   ["src/outbound/http.ts", 'export const answer = fetch("https://example.com");'],
 ] as const;

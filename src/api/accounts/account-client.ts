@@ -28,12 +28,12 @@ export function forgetAccount(id: string): void {
 }
 
 /** Calls an account's object. @throws Problem `not_found` when it returns null: no such account. */
-export async function askAccount<T>(
+export async function callAccount<T>(
   env: Env,
   id: string,
-  ask: (account: DurableObjectStub<AccountObject>) => Promise<T | null>,
+  call: (account: DurableObjectStub<AccountObject>) => Promise<T | null>,
 ): Promise<T> {
-  const answer = await callObject(() => ask(env.ACCOUNTS.getByName(id)));
-  if (answer === null) throw unknownAccount();
-  return answer;
+  const result = await callObject(() => call(env.ACCOUNTS.getByName(id)));
+  if (result === null) throw unknownAccount();
+  return result;
 }

@@ -3,7 +3,7 @@ import { toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { keyObject } from "../../account/object-names.ts";
 import type { StoredKey } from "../../account/key-table.ts";
-import { askAccount } from "./account-client.ts";
+import { callAccount } from "./account-client.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
 import { forgetKey } from "../http/key-owner.ts";
@@ -24,7 +24,7 @@ export const createKey = bodyRoute(
   },
   NewKey,
   async ({ env, params: { account: accountId }, body: { label, sha256 } }) => {
-    await askAccount(env, accountId, (object) => object.describe());
+    await callAccount(env, accountId, (object) => object.describe());
     if (sha256 !== null) {
       const prefix = `sha256:${sha256.slice(0, 8)}`;
       return json(keyView(await addKey(env, accountId, sha256, prefix, label)), 201);
@@ -45,7 +45,7 @@ export const listKeys = route(
     errors: ["not_found"],
   },
   async ({ env, params: { account } }) => {
-    const keys = await askAccount(env, account, (object) => object.keys());
+    const keys = await callAccount(env, account, (object) => object.keys());
     return json({ data: keys.map(keyView) });
   },
 );
@@ -92,7 +92,7 @@ async function addKey(
   }
   const id = crypto.randomUUID();
   const key: StoredKey = { id, prefix, label, createdAt: Date.now(), lastUsedDay: null };
-  return askAccount(env, accountId, (object) => object.addKey(key, sha256));
+  return callAccount(env, accountId, (object) => object.addKey(key, sha256));
 }
 
 function keyView({ id, prefix, label, createdAt, lastUsedDay }: StoredKey) {

@@ -1,7 +1,7 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { Account } from "../../core/record/task.ts";
 import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
-import { askAccount, forgetAccount } from "./account-client.ts";
+import { callAccount, forgetAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { bodyRoute, route } from "../http/route.ts";
 import { Rotation } from "./account-schemas.ts";
@@ -16,7 +16,7 @@ export const readAccountSecrets = route(
     errors: ["not_found"],
   },
   async ({ env, runtime, params }) => {
-    const { generation } = await askAccount(env, params.account, (object) => object.describe());
+    const { generation } = await callAccount(env, params.account, (object) => object.describe());
     return secretsAnswer(runtime, { id: params.account, generation });
   },
 );
@@ -32,7 +32,7 @@ export const rotateAccountSecrets = bodyRoute(
   },
   Rotation,
   async ({ env, runtime, params, body }) => {
-    const { generation } = await askAccount(env, params.account, (object) =>
+    const { generation } = await callAccount(env, params.account, (object) =>
       object.rotateSecret(body.generation),
     );
     forgetAccount(params.account);

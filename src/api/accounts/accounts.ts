@@ -1,6 +1,6 @@
 import type { AccountState } from "../../account/account-object.ts";
 import { toSeconds } from "../../core/time.ts";
-import { askAccount } from "./account-client.ts";
+import { callAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
@@ -71,7 +71,7 @@ export const readAccount = route(
     errors: ["not_found"],
   },
   async ({ env, params: { account: id } }) => {
-    const account = await askAccount(env, id, (object) => object.describe());
+    const account = await callAccount(env, id, (object) => object.describe());
     return json(accountView(id, account));
   },
 );

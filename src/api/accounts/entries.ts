@@ -1,7 +1,7 @@
 import { toSeconds } from "../../core/time.ts";
 import type { GrantAnswer } from "../../account/ledger-book.ts";
 import type { StoredEntry } from "../../account/entry-table.ts";
-import { askAccount } from "./account-client.ts";
+import { callAccount } from "./account-client.ts";
 import { Grant } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
@@ -22,7 +22,7 @@ export const grantCredits = bodyRoute(
   },
   Grant,
   async ({ env, params, body }) => {
-    const answer = await askAccount<GrantAnswer>(env, params.account, (object) =>
+    const answer = await callAccount<GrantAnswer>(env, params.account, (object) =>
       object.grant(body),
     );
     switch (answer.kind) {
@@ -71,7 +71,7 @@ async function pageOf(
 ): Promise<Response> {
   const limit = limitOf(url.searchParams.get("limit"), LIMITS);
   const before = sequenceOf(url.searchParams.get("cursor"));
-  const entries = await askAccount(env, params.account, (object) =>
+  const entries = await callAccount(env, params.account, (object) =>
     object.entries(kind, before, limit + 1),
   );
   const page = entries.slice(0, limit);

@@ -22,7 +22,7 @@ dt { font-weight: 600; }
 dd { margin: 0 0 0.5rem; }
 `;
 
-/** Serves the page that the `type` of every problem links to. It also works while the relay is not configured. */
+/** Serves the page that the `type` of every problem links to, also while the relay is not configured. */
 export const readErrorsPage = publicRoute(
   {
     method: "GET",

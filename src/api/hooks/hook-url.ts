@@ -12,7 +12,10 @@ export interface HookTarget {
   readonly taskId: string;
 }
 
-/** Returns the fields of a registration's answer that the submit call needs; `{}` for a provider without hooks. */
+/**
+ * Returns what the submit call needs, as fields of the answer to a registration; `{}` for a provider
+ * without hooks.
+ */
 export async function hookFields(
   connection: Connection,
   taskId: string,
@@ -33,7 +36,10 @@ export async function hookFields(
 export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 type HookParams = PathParams<typeof HOOK_PATH>;
 
-/** Resolves a hook URL, without calling any object. @throws Problem `unknown_task` when the relay did not make it. */
+/**
+ * Resolves a hook URL, without calling any object.
+ * @throws Problem `unknown_task` when the relay did not make it.
+ */
 export async function parseHookUrl(
   { provider: name, id, token }: HookParams,
   runtime: Runtime,

@@ -43,7 +43,10 @@ export const receiveHook = publicRoute(
   },
 );
 
-/** Checks the provider's signature. @throws Problem `unauthenticated`; `unavailable` when its public keys cannot be fetched. */
+/**
+ * Checks the provider's signature.
+ * @throws Problem `unauthenticated`; `unavailable` when the public keys cannot be fetched.
+ */
 async function authenticityOf(
   { adapter, connection }: HookTarget,
   hook: Hook,
@@ -78,7 +81,7 @@ function eventOf(
   };
   const observation = json === undefined ? null : adapter.read(json, hook);
   if (observation === null) return ignored("malformed");
-  // The field may hold something else than our id, which is then no contradiction.
+  // Anything but a task id is no contradiction: the operator may use this field for other purposes.
   const named = TaskId.safeParse(observation.taskId);
   if (named.success && named.data !== taskId) return ignored("other_task");
   const news = toNews(observation, errorTextOf(runtime.config, connection));

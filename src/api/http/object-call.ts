@@ -4,7 +4,7 @@ import { Problem } from "./problem.ts";
 const RETRY_AFTER_S = "2";
 /** Flags that the platform sets on its errors. */
 const PLATFORM_FLAGS = ["overloaded", "retryable", "durableObjectReset"];
-/** Platform errors that carry no flag. The second is all the platform says when storage is full or cannot be opened. */
+/** Platform errors without a flag. The second covers storage that is full or cannot be opened. */
 const PLATFORM_MESSAGES = ["Network connection lost", "internal error; reference = "];
 
 /** Calls an object. @throws Problem `unavailable` when the object cannot be reached. */
@@ -34,7 +34,7 @@ function isPlatformFailure(error: unknown): boolean {
   );
 }
 
-/** Recognises a record that this release cannot read, after a roll-back. Retrying works after the next upgrade. */
+/** Recognises a record that a later release has written. After a roll-back it is readable again once that release is back. */
 function isOfALaterRelease(error: unknown): boolean {
   return error instanceof Error && error.message.includes(OF_A_LATER_RELEASE);
 }

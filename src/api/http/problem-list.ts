@@ -29,18 +29,18 @@ export const PROBLEMS = {
       "The key is missing, unknown or revoked, or the signature is missing, wrong, or older than 300 seconds.",
     cure: "Send Authorization: Bearer with a valid key. For signed requests, compare the secrets and the clock of both sides.",
   },
-  operator_only: {
-    status: 403,
-    title: "Not allowed for account keys",
-    cause: "The key belongs to an account, and the route is for the operator.",
-    cure: "Use an operator key, or ask the operator to make the request.",
-  },
   insufficient_credits: {
     status: 402,
     title: "Not enough credits",
     cause:
       "The price of the task exceeds the balance of its account. The members price and balance have both numbers.",
     cure: "Grant credits to the account, then register the task again.",
+  },
+  operator_only: {
+    status: 403,
+    title: "Not allowed for account keys",
+    cause: "The key belongs to an account, and the route is for the operator.",
+    cure: "Use an operator key, or ask the operator to make the request.",
   },
   not_found: {
     status: 404,
@@ -66,7 +66,7 @@ export const PROBLEMS = {
     status: 409,
     title: "Another task has this id",
     cause:
-      "A task with this id was registered with another body, or was created by an event. The member task has it.",
+      "A task with this id was registered with another body, or was created by an event. The member task is that task.",
     cure: "Use another id. To repeat a registration, send exactly the same body.",
   },
   task_open: {
@@ -116,7 +116,7 @@ export const PROBLEMS = {
     status: 422,
     title: "Idempotency-Key was used for another body",
     cause:
-      "A task was registered under this Idempotency-Key with another body. The member task has it.",
+      "A task was registered under this Idempotency-Key with another body. The member task is that task.",
     cure: "Use a new key for a new task. To repeat a registration, send exactly the same body.",
   },
   internal_error: {

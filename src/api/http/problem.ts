@@ -1,7 +1,7 @@
 import { appendMembers } from "../../core/json.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-list.ts";
 
-/** One invalid part of a request. `path` is a JSON Pointer (RFC 6901); for a header or parameter it is `/Name`. */
+/** An invalid part of a request. `path` is a JSON Pointer (RFC 6901); `/Name` for a header or parameter. */
 export interface Issue {
   readonly path: string;
   readonly message: string;

@@ -11,9 +11,9 @@ import type { ProblemCode } from "./problem-list.ts";
 import { AccountId, TaskId } from "./fields.ts";
 
 /**
- * One row of the route table: what is known of a method and path, and its handler. The table is the only
- * description of the API, and one of it for callers can be generated from it. Hono is therefore used as a
- * router and for its middleware only; its handlers would repeat what the table says.
+ * One row of the route table: a method and path, its description and its handler. The table is the one
+ * source from which a description of the API can be made. Hono is therefore only the router and the
+ * middleware: typed Hono handlers would state paths, bodies and answers a second time.
  */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
@@ -108,7 +108,7 @@ function guarded<Path extends string, Body>(
   };
 }
 
-/** @throws Problem `not_configured`, which names the invalid variables but never their values. */
+/** Returns configuration and keys. @throws Problem `not_configured`, which names the invalid variables but never their values. */
 export async function requireRuntime(env: Env): Promise<Runtime> {
   const result = await runtimeOf(env);
   if (result.ok) return result.value;

@@ -64,7 +64,10 @@ export function listQueryOf(
   };
 }
 
-/** Refuses unknown parameters; for an account also `account`, as it lists its own tasks only, and `provider`, which it must not see. */
+/**
+ * Refuses unknown parameters, and from an account also `account`, because it lists only its own tasks, and
+ * `provider`, which it must not see.
+ */
 function refuseUnknown(query: URLSearchParams, caller: Caller, options: ListOptions): void {
   const withheld = accountOf(caller) === null ? [] : ["provider", "account"];
   const refused = [...(options.hasDryRun ? [] : ["dry_run"]), ...withheld];

@@ -36,7 +36,10 @@ export const readStats = route(
   },
 );
 
-/** Reads the window in Unix seconds and widens it to whole hours. Defaults to the last 24 hours and the current one. */
+/**
+ * Reads the window, in Unix seconds, and widens it to whole hours. Defaults to the last 24 hours and the
+ * current one.
+ */
 function windowOf(query: URLSearchParams, nowS: number) {
   const given = validate(Window, queryOf(query));
   const until = given.until ?? nowS + 1;

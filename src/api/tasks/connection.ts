@@ -2,7 +2,10 @@ import type { Config } from "../../config/config.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { invalidRequest } from "../http/problem.ts";
 
-/** Returns the connection. @throws Problem `invalid_request` when it is unknown or can neither be polled nor send hooks. */
+/**
+ * Returns the connection.
+ * @throws Problem `invalid_request` when it is unknown, or can neither be polled nor send hooks.
+ */
 export function requireConnection(name: string, { connections }: Config): Connection {
   const connection = connections.get(name);
   if (connection === undefined) {

@@ -26,7 +26,10 @@ export const Registration = z
     message: "is required with credits",
   });
 
-/** Body of `POST /v1/tasks/{id}/upstream`. Both ids become segments of a URL path and must not leave their place in it. */
+/**
+ * Body of `POST /v1/tasks/{id}/upstream`. `id` and `endpoint` become part of a URL path and must not be able
+ * to leave their place in it.
+ */
 export const Attachment = z.strictObject({
   provider: z.string(),
   id: z.string().regex(/^[A-Za-z0-9][\w.:~-]{0,255}$/, "must be an id of the upstream"),
