@@ -10,7 +10,7 @@ import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { hostOf } from "../core/url.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
-import { type Accounts, connectionObject, hostObject } from "../account/object-names.ts";
+import type { Accounts } from "../account/object-names.ts";
 import { policyOf } from "../config/config.ts";
 import { describeIssues } from "../config/issue.ts";
 import { type Runtime, runtimeOf } from "../config/runtime.ts";
@@ -18,8 +18,9 @@ import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
 import { type IndexBindings, publishRow } from "../index-db/publish.ts";
 import { errorText, log } from "../log.ts";
 import { askUpstream } from "../outbound/poll.ts";
-import { deliver, notifyOperator, type OperatorEvent, settle } from "../outbound/webhooks.ts";
+import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
+import { Alerts } from "./alerts.ts";
 import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
 
@@ -53,6 +54,7 @@ export class ObjectPlatform implements Platform {
   readonly #bindings: ObjectBindings;
   readonly #accounts: Accounts;
   readonly #timeouts: Timeouts;
+  readonly #alerts: Alerts;
   readonly #jitter = Math.random();
   #runtime: Runtime | null = null;
 
@@ -62,6 +64,7 @@ export class ObjectPlatform implements Platform {
     this.#bindings = bindings;
     this.#accounts = bindings.ACCOUNTS;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
+    this.#alerts = new Alerts(bindings.ACCOUNTS, this.#timeouts.ledgerMs);
   }
 
   /**
@@ -112,7 +115,9 @@ export class ObjectPlatform implements Platform {
     const result = await deliver(delivery, this.#prepared());
     try {
       this.#measure(delivery, result);
-      if (result.outcome !== "delivered") this.#noteFailure(delivery);
+      if (result.outcome !== "delivered") {
+        this.background(this.#alerts.reportFailedAttempt(delivery, this.#prepared()));
+      }
     } catch (error) {
       // A failing metric must not turn a sent attempt into `interrupted`.
       const { taskId } = delivery;
@@ -145,8 +150,11 @@ export class ObjectPlatform implements Platform {
   }
 
   async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
-    const answer = await askUpstream(poll, this.#prepared(), aborted);
-    if (answer.kind === "unauthorized") this.#noteRefusedKey(poll);
+    const runtime = this.#prepared();
+    const answer = await askUpstream(poll, runtime, aborted);
+    if (answer.kind === "unauthorized") {
+      this.background(this.#alerts.reportRefusedKey(poll, runtime));
+    }
     return answer;
   }
 
@@ -166,34 +174,6 @@ export class ObjectPlatform implements Platform {
       log({ event: "loop.failed", ...line }, "error");
     });
     this.#ctx.waitUntil(guarded);
-  }
-
-  /** Remembers the refusal for `/healthz`, and tells the operator. */
-  #noteRefusedKey({ connection, taskId }: Poll): void {
-    log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
-    const tracker = connectionObject(this.#accounts, connection);
-    this.#alert(() => tracker.noteRefusedKey(), { type: "provider.unauthorized", connection });
-  }
-
-  /** Counts the failure of the receiver's host, and tells the operator when the host keeps failing. */
-  #noteFailure({ url }: Delivery): void {
-    const host = hostOf(url);
-    if (host === null || this.#prepared().config.operatorCallbackUrl === null) return;
-    const tracker = hostObject(this.#accounts, host);
-    this.#alert(() => tracker.noteFailure(), { type: "host.failing", host });
-  }
-
-  /**
-   * Sends an alert in the background, once, so that no task waits for it.
-   * @param claim returns whether the alert is due and has not been sent yet.
-   */
-  #alert(claim: () => Promise<boolean>, event: OperatorEvent): void {
-    const now = Date.now();
-    const send = async () => {
-      if (!(await withTimeout(event.type, claim, false, this.#timeouts.ledgerMs))) return;
-      await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, this.#prepared());
-    };
-    this.background(send());
   }
 
   /** Writes a point to the time series, if one is bound: host, connection and outcome of an attempt. */

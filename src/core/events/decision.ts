@@ -48,7 +48,7 @@ export function unchanged(record: TaskRecord | null, note?: Note): Decision {
   return { kind: "unchanged", record, ...(note && { note }) };
 }
 
-export function erase(record: TaskRecord, because: EraseReason): Decision {
+export function erasure(record: TaskRecord, because: EraseReason): Decision {
   return { kind: "erase", record, because };
 }
 

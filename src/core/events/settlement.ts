@@ -1,7 +1,7 @@
-import { changed, type Decision, erase, unchanged } from "./decision.ts";
+import { changed, type Decision, erasure, unchanged } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { release } from "../record/callback.ts";
+import { release } from "../record/series.ts";
 import { type Credits, planRetry, type Retry } from "../record/credits.ts";
 import { noticeOf, withNotice } from "../record/notice.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
@@ -36,10 +36,10 @@ export function endCharge(
     }
     case "insufficient": {
       const { balance, price } = answer;
-      return erase(record, { code: "insufficient_credits", balance, price });
+      return erasure(record, { code: "insufficient_credits", balance, price });
     }
     case "unknown_account":
-      return erase(record, { code: "unknown_account" });
+      return erasure(record, { code: "unknown_account" });
     case "unknown": {
       const state = { kind: "charging", ...planRetry(credits.state, now) } as const;
       return changed({ ...record, version, credits: { ...credits, state } });

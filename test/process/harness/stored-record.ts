@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
 import * as z from "zod";
 
-/** The part of a stored record that says which attempts were made, as `src/core/record/callback.ts` writes it. */
+/** The part of a stored record that says which attempts were made, as `src/core/record` writes it. */
 export type StoredCallback = z.infer<typeof StoredCallback>;
 const StoredCallback = z.object({
   attempts: z.array(

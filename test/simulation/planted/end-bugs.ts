@@ -2,7 +2,7 @@ import { type Bug, bug } from "./bug.ts";
 
 const INTAKE = "core/events/intake.ts";
 const POLLING = "core/events/polling.ts";
-const TRANSITION = "core/transition.ts";
+const ENDING = "core/events/ending.ts";
 
 export const END_BUGS: readonly Bug[] = [
   bug(
@@ -15,7 +15,7 @@ export const END_BUGS: readonly Bug[] = [
     [INTAKE, "import { sameResult }", "import { callbackBody, sameResult }"],
   ),
   bug("a task is canceled after its end", [
-    TRANSITION,
+    ENDING,
     '  if (isTerminal(record)) return conflict("task_settled", record);\n  return changed(finishCanceled(record, policy, now));',
     "  return changed(finishCanceled({ ...record, callbackUrl: null } as never, policy, now));",
   ]),
@@ -55,12 +55,12 @@ export const END_BUGS: readonly Bug[] = [
     "Math.max(previous?.version ?? 0, now)",
   ]),
   bug("what is not settled can be erased", [
-    TRANSITION,
-    'return isSettled(record) ? erase(record, "settled") : conflict("series_running", record);',
-    'return erase(record, "settled");',
+    ENDING,
+    '  if (!isSettled(record)) return conflict("series_running", record);\n',
+    "",
   ]),
   bug("retention counts from the end of the task", [
-    TRANSITION,
+    "core/events/delivery.ts",
     "return { ...record, version, callback, expiresAt: now + policy.retentionMs };",
     "return { ...record, version, callback };",
   ]),

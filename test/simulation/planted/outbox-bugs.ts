@@ -25,7 +25,7 @@ export const OUTBOX_BUGS: readonly Bug[] = [
     "return [];",
   ]),
   bug("the operator is not told of a redelivery that failed", [
-    "core/transition.ts",
+    "core/events/delivery.ts",
     'next.callback?.state.kind !== "failed") return decision;',
     'next.callback?.state.kind !== "failed" || next.callback.series.number > 1) return decision;',
   ]),

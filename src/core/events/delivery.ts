@@ -1,0 +1,79 @@
+import { changed, conflict, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
+import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
+import type { Policy } from "../policy.ts";
+import type { Callback } from "../record/callback.ts";
+import { noticeOf, withNotice } from "../record/notice.ts";
+import { closeAttempt, openDueAttempt, orderedSeries } from "../record/series.ts";
+import {
+  isSettled,
+  isTerminal,
+  nextVersion,
+  type TaskRecord,
+  type TerminalTask,
+} from "../record/task.ts";
+
+/** Starts the attempt that is due. It is sent only after this change is stored. */
+export function startAttempt(record: TaskRecord | null, policy: Policy, now: number): Decision {
+  return changeCallback(record, policy, now, (callback) => openDueAttempt(callback, policy, now));
+}
+
+/** Records the result of an attempt. A series that ends without success is reported to the operator. */
+export function endAttempt(
+  record: TaskRecord | null,
+  event: AttemptEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  const decision = changeCallback(record, policy, now, (callback) =>
+    closeAttempt(callback, event.number, event, policy, now),
+  );
+  if (decision.kind !== "changed" || !policy.isOperatorNotified) return decision;
+  const { record: next } = decision;
+  if (!isTerminal(next) || next.callback?.state.kind !== "failed") return decision;
+  const notice = noticeOf("callback.failed", next.version, now);
+  return changed({ ...next, notices: withNotice(next.notices, notice) });
+}
+
+/** Orders another series for a settled callback, optionally to another URL. */
+export function redeliver(
+  record: TaskRecord | null,
+  event: RedeliverEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || record.status === "charging") return UNKNOWN_TASK;
+  if (!isTerminal(record)) return conflict("task_open", record);
+  const { callback } = record;
+  const { idempotencyKey } = event;
+  const isRepeat = idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey;
+  if (isRepeat) return unchanged(record);
+  if (!isSettled(record)) return conflict("series_running", record);
+  const url = event.callbackUrl ?? callback?.url ?? null;
+  if (url === null) return conflict("no_callback", record);
+  const next = orderedSeries(callback, url, event, policy, now);
+  return changed(withCallback(record, next, policy, now));
+}
+
+/** @param change returns the next state of the callback; null when the event does not apply to it. */
+function changeCallback(
+  record: TaskRecord | null,
+  policy: Policy,
+  now: number,
+  change: (callback: Callback) => Callback | null,
+): Decision {
+  if (record === null || !isTerminal(record) || record.callback === null) return unchanged(record);
+  const callback = change(record.callback);
+  if (callback === null) return unchanged(record);
+  return changed(withCallback(record, callback, policy, now));
+}
+
+/** Returns the task with its next callback. Every change starts the retention again. */
+function withCallback(
+  record: TerminalTask,
+  callback: Callback,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  const version = nextVersion(record, now);
+  return { ...record, version, callback, expiresAt: now + policy.retentionMs };
+}
