@@ -21,6 +21,7 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aChargingTask } from "./credit-builders.ts";
+import { apply } from "./decisions.ts";
 import {
   aKeptHook,
   anAttachedTask,
@@ -121,7 +122,7 @@ describe("attach to an open task", () => {
 
   it("keeps the endpoint with the job", () => {
     const job = { id: "r-1", endpoint: "fal-ai/kling" };
-    const record = committed(transition(aProvidedTask(), anAttachment(job), POLICY, later));
+    const record = apply(aProvidedTask(), anAttachment(job), later);
     expect(record.upstream).toEqual({ connection: CONNECTION, job });
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
   });

@@ -15,7 +15,6 @@ import {
   aRedelivery,
   aReport,
   committed,
-  finished,
   HOUR,
   ID,
   MINUTE,
@@ -37,13 +36,14 @@ import {
   credits,
   PRICE,
 } from "./credit-builders.ts";
+import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
 const later = NOW + HOUR;
 const UNKNOWN: ChargeAnswer = { kind: "unknown" };
 
 describe("a registration with a price", () => {
   it("begins with the charge, due at once", () => {
-    const record = committed(transition(null, aPricedRegistration(), POLICY, NOW));
+    const record = apply(null, aPricedRegistration());
     expect(record).toEqual(aChargingTask());
     const charge = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
     expect(wakeAt(record, POLICY)).toBe(NOW);
@@ -53,7 +53,7 @@ describe("a registration with a price", () => {
   it("is charged by the operator's own billing where it has no charge id: it is open at once", () => {
     const event = aSettledRegistration();
     const { registration } = event;
-    expect(committed(transition(null, event, POLICY, NOW))).toEqual(
+    expect(apply(null, event)).toEqual(
       anOpenTask({
         account: ACCOUNT,
         registration,
@@ -65,13 +65,13 @@ describe("a registration with a price", () => {
   it("but no account is charged to nobody", () => {
     const event = aPricedRegistration({ accountId: null });
     const { registration } = event;
-    expect(committed(transition(null, event, POLICY, NOW))).toEqual(anOpenTask({ registration }));
+    expect(apply(null, event)).toEqual(anOpenTask({ registration }));
   });
 
   it("again joins the charge, whatever charge id it brings", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });
-    expect(transition(record, again, POLICY, later)).toEqual({ kind: "unchanged", record });
+    expectUnchanged(record, again, later);
   });
 
   it.each([
@@ -79,19 +79,13 @@ describe("a registration with a price", () => {
     ["account", aPricedRegistration({ accountId: "other" })],
     ["URL", aPricedRegistration({ callbackUrl: URL_B })],
   ])("with another %s is put off, not answered", (_what, other) => {
-    expect(transition(aChargingTask(), other, POLICY, later)).toEqual({
-      kind: "reject",
-      rejection: { code: "charging" },
-    });
+    expectRefused(aChargingTask(), other, "charging", later);
   });
 
   it("with another price is a conflict once the task exists", () => {
     const record = aChargedTask();
     const other = aPricedRegistration({ credits: PRICE + 1 });
-    expect(transition(record, other, POLICY, later)).toEqual({
-      kind: "reject",
-      rejection: { code: "task_exists", task: record },
-    });
+    expectRefused(record, other, "task_exists", later);
   });
 });
 
@@ -119,7 +113,7 @@ describe("while the price is being charged", () => {
     ["silence about another life", aChargeEnd(UNKNOWN, "charge-0")],
   ])("%s means nothing", (_what, event) => {
     const record = aChargingTask({ deadlineAt: NOW });
-    expect(transition(record, event, POLICY, later)).toEqual({ kind: "unchanged", record });
+    expectUnchanged(record, event, later);
   });
 
   it("the charge is all that is owed, past the deadline and while paused", () => {
@@ -138,9 +132,9 @@ describe("the answer of the ledger", () => {
 
   it("that comes after the deadline makes a task that fails and is refunded", () => {
     const record = aChargingTask({ deadlineAt: NOW + MINUTE });
-    const open = committed(transition(record, aChargeEnd(), POLICY, later));
+    const open = apply(record, aChargeEnd(), later);
     expect(nextStep(open, POLICY, later)).toEqual({ kind: "event", event: { type: "deadline" } });
-    const failed = finished(transition(open, { type: "deadline" }, POLICY, later));
+    const failed = finish(open, { type: "deadline" }, later);
     expect(failed.credits?.state).toEqual({ kind: "refunding", retryAt: later, tries: 0 });
   });
 
@@ -161,7 +155,7 @@ describe("the answer of the ledger", () => {
     const waits: number[] = [];
     let now = NOW;
     for (let i = 0; i < 40; i++) {
-      record = committed(transition(record, aChargeEnd(UNKNOWN), POLICY, now));
+      record = apply(record, aChargeEnd(UNKNOWN), now);
       expect(record).toMatchObject({ status: "charging", credits: { chargeId: CHARGE_ID } });
       const wake = wakeAt(record, POLICY);
       expect(nextStep(record, POLICY, wake)?.kind).toBe("charge");
@@ -171,7 +165,7 @@ describe("the answer of the ledger", () => {
     }
     expect(waits.slice(0, 8)).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
     expect(waits.slice(8).every((wait) => wait === 300)).toBe(true);
-    const charged = committed(transition(record, aChargeEnd(), POLICY, now));
+    const charged = apply(record, aChargeEnd(), now);
     expect(charged.status).toBe("pending");
   });
 

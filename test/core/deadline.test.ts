@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { TaskEvent } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
@@ -11,39 +12,28 @@ import {
   aPolicy,
   aReport,
   DAY,
-  finished,
   HOUR,
-  ID,
-  MODEL,
   NOW,
-  NOW_S,
   POLICY,
 } from "./builders.ts";
+import { failedBody } from "./credit-builders.ts";
+import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
-const deadline = { type: "deadline" } as const;
+const deadline: TaskEvent = { type: "deadline" };
+const erase: TaskEvent = { type: "erase" };
 const task = anOpenTask({ deadlineAt: NOW + HOUR });
 const AT = NOW + HOUR;
-
-const timedOut = finished(transition(task, deadline, POLICY, AT));
+const timedOut = finish(task, deadline, AT);
 
 describe("the deadline of an open task", () => {
-  it("fails it with upstream_timeout and sends that like any failure", () => {
-    const { registration } = task;
+  it("fails the task with upstream_timeout and sends that like any failure", () => {
+    const message = "The upstream did not report a result before the deadline.";
     expect(timedOut).toEqual(
       aFinishedTask({
         version: AT,
-        registration,
+        registration: task.registration,
         status: "failed",
-        body: JSON.stringify({
-          id: ID,
-          status: "failed",
-          model: MODEL,
-          created_at: NOW_S,
-          error: {
-            code: "upstream_timeout",
-            message: "The upstream did not report a result before the deadline.",
-          },
-        }),
+        body: failedBody("upstream_timeout", message),
         failure: { category: "timeout", retryable: true },
         callback: aCallback({
           attempts: [],
@@ -58,74 +48,54 @@ describe("the deadline of an open task", () => {
     );
   });
 
-  it.each(["pending", "processing"] as const)("ends a %s task", (status) => {
-    const open = anOpenTask({ status, deadlineAt: NOW });
-    expect(transition(open, deadline, POLICY, NOW).kind).toBe("changed");
+  it("fails a processing task too", () => {
+    const open = anOpenTask({ status: "processing", deadlineAt: NOW });
+    expect(apply(open, deadline).status).toBe("failed");
   });
 
-  it("does nothing one millisecond early", () => {
-    expect(transition(task, deadline, POLICY, AT - 1)).toEqual({ kind: "unchanged", record: task });
+  it.each([
+    ["the deadline is one millisecond ahead", task, AT - 1],
+    ["the task is finished", aFinishedTask(), NOW + 365 * DAY],
+    ["there is no task", null, NOW],
+  ])("changes nothing when %s", (_when, record, now) => {
+    expectUnchanged(record, deadline, now);
   });
 
-  it("does nothing to a finished task", () => {
-    const record = aFinishedTask();
-    expect(transition(record, deadline, POLICY, NOW + 365 * DAY)).toEqual({
-      kind: "unchanged",
-      record,
-    });
-  });
-
-  it("does nothing where there is no task", () => {
-    expect(transition(null, deadline, POLICY, NOW)).toEqual({ kind: "unchanged", record: null });
-  });
-
-  it("is what an open task wakes for, paused or not", () => {
-    const paused = aPolicy({ pausedUntil: NOW + DAY });
-    for (const policy of [POLICY, paused]) {
+  it("is what an open task wakes for, paused or not, whatever is configured now", () => {
+    for (const changes of [{}, { pausedUntil: NOW + DAY }, { taskDeadlineMs: 1 }]) {
+      const policy = aPolicy(changes);
       expect(wakeAt(task, policy)).toBe(AT);
       expect(nextStep(task, policy, AT - 1)).toBeNull();
-      expect(nextStep(task, policy, AT)).toEqual({ kind: "event", event: { type: "deadline" } });
+      expect(nextStep(task, policy, AT)).toEqual({ kind: "event", event: deadline });
     }
   });
 
-  it("is kept when the configured one changes", () => {
-    expect(wakeAt(task, aPolicy({ taskDeadlineMs: 1 }))).toBe(AT);
-  });
-});
-
-describe("a report after the deadline", () => {
   it.each([
-    ["a success", aCompletion()],
-    ["another failure", aFailure()],
-  ])("that is %s is a conflict with the timed-out task", (_what, result) => {
-    expect(transition(timedOut, aReport(result), POLICY, AT + HOUR)).toEqual({
-      kind: "reject",
-      rejection: { code: "conflicting_result", task: timedOut },
-    });
+    ["success", aCompletion()],
+    ["other failure", aFailure()],
+  ])("makes a later report of a %s a conflict", (_what, result) => {
+    expectRefused(timedOut, aReport(result), "conflicting_result", AT + HOUR);
   });
 });
 
 describe("a finished task", () => {
-  it("is erased when its retention ends, not before", () => {
-    const record = aFinishedTask({ expiresAt: AT });
+  it.each([
+    ["with a settled callback", aFinishedTask({ expiresAt: AT })],
+    ["without a callback", aFinishedTask({ callback: null, expiresAt: AT })],
+  ])("%s expires when its retention ends, not before", (_what, record) => {
     expect(wakeAt(record, POLICY)).toBe(AT);
     expect(nextStep(record, POLICY, AT - 1)).toBeNull();
-    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: { type: "erase" } });
+    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: erase });
   });
 
-  it("without a callback is erased too", () => {
-    const record = aFinishedTask({ callback: null, expiresAt: AT });
-    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: { type: "erase" } });
-  });
-
-  it("is not erased while its callback is unsettled, however late", () => {
+  it("does not expire while its callback is unsettled, however late", () => {
     const state = { kind: "due", nextAttemptAt: NOW + 9 * DAY } as const;
     const record = aFinishedTask({ callback: aCallback({ state }), expiresAt: AT });
     expect(wakeAt(record, POLICY)).toBe(NOW + 9 * DAY);
     expect(nextStep(record, POLICY, AT)).toBeNull();
   });
 
-  it("says all that its open attempt needs to be sent", () => {
+  it("gives its open attempt all that is needed to send it", () => {
     const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;
@@ -138,38 +108,29 @@ describe("a finished task", () => {
   });
 });
 
-describe("erase", () => {
+describe("an order to erase", () => {
   const due = { kind: "due", nextAttemptAt: NOW } as const;
   const inFlight = { kind: "in_flight", number: 1, startedAt: NOW } as const;
 
   it.each([
-    ["delivered", aFinishedTask()],
+    ["was delivered", aFinishedTask()],
     ["failed for good", aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) })],
-    ["never to be sent", aFinishedTask({ callback: null })],
-  ])("erases a task whose callback is %s", (_what, record) => {
-    const decision = transition(record, { type: "erase" }, POLICY, NOW);
-    expect(decision).toEqual({ kind: "erase", record, because: "settled" });
+    ["does not exist", aFinishedTask({ callback: null })],
+  ])("erases a finished task whose callback %s", (_what, record) => {
+    const decision = { kind: "erase", record, because: "settled" };
+    expect(transition(record, erase, POLICY, NOW)).toEqual(decision);
   });
 
   it.each([
-    ["open", anOpenTask(), "task_open"],
-    [
-      "waiting for an attempt",
-      aFinishedTask({ callback: aCallback({ state: due }) }),
-      "series_running",
-    ],
-    ["being sent", aFinishedTask({ callback: aCallback({ state: inFlight }) }), "series_running"],
-  ])("is refused while a task is %s", (_what, record, code) => {
-    expect(transition(record, { type: "erase" }, POLICY, NOW)).toEqual({
-      kind: "reject",
-      rejection: { code, task: record },
-    });
+    ["the task is open", anOpenTask(), "task_open"],
+    ["an attempt is due", aFinishedTask({ callback: aCallback({ state: due }) }), "series_running"],
+    ["an attempt is open", inFlightTask(), "series_running"],
+    ["there is no task", null, "unknown_task"],
+  ])("is refused when %s", (_when, record, code) => {
+    expectRefused(record, erase, code);
   });
 
-  it("does not know a task that is not there", () => {
-    expect(transition(null, { type: "erase" }, POLICY, NOW)).toEqual({
-      kind: "reject",
-      rejection: { code: "unknown_task" },
-    });
-  });
+  function inFlightTask() {
+    return aFinishedTask({ callback: aCallback({ state: inFlight }) });
+  }
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { parseConfig } from "../../src/config/config.ts";
 import type { CallbackState } from "../../src/core/record/callback.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
-import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aCreation,
@@ -12,13 +12,14 @@ import {
   aPolicy,
   aReport,
   callbackAfter,
+  callbackOf,
   type Happening,
   MINUTE,
   NOW,
-  POLICY,
   SECOND,
   taskAfter,
 } from "./builders.ts";
+import { apply, expectUnchanged } from "./decisions.ts";
 
 const start: TaskEvent = { type: "attempt_started" };
 const report = aReport(aCompletion(), aCreation());
@@ -39,26 +40,44 @@ function stateAfter(...happenings: Happening[]): CallbackState {
   return callbackAfter(...happenings).state;
 }
 
+function due(afterMs: number): CallbackState {
+  return { kind: "due", nextAttemptAt: NOW + afterMs };
+}
+
+describe("the default schedule of the configuration", () => {
+  it("sends at once, 3 minutes after the first attempt ended, 10 minutes after the second, then no more", () => {
+    const secrets = { RELAY_SECRET: "test-only-relay-secret-0123456789abcdef" };
+    const vars = { ...secrets, OPERATOR_KEYS: "test-only-operator-key" };
+    const config = parseConfig(vars, { global_fetch_strictly_public: true });
+    if (!config.ok) throw new Error(JSON.stringify(config));
+    const policy = aPolicy({ scheduleMs: config.value.scheduleMs });
+    let record = apply(null, report, NOW, policy);
+    const times: number[] = [];
+    for (let state = callbackOf(record).state; state.kind !== "failed";) {
+      if (state.kind !== "in_flight") throw new Error(`expected an attempt: ${state.kind}`);
+      times.push(state.startedAt - NOW);
+      record = apply(record, anEnd(state.number), state.startedAt + 20 * SECOND, policy);
+      state = callbackOf(record).state;
+      if (state.kind !== "due") continue;
+      record = apply(record, start, state.nextAttemptAt, policy);
+      state = callbackOf(record).state;
+    }
+    expect(times).toEqual([0, 20 * SECOND + 3 * MINUTE, 40 * SECOND + 13 * MINUTE]);
+  });
+});
+
 describe("an automatic series", () => {
-  it("opens its first attempt with the terminal event", () => {
-    expect(stateAfter(finish)).toEqual({ kind: "in_flight", number: 1, startedAt: NOW });
+  it.each([
+    ["opens attempt 1 with the terminal event", [finish], { number: 1, startedAt: NOW }],
+    ["plans attempt 2 for 180,000 ms after the end of attempt 1", untilSecond, due(SECOND_AT)],
+    ["plans attempt 3 for 600,000 ms after the end of attempt 2", untilThird, due(THIRD_AT)],
+    ["fails with the end of attempt 3", untilFailed, { kind: "failed" }],
+  ] satisfies [string, Happening[], object][])("%s", (_what, happenings, state) => {
+    expect(stateAfter(...happenings)).toMatchObject(state);
   });
 
-  it("plans the second attempt 180,000 ms after the end of the first", () => {
-    expect(stateAfter(...untilSecond)).toEqual({ kind: "due", nextAttemptAt: NOW + SECOND_AT });
-  });
-
-  it("plans the third attempt 600,000 ms after the end of the second", () => {
-    expect(stateAfter(...untilThird)).toEqual({ kind: "due", nextAttemptAt: NOW + THIRD_AT });
-  });
-
-  it("fails after the third and has no fourth", () => {
-    const record = taskAfter(...untilFailed);
-    expect(stateAfter(...untilFailed)).toEqual({ kind: "failed" });
-    expect(transition(record, start, POLICY, NOW + 365 * 24 * 60 * MINUTE)).toEqual({
-      kind: "unchanged",
-      record,
-    });
+  it("has no fourth attempt", () => {
+    expectUnchanged(taskAfter(...untilFailed), start, NOW + 365 * 24 * 60 * MINUTE);
   });
 
   it("keeps a record of each attempt", () => {
@@ -75,45 +94,32 @@ describe("an automatic series", () => {
     });
   });
 
-  it("counts a late start from its own end", () => {
+  it("counts the wait after an attempt that started late from the end of that attempt", () => {
     const late = SECOND_AT + 7 * MINUTE;
     const state = stateAfter(...untilSecond, [late, start], [late + 1, anEnd(2)]);
-    expect(state).toEqual({ kind: "due", nextAttemptAt: NOW + late + 1 + 600_000 });
+    expect(state).toEqual(due(late + 1 + 600_000));
   });
 
   it("does not start an attempt one millisecond early", () => {
     const record = taskAfter(...untilSecond);
-    expect(transition(record, start, POLICY, NOW + SECOND_AT - 1)).toEqual({
-      kind: "unchanged",
-      record,
-    });
-    expect(transition(record, start, POLICY, NOW + SECOND_AT).kind).toBe("changed");
+    expectUnchanged(record, start, NOW + SECOND_AT - 1);
+    expect(callbackOf(apply(record, start, NOW + SECOND_AT)).state.kind).toBe("in_flight");
   });
 
   it("does not start an attempt while one is open", () => {
-    const record = taskAfter(finish);
-    expect(transition(record, start, POLICY, NOW + MINUTE)).toEqual({ kind: "unchanged", record });
+    expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("keeps what the receiver answered", () => {
-    const end = anEnd(1, { outcome: "timeout", statusCode: 524, responseExcerpt: "busy" });
-    expect(callbackAfter(finish, [5, end]).attempts).toEqual([
-      {
-        number: 1,
-        series: 1,
-        startedAt: NOW,
-        durationMs: 5,
-        outcome: "timeout",
-        statusCode: 524,
-        responseExcerpt: "busy",
-      },
-    ]);
+  it("keeps the receiver's status code and the start of its answer", () => {
+    const end = { outcome: "timeout", statusCode: 524, responseExcerpt: "busy" } as const;
+    const attempt = { number: 1, series: 1, startedAt: NOW, durationMs: 5 };
+    expect(callbackAfter(finish, [5, anEnd(1, end)]).attempts).toEqual([{ ...attempt, ...end }]);
   });
 
-  it("takes an attempt that ends before it began for one of no length", () => {
+  it("records no negative duration when the clock stepped back during an attempt", () => {
     const callback = callbackAfter(finish, [-MINUTE, anEnd(1)]);
     expect(callback.attempts[0]?.durationMs).toBe(0);
-    expect(callback.state).toEqual({ kind: "due", nextAttemptAt: NOW + 180_000 });
+    expect(callback.state).toEqual(due(180_000));
   });
 });
 
@@ -127,123 +133,105 @@ describe("the end of an attempt", () => {
     expect(callback.attempts).toHaveLength(n);
   });
 
-  const failures = OUTCOMES.filter((outcome) => outcome !== "delivered");
-
-  it.each(failures)("counts %s and goes on", (outcome) => {
-    expect(stateAfter(finish, [SECOND, anEndAs(1, outcome)])).toEqual({
-      kind: "due",
-      nextAttemptAt: NOW + SECOND + 180_000,
-    });
-  });
-
-  it.each(failures)("counts %s as the last attempt too", (outcome) => {
-    const state = stateAfter(...untilThird, [THIRD_AT, start], [THIRD_AT, anEndAs(3, outcome)]);
-    expect(state).toEqual({ kind: "failed" });
-  });
-
-  it.each([
-    ["of a closed attempt", untilSecond, 1],
-    ["of an attempt that is not the open one", [...untilSecond, [SECOND_AT, start]], 1],
-    ["of an attempt that never was", [finish], 2],
-    ["after the end of the series", untilFailed, 3],
-  ] satisfies [string, Happening[], number][])(
-    "%s changes nothing",
-    (_what, happenings, number) => {
-      const record = taskAfter(...happenings);
-      const end = anEndAs(number, "delivered");
-      expect(transition(record, end, POLICY, NOW + THIRD_AT)).toEqual({
-        kind: "unchanged",
-        record,
-      });
+  it.each(OUTCOMES.filter((outcome) => outcome !== "delivered"))(
+    "counts an attempt with outcome %s, also as the last one",
+    (outcome) => {
+      expect(stateAfter(finish, [SECOND, anEndAs(1, outcome)])).toEqual(due(SECOND + 180_000));
+      const last: Happening[] = [
+        [THIRD_AT, start],
+        [THIRD_AT, anEndAs(3, outcome)],
+      ];
+      expect(stateAfter(...untilThird, ...last)).toEqual({ kind: "failed" });
     },
   );
 
-  it("of a task without a callback changes nothing", () => {
+  it.each([
+    ["the attempt is closed", untilSecond, 1],
+    ["another attempt is open", [...untilSecond, [SECOND_AT, start]], 1],
+    ["the attempt never was", [finish], 2],
+    ["the series has ended", untilFailed, 3],
+  ] satisfies [string, Happening[], number][])(
+    "changes nothing when %s",
+    (_when, happenings, n) => {
+      expectUnchanged(taskAfter(...happenings), anEndAs(n, "delivered"), NOW + THIRD_AT);
+    },
+  );
+
+  it("changes nothing of a task without a callback, nor where there is no task", () => {
     const record = taskAfter([0, aReport(aCompletion(), aCreation({ callbackUrl: null }))]);
     for (const event of [anEndAs(1, "delivered"), start]) {
-      expect(transition(record, event, POLICY, NOW)).toEqual({ kind: "unchanged", record });
-      expect(transition(null, event, POLICY, NOW)).toEqual({ kind: "unchanged", record: null });
+      expectUnchanged(record, event);
+      expectUnchanged(null, event);
     }
   });
 });
 
 describe("another schedule", () => {
-  it("with a first wait opens nothing before its time", () => {
-    const patient = aPolicy({ scheduleMs: [5 * SECOND, MINUTE] });
-    const state = stateAfter([0, report, patient]);
-    expect(state).toEqual({ kind: "due", nextAttemptAt: NOW + 5 * SECOND });
+  it("opens nothing before its first wait has passed", () => {
+    const policy = aPolicy({ scheduleMs: [5 * SECOND, MINUTE] });
+    expect(stateAfter([0, report, policy])).toEqual(due(5 * SECOND));
   });
 
-  it("leaves the attempt that is planned already where it is", () => {
+  it("leaves a planned attempt where it is", () => {
     const record = taskAfter(...untilSecond);
-    const hasty = aPolicy({ scheduleMs: [0, 1, 1] });
-    expect(record && wakeAt(record, hasty)).toBe(NOW + SECOND_AT);
-    expect(transition(record, start, hasty, NOW + SECOND_AT - 1).kind).toBe("unchanged");
+    const policy = aPolicy({ scheduleMs: [0, 1, 1] });
+    expect(record && wakeAt(record, policy)).toBe(NOW + SECOND_AT);
+    expectUnchanged(record, start, NOW + SECOND_AT - 1, policy);
   });
 
-  it("counts for the attempts after it", () => {
-    const hasty = aPolicy({ scheduleMs: [0, 1, 2] });
-    const state = stateAfter(...untilSecond, [SECOND_AT, start], [SECOND_AT, anEnd(2), hasty]);
-    expect(state).toEqual({ kind: "due", nextAttemptAt: NOW + SECOND_AT + 2 });
+  it("decides the waits of the attempts after the planned one", () => {
+    const policy = aPolicy({ scheduleMs: [0, 1, 2] });
+    const state = stateAfter(...untilSecond, [SECOND_AT, start], [SECOND_AT, anEnd(2), policy]);
+    expect(state).toEqual(due(SECOND_AT + 2));
   });
 
-  it("may end the series sooner", () => {
-    const short = aPolicy({ scheduleMs: [0] });
-    expect(stateAfter(finish, [SECOND, anEnd(1), short])).toEqual({ kind: "failed" });
+  it("ends a running series sooner when it is shorter", () => {
+    const policy = aPolicy({ scheduleMs: [0] });
+    expect(stateAfter(finish, [SECOND, anEnd(1), policy])).toEqual({ kind: "failed" });
   });
 
-  it("may prolong it while it runs, but not revive it", () => {
-    const long = aPolicy({ scheduleMs: [0, 0, 0, MINUTE] });
-    const last: Happening = [THIRD_AT, anEnd(3), long];
-    expect(stateAfter(...untilThird, [THIRD_AT, start], last)).toEqual({
-      kind: "due",
-      nextAttemptAt: NOW + THIRD_AT + MINUTE,
-    });
-    const record = taskAfter(...untilFailed);
-    expect(transition(record, start, long, NOW + THIRD_AT * 2)).toEqual({
-      kind: "unchanged",
-      record,
-    });
+  it("prolongs a running series when it is longer, but does not revive a failed one", () => {
+    const policy = aPolicy({ scheduleMs: [0, 0, 0, MINUTE] });
+    const last: Happening[] = [
+      [THIRD_AT, start],
+      [THIRD_AT, anEnd(3), policy],
+    ];
+    expect(stateAfter(...untilThird, ...last)).toEqual(due(THIRD_AT + MINUTE));
+    expectUnchanged(taskAfter(...untilFailed), start, NOW + THIRD_AT * 2, policy);
   });
 });
 
 describe("while the relay is paused", () => {
   const until = NOW + 90 * SECOND;
   const paused = aPolicy({ pausedUntil: until });
+  const held: Happening = [0, report, paused];
 
   it("a terminal event opens no attempt, and the task wakes when the pause may end", () => {
-    const record = taskAfter([0, report, paused]);
-    expect(record && stateAfter([0, report, paused])).toEqual({ kind: "due", nextAttemptAt: NOW });
-    expect(record && wakeAt(record, paused)).toBe(until);
-    expect(record && nextStep(record, paused, until - 1)).toBeNull();
-  });
-
-  it("a due attempt is not started and not counted", () => {
-    const record = taskAfter([0, report, paused]);
-    expect(transition(record, start, paused, until - 1)).toEqual({ kind: "unchanged", record });
-    expect(callbackAfter([0, report, paused])).toMatchObject({
+    const record = taskAfter(held);
+    expect(callbackOf(record)).toMatchObject({
       lastNumber: 0,
       series: { started: 0 },
       attempts: [],
+      state: due(0),
     });
+    expect(record && wakeAt(record, paused)).toBe(until);
+    expect(record && nextStep(record, paused, until - 1)).toBeNull();
+    expectUnchanged(record, start, until - 1, paused);
   });
 
-  it("the end of an attempt is recorded, and the next keeps its own time", () => {
-    const state = stateAfter(finish, [SECOND, anEnd(1), paused]);
-    expect(state).toEqual({ kind: "due", nextAttemptAt: NOW + SECOND + 180_000 });
-  });
-
-  it("an attempt that is due after the hold keeps its own time", () => {
-    const record = taskAfter(...untilSecond);
+  it("the end of an attempt is recorded, and the next attempt keeps its own time", () => {
+    const happenings: Happening[] = [finish, [2 * SECOND, anEnd(1), paused]];
+    const record = taskAfter(...happenings);
+    expect(stateAfter(...happenings)).toEqual(due(SECOND_AT));
     expect(record && wakeAt(record, paused)).toBe(NOW + SECOND_AT);
   });
 
-  it("the series goes on as if nothing had been, once it is over", () => {
-    const held: Happening = [0, report, paused];
+  it("the series waits, and goes on in its own rhythm when the pause is over", () => {
     expect(stateAfter(held, [90 * SECOND, start])).toMatchObject({ number: 1 });
-    expect(stateAfter(held, [90 * SECOND, start], [91 * SECOND, anEnd(1)])).toEqual({
-      kind: "due",
-      nextAttemptAt: NOW + 91 * SECOND + 180_000,
-    });
+    const ended: Happening[] = [
+      [90 * SECOND, start],
+      [91 * SECOND, anEnd(1)],
+    ];
+    expect(stateAfter(held, ...ended)).toEqual(due(91 * SECOND + 180_000));
   });
 });

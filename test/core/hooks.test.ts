@@ -7,13 +7,13 @@ import {
   anOpenTask,
   callbackOf,
   committed,
-  finished,
   HOUR,
   NOW,
   POLICY,
   PROCESSING,
 } from "./builders.ts";
 import { aChargingTask } from "./credit-builders.ts";
+import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,
@@ -57,10 +57,7 @@ describe("a hook is unknown", () => {
     ["for a settled task of another connection", aFinishedTask({ upstream: fal() })],
   ])("%s", (_what, record) => {
     for (const isSigned of [true, false]) {
-      expect(transition(record, aHook(aCompletion(), { isSigned }), POLICY, later)).toEqual({
-        kind: "reject",
-        rejection: { code: "unknown_task" },
-      });
+      expectRefused(record, aHook(aCompletion(), { isSigned }), "unknown_task", later);
     }
   });
 });
@@ -68,24 +65,16 @@ describe("a hook is unknown", () => {
 describe("a hook after the end", () => {
   const failures = {
     completed: aFinishedTask({ upstream: UPSTREAM }),
-    failed: finished(transition(attached, aHook(anUpstreamFailure(), signed), POLICY, NOW)),
-    canceled: finished(transition(attached, { type: "cancel" }, POLICY, NOW)),
-    "told by the upstream to be out of time": finished(
-      transition(attached, aHook(expired(), signed), POLICY, NOW),
-    ),
+    failed: finish(attached, aHook(anUpstreamFailure(), signed)),
+    canceled: finish(attached, { type: "cancel" }),
+    "told by the upstream to be out of time": finish(attached, aHook(expired(), signed)),
   };
-  const timedOut = finished(
-    transition(attached, { type: "deadline" }, NO_KEY, attached.deadlineAt),
-  );
+  const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
 
   it.each(Object.entries(failures))("that was %s changes nothing", (_what, record) => {
     for (const [, said] of news) {
       for (const isSigned of [true, false]) {
-        expect(transition(record, aHook(said, { isSigned }), POLICY, later)).toEqual({
-          kind: "unchanged",
-          record,
-          note: "ignored",
-        });
+        expectUnchanged(record, aHook(said, { isSigned }), later, POLICY, "ignored");
       }
     }
   });
@@ -106,11 +95,7 @@ describe("a hook of another job than the attached", () => {
     for (const isSigned of [true, false]) {
       for (const policy of [POLICY, NO_KEY]) {
         const hook = aHook(said, { isSigned, jobId: OTHER_JOB.id });
-        expect(transition(attached, hook, policy, later)).toEqual({
-          kind: "unchanged",
-          record: attached,
-          note: "other_job",
-        });
+        expectUnchanged(attached, hook, later, policy, "other_job");
       }
     }
   });
@@ -118,7 +103,7 @@ describe("a hook of another job than the attached", () => {
 
 describe.each(places)("a signed hook %s", (_where, task) => {
   it.each(ends)("that says %s settles at once and sends", (status, said) => {
-    const record = finished(transition(task, aHook(said, signed), POLICY, later));
+    const record = finish(task, aHook(said, signed), later);
     expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
     expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
     expect("tracking" in record).toBe(false);
@@ -126,18 +111,14 @@ describe.each(places)("a signed hook %s", (_where, task) => {
 
   it("that names no job is about this one", () => {
     const hook = aHook(aCompletion(), { isSigned: true, jobId: null });
-    expect(finished(transition(task, hook, POLICY, later)).status).toBe("completed");
+    expect(finish(task, hook, later).status).toBe("completed");
   });
 
   it("that says processing advances the status, once", () => {
     const hook = aHook(PROCESSING, signed);
-    const record = committed(transition(task, hook, POLICY, later));
+    const record = apply(task, hook, later);
     expect(record).toEqual({ ...task, version: later, status: "processing" });
-    expect(transition(record, hook, POLICY, later + 1)).toEqual({
-      kind: "unchanged",
-      record,
-      note: "ignored",
-    });
+    expectUnchanged(record, hook, later + 1, POLICY, "ignored");
   });
 
   it("that says success without output is not believed where the upstream can be asked", () => {
@@ -156,11 +137,7 @@ describe("a hook that is no news", () => {
   ])("changes nothing: %s", (_what, said, record) => {
     for (const isSigned of [true, false]) {
       for (const policy of [POLICY, NO_KEY]) {
-        expect(transition(record, aHook(said, { isSigned }), policy, later)).toEqual({
-          kind: "unchanged",
-          record,
-          note: "ignored",
-        });
+        expectUnchanged(record, aHook(said, { isSigned }), later, policy, "ignored");
       }
     }
   });

@@ -14,7 +14,6 @@ import {
   aRedelivery,
   aReport,
   DAY,
-  finished,
   HOUR,
   ID,
   MINUTE,
@@ -22,6 +21,7 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aRefundEnd, aRefundingTask, credits, refunding } from "./credit-builders.ts";
+import { finish } from "./decisions.ts";
 import { UPSTREAM } from "./upstream-builders.ts";
 
 const TOLD = aPolicy({ isOperatorNotified: true, scheduleMs: [0, MINUTE] });
@@ -41,18 +41,18 @@ function refusedToTheEnd(record: TerminalTask, policy = TOLD): TerminalTask {
       state.kind === "in_flight"
         ? [anEndAs(state.number, "rejected"), state.startedAt]
         : [{ type: "attempt_started" } as const, state.nextAttemptAt];
-    task = finished(transition(task, event, policy, at));
+    task = finish(task, event, at, policy);
   }
   return task;
 }
 
 function reported(policy = TOLD): TerminalTask {
-  return finished(transition(null, aReport(aCompletion(), aCreation()), policy, NOW));
+  return finish(null, aReport(aCompletion(), aCreation()), NOW, policy);
 }
 
 describe("callback.failed", () => {
   it("is news once, when the last attempt of the series has failed", () => {
-    const first = finished(transition(reported(), anEndAs(1, "timeout"), TOLD, NOW));
+    const first = finish(reported(), anEndAs(1, "timeout"), NOW, TOLD);
     expect(first.notices).toEqual([]);
     const { notices, version } = refusedToTheEnd(reported());
     expect(notices).toEqual([
@@ -62,7 +62,7 @@ describe("callback.failed", () => {
 
   it("is news again when a redelivery fails, under another version", () => {
     const failed = refusedToTheEnd(reported());
-    const again = finished(transition(failed, aRedelivery({ attempts: 3 }), TOLD, NOW + HOUR));
+    const again = finish(failed, aRedelivery({ attempts: 3 }), NOW + HOUR, TOLD);
     expect(again.notices).toEqual(failed.notices);
     const { notices } = refusedToTheEnd(again);
     expect(notices.map(({ kind }) => kind)).toEqual(["callback.failed", "callback.failed"]);
@@ -70,7 +70,7 @@ describe("callback.failed", () => {
   });
 
   it("is no news of a series that succeeds", () => {
-    const task = finished(transition(reported(), anEndAs(1, "delivered"), TOLD, NOW));
+    const task = finish(reported(), anEndAs(1, "delivered"), NOW, TOLD);
     expect(task.notices).toEqual([]);
   });
 
@@ -90,9 +90,9 @@ function unrefunded(forMs: number, policy = TOLD, isRefunded = false): TerminalT
   for (;;) {
     const retryAt = task.credits?.state.kind === "refunding" ? task.credits.state.retryAt : 0;
     if (retryAt > NOW + forMs) {
-      return isRefunded ? finished(transition(task, aRefundEnd(true), policy, retryAt)) : task;
+      return isRefunded ? finish(task, aRefundEnd(true), retryAt, policy) : task;
     }
-    task = finished(transition(task, aRefundEnd(false), policy, retryAt));
+    task = finish(task, aRefundEnd(false), retryAt, policy);
   }
 }
 
@@ -114,16 +114,16 @@ describe("refund.delayed", () => {
   });
 
   it("is news once also when the object slept through the limit", () => {
-    const late = finished(transition(aRefundingTask(), aRefundEnd(false), TOLD, NOW + HOUR));
-    const later = finished(transition(late, aRefundEnd(false), TOLD, NOW + 2 * HOUR));
+    const late = finish(aRefundingTask(), aRefundEnd(false), NOW + HOUR, TOLD);
+    const later = finish(late, aRefundEnd(false), NOW + 2 * HOUR, TOLD);
     expect(later.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
   });
 
   it("is news of the try at the limit itself, and not of the one that plans it", () => {
     const before = aRefundingTask({ credits: credits(refunding(NOW + LIMIT - 5 * SECOND)) });
-    const at = finished(transition(before, aRefundEnd(false), TOLD, NOW + LIMIT - 5 * SECOND));
+    const at = finish(before, aRefundEnd(false), NOW + LIMIT - 5 * SECOND, TOLD);
     expect(at).toMatchObject({ credits: { state: { retryAt: NOW + LIMIT } }, notices: [] });
-    const after = finished(transition(at, aRefundEnd(false), TOLD, NOW + LIMIT));
+    const after = finish(at, aRefundEnd(false), NOW + LIMIT, TOLD);
     expect(after.notices).toMatchObject([{ kind: "refund.delayed" }]);
   });
 
@@ -133,7 +133,7 @@ describe("refund.delayed", () => {
 
   it("is no news of a task whose end an older release did not write down", () => {
     const task = aRefundingTask({ finishedAt: null });
-    expect(finished(transition(task, aRefundEnd(false), TOLD, NOW + HOUR)).notices).toEqual([]);
+    expect(finish(task, aRefundEnd(false), NOW + HOUR, TOLD).notices).toEqual([]);
   });
 });
 
@@ -204,7 +204,7 @@ describe("telling the operator", () => {
   it("comes after the attempt and the index, and puts off no end of the record", () => {
     const policy = aPolicy({ isOperatorNotified: true, isIndexed: true });
     expect(nextStep(task, policy, NOW)?.kind).toBe("publish");
-    const again = finished(transition(task, aRedelivery(), policy, NOW));
+    const again = finish(task, aRedelivery(), NOW, policy);
     expect(nextStep(again, policy, NOW)?.kind).toBe("send");
     const { expiresAt } = task;
     const notices = afterTry(task.notices, { ...FAILED, isTaken: false }, expiresAt);
@@ -227,7 +227,7 @@ describe("telling the operator", () => {
   });
 
   it("of an order to write the row again changes nothing", () => {
-    const again = finished(transition(task, { type: "republish" }, TOLD, NOW));
+    const again = finish(task, { type: "republish" }, NOW, TOLD);
     expect(again.notices).toEqual(task.notices);
   });
 });

@@ -7,7 +7,6 @@ import {
   aCompletion,
   aPolicy,
   afterwards,
-  committed,
   CONNECTION,
   ID,
   LIMITS,
@@ -17,6 +16,7 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aChargeEnd, aPricedRegistration } from "./credit-builders.ts";
+import { apply } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,
@@ -45,7 +45,7 @@ function nudged(record: TaskRecord, ...times: readonly number[]): TaskRecord {
 }
 
 function polled(record: TaskRecord, answer: PollAnswer = UNANSWERED): TaskRecord {
-  return committed(transition(record, aPollEnd(answer), POLICY, THEN));
+  return apply(record, aPollEnd(answer), THEN);
 }
 
 describe("a poll", () => {
@@ -66,15 +66,15 @@ describe("a poll", () => {
 
   it("is planned with a job that comes with the registration", () => {
     const registration = aProvidedRegistration({ job: JOB });
-    const record = committed(transition(null, registration, POLICY, NOW));
+    const record = apply(null, registration);
     expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
   });
 
   it("is planned anew when the price of such a task is charged", () => {
     const registration = aPricedRegistration({ provider: CONNECTION, job: JOB });
-    const charging = committed(transition(null, registration, POLICY, NOW - SECOND));
+    const charging = apply(null, registration, NOW - SECOND);
     expect("tracking" in charging).toBe(false);
-    const record = committed(transition(charging, aChargeEnd(), POLICY, NOW));
+    const record = apply(charging, aChargeEnd());
     expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
   });
 
@@ -117,7 +117,7 @@ describe("a nudge while no poll is due", () => {
   it("does not make the later waits shorter", () => {
     const task = nudged(anAttachedTask({ tries: 2 }), FIRST_POLL - 2);
     const end = aPollEnd(UNANSWERED, { nudges: 1 });
-    const record = committed(transition(task, end, POLICY, THEN));
+    const record = apply(task, end, THEN);
     expect(wakeAt(record, POLICY)).toBe(THEN + 120 * SECOND);
   });
 });
@@ -135,7 +135,7 @@ describe("a nudge while a poll is in flight", () => {
     const once = polled(nudged(inFlight, ...times));
     expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
     const end = aPollEnd(told(QUEUED), { nudges: times.length });
-    const twice = committed(transition(once, end, POLICY, THEN + GAP));
+    const twice = apply(once, end, THEN + GAP);
     expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
   });
 
@@ -156,7 +156,7 @@ describe("a nudge while a poll is in flight", () => {
 
   it("counts what the hook missed", () => {
     const hook = aHook(NO_OUTPUT);
-    const task = committed(transition(inFlight, hook, POLICY, FIRST_POLL));
+    const task = apply(inFlight, hook, FIRST_POLL);
     expect(polled(task, told(NO_OUTPUT)).status).toBe("failed");
   });
 });

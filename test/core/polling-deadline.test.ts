@@ -7,7 +7,6 @@ import {
   aCompletion,
   aPolicy,
   afterwards,
-  committed,
   CONNECTION,
   DAY,
   finished,
@@ -19,6 +18,7 @@ import {
   PROCESSING,
   SECOND,
 } from "./builders.ts";
+import { apply, finish } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,
@@ -42,7 +42,7 @@ const task = anAttachedTask({ at: deadlineAt + 2 * MINUTE, tries: 9 }, { deadlin
 const LATE = deadlineAt + 3 * SECOND;
 
 function asked(answer: PollAnswer, record: OpenTask = task): TaskRecord {
-  return committed(transition(record, aPollEnd(answer), POLICY, LATE));
+  return apply(record, aPollEnd(answer), LATE);
 }
 
 function codeOf(record: TaskRecord): unknown {
@@ -61,12 +61,12 @@ describe("the deadline of a task whose upstream can be asked", () => {
 
   it("has it polled again when the question left before the deadline and nothing came", () => {
     const early = aPollEnd(UNANSWERED, { askedAt: deadlineAt - 1 });
-    const record = committed(transition(task, early, POLICY, LATE));
+    const record = apply(task, early, LATE);
     expect(record.status).toBe("pending");
     const again = LATE + LIMITS.gapMs;
     expect(nextStep(record, POLICY, again)).toMatchObject({ kind: "poll" });
     const last = aPollEnd(UNANSWERED, { askedAt: deadlineAt });
-    expect(codeOf(committed(transition(task, last, POLICY, LATE)))).toBe("upstream_timeout");
+    expect(codeOf(apply(task, last, LATE))).toBe("upstream_timeout");
   });
 
   it.each([
@@ -94,8 +94,8 @@ describe("the deadline of a task whose upstream can be asked", () => {
 
   it("decides by the time of the answer", () => {
     const early = aPollEnd(UNANSWERED);
-    expect(committed(transition(task, early, POLICY, deadlineAt - 1)).status).toBe("pending");
-    expect(codeOf(committed(transition(task, early, POLICY, deadlineAt)))).toBe("upstream_timeout");
+    expect(apply(task, early, deadlineAt - 1).status).toBe("pending");
+    expect(codeOf(apply(task, early, deadlineAt))).toBe("upstream_timeout");
   });
 });
 
@@ -125,7 +125,7 @@ describe("an upstream that is still at work at the deadline", () => {
 
   it("has it put off when a hook came while it did not answer, and is asked again at once", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
-    const record = committed(transition(nudged, aPollEnd(UNANSWERED), POLICY, LATE + 1));
+    const record = apply(nudged, aPollEnd(UNANSWERED), LATE + 1);
     expect(record).toMatchObject({ tracking: { isExtended: true } });
     expect(wakeAt(record, POLICY)).toBe(LATE + 1 + LIMITS.gapMs);
   });
@@ -168,7 +168,7 @@ describe("while the relay is paused", () => {
       kind: "event",
       event: { type: "deadline" },
     });
-    const record = committed(transition(task, { type: "deadline" }, paused, deadlineAt));
+    const record = apply(task, { type: "deadline" }, deadlineAt, paused);
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
@@ -203,7 +203,7 @@ describe("a task whose upstream cannot be asked at the deadline", () => {
       kind: "event",
       event: { type: "deadline" },
     });
-    const record = finished(transition(open, { type: "deadline" }, policy, deadlineAt));
+    const record = finish(open, { type: "deadline" }, deadlineAt, policy);
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
@@ -213,7 +213,7 @@ describe("a task whose upstream cannot be asked at the deadline", () => {
     expect(nextStep(last, forgetful, NOW + HOUR - 1)).toMatchObject({ kind: "poll" });
     expect(nextStep(old, forgetful, NOW + HOUR)).toBeNull();
     const hook = aHook(aCompletion());
-    expect(finished(transition(old, hook, forgetful, NOW + HOUR)).status).toBe("completed");
+    expect(finish(old, hook, NOW + HOUR, forgetful).status).toBe("completed");
   });
 
   it("is polled however old it is, where the upstream never forgets", () => {

@@ -9,9 +9,7 @@ import {
   aPolicy,
   callbackOf,
   afterwards,
-  committed,
   CONNECTION,
-  finished,
   HOUR,
   LIMITS,
   NOW,
@@ -20,6 +18,7 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aChargingTask } from "./credit-builders.ts";
+import { apply, finish } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,
@@ -47,7 +46,7 @@ const THEN = FIRST_POLL + 2 * SECOND;
 const GAP = LIMITS.gapMs;
 
 function after(answer: Parameters<typeof aPollEnd>[0], record: OpenTask = task): OpenTask {
-  const next = committed(transition(record, aPollEnd(answer), POLICY, THEN));
+  const next = apply(record, aPollEnd(answer), THEN);
   if (next.status === "pending" || next.status === "processing") return next;
   throw new Error(`expected an open task: ${next.status}`);
 }
@@ -58,7 +57,7 @@ describe("a poll that tells the end", () => {
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
   ] as const)("%s ends the task, and its first attempt is open", (status, news, failure) => {
     for (const from of [task, anAttachedTask({}, { status: "processing" })]) {
-      const record = finished(transition(from, aPollEnd(told(news)), POLICY, THEN));
+      const record = finish(from, aPollEnd(told(news)), THEN);
       expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
       expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: THEN });
     }
@@ -67,7 +66,7 @@ describe("a poll that tells the end", () => {
   it("gives the client what the upstream said", () => {
     const failed = aPollEnd(told(anUpstreamFailure()));
     const { error } = anUpstreamFailure();
-    expect(JSON.parse(finished(transition(task, failed, POLICY, THEN)).body)).toMatchObject({
+    expect(JSON.parse(finish(task, failed, THEN).body)).toMatchObject({
       error,
     });
   });
@@ -80,7 +79,7 @@ describe("a poll that tells the end", () => {
     const news = aCompletion({ metadata });
     const ends = [aPollEnd(told(news)), aHook(news, { isSigned: true })];
     for (const end of ends) {
-      const { body } = finished(transition(open, end, POLICY, THEN));
+      const { body } = finish(open, end, THEN);
       expect(JSON.parse(body)).toMatchObject({
         output: {
           metadata: { seed: 7, ratio: "9:16", duration: 5, generate_audio: true, fps: 3 },
@@ -94,7 +93,7 @@ describe("a poll of a task that an event created", () => {
   it("gives the output as the upstream tells it: nothing was submitted here", () => {
     const news = aCompletion({ metadata: { seed: 7 } });
     const open = anAttachedTask({}, { registration: null });
-    const { body } = finished(transition(open, aPollEnd(told(news)), POLICY, THEN));
+    const { body } = finish(open, aPollEnd(told(news)), THEN);
     expect(JSON.parse(body)).toMatchObject({ output: { metadata: { seed: 7 } } });
   });
 });
@@ -122,14 +121,14 @@ describe("a poll that tells no end", () => {
   it.each([0, 1])("waits 15 s, then twice as long each time up to 5 min, jitter %d", (jitter) => {
     const policy = aPolicy({ jitter });
     const waits: number[] = [];
-    let record = committed(transition(anAttachedTask(), anAttachment(OTHER_JOB), policy, NOW));
+    let record = apply(anAttachedTask(), anAttachment(OTHER_JOB), NOW, policy);
     let now = NOW;
     for (let i = 0; i < 8; i++) {
       const plannedAt = wakeAt(record, policy);
       waits.push(plannedAt - now);
       now = plannedAt + i;
       const end = aPollEnd(UNANSWERED, { job: OTHER_JOB });
-      record = committed(transition(record, end, policy, now));
+      record = apply(record, end, now, policy);
     }
     const seconds = [15, 30, 60, 120, 240, 300, 300, 300];
     expect(waits).toEqual(seconds.map((s) => Math.min(s * (1 + 0.2 * jitter), 300) * SECOND));
@@ -143,7 +142,7 @@ describe("a poll that tells no end", () => {
 
 describe("a poll whose key was taken away meanwhile", () => {
   it("is tried again after 5 min, should there be a key by then", () => {
-    const record = committed(transition(task, aPollEnd(UNAUTHORIZED), NO_KEY, THEN));
+    const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
     const poll = aPlan({ at: THEN + 300 * SECOND, tries: 1, notBefore: THEN });
     expect(record).toEqual({ ...task, tracking: aTracking({ poll }) });
     expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
@@ -193,7 +192,7 @@ describe("success without output", () => {
     ["told by two polls", once],
     ["told by a hook and a poll", hooked()],
   ])("is a failure of the upstream: %s", (_what, open) => {
-    const { body, failure } = finished(transition(open, aPollEnd(told(NO_OUTPUT)), POLICY, THEN));
+    const { body, failure } = finish(open, aPollEnd(told(NO_OUTPUT)), THEN);
     expect(JSON.parse(body)).toMatchObject({
       error: { code: "upstream_error", message: "The upstream reported success without output." },
     });
@@ -202,16 +201,14 @@ describe("success without output", () => {
 
   it("is still missing after a poll that told nothing", () => {
     const silent = after(UNANSWERED, once);
-    expect(finished(transition(silent, aPollEnd(told(NO_OUTPUT)), POLICY, THEN)).status).toBe(
-      "failed",
-    );
+    expect(finish(silent, aPollEnd(told(NO_OUTPUT)), THEN).status).toBe("failed");
   });
 
   it.each([
     ["output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
   ] as const)("is forgotten when the next one tells of %s", (_what, news, status) => {
-    const record = committed(transition(once, aPollEnd(told(news)), POLICY, THEN));
+    const record = apply(once, aPollEnd(told(news)), THEN);
     expect(record.status).toBe(status);
     if (status === "processing") {
       expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: false } } });

@@ -14,7 +14,6 @@ import {
   aRedelivery,
   aReport,
   DAY,
-  finished,
   HOUR,
   ID,
   MINUTE,
@@ -34,6 +33,7 @@ import {
   PRICE,
   refunding,
 } from "./credit-builders.ts";
+import { expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
 const later = NOW + HOUR;
 const cancel: TaskEvent = { type: "cancel" };
@@ -58,7 +58,7 @@ const failures: [string, TaskEvent, string, TerminalTask["failure"], string][] =
 
 describe.each(failures)("a charged task that %s fails", (_what, event, code, failure, message) => {
   const task = aChargedTask({ deadlineAt: later });
-  const failed = finished(transition(task, event, POLICY, later));
+  const failed = finish(task, event, later);
 
   it("owes its credits, and its callback is held", () => {
     expect(failed).toEqual(
@@ -85,20 +85,20 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
   });
 
   it("owes them without a callback_url too", () => {
-    const silent = finished(transition({ ...task, callbackUrl: null }, event, POLICY, later));
+    const silent = finish({ ...task, callbackUrl: null }, event, later);
     expect(silent).toEqual({ ...failed, callback: null });
     expect(nextStep(silent, POLICY, later)?.kind).toBe("refund");
   });
 
   it("of the operator's own billing is settled there", () => {
     const own = { ...task, credits: credits(undefined, { chargeId: null }) };
-    const settling = finished(transition(own, event, POLICY, later));
+    const settling = finish(own, event, later);
     expect(nextStep(settling, POLICY, later)).toMatchObject({ refund: { chargeId: null } });
     expect(settling.callback).toEqual(failed.callback);
   });
 
   it("owes nothing when it cost nothing", () => {
-    const free = finished(transition({ ...task, credits: null }, event, POLICY, later));
+    const free = finish({ ...task, credits: null }, event, later);
     expect(free.credits).toBeNull();
     expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
   });
@@ -106,7 +106,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
 
 describe("a charged task that completes", () => {
   it("keeps its charge and is sent at once", () => {
-    const completed = finished(transition(aChargedTask(), aReport(), POLICY, later));
+    const completed = finish(aChargedTask(), aReport(), later);
     expect(completed.credits).toEqual(credits());
     expect(completed.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
     expect(nextStep(completed, POLICY, later)?.kind).toBe("send");
@@ -124,7 +124,7 @@ describe("the end of a refund", () => {
 
   it("books it and opens the first attempt in the same commit", () => {
     const callback = aHeldCallback();
-    expect(finished(transition(held, aRefundEnd(true), POLICY, later))).toEqual({
+    expect(finish(held, aRefundEnd(true), later)).toEqual({
       ...refunded,
       callback: {
         ...callback,
@@ -139,14 +139,14 @@ describe("the end of a refund", () => {
     ["waits as the schedule says", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
     ["waits while the relay is paused", aPolicy({ pausedUntil: later + HOUR }), HOUR],
   ])("%s before the first attempt, counted from itself", (_what, policy, waitMs) => {
-    const record = finished(transition(held, aRefundEnd(true), policy, later));
+    const record = finish(held, aRefundEnd(true), later, policy);
     expect(record.callback?.state.kind).toBe("due");
     expect(wakeAt(record, policy)).toBe(later + waitMs);
   });
 
   it("is all there was to do where there is no callback", () => {
     const silent = { ...held, callback: null };
-    const record = finished(transition(silent, aRefundEnd(true), POLICY, later));
+    const record = finish(silent, aRefundEnd(true), later);
     expect(record).toEqual({ ...refunded, callback: null });
     expect(wakeAt(record, POLICY)).toBe(later + 28 * DAY);
   });
@@ -156,7 +156,7 @@ describe("the end of a refund", () => {
     const waits: number[] = [];
     let now = NOW;
     for (let i = 0; i < 10_000; i++) {
-      record = finished(transition(record, aRefundEnd(false), POLICY, now));
+      record = finish(record, aRefundEnd(false), now);
       const wake = wakeAt(record, POLICY);
       waits.push((wake - now) / SECOND);
       now = wake;
@@ -168,16 +168,14 @@ describe("the end of a refund", () => {
     expect(nextStep(record, POLICY, now)?.kind).toBe("refund");
     expect(nextStep(record, POLICY, now - 1)).toBeNull();
     expect(record).toMatchObject({ callback: held.callback, body: held.body });
-    const done = finished(transition(record, aRefundEnd(true), POLICY, now));
+    const done = finish(record, aRefundEnd(true), now);
     expect(done.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: now });
   });
 
   it("begins no series that has begun already", () => {
     for (const kind of ["delivered", "failed"] as const) {
       const callback = aCallback({ state: { kind } });
-      const done = finished(
-        transition(aRefundingTask({ callback }), aRefundEnd(true), POLICY, later),
-      );
+      const done = finish(aRefundingTask({ callback }), aRefundEnd(true), later);
       expect(done.callback).toEqual(callback);
     }
   });
@@ -209,10 +207,7 @@ describe("while the credits are on their way back", () => {
     ["another result", aReport(aCompletion()), "conflicting_result"],
   ])("%s is refused", (_what, event, code) => {
     for (const record of tasks) {
-      expect(transition(record, event, POLICY, later)).toEqual({
-        kind: "reject",
-        rejection: { code, task: record },
-      });
+      expectRefused(record, event, code, later);
     }
   });
 
@@ -223,7 +218,7 @@ describe("while the credits are on their way back", () => {
     ["the end of an attempt", anEndAs(1, "delivered")],
   ])("%s changes nothing", (_what, event) => {
     for (const record of tasks) {
-      expect(transition(record, event, POLICY, later)).toEqual({ kind: "unchanged", record });
+      expectUnchanged(record, event, later);
     }
   });
 });
@@ -233,9 +228,9 @@ describe("a redelivery", () => {
     ["charged", aFinishedTask({ credits: credits() })],
     ["refunded", aFinishedTask({ status: "failed", credits: credits({ kind: "refunded" }) })],
   ])("of a task whose credits are %s leaves them there", (_what, task) => {
-    const sent = finished(transition(task, aRedelivery(), POLICY, later));
+    const sent = finish(task, aRedelivery(), later);
     expect(sent.callback?.state).toEqual({ kind: "in_flight", number: 2, startedAt: later });
-    const ended = finished(transition(sent, anEndAs(2, "timeout"), POLICY, later));
+    const ended = finish(sent, anEndAs(2, "timeout"), later);
     expect([sent.credits, ended.credits]).toEqual([task.credits, task.credits]);
     expect(wakeAt(ended, POLICY)).toBe(later + 28 * DAY);
   });

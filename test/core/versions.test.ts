@@ -1,20 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
-import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aFinishedTask,
   anOpenTask,
   aRedelivery,
   aReport,
-  committed,
   HOUR,
   NOW,
-  POLICY,
   PROCESSING,
 } from "./builders.ts";
 import { aChargeEnd, aChargingTask, aRefundEnd, aRefundingTask } from "./credit-builders.ts";
+import { apply } from "./decisions.ts";
 import { anAttachment, aProvidedTask } from "./upstream-builders.ts";
 
 type Change = readonly [what: string, record: TaskRecord, event: TaskEvent];
@@ -38,6 +36,6 @@ describe.each(changes)("the version of a task after %s", (_what, record, event) 
     ["is one more within the same millisecond", 0, NOW + 1],
     ["is one more when the clock was put back", -HOUR, NOW + 1],
   ])("%s", (_when, afterMs, version) => {
-    expect(committed(transition(record, event, POLICY, NOW + afterMs)).version).toBe(version);
+    expect(apply(record, event, NOW + afterMs).version).toBe(version);
   });
 });
