@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { parseRecord } from "../../src/task/record-schema.ts";
-import { WorkLoop } from "../../src/task/work-loop.ts";
 import { live } from "../simulation/life.ts";
 import { aCompletion, aPolicy } from "./builders.ts";
-import { MemoryPlatform } from "./memory-platform.ts";
+import { MemoryHost } from "./loop/memory-host.ts";
 import accounts from "./stored-records/1-accounts.json" with { type: "json" };
 import providers from "./stored-records/2-providers.json" with { type: "json" };
 import index from "./stored-records/3-index.json" with { type: "json" };
@@ -32,11 +31,11 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
 
   it("comes to its end by its alarms alone and keeps its result", async () => {
     const record = parseRecord(structuredClone(stored));
-    const platform = new MemoryPlatform();
+    const platform = new MemoryHost();
     platform.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });
     bookCharge(record, platform);
     platform.commit(record, platform.clock + 1);
-    const loop = new WorkLoop(platform);
+    const loop = platform.newLoop();
     for (let alarms = 0; platform.stored !== null; alarms++) {
       expect(alarms).toBeLessThan(MAX_ALARMS);
       const rung = platform.ring(loop);
@@ -72,7 +71,7 @@ describe("the records that the current build writes", () => {
   });
 });
 
-function bookCharge({ id, credits }: TaskRecord, { ledger }: MemoryPlatform): void {
+function bookCharge({ id, credits }: TaskRecord, { ledger }: MemoryHost): void {
   if (credits === null || credits.chargeId === null) return;
   const { chargeId, amount } = credits;
   if (credits.state.kind !== "charging") {

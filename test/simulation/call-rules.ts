@@ -5,7 +5,8 @@ import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Books } from "./books.ts";
 import { untrue } from "./change.ts";
-import type { Ground, Instance } from "./instance.ts";
+import type { Ground } from "./object-host.ts";
+import type { SimulatedObject } from "./simulated-object.ts";
 import type { Story } from "./story.ts";
 
 interface Sending {
@@ -13,7 +14,7 @@ interface Sending {
   readonly record: TaskRecord | null;
   readonly story: Story;
   readonly books: Books;
-  readonly caller: Instance;
+  readonly caller: SimulatedObject;
 }
 
 /** Promises 2 and 4 for one POST that is about to leave. */

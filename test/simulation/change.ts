@@ -1,7 +1,7 @@
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { Books } from "./books.ts";
-import type { Instance } from "./instance.ts";
+import type { SimulatedObject } from "./simulated-object.ts";
 import type { Setting } from "./setting.ts";
 import type { Story } from "./story.ts";
 
@@ -21,7 +21,7 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   readonly story: Story;
   readonly books: Books;
   /** Who commits. */
-  readonly instance: Instance;
+  readonly instance: SimulatedObject;
   /** Storage has failed, so that what was heard may not have been written. */
   readonly wasBroken: boolean;
   /** The end of a poll that this commit follows from; null: it follows from something else. */

@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../../src/core/record/task.ts";
-import type { Instance } from "./instance.ts";
+import type { SimulatedObject } from "./simulated-object.ts";
 import type { Setting } from "./setting.ts";
 
 export interface Alarm {
@@ -8,7 +8,7 @@ export interface Alarm {
   /** When it was set, and as the relay was configured then. */
   readonly armedAt: number;
   readonly under: Setting;
-  readonly by: Instance;
+  readonly by: SimulatedObject;
   /** It was running when its instance died, and comes again. */
   readonly isRepeat: boolean;
 }

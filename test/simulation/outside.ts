@@ -18,13 +18,13 @@ import {
   UNAUTHORIZED,
 } from "../core/upstream-builders.ts";
 import type { Books } from "./books.ts";
-import type { Instance } from "./instance.ts";
+import type { Outside, SimulatedObject } from "./simulated-object.ts";
 import type { Witness } from "./witness.ts";
 
 /** A call that has left the object and has not come back. */
 export interface Flight {
   readonly what: "send" | "charge" | "refund" | "poll" | "publish" | "notify";
-  readonly caller: Instance;
+  readonly caller: SimulatedObject;
   /** When its caller stops waiting; Unix milliseconds. */
   readonly endsBy: number;
   /** The call comes to one of its ends, taken modulo their number; 0 is the best. */
@@ -70,8 +70,8 @@ const DONE_OR_NOT: readonly Ending<boolean>[] = [
   { isDone: false, answer: false },
 ];
 
-/** Everybody whom a task object calls: receivers, ledger, upstream, index, operator. */
-export class Outside {
+/** Receivers, ledger, upstream, index and operator of the simulation. */
+export class Parties implements Outside {
   flights: Flight[] = [];
   /** Calls of the dead and the impatient that may still arrive. */
   readonly #ghosts: (() => void)[] = [];
@@ -87,7 +87,7 @@ export class Outside {
     this.#now = now;
   }
 
-  send(delivery: Delivery, caller: Instance): Promise<AttemptResult> {
+  send(delivery: Delivery, caller: SimulatedObject): Promise<AttemptResult> {
     this.#witness.sent(delivery, caller);
     const results = OUTCOMES.map((outcome): Ending<AttemptResult> => {
       return { isDone: true, answer: resultOf(outcome) };
@@ -96,7 +96,7 @@ export class Outside {
     return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, heard);
   }
 
-  charge(charge: Charge, caller: Instance): Promise<ChargeAnswer> {
+  charge(charge: Charge, caller: SimulatedObject): Promise<ChargeAnswer> {
     this.#witness.charging(charge);
     const notAfter = this.#now() + CALL_MS;
     let answer: ChargeAnswer = { kind: "unknown" };
@@ -111,7 +111,7 @@ export class Outside {
     return promise;
   }
 
-  async refund(refund: Refund, caller: Instance): Promise<boolean> {
+  async refund(refund: Refund, caller: SimulatedObject): Promise<boolean> {
     this.#witness.refunding(refund);
     let isBack = false;
     const book = () => {
@@ -121,7 +121,7 @@ export class Outside {
     return isHeard && isBack;
   }
 
-  poll(poll: Poll, aborted: AbortSignal, caller: Instance): Promise<PollAnswer> {
+  poll(poll: Poll, aborted: AbortSignal, caller: SimulatedObject): Promise<PollAnswer> {
     this.#witness.polling(poll);
     const answers = UPSTREAM_SAYS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
     const heard = (answer: PollAnswer) => this.#witness.upstreamSaid(poll, answer);
@@ -129,7 +129,7 @@ export class Outside {
     return this.#unlessAborted("poll", asked, aborted, UNANSWERED);
   }
 
-  publish(row: IndexRow, caller: Instance): Promise<boolean> {
+  publish(row: IndexRow, caller: SimulatedObject): Promise<boolean> {
     this.#witness.publishing(row, CALL_MS);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
@@ -137,7 +137,7 @@ export class Outside {
     return this.#call("publish", caller, CALL_MS, DONE_OR_NOT, false, write);
   }
 
-  notify(notice: OperatorNotice, aborted: AbortSignal, caller: Instance): Promise<boolean> {
+  notify(notice: OperatorNotice, aborted: AbortSignal, caller: SimulatedObject): Promise<boolean> {
     this.#witness.telling(notice, NOTICE_MS);
     const take = () => this.#witness.operatorTold(notice);
     const heard = (isTaken: boolean) => this.#witness.operatorAnswered(isTaken);
@@ -146,7 +146,7 @@ export class Outside {
   }
 
   /** The calls that this instance waits for. */
-  of(caller: Instance): readonly Flight[] {
+  of(caller: SimulatedObject): readonly Flight[] {
     return this.flights.filter((flight) => flight.caller === caller);
   }
 
@@ -171,7 +171,7 @@ export class Outside {
 
   #call<T>(
     what: Flight["what"],
-    caller: Instance,
+    caller: SimulatedObject,
     withinMs: number,
     endings: readonly Ending<T>[],
     late: T,

@@ -3,14 +3,15 @@ import { taskView } from "../../src/core/views/task-view.ts";
 import { MINUTE } from "../core/builders.ts";
 import { untrue } from "./change.ts";
 import type { Stored } from "./disk.ts";
-import type { Ground, Instance } from "./instance.ts";
+import type { Ground } from "./object-host.ts";
+import type { SimulatedObject } from "./simulated-object.ts";
 import { owedAt } from "./owed.ts";
 
 /**
  * Never limbo (promises 2 and 6), whenever the object is left alone: would its instance die now, an
  * alarm brings the task back in time. @param living null: there is no instance.
  */
-export function restFault(ground: Ground, living: Instance | null): string | null {
+export function restFault(ground: Ground, living: SimulatedObject | null): string | null {
   const { disk, outside, ringing } = ground;
   const { record, alarm } = disk.durable;
   if (record === null) {

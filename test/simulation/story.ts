@@ -1,7 +1,7 @@
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
-import type { Instance } from "./instance.ts";
+import type { SimulatedObject } from "./simulated-object.ts";
 
 /** How a task may end, as somebody entitled has said it. */
 export interface Fact {
@@ -24,7 +24,7 @@ export interface Written {
   readonly isVisible: boolean;
   readonly end: TerminalTask | null;
   /** Who opened which attempt. */
-  readonly openers: ReadonlyMap<number, Instance>;
+  readonly openers: ReadonlyMap<number, SimulatedObject>;
   /** Versions at which a series failed while the operator wanted to know of it. */
   readonly failures: ReadonlySet<number>;
   /** The longest schedule that was in force. */

@@ -13,7 +13,8 @@ import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from ".
 import { type Change, type Heard, untrue } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
 import { factOf, isBelieved, keptFacts, pollFact } from "./end-rules.ts";
-import type { Ground, Instance } from "./instance.ts";
+import type { Ground } from "./object-host.ts";
+import type { SimulatedObject } from "./simulated-object.ts";
 import { happenings, summary } from "./happenings.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { type Fact, Story, type Written, writtenBy } from "./story.ts";
@@ -82,7 +83,7 @@ export class Witness {
     if (fault !== null) this.broken(promise, fault);
   }
 
-  committed(before: TaskRecord | null, after: TaskRecord, instance: Instance): void {
+  committed(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
     this.records.push(after);
     const { setting, books, wasBroken } = this.#ground;
     if (before === null) this.#begin(after);
@@ -149,7 +150,7 @@ export class Witness {
     this.past.length = past;
   }
 
-  sent(delivery: Delivery, caller: Instance): void {
+  sent(delivery: Delivery, caller: SimulatedObject): void {
     const { story } = this;
     const { disk, books } = this.#ground;
     if (story === null) return this.broken("attempt", "of no task");

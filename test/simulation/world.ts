@@ -3,16 +3,17 @@ import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { Books } from "./books.ts";
 import { type Alarm, Disk } from "./disk.ts";
-import { type Ground, Instance, StorageFault } from "./instance.ts";
+import { type Ground, ObjectHost, StorageFault } from "./object-host.ts";
+import { SimulatedObject } from "./simulated-object.ts";
 import { type Move, type OutsideEvent, said } from "./moves.ts";
-import { Outside } from "./outside.ts";
+import { Parties } from "./outside.ts";
 import { readFault, restFault, stillFault } from "./rest-rules.ts";
 import { turns } from "./turns.ts";
 import type { Beginning, Setting } from "./setting.ts";
 import { Witness } from "./witness.ts";
 
 interface Living {
-  readonly instance: Instance;
+  readonly instance: SimulatedObject;
   readonly loop: WorkLoop;
 }
 
@@ -24,7 +25,7 @@ const QUIET_TURNS = 16;
 export class World implements Ground {
   readonly disk = new Disk();
   readonly witness: Witness;
-  readonly outside: Outside;
+  readonly outside: Parties;
   readonly books: Books;
   readonly isRoundTripped: boolean;
   clock = NOW;
@@ -34,6 +35,7 @@ export class World implements Ground {
   setting: Setting;
   /** There was a time when the operator did not want to be told. */
   wasUntold: boolean;
+  readonly #host: ObjectHost;
   #living: Living | null = null;
   #isMisconfigured = false;
   #rung: Alarm | null = null;
@@ -47,7 +49,8 @@ export class World implements Ground {
     this.books = new Books(granted);
     this.books.hasAccount = hasAccount;
     this.witness = new Witness(this, isTraced);
-    this.outside = new Outside(this.books, this.witness, () => this.clock);
+    this.outside = new Parties(this.books, this.witness, () => this.clock);
+    this.#host = new ObjectHost(this);
   }
 
   get ringing(): number | null {
@@ -58,7 +61,7 @@ export class World implements Ground {
     return Math.max(this.clock, this.ringing ?? 0, this.living?.latest ?? 0);
   }
 
-  get living(): Instance | null {
+  get living(): SimulatedObject | null {
     return this.#living?.instance ?? null;
   }
 
@@ -132,7 +135,7 @@ export class World implements Ground {
 
   #live(): Living {
     if (this.#living === null) {
-      const instance = new Instance(this);
+      const instance = new SimulatedObject(this.#host);
       this.#living = { instance, loop: new WorkLoop(instance) };
     }
     return this.#living;
@@ -163,7 +166,7 @@ export class World implements Ground {
       const last = await loop.runUntilIdle();
       if (!instance.isDead) this.witness.charged(chargeId, last);
     } catch (error) {
-      instance.escaped(error);
+      this.#host.escaped(error);
     }
   }
 
@@ -177,7 +180,7 @@ export class World implements Ground {
       this.witness.judge("read", stillFault(this, before));
       instance.leave();
     } catch (error) {
-      instance.escaped(error);
+      this.#host.escaped(error);
     }
   }
 
@@ -207,8 +210,10 @@ export class World implements Ground {
       this.#rung = null;
     };
     const failed = (error: unknown) => {
-      instance.escaped(error);
-      if (!instance.isDead) instance.recover(Math.max(this.clock, alarm.at) + RECOVERY_MS);
+      this.#host.escaped(error);
+      if (!instance.isDead) {
+        this.#host.setAlarm(Math.max(this.clock, alarm.at) + RECOVERY_MS, instance);
+      }
       ended();
     };
     const work = this.#isMisconfigured ? Promise.reject(new StorageFault()) : loop.wake(alarm.at);

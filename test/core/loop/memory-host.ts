@@ -1,19 +1,19 @@
-import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
-import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { Policy } from "../../src/core/policy.ts";
-import type { IndexRow } from "../../src/core/views/index-row.ts";
-import type { AttemptResult } from "../../src/core/record/callback.ts";
-import type { Charge } from "../../src/core/duties/charge.ts";
-import type { Delivery } from "../../src/core/duties/deliver.ts";
-import type { OperatorNotice } from "../../src/core/duties/notify.ts";
-import type { Poll } from "../../src/core/duties/poll.ts";
-import type { Refund } from "../../src/core/duties/refund.ts";
-import type { TaskRecord } from "../../src/core/record/task.ts";
-import type { LogLine } from "../../src/log.ts";
-import { parseRecord } from "../../src/task/record-schema.ts";
-import type { Platform } from "../../src/task/platform.ts";
-import type { WorkLoop } from "../../src/task/work-loop.ts";
-import { DAY, NOW, POLICY } from "./builders.ts";
+import type { ChargeAnswer, PollAnswer } from "../../../src/core/events/event.ts";
+import type { Outcome } from "../../../src/core/record/outcome.ts";
+import type { Policy } from "../../../src/core/policy.ts";
+import type { IndexRow } from "../../../src/core/views/index-row.ts";
+import type { AttemptResult } from "../../../src/core/record/callback.ts";
+import type { Charge } from "../../../src/core/duties/charge.ts";
+import type { Delivery } from "../../../src/core/duties/deliver.ts";
+import type { OperatorNotice } from "../../../src/core/duties/notify.ts";
+import type { Poll } from "../../../src/core/duties/poll.ts";
+import type { Refund } from "../../../src/core/duties/refund.ts";
+import type { TaskRecord } from "../../../src/core/record/task.ts";
+import type { LogLine } from "../../../src/log.ts";
+import { parseRecord } from "../../../src/task/record-schema.ts";
+import { WorkLoop } from "../../../src/task/work-loop.ts";
+import { type Host, type Outside, SimulatedObject } from "../../simulation/simulated-object.ts";
+import { DAY, NOW, POLICY } from "../builders.ts";
 import type { Call, Outage, Polling, Sending, Write } from "./memory-calls.ts";
 import { ModelLedger } from "./model-ledger.ts";
 
@@ -21,11 +21,18 @@ const RECOVERY_MS = 60_000;
 const MAX_ALARM_AHEAD_MS = 30 * DAY;
 
 /**
- * A platform in memory: the storage and the alarm of one object, a clock that stands still, and
- * requests that the test answers. It outlives the loops that run on it, as storage outlives an object.
+ * The storage, the alarm and the clock of one object, and requests that the test answers. It outlives the
+ * loops that run on it, as storage outlives an object.
  */
-export class MemoryPlatform implements Platform {
-  readonly watchdogMs = 15_000;
+export class MemoryHost implements Host {
+  readonly outside: Outside = {
+    send: (delivery) => this.#send(delivery),
+    charge: (charge) => this.#charge(charge),
+    refund: (refund) => this.#refund(refund),
+    poll: (poll, aborted) => this.#poll(poll, aborted),
+    publish: (row) => this.#publish(row),
+    notify: (notice, aborted) => this.#notify(notice, aborted),
+  };
   readonly sent: Sending[] = [];
   readonly polls: Polling[] = [];
   /** Rows that were sent to the index, and what the operator was told, taken or not. */
@@ -33,6 +40,8 @@ export class MemoryPlatform implements Platform {
   readonly notices: OperatorNotice[] = [];
   isIndexDown = false;
   isOperatorDown = false;
+  /** The operator does not answer before nobody waits any longer. */
+  isOperatorHanging = false;
   /** Held until the test lets a write to the index end. */
   publishing: Promise<void> | null = null;
   readonly logs: LogLine[] = [];
@@ -54,8 +63,6 @@ export class MemoryPlatform implements Platform {
   /** Alarms that workerd would lose or refuse. */
   readonly badAlarms: number[] = [];
   clock = NOW;
-  /** The latest time that anyone was told or woken for; the clock itself may step back. */
-  latestClock = NOW;
   alarm: number | null = null;
   policyAt: (now: number) => Policy = () => POLICY;
   /** Which calls throw. */
@@ -64,6 +71,9 @@ export class MemoryPlatform implements Platform {
   isForgetful = false;
   /** Held until the test lets an erasure end. */
   erasing: Promise<void> = Promise.resolve();
+  /** Whether an instance dies at the point that it has reached. */
+  dying: () => boolean = () => false;
+  readonly #instances: SimulatedObject[] = [];
   #stored: TaskRecord | null = null;
   #ringing: number | null = null;
   #life = 0;
@@ -72,7 +82,6 @@ export class MemoryPlatform implements Platform {
   #lostPolls = 0;
 
   now(): number {
-    this.latestClock = Math.max(this.latestClock, this.clock);
     return this.clock;
   }
 
@@ -108,7 +117,7 @@ export class MemoryPlatform implements Platform {
     return this.erasing;
   }
 
-  async send(delivery: Delivery): Promise<AttemptResult> {
+  async #send(delivery: Delivery): Promise<AttemptResult> {
     this.#try("send");
     const credits = this.#stored?.credits ?? null;
     const isBack = credits === null || this.ledger.gaveBack(delivery.taskId, credits.chargeId);
@@ -120,19 +129,19 @@ export class MemoryPlatform implements Platform {
     return promise;
   }
 
-  async charge(charge: Charge): Promise<ChargeAnswer> {
+  async #charge(charge: Charge): Promise<ChargeAnswer> {
     this.#try("charge");
     this.charges.push(charge);
     return this.#ask(() => this.ledger.charge(charge), { kind: "unknown" });
   }
 
-  async refund(refund: Refund): Promise<boolean> {
+  async #refund(refund: Refund): Promise<boolean> {
     this.#try("refund");
     this.refunds.push(refund);
     return this.#ask(() => this.ledger.refund(refund), false);
   }
 
-  async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
+  async #poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
     this.#try("poll");
     const { promise, resolve } = Promise.withResolvers<PollAnswer>();
     aborted.addEventListener("abort", () => resolve({ kind: "unanswered" }));
@@ -140,21 +149,24 @@ export class MemoryPlatform implements Platform {
     return promise;
   }
 
-  async publish(row: IndexRow): Promise<boolean> {
+  async #publish(row: IndexRow): Promise<boolean> {
     this.#try("publish");
     this.published.push(row);
     if (this.publishing !== null) await this.publishing;
     return !this.isIndexDown;
   }
 
-  async notify(notice: OperatorNotice): Promise<boolean> {
+  async #notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
     this.#try("notify");
     this.notices.push(notice);
-    return !this.isOperatorDown;
+    if (!this.isOperatorHanging) return !this.isOperatorDown;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    aborted.addEventListener("abort", () => resolve(false));
+    return promise;
   }
 
-  background(work: Promise<void>): void {
-    void work.catch((error: unknown) => this.failures.push(error));
+  escaped(error: unknown): void {
+    this.failures.push(error);
   }
 
   log(line: LogLine): void {
@@ -195,7 +207,6 @@ export class MemoryPlatform implements Platform {
     this.alarm = null;
     this.#ringing = at;
     this.clock = Math.max(this.clock, at + lateByMs);
-    this.latestClock = Math.max(this.latestClock, this.clock, at);
     try {
       await loop.wake(at);
     } catch (error) {
@@ -206,8 +217,29 @@ export class MemoryPlatform implements Platform {
     }
   }
 
-  /** The object dies: requests get no answer any more, an alarm that was running comes again. */
+  /** Starts an instance of the object, with its work loop. */
+  start(): { readonly instance: SimulatedObject; readonly loop: WorkLoop } {
+    const instance = new SimulatedObject(this);
+    this.#instances.push(instance);
+    return { instance, loop: new WorkLoop(instance) };
+  }
+
+  newLoop(): WorkLoop {
+    return this.start().loop;
+  }
+
+  /** Kills every instance of the object. */
   crash(): void {
+    for (const instance of this.#instances.splice(0)) instance.isDead = true;
+    this.died();
+  }
+
+  isDying(): boolean {
+    return this.dying();
+  }
+
+  /** Requests get no answer any more, and an alarm that was running comes again. */
+  died(): void {
     this.#life++;
     this.#lost = this.sent.length;
     this.#lostPolls = this.polls.length;
@@ -215,13 +247,11 @@ export class MemoryPlatform implements Platform {
     this.#ringing = null;
   }
 
-  // A call of an instance that is dead may still reach the ledger; its answer reaches nobody.
+  /** Books even when the caller has died meanwhile, as the ledger does. */
   async #ask<T>(book: () => T, unknown: T): Promise<T> {
-    const life = this.#life;
     if (this.arriving !== null) await this.arriving;
     const answer = this.outage === "deaf" ? unknown : book();
     if (this.answering !== null) await this.answering;
-    if (life !== this.#life) await new Promise(() => {});
     return this.outage === null ? answer : unknown;
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/events/event.ts";
-import { rowOf } from "../../src/core/views/index-row.ts";
-import { WorkLoop } from "../../src/task/work-loop.ts";
+import type { TaskEvent } from "../../../src/core/events/event.ts";
+import { rowOf } from "../../../src/core/views/index-row.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -17,21 +17,21 @@ import {
   PROCESSING,
   SECOND,
   SECOND_WAIT,
-} from "./builders.ts";
-import { aPricedRegistration } from "./credit-builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+} from "../builders.ts";
+import { aPricedRegistration } from "../credit-builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 
 const INDEXED = aPolicy({ isIndexed: true });
 const NEVER = new Promise<void>(() => {});
 const finish = aReport(aCompletion(), aCreation());
 
-let platform: MemoryPlatform;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(() => {
-  platform = new MemoryPlatform();
+  platform = new MemoryHost();
   platform.policyAt = () => INDEXED;
-  loop = new WorkLoop(platform);
+  loop = platform.newLoop();
 });
 
 afterEach(() => {
@@ -194,7 +194,7 @@ describe("a write to the index that hangs", () => {
 
 function crashed(): WorkLoop {
   platform.crash();
-  return new WorkLoop(platform);
+  return platform.newLoop();
 }
 
 describe("an index that is down", () => {

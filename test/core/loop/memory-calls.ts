@@ -1,7 +1,7 @@
-import type { PollAnswer } from "../../src/core/events/event.ts";
-import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { Delivery } from "../../src/core/duties/deliver.ts";
-import type { Poll } from "../../src/core/duties/poll.ts";
+import type { PollAnswer } from "../../../src/core/events/event.ts";
+import type { Outcome } from "../../../src/core/record/outcome.ts";
+import type { Delivery } from "../../../src/core/duties/deliver.ts";
+import type { Poll } from "../../../src/core/duties/poll.ts";
 
 export type Call =
   | "load"

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/task/work-loop.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -15,18 +15,18 @@ import {
   NOW,
   POLICY,
   SECOND,
-} from "./builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+} from "../builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const WATCHDOG = 15_000;
 
-let platform: MemoryPlatform;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(() => {
-  platform = new MemoryPlatform();
-  loop = new WorkLoop(platform);
+  platform = new MemoryHost();
+  loop = platform.newLoop();
 });
 
 afterEach(() => {
@@ -102,8 +102,8 @@ describe("an event in any turn around the end of a loop", () => {
   it("is joined by the alarm's handler that is still there, and covered by an alarm if not", async () => {
     const seen = new Set<string>();
     for (const count of allTurns) {
-      const memory = new MemoryPlatform();
-      const one = new WorkLoop(memory);
+      const memory = new MemoryHost();
+      const one = memory.newLoop();
       one.apply(finish);
       const rung = memory.ring(one);
       memory.sent[0]?.answer("delivered");
@@ -138,7 +138,7 @@ describe("read", () => {
     loop.apply(finish);
     platform.alarm = null;
     platform.clock = NOW + HOUR + MINUTE + 1;
-    new WorkLoop(platform).read();
+    platform.newLoop().read();
     expect(platform.writes).toEqual(["put", "alarm", "alarm"]);
     expect(platform.alarm).toBe(platform.clock + 1);
     const rung = platform.ring(loop);
@@ -150,7 +150,7 @@ describe("read", () => {
   it("re-arms an attempt that a dead instance left open, and sends nothing itself", async () => {
     loop.apply(finish);
     platform.clock += 2 * MINUTE;
-    new WorkLoop(platform).read();
+    platform.newLoop().read();
     await turns();
     expect(platform.alarm).toBe(platform.clock + 1);
     expect(platform.numbers).toEqual([1]);

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/task/work-loop.ts";
-import { ACCOUNT, ID, NOW, POLICY, SECOND } from "./builders.ts";
-import { aPricedRegistration, CHARGE_ID, PRICE } from "./credit-builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
+import { ACCOUNT, ID, NOW, POLICY, SECOND } from "../builders.ts";
+import { aPricedRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 import { GRANTED } from "./model-ledger.ts";
-import { checkBooks } from "./saga.ts";
+import { checkBooks } from "./crash-run.ts";
 
 const create = aPricedRegistration();
 const WATCHDOG = 15_000;
 
-let platform: MemoryPlatform;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(() => {
-  platform = new MemoryPlatform();
-  loop = new WorkLoop(platform);
+  platform = new MemoryHost();
+  loop = platform.newLoop();
 });
 
 afterEach(() => {

@@ -1,14 +1,13 @@
 import { expect, it } from "vitest";
-import { WorkLoop } from "../../src/task/work-loop.ts";
-import { aCompletion, aCreation, anOpenTask, aReport, MINUTE, NOW } from "./builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
-import { aPricedRegistration, aRefundingTask } from "./credit-builders.ts";
+import { aCompletion, aCreation, anOpenTask, aReport, MINUTE, NOW } from "../builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
+import { aPricedRegistration, aRefundingTask } from "../credit-builders.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 
 it("gives a later life of an id a later version, even within the same millisecond", async () => {
-  const platform = new MemoryPlatform();
-  const loop = new WorkLoop(platform);
+  const platform = new MemoryHost();
+  const loop = platform.newLoop();
   loop.apply(finish);
   await platform.answer("delivered");
   const { version = 0 } = platform.stored ?? {};
@@ -22,8 +21,8 @@ it("gives a later life of an id a later version, even within the same millisecon
 });
 
 it("sends an attempt at once although the clock steps back when it has just been opened", async () => {
-  const platform = new MemoryPlatform();
-  const loop = new WorkLoop(platform);
+  const platform = new MemoryHost();
+  const loop = platform.newLoop();
   platform.commit(aRefundingTask(), NOW + 1);
   platform.ledger.charge(chargeOf());
   platform.clock = NOW + 1;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/task/work-loop.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -11,21 +11,21 @@ import {
   FIRST_WAIT,
   MINUTE,
   NOW,
-} from "./builders.ts";
+} from "../builders.ts";
 import type { Call } from "./memory-calls.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const WATCHDOG = 15_000;
 const INTERRUPTED = anAttempt({ durationMs: WATCHDOG, outcome: "interrupted", statusCode: null });
 const ONCE = aPolicy({ scheduleMs: [0] });
 
-let platform: MemoryPlatform;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(() => {
-  platform = new MemoryPlatform();
-  loop = new WorkLoop(platform);
+  platform = new MemoryHost();
+  loop = platform.newLoop();
 });
 
 afterEach(() => {
@@ -38,7 +38,7 @@ function breakCalls(...calls: readonly Call[]): void {
 
 function crashed(): WorkLoop {
   platform.crash();
-  return new WorkLoop(platform);
+  return platform.newLoop();
 }
 
 describe("an open attempt that an earlier instance left", () => {
@@ -96,7 +96,7 @@ describe("an open attempt that an earlier instance left", () => {
 describe("a result that comes too late", () => {
   it("is dropped and logged when its attempt was closed meanwhile", async () => {
     loop.apply(finish);
-    await platform.ring(new WorkLoop(platform));
+    await platform.ring(platform.newLoop());
     const { stored } = platform;
     await platform.answer("delivered");
     expect(platform.stored).toEqual(stored);
@@ -109,7 +109,7 @@ describe("a result that comes too late", () => {
   it("is dropped and logged when the task was erased and created again meanwhile", async () => {
     platform.policyAt = () => ONCE;
     loop.apply(finish);
-    const other = new WorkLoop(platform);
+    const other = platform.newLoop();
     await platform.ring(other);
     await other.applyAndErase({ type: "erase" });
     other.apply(aRegistration());

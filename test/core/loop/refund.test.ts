@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/events/event.ts";
-import { WorkLoop } from "../../src/task/work-loop.ts";
+import type { TaskEvent } from "../../../src/core/events/event.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
   aCompletion,
   ACCOUNT,
@@ -15,21 +15,21 @@ import {
   NOW,
   POLICY,
   SECOND,
-} from "./builders.ts";
-import { aPricedRegistration, aSettledRegistration, CHARGE_ID, PRICE } from "./credit-builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+} from "../builders.ts";
+import { aPricedRegistration, aSettledRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 import { GRANTED } from "./model-ledger.ts";
-import { checkBooks } from "./saga.ts";
+import { checkBooks } from "./crash-run.ts";
 
 const failure = aReport(aFailure());
 const WATCHDOG = 15_000;
 
-let platform: MemoryPlatform;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(async () => {
-  platform = new MemoryPlatform();
-  loop = new WorkLoop(platform);
+  platform = new MemoryHost();
+  loop = platform.newLoop();
 });
 
 afterEach(() => {
@@ -180,8 +180,8 @@ describe("while the ledger does not give the credits back", () => {
     for (const event of events) {
       for (const held of ["arriving", "answering"] as const) {
         for (let count = 0; count < 8; count++) {
-          platform = new MemoryPlatform();
-          loop = new WorkLoop(platform);
+          platform = new MemoryHost();
+          loop = platform.newLoop();
           await created();
           const { promise, resolve } = Promise.withResolvers<void>();
           platform[held] = promise;

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { OperatorNotice } from "../../src/core/duties/notify.ts";
-import { isTerminal } from "../../src/core/record/task.ts";
-import { WorkLoop } from "../../src/task/work-loop.ts";
+import { isTerminal } from "../../../src/core/record/task.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -14,34 +13,21 @@ import {
   MINUTE,
   NOW,
   SECOND,
-} from "./builders.ts";
-import { aPricedRegistration } from "./credit-builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+} from "../builders.ts";
+import { aPricedRegistration } from "../credit-builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 
 /** One attempt, so that a callback fails at once. */
 const TOLD = aPolicy({ isOperatorNotified: true, isIndexed: true, scheduleMs: [0] });
 const finish = aReport(aCompletion(), aCreation());
 
-/** An operator who may not answer before nobody waits any longer. */
-class HangingOperator extends MemoryPlatform {
-  isHanging = false;
-
-  override async notify(notice: OperatorNotice, aborted?: AbortSignal): Promise<boolean> {
-    if (!this.isHanging) return super.notify(notice);
-    this.notices.push(notice);
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    aborted?.addEventListener("abort", () => resolve(false));
-    return promise;
-  }
-}
-
-let platform: HangingOperator;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(() => {
-  platform = new HangingOperator();
+  platform = new MemoryHost();
   platform.policyAt = () => TOLD;
-  loop = new WorkLoop(platform);
+  loop = platform.newLoop();
 });
 
 afterEach(() => {
@@ -132,13 +118,13 @@ describe("an operator who does not answer", () => {
   });
 
   it("delays no attempt that an event opens", async () => {
-    platform.isHanging = true;
+    platform.isOperatorHanging = true;
     await fail();
     expect(platform.notices).toHaveLength(1);
     loop.apply(aRedelivery());
     await turns();
     expect(platform.numbers).toEqual([1, 2]);
-    platform.isHanging = false;
+    platform.isOperatorHanging = false;
     await platform.answer("delivered", 250);
     await platform.ring(loop);
     expect(new Set(told()).size).toBe(1);
@@ -146,11 +132,11 @@ describe("an operator who does not answer", () => {
   });
 
   it("is told by the next instance when this one dies of it, under the same identity", async () => {
-    platform.isHanging = true;
+    platform.isOperatorHanging = true;
     await fail();
     platform.crash();
-    platform.isHanging = false;
-    await platform.ring(new WorkLoop(platform));
+    platform.isOperatorHanging = false;
+    await platform.ring(platform.newLoop());
     expect(told()).toEqual(["callback.failed 250", "callback.failed 250"]);
     expect(owed()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/events/event.ts";
-import { WorkLoop } from "../../src/task/work-loop.ts";
+import type { TaskEvent } from "../../../src/core/events/event.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
   aCompletion,
   aFailure,
@@ -17,8 +17,8 @@ import {
   POLICY,
   PROCESSING,
   SECOND,
-} from "./builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+} from "../builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 import {
   aHook,
   anAttachment,
@@ -33,16 +33,16 @@ import {
   told,
   UNANSWERED,
   UNAUTHORIZED,
-} from "./upstream-builders.ts";
+} from "../upstream-builders.ts";
 
 const WATCHDOG = 15_000;
 
-let platform: MemoryPlatform;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(() => {
-  platform = new MemoryPlatform();
-  loop = new WorkLoop(platform);
+  platform = new MemoryHost();
+  loop = platform.newLoop();
   loop.apply(aProvidedRegistration());
   loop.apply(anAttachment());
 });

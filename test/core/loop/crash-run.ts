@@ -1,22 +1,23 @@
 import { expect } from "vitest";
-import type { PollAnswer, TaskEvent } from "../../src/core/events/event.ts";
-import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
-import { WorkLoop } from "../../src/task/work-loop.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
-import { Death, MortalPlatform } from "./mortal-platform.ts";
+import type { PollAnswer, TaskEvent } from "../../../src/core/events/event.ts";
+import { isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
+import { Death } from "../../simulation/simulated-object.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 
 /** One object whose instances die at the given points, counted over all of them from 1. */
 export class Saga {
-  readonly platform = new MemoryPlatform();
+  readonly platform = new MemoryHost();
   /** What the upstream says at a time. */
   upstream: (now: number) => PollAnswer = () => ({ kind: "unanswered" });
   readonly #deaths: ReadonlySet<number>;
   #points = 0;
-  #instance = this.#born();
+  #instance = this.platform.start();
   #ring: Promise<void> | null = null;
 
   constructor(...deaths: readonly number[]) {
     this.#deaths = new Set(deaths);
+    this.platform.dying = () => this.#deaths.has(++this.#points);
   }
 
   get points(): number {
@@ -24,8 +25,8 @@ export class Saga {
   }
 
   get loop(): WorkLoop {
-    if (this.#instance.life.isDead) {
-      this.#instance = this.#born();
+    if (this.#instance.instance.isDead) {
+      this.#instance = this.platform.start();
       this.#ring = null;
     }
     return this.#instance.loop;
@@ -72,7 +73,7 @@ export class Saga {
     expect(this.platform.early).toEqual([]);
     await this.platform.answerPoll(this.upstream(this.platform.clock));
     await this.platform.answer("delivered");
-    if (this.#ring !== null && this.#instance.life.isDead) this.#ring = null;
+    if (this.#ring !== null && this.#instance.instance.isDead) this.#ring = null;
   }
 
   #startRinging(): void {
@@ -91,18 +92,13 @@ export class Saga {
   #ended(rung: Promise<void>): void {
     if (this.#ring === rung) this.#ring = null;
   }
-
-  #born(): { readonly life: MortalPlatform; readonly loop: WorkLoop } {
-    const life = new MortalPlatform(this.platform, () => this.#deaths.has(++this.#points));
-    return { life, loop: new WorkLoop(life) };
-  }
 }
 
 /**
  * What must be in the books when every task has come to its end: one charge for each life that anyone
  * could see, one refund for each that failed, and nothing else.
  */
-export function checkBooks({ history, ledger }: MemoryPlatform): void {
+export function checkBooks({ history, ledger }: MemoryHost): void {
   const charged = new Set<string>();
   const failed = new Set<string>();
   const settled = new Set<string>();

@@ -1,7 +1,7 @@
-import type { ChargeAnswer } from "../../src/core/events/event.ts";
-import type { Charge } from "../../src/core/duties/charge.ts";
-import type { Refund } from "../../src/core/duties/refund.ts";
-import { ACCOUNT } from "./builders.ts";
+import type { ChargeAnswer } from "../../../src/core/events/event.ts";
+import type { Charge } from "../../../src/core/duties/charge.ts";
+import type { Refund } from "../../../src/core/duties/refund.ts";
+import { ACCOUNT } from "../builders.ts";
 
 export interface Booking {
   readonly kind: "charge" | "refund";

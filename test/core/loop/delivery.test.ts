@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WorkLoop } from "../../src/task/work-loop.ts";
+import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
   aCompletion,
   aCreation,
@@ -19,19 +19,19 @@ import {
   PROCESSING,
   SECOND,
   SECOND_WAIT,
-} from "./builders.ts";
-import { MemoryPlatform, turns } from "./memory-platform.ts";
+} from "../builders.ts";
+import { MemoryHost, turns } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const WATCHDOG = 15_000;
 const RETENTION = POLICY.retentionMs;
 
-let platform: MemoryPlatform;
+let platform: MemoryHost;
 let loop: WorkLoop;
 
 beforeEach(() => {
-  platform = new MemoryPlatform();
-  loop = new WorkLoop(platform);
+  platform = new MemoryHost();
+  loop = platform.newLoop();
 });
 
 afterEach(() => {

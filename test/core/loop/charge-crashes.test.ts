@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { RegisterEvent, TaskEvent } from "../../src/core/events/event.ts";
-import type { UpstreamNews } from "../../src/core/record/upstream.ts";
-import { aCompletion, aFailure, aReport, CONNECTION, PROCESSING } from "./builders.ts";
-import { aPricedRegistration, aSettledRegistration, PRICE } from "./credit-builders.ts";
+import type { RegisterEvent, TaskEvent } from "../../../src/core/events/event.ts";
+import type { UpstreamNews } from "../../../src/core/record/upstream.ts";
+import { aCompletion, aFailure, aReport, CONNECTION, PROCESSING } from "../builders.ts";
+import { aPricedRegistration, aSettledRegistration, PRICE } from "../credit-builders.ts";
 import type { Outage } from "./memory-calls.ts";
-import { Saga } from "./saga.ts";
-import { aHook, anAttachment, anUpstreamFailure, told as tells } from "./upstream-builders.ts";
+import { Saga } from "./crash-run.ts";
+import { aHook, anAttachment, anUpstreamFailure, told as tells } from "../upstream-builders.ts";
 
 interface Story {
   readonly registration: RegisterEvent;

@@ -1,0 +1,167 @@
+import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type { Charge } from "../../src/core/duties/charge.ts";
+import type { Delivery } from "../../src/core/duties/deliver.ts";
+import type { OperatorNotice } from "../../src/core/duties/notify.ts";
+import type { Poll } from "../../src/core/duties/poll.ts";
+import type { Refund } from "../../src/core/duties/refund.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import type { AttemptResult } from "../../src/core/record/callback.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
+import type { LogLine } from "../../src/log.ts";
+import type { Platform } from "../../src/task/platform.ts";
+
+type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
+
+/** The parties that the work loop calls, each call with the instance that makes it. */
+export type Outside = {
+  [Name in CallName]: (
+    ...given: [...Parameters<Platform[Name]>, caller: SimulatedObject]
+  ) => ReturnType<Platform[Name]>;
+};
+
+/** The machine under the instances of one object: clock, storage, alarm, configuration. */
+export interface Host {
+  readonly outside: Outside;
+  now(caller: SimulatedObject): number;
+  policy(now: number): Policy;
+  load(): TaskRecord | null;
+  commit(record: TaskRecord, alarmAt: number, caller: SimulatedObject): void;
+  setAlarm(at: number, caller: SimulatedObject): void;
+  erase(caller: SimulatedObject): Promise<void>;
+  /** Makes durable what is written, before an answer or a call leaves the object. */
+  flush?(): void;
+  /** Returns whether the instance dies at the point that it has reached. */
+  isDying(): boolean;
+  died(): void;
+  /** Takes an error that background work did not catch. */
+  escaped(error: unknown): void;
+  log?(line: LogLine): void;
+}
+
+/** Thrown by everything that a dead instance does. */
+export class Death extends Error {}
+
+/**
+ * The platform as one instance of a task object sees it. The instance may die before and after each
+ * commit and each call; a dead instance reads, writes, asks and hears nothing.
+ */
+export class SimulatedObject implements Platform {
+  readonly watchdogMs = 15_000;
+  isDead = false;
+  /** Number of the attempt that this instance opened last. */
+  opened = 0;
+  /** Latest time that its loop has seen, in Unix milliseconds. */
+  latest = 0;
+  /** Records that this instance committed, oldest first. */
+  readonly commits: TaskRecord[] = [];
+  /** Points reached so far; the instance is idle when they no longer rise. */
+  points = 0;
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  now(): number {
+    return this.#host.now(this);
+  }
+
+  policy(now: number): Policy {
+    return this.#living().policy(now);
+  }
+
+  load(): TaskRecord | null {
+    this.points++;
+    return this.#living().load();
+  }
+
+  commit(record: TaskRecord, alarmAt: number): void {
+    this.#point();
+    this.#living().commit(record, alarmAt, this);
+    this.#point();
+  }
+
+  setAlarm(at: number): void {
+    this.#point();
+    this.#living().setAlarm(at, this);
+    this.#point();
+  }
+
+  async erase(): Promise<void> {
+    this.#point();
+    await this.#living().erase(this);
+    this.#point();
+  }
+
+  async send(delivery: Delivery): Promise<AttemptResult> {
+    return this.#call((outside) => outside.send(delivery, this));
+  }
+
+  async charge(charge: Charge): Promise<ChargeAnswer> {
+    return this.#call((outside) => outside.charge(charge, this));
+  }
+
+  async refund(refund: Refund): Promise<boolean> {
+    return this.#call((outside) => outside.refund(refund, this));
+  }
+
+  async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
+    return this.#call((outside) => outside.poll(poll, aborted, this));
+  }
+
+  async publish(row: IndexRow): Promise<boolean> {
+    return this.#call((outside) => outside.publish(row, this));
+  }
+
+  async notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
+    return this.#call((outside) => outside.notify(notice, aborted, this));
+  }
+
+  background(work: Promise<unknown>): void {
+    void work.catch((error: unknown) => {
+      if (!(error instanceof Death)) this.#host.escaped(error);
+    });
+  }
+
+  log(line: LogLine): void {
+    this.points++;
+    if (!this.isDead) this.#host.log?.(line);
+  }
+
+  /** Makes durable what is written, before an answer or a call leaves. @throws Death */
+  leave(): void {
+    this.#point();
+    if (this.#host.flush === undefined) return;
+    this.#host.flush();
+    this.#point();
+  }
+
+  die(): void {
+    if (this.isDead) return;
+    this.isDead = true;
+    this.#host.died();
+  }
+
+  async #call<T>(call: (outside: Outside) => Promise<T>): Promise<T> {
+    this.leave();
+    const answer = await call(this.#host.outside);
+    // An answer to an instance that died meanwhile reaches nobody.
+    if (this.isDead) await new Promise(() => {});
+    this.#point();
+    return answer;
+  }
+
+  #point(): void {
+    const host = this.#living();
+    this.points++;
+    if (!host.isDying()) return;
+    this.die();
+    throw new Death();
+  }
+
+  #living(): Host {
+    if (this.isDead) throw new Death();
+    return this.#host;
+  }
+}
