@@ -159,7 +159,7 @@ export class Parties implements Outside {
   haunt(pick: number): void {
     const [arrive] = this.#ghosts.splice(pick % Math.max(1, this.#ghosts.length), 1);
     if (arrive === undefined) return;
-    this.#witness.meet("a call of the dead arrives");
+    this.#witness.met.add("a call of the dead arrives");
     arrive();
   }
 
@@ -193,7 +193,7 @@ export class Parties implements Outside {
         if (ending === undefined) return;
         if (ending.isDone) effect?.();
         if (ending.isDone && ending.answer === false)
-          this.#witness.meet(`a ${what} is done unheard`);
+          this.#witness.met.add(`a ${what} is done unheard`);
         heard?.(ending.answer);
         this.#witness.note(() => `  ${what} ends: ${JSON.stringify(ending)}`);
         resolve(ending.answer);

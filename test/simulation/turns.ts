@@ -1,4 +1,4 @@
-/** Lets everything go on that waits for nothing but its turn, so many times. */
-export async function turns(count: number): Promise<void> {
+/** Lets everything run that waits for nothing but its turn, for so many turns. */
+export async function turns(count = 30): Promise<void> {
   for (let i = 0; i < count; i++) await Promise.resolve();
 }

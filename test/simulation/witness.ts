@@ -63,11 +63,6 @@ export class Witness {
     this.trace = isTraced ? [] : null;
   }
 
-  /** Something has happened that a simulation is worth nothing without. */
-  meet(what: string): void {
-    this.met.add(what);
-  }
-
   note(line: () => string): void {
     this.trace?.push(line());
   }
@@ -98,8 +93,8 @@ export class Witness {
     const isLater = after.status !== "charging" && this.past.length > 0;
     const isOutdated = isLater && (row?.version ?? 0) > after.version;
     this.judge("commit", commitFault(change, isOutdated ? rowOf(after) : row));
-    for (const what of happenings(change, this.#teller)) this.meet(what);
-    if (before === null && this.past.length > 0) this.meet("an id has another life");
+    for (const what of happenings(change, this.#teller)) this.met.add(what);
+    if (before === null && this.past.length > 0) this.met.add("an id has another life");
     story.written = writtenBy(story.written, change);
     this.note(() => `  commit ${summary(after)}`);
   }
@@ -109,7 +104,7 @@ export class Witness {
     this.note(() => "  erase");
     if (record === null || story === null) return this.broken("erasure", "of nothing");
     this.judge("erasure", eraseFault(record, story, this.isErasing, this.#ground));
-    if (isTerminal(record) && !this.isErasing) this.meet("a task expires");
+    if (isTerminal(record) && !this.isErasing) this.met.add("a task expires");
     story.isErased = this.isErasing;
     this.past.push(story);
     this.story = null;
@@ -169,7 +164,7 @@ export class Witness {
     const { record } = this.#ground.disk.durable;
     const isOwed = record?.status === "charging" && record.credits.chargeId === chargeId;
     this.judge("charge", untrue(["its intent is durable", isOwed]));
-    const retryAt = record?.status === "charging" ? record.credits.state.retryAt : 0;
+    const { retryAt } = record?.status === "charging" ? record.credits.state : { retryAt: 0 };
     this.judge("charge", untrue(["not before its time", this.#now >= retryAt]));
     const isOwn = this.story?.chargeId === chargeId;
     this.judge("charge", untrue(["every life of an id pays anew", isOwn]));
@@ -240,8 +235,8 @@ export class Witness {
   #learn(event: Extract<OutsideEvent, { news: unknown }>, task: OpenTask, story: Story): void {
     const fact = factOf(event.news);
     if (fact === null) return;
-    const { setting } = this.#ground;
-    const isFact = event.type === "report" || isBelieved(task, event, setting, this.#now);
+    const isFact =
+      event.type === "report" || isBelieved(task, event, this.#ground.setting, this.#now);
     if (isFact) story.facts.push(fact);
   }
 

@@ -12,10 +12,7 @@ import { turns } from "./turns.ts";
 import type { Beginning, Setting } from "./setting.ts";
 import { Witness } from "./witness.ts";
 
-interface Living {
-  readonly instance: SimulatedObject;
-  readonly loop: WorkLoop;
-}
+type Living = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
 
 const RECOVERY_MS = MINUTE;
 /** So many turns without any activity, and nothing more happens by itself. */
@@ -84,7 +81,7 @@ export class World implements Ground {
     this.#living = null;
     this.deathIn = null;
     this.outside.bury();
-    this.witness.meet(this.disk.isDirty ? "a commit is lost" : "an instance dies");
+    this.witness.met.add(this.disk.isDirty ? "a commit is lost" : "an instance dies");
     this.disk.lose(this.#rung);
     this.witness.lost();
     this.#rung = null;
@@ -211,9 +208,8 @@ export class World implements Ground {
     };
     const failed = (error: unknown) => {
       this.#host.escaped(error);
-      if (!instance.isDead) {
-        this.#host.setAlarm(Math.max(this.clock, alarm.at) + RECOVERY_MS, instance);
-      }
+      const at = Math.max(this.clock, alarm.at) + RECOVERY_MS;
+      if (!instance.isDead) this.#host.setAlarm(at, instance);
       ended();
     };
     const work = this.#isMisconfigured ? Promise.reject(new StorageFault()) : loop.wake(alarm.at);

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import { ACCOUNT, ID, NOW, POLICY, SECOND } from "../builders.ts";
 import { aPricedRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./crash-run.ts";
 

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { aCompletion, aCreation, anOpenTask, aReport, MINUTE, NOW } from "../builders.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 import { aPricedRegistration, aRefundingTask } from "../credit-builders.ts";
 
 const finish = aReport(aCompletion(), aCreation());

@@ -3,7 +3,8 @@ import type { PollAnswer, TaskEvent } from "../../../src/core/events/event.ts";
 import { isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
 import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import { Death } from "../../simulation/simulated-object.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 
 /** One object whose instances die at the given points, counted over all of them from 1. */
 export class Saga {
@@ -17,7 +18,7 @@ export class Saga {
 
   constructor(...deaths: readonly number[]) {
     this.#deaths = new Set(deaths);
-    this.platform.dying = () => this.#deaths.has(++this.#points);
+    this.platform.isDying = () => this.#deaths.has(++this.#points);
   }
 
   get points(): number {

@@ -13,7 +13,8 @@ import {
   NOW,
 } from "../builders.ts";
 import type { Call } from "./memory-calls.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const WATCHDOG = 15_000;

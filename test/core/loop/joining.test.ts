@@ -16,7 +16,8 @@ import {
   POLICY,
   SECOND,
 } from "../builders.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
 const WATCHDOG = 15_000;

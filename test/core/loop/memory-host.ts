@@ -12,6 +12,7 @@ import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLine } from "../../../src/log.ts";
 import { parseRecord } from "../../../src/task/record-schema.ts";
 import { WorkLoop } from "../../../src/task/work-loop.ts";
+import { turns } from "../../simulation/turns.ts";
 import { type Host, type Outside, SimulatedObject } from "../../simulation/simulated-object.ts";
 import { DAY, NOW, POLICY } from "../builders.ts";
 import type { Call, Outage, Polling, Sending, Write } from "./memory-calls.ts";
@@ -72,14 +73,11 @@ export class MemoryHost implements Host {
   /** Held until the test lets an erasure end. */
   erasing: Promise<void> = Promise.resolve();
   /** Whether an instance dies at the point that it has reached. */
-  dying: () => boolean = () => false;
+  isDying: () => boolean = () => false;
   readonly #instances: SimulatedObject[] = [];
   #stored: TaskRecord | null = null;
   #ringing: number | null = null;
   #life = 0;
-  /** Requests up to this one were made by an instance that is dead. */
-  #lost = 0;
-  #lostPolls = 0;
 
   now(): number {
     return this.clock;
@@ -165,13 +163,9 @@ export class MemoryHost implements Host {
     return promise;
   }
 
-  escaped(error: unknown): void {
-    this.failures.push(error);
-  }
+  readonly escaped = (error: unknown) => this.failures.push(error);
 
-  log(line: LogLine): void {
-    this.logs.push(line);
-  }
+  readonly log = (line: LogLine) => this.logs.push(line);
 
   /** The committed record, also while `load` throws. */
   get stored(): TaskRecord | null {
@@ -187,7 +181,7 @@ export class MemoryHost implements Host {
   async answer(outcome: Outcome, afterMs = 0): Promise<void> {
     await turns();
     this.clock += afterMs;
-    if (this.sent.length > this.#lost) this.sent.at(-1)?.answer(outcome);
+    this.sent.at(-1)?.answer(outcome);
     await turns();
   }
 
@@ -195,7 +189,7 @@ export class MemoryHost implements Host {
   async answerPoll(answer: PollAnswer, afterMs = 0): Promise<void> {
     await turns();
     this.clock += afterMs;
-    if (this.polls.length > this.#lostPolls) this.polls.at(-1)?.answer(answer);
+    this.polls.at(-1)?.answer(answer);
     await turns();
   }
 
@@ -234,15 +228,9 @@ export class MemoryHost implements Host {
     this.died();
   }
 
-  isDying(): boolean {
-    return this.dying();
-  }
-
   /** Requests get no answer any more, and an alarm that was running comes again. */
   died(): void {
     this.#life++;
-    this.#lost = this.sent.length;
-    this.#lostPolls = this.polls.length;
     this.alarm ??= this.#ringing;
     this.#ringing = null;
   }
@@ -258,9 +246,4 @@ export class MemoryHost implements Host {
   #try(call: Call): void {
     if (this.trouble(call)) throw new Error(`${call} is broken`);
   }
-}
-
-/** Lets everything run that waits for nothing but its turn. */
-export async function turns(count = 30): Promise<void> {
-  for (let i = 0; i < count; i++) await Promise.resolve();
 }

@@ -15,7 +15,8 @@ import {
   SECOND,
 } from "../builders.ts";
 import { aPricedRegistration } from "../credit-builders.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 
 /** One attempt, so that a callback fails at once. */
 const TOLD = aPolicy({ isOperatorNotified: true, isIndexed: true, scheduleMs: [0] });

@@ -18,7 +18,8 @@ import {
   PROCESSING,
   SECOND,
 } from "../builders.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 import {
   aHook,
   anAttachment,

@@ -19,7 +19,8 @@ import {
   SECOND_WAIT,
 } from "../builders.ts";
 import { aPricedRegistration } from "../credit-builders.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 
 const INDEXED = aPolicy({ isIndexed: true });
 const NEVER = new Promise<void>(() => {});

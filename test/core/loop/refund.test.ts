@@ -17,7 +17,8 @@ import {
   SECOND,
 } from "../builders.ts";
 import { aPricedRegistration, aSettledRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
-import { MemoryHost, turns } from "./memory-host.ts";
+import { turns } from "../../simulation/turns.ts";
+import { MemoryHost } from "./memory-host.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./crash-run.ts";
 
