@@ -1,4 +1,3 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import {
@@ -11,49 +10,45 @@ import {
   holdLedger,
   priced,
 } from "./accounts.ts";
-import { aReceiver } from "./receiver.ts";
-import { aRequest, call, post, refusal } from "./client.ts";
+import { aRequest, call, post, refusal, UNKNOWN_TASK } from "./client.ts";
 import { pass, START, until, useClock } from "./clock.ts";
-import { evict, NOTHING, stored, stubOf } from "./objects.ts";
-import { aCompletion } from "./tasks.ts";
+import { evict, expectUnchanged, NOTHING, stored, wake } from "./objects.ts";
+import { aReceiver } from "./receiver.ts";
+import { aCompletion, cancel, erase, redeliver, report } from "./tasks.ts";
 
 useClock();
 
 const UNAVAILABLE = { status: 503, code: "unavailable" };
-const UNKNOWN = { status: 404, code: "unknown_task" };
+const CHARGED = ["grant 10", "charge 4"];
 
-/** A registration whose charge the ledger does not answer. */
+async function expectUnavailable(response: Response): Promise<void> {
+  expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
+  expect(await refusal(response)).toEqual(UNAVAILABLE);
+}
+
+/** Registers a task whose charge the ledger does not answer until `heal` is called. */
 async function charging(credits: number) {
   const account = await anAccount(credits);
   const body = priced(account, 4);
   const heal = await breakLedger(account);
-  const response = await post("/v1/tasks", body);
-  expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
-  expect(await refusal(response)).toEqual(UNAVAILABLE);
+  await expectUnavailable(await post("/v1/tasks", body));
   return { account, body, heal };
 }
 
-async function wake(id: string, ms: number): Promise<void> {
-  pass(ms);
-  expect(await runDurableObjectAlarm(stubOf(id))).toBe(true);
-}
-
 describe("a charge that the ledger does not answer", () => {
-  it("is answered by 503 and Retry-After, and the wake carries it to its end", async () => {
+  it("gets 503 with Retry-After and is completed by the alarm after 5 s", async () => {
     const { account, body, heal } = await charging(10);
     expect((await stored(body.id)).alarm).toBe(START + 5000);
     heal();
     await wake(body.id, 5000);
-    expect(await (await call(`/v1/tasks/${body.id}`)).json()).toMatchObject({
-      status: "pending",
-      account,
-      credits: { amount: 4, state: "charged" },
-    });
+    const credits = { amount: 4, state: "charged" };
+    const task = await (await call(`/v1/tasks/${body.id}`)).json();
+    expect(task).toMatchObject({ status: "pending", account, credits });
     expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
+    expect(await booksOf(account)).toEqual(CHARGED);
   });
 
-  it("is ended by a wake that finds no credits: nothing remains, and the caller is told 402", async () => {
+  it("erases the task when the alarm finds too few credits; a repeat then gets 402", async () => {
     const { account, body, heal } = await charging(3);
     heal();
     await wake(body.id, 5000);
@@ -64,114 +59,95 @@ describe("a charge that the ledger does not answer", () => {
     expect(await balanceOf(account)).toBe(0);
   });
 
-  it("goes on in another instance, under the same charge", async () => {
+  it("is retried after 5, 10, 20 … 300 s, also by new instances, and booked once", async () => {
     const { account, body, heal } = await charging(10);
-    await evict(body.id);
-    await wake(body.id, 5000);
-    heal();
-    await evict(body.id);
-    await wake(body.id, 10_000);
-    expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
-  });
-
-  it("is tried again 5 s, 10 s, 20 s … 5 min later, as long as it takes", async () => {
-    const { account, body, heal } = await charging(10);
-    for (const wait of [5, 10, 20, 40, 80, 160, 300, 300]) {
-      expect((await stored(body.id)).alarm).toBe(Date.now() + wait * 1000);
-      await wake(body.id, wait * 1000);
+    for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
+      expect((await stored(body.id)).alarm).toBe(Date.now() + seconds * 1000);
+      await evict(body.id);
+      await wake(body.id, seconds * 1000);
     }
     heal();
     await wake(body.id, 300_000);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
+    expect((await post("/v1/tasks", body)).status).toBe(200);
+    expect(await booksOf(account)).toEqual(CHARGED);
   });
 });
 
-describe("a task whose price is being charged", () => {
-  it("does not exist for anyone: 404, and 503 with Retry-After to an event", async () => {
+describe("a task whose charge is pending", () => {
+  it("is unknown to requests, and events about it get 503", async () => {
     aReceiver();
     const { account, body, heal } = await charging(10);
-    const path = `/v1/tasks/${body.id}`;
-    const before = await stored(body.id);
-    for (const response of [
-      await call(path),
-      await call(path, { method: "DELETE" }),
-      await post(`${path}/cancel`, ""),
-      await post(`${path}/redeliver`, ""),
-    ]) {
-      expect(await refusal(response)).toEqual(UNKNOWN);
-    }
-    for (const event of [
-      aCompletion(body.id),
-      aCompletion(body.id, { model: "m" }),
-      { id: body.id, status: "processing" },
-    ]) {
-      const response = await post("/v1/events", event);
-      expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
-      expect(await refusal(response)).toEqual(UNAVAILABLE);
-    }
-    expect(await stored(body.id)).toEqual(before);
+    await expectUnchanged(body.id, async () => {
+      for (const response of [
+        await call(`/v1/tasks/${body.id}`),
+        await erase(body.id),
+        await cancel(body.id),
+        await redeliver(body.id),
+      ]) {
+        expect(await refusal(response)).toEqual(UNKNOWN_TASK);
+      }
+      for (const event of [
+        aCompletion(body.id),
+        aCompletion(body.id, { model: "m" }),
+        { id: body.id, status: "processing" },
+      ]) {
+        await expectUnavailable(await report(event));
+      }
+    });
     heal();
     await wake(body.id, 5000);
-    expect((await post("/v1/events", aCompletion(body.id))).status).toBe(202);
+    expect((await report(aCompletion(body.id))).status).toBe(202);
     expect(await balanceOf(account)).toBe(6);
   });
 
-  it("is joined by the same registration, and closed to another: 503", async () => {
+  it("answers 503 to the same and to other registrations of its id", async () => {
     const { account, body, heal } = await charging(10);
-    const before = await stored(body.id);
-    for (const again of [body, { ...body, credits: 5 }, { ...body, model: "other" }]) {
-      expect(await refusal(await post("/v1/tasks", again))).toEqual(UNAVAILABLE);
-    }
-    expect(await stored(body.id)).toEqual(before);
-    heal();
-    await wake(body.id, 5000);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
-  });
-
-  it("is charged by the caller who asks again when the next try is due", async () => {
-    const { account, body, heal } = await charging(10);
+    await expectUnchanged(body.id, async () => {
+      for (const again of [body, { ...body, credits: 5 }, { ...body, model: "other" }]) {
+        await expectUnavailable(await post("/v1/tasks", again));
+      }
+    });
     heal();
     pass(5000);
+    // A registration charges at once when the next try is due.
     expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
+    expect(await booksOf(account)).toEqual(CHARGED);
   });
 });
 
-describe("a ledger that answers too late", () => {
-  it("is not waited for beyond 2 s, and what it booked in the end counts once", async () => {
+describe("a ledger that answers after the timeout", () => {
+  it("lets the registration answer 503 first, and its late booking counts once", async () => {
     const account = await anAccount(10);
     const body = priced(account, 4);
+    // The ledger is released only after the answer: the registration cannot have waited for it.
     const release = await holdLedger(account);
-    const askedAt = performance.now();
-    expect(await refusal(await post("/v1/tasks", body))).toEqual(UNAVAILABLE);
-    expect(performance.now() - askedAt).toBeLessThan(4000);
+    await expectUnavailable(await post("/v1/tasks", body));
     await release();
     await until(async () => (await balanceOf(account)) === 6);
     expect((await call(`/v1/tasks/${body.id}`)).status).toBe(404);
     await wake(body.id, 5000);
     expect((await call(`/v1/tasks/${body.id}`)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
+    expect(await booksOf(account)).toEqual(CHARGED);
   });
 
-  it("does not let the callback go before its answer is known, and refunds once", async () => {
+  it("delays the callback of a failed task until the refund is known, and refunds once", async () => {
     const received = aReceiver();
     const account = await anAccount(10);
     const id = await aCharged(account, 4);
     const release = await holdLedger(account);
-    await post(`/v1/tasks/${id}/cancel`, "");
+    await cancel(id);
     await until(async () => (await stored(id)).alarm === START + 5000);
     await release();
     await until(async () => (await balanceOf(account)) === 10);
     expect(received).toEqual([]);
     await wake(id, 5000);
     expect(received).toHaveLength(1);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
+    expect(await booksOf(account)).toEqual([...CHARGED, "refund 4"]);
   });
 });
 
-describe("a caller who leaves in mid-charge", () => {
-  it("leaves a task behind that is charged once, and finds it by asking again", async () => {
+describe("a caller who disconnects during the charge", () => {
+  it("finds the task, charged once, by repeating the registration", async () => {
     const account = await anAccount(10);
     const body = priced(account, 4);
     const release = await holdLedger(account);
@@ -184,6 +160,6 @@ describe("a caller who leaves in mid-charge", () => {
     await asked;
     await until(async () => (await call(`/v1/tasks/${body.id}`)).status === 200);
     expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
+    expect(await booksOf(account)).toEqual(CHARGED);
   });
 });

@@ -1,11 +1,10 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { START_S, until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
+import { restart, stored, wake } from "./objects.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
-import { until, useClock } from "./clock.ts";
-import { restart, stored, stubOf } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
@@ -27,48 +26,53 @@ function anArk(site: Site): Outside {
   return outside;
 }
 
-/** A task with an attached job that the relay may ask after. */
+/** Registers a task and attaches a job that the relay may poll. */
 async function pollable(bindings: object = KEYED, fields: object = {}) {
   const task = await hooked({ provider: "ark", bindings, fields });
   await attach(task, "cgt-1");
   return task;
 }
 
-/** Lets the alarm come when it is due; how long that was from now, in milliseconds. */
+/** Moves the clock to the next alarm and runs it; returns how far ahead it was. */
 async function nextAlarm(id: string): Promise<number> {
   const waitMs = ((await stored(id)).alarm ?? NaN) - Date.now();
-  vi.setSystemTime(Date.now() + waitMs);
-  await runDurableObjectAlarm(stubOf(id));
+  await wake(id, waitMs);
   return waitMs;
 }
 
+/** Expects a wait of this length, or up to a fifth more. */
+function expectJittered(waitMs: number, ms: number): void {
+  expect(waitMs).toBeGreaterThanOrEqual(ms);
+  expect(waitMs).toBeLessThanOrEqual(ms * 1.2);
+}
+
 describe("a poll", () => {
-  it("is one GET with the key, as JSON, whose redirects are not followed", async () => {
+  it("is one GET for JSON with the configured key that follows no redirect", async () => {
     const outside = anArk(answering(RUNNING));
     const { id } = await pollable();
     await nextAlarm(id);
+    await restart(id, { ...env, ARK_API_KEY: "test-only-newer-key" });
+    await nextAlarm(id);
+    const request = { method: "GET", url: ARK, redirect: "manual" };
     expect(outside.sentTo("https://")).toMatchObject([
+      { ...request, headers: { authorization: "Bearer test-only-ark-key" } },
       {
-        method: "GET",
-        url: ARK,
-        redirect: "manual",
-        headers: { authorization: "Bearer test-only-ark-key", accept: "application/json" },
+        ...request,
+        headers: { authorization: "Bearer test-only-newer-key", accept: "application/json" },
       },
     ]);
   });
 
-  it("comes 15 s after the attachment, then after twice as long each time, up to 5 minutes", async () => {
+  it("follows 15 s after the attachment, then after doubling waits of up to 5 min", async () => {
     const outside = anArk(answering(RUNNING));
     const { id } = await pollable();
     for (const seconds of [15, 30, 60, 120, 240, 300, 300]) {
-      const waitMs = await nextAlarm(id);
-      expect(waitMs).toBeGreaterThanOrEqual(seconds * 1000);
-      expect(waitMs).toBeLessThanOrEqual(seconds * 1200);
+      expectJittered(await nextAlarm(id), seconds * 1000);
     }
     expect(outside.sentTo(ARK)).toHaveLength(7);
   });
 
-  it("is no new version of the task while it tells nothing new", async () => {
+  it("without news does not change the task or its version", async () => {
     anArk(answering(RUNNING));
     const task = await pollable();
     await nextAlarm(task.id);
@@ -79,52 +83,43 @@ describe("a poll", () => {
     expect(Versioned.parse((await stored(task.id)).record)).toEqual(Versioned.parse(record));
   });
 
-  /** What the upstream does, and that the task is as open as before. */
-  const UNCLEAR: readonly [string, Site][] = [
-    ["500", answering(DONE, 500)],
-    ["503", answering(DONE, 503)],
-    ["302", answering(DONE, 302, { Location: "https://elsewhere.example.net" })],
-    ["no JSON", () => new Response("<html>")],
-    ["nothing", () => new Response(null)],
+  it.each<[string, Site]>([
+    ["status 500", answering(DONE, 500)],
+    ["a redirect", answering(DONE, 302, { Location: "https://elsewhere.example.net" })],
+    ["HTML", () => new Response("<html>")],
+    ["an empty body", () => new Response(null)],
     ["JSON of more than 8 MB", answering({ ...DONE, padding: "x".repeat(8_388_608) })],
     ["a refused connection", () => Promise.reject(new Error("connection refused"))],
     ["an unknown state", answering({ ...DONE, status: "dreamt" })],
-    ["404", answering({ error: { code: "NotFound" } }, 404)],
-    ["401", answering(DONE, 401)],
-  ];
-
-  it.each(UNCLEAR)(
-    "that is answered by %s leaves the task open, and is repeated",
-    async (_, site) => {
-      const outside = anArk(site);
-      const task = await pollable();
-      await nextAlarm(task.id);
-      expect(await readHooked(task)).toMatchObject({ status: "pending" });
-      expect(outside.sentTo("https://").map(({ url }) => url)).toEqual([ARK]);
-      outside.on("https://ark.", answering(DONE));
-      expect(await nextAlarm(task.id)).toBeLessThanOrEqual(36_000);
-      expect(await readHooked(task)).toMatchObject({ status: "completed" });
-      await until(() => outside.sentTo(CALLBACK_URL).length === 1);
-    },
-  );
+    ["status 404", answering({ error: { code: "NotFound" } }, 404)],
+    ["status 401", answering(DONE, 401)],
+  ])("answered with %s leaves the task open and is repeated", async (_, site) => {
+    const outside = anArk(site);
+    const task = await pollable();
+    await nextAlarm(task.id);
+    expect(await readHooked(task)).toMatchObject({ status: "pending" });
+    expect(outside.sentTo("https://").map(({ url }) => url)).toEqual([ARK]);
+    outside.on("https://ark.", answering(DONE));
+    expect(await nextAlarm(task.id)).toBeLessThanOrEqual(36_000);
+    expect(await readHooked(task)).toMatchObject({ status: "completed" });
+    await until(() => outside.sentTo(CALLBACK_URL).length === 1);
+  });
 
   it.each([
-    ["seconds", "90", 90_000],
-    ["seconds that are fewer than the relay waits anyway", "1", 30_000],
-    ["more than an hour, of which an hour is kept", "86400", 3_600_000],
-    ["nonsense", "soon", 30_000],
-    ["nothing", null, 30_000],
-  ])("that comes too often is repeated after what Retry-After says: %s", async (_, value, ms) => {
+    ["90", 90_000],
+    ["1", 30_000],
+    ["86400", 3_600_000],
+    ["soon", 30_000],
+    [null, 30_000],
+  ])("answered with 429 and Retry-After %s is repeated after %i ms", async (value, ms) => {
     const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
     anArk(answering({}, 429, headers));
     const { id } = await pollable();
     await nextAlarm(id);
-    const waitMs = await nextAlarm(id);
-    expect(waitMs).toBeGreaterThanOrEqual(ms);
-    expect(waitMs).toBeLessThanOrEqual(ms * 1.2);
+    expectJittered(await nextAlarm(id), ms);
   });
 
-  it("waits for the date that Retry-After says", async () => {
+  it("answered with 429 and a date in Retry-After is repeated at that date", async () => {
     anArk(() => {
       const at = new Date(Date.now() + 120_000).toUTCString();
       return Response.json({}, { status: 429, headers: { "Retry-After": at } });
@@ -136,7 +131,7 @@ describe("a poll", () => {
     expect(waitMs).toBeLessThanOrEqual(120_000);
   });
 
-  it("is not brought forward by hooks while the upstream wants to be left alone", async () => {
+  it("is not brought forward by hooks while Retry-After runs", async () => {
     const outside = anArk(answering({}, 429, { "Retry-After": "90" }));
     const task = await pollable();
     await nextAlarm(task.id);
@@ -147,44 +142,35 @@ describe("a poll", () => {
     expect(await readHooked(task)).toMatchObject({ status: "completed" });
   });
 
-  it("is not made while the relay is paused, but the deadline passes", async () => {
+  it("is not made while the relay is paused, and the deadline still ends the task", async () => {
     const outside = anArk(answering(RUNNING));
     const paused = { ...KEYED, PAUSED: "true" };
-    const task = await pollable(paused, { deadline_at: Math.floor(Date.now() / 1000) + 100 });
+    const task = await pollable(paused, { deadline_at: START_S + 100 });
     await nextAlarm(task.id);
     await nextAlarm(task.id);
     expect(outside.sentTo(ARK)).toEqual([]);
     expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
   });
-
-  it("is made with the key that is configured when it is due", async () => {
-    const outside = anArk(answering(RUNNING));
-    const task = await pollable();
-    await restart(task.id, { ...env, ARK_API_KEY: "test-only-newer-key" });
-    await nextAlarm(task.id);
-    expect(outside.sentTo(ARK)[0]?.headers["authorization"]).toBe("Bearer test-only-newer-key");
-  });
 });
 
 describe("the deadline of a task with a job", () => {
-  it("is put off once by a quarter while the upstream is at work", async () => {
+  it("is extended once by a quarter while the upstream reports progress", async () => {
     const outside = anArk(answering(RUNNING));
-    const start = Math.floor(Date.now() / 1000);
-    const task = await pollable(KEYED, { deadline_at: start + 1000 });
+    const task = await pollable(KEYED, { deadline_at: START_S + 1000 });
     for (let alarms = 0; alarms < 20; alarms++) {
       if ((await readHooked(task)).status === "failed") break;
       await nextAlarm(task.id);
     }
     expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
-    const seconds = Math.round(Date.now() / 1000) - start;
+    const seconds = Math.round(Date.now() / 1000) - START_S;
     expect(seconds).toBeGreaterThanOrEqual(1250);
-    // A poll just before either deadline keeps the last one waiting for a second.
+    // A poll just before either deadline delays the last poll by up to a second.
     expect(seconds).toBeLessThanOrEqual(1253);
     await until(() => outside.sentTo(CALLBACK_URL).length === 1);
   });
 
-  it("lets a success win that the last poll tells", async () => {
-    const deadline_at = Math.floor(Date.now() / 1000) + 20;
+  it("is preceded by a last poll, whose success completes the task", async () => {
+    const deadline_at = START_S + 20;
     anArk(() => Response.json(Date.now() / 1000 >= deadline_at ? DONE : RUNNING));
     const task = await pollable(KEYED, { deadline_at });
     await nextAlarm(task.id);
