@@ -16,24 +16,31 @@ import { until } from "./clock.ts";
 import { stored } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
-/** A provider on a relay that knows its key and its signature, or one of them, or none. */
+/** A provider on a relay that has its key, its webhook secret, both or neither. */
 export interface HookCase {
   readonly name: string;
   readonly sender: Sender;
   readonly bindings: object;
   readonly hasKey: boolean;
-  /** Whether the relay takes a hook at its word without asking the provider. */
-  readonly isBelieved: boolean;
-  /** Whether the relay checks who signed. */
+  /** The relay applies a hook without polling the provider. */
+  readonly isTrusted: boolean;
+  /** The relay verifies signatures of hooks. */
   readonly isChecked: boolean;
 }
 
-/** Every provider, with and without its key, and with and without what its signature is checked with. */
+/** Every provider with and without its key, and with and without its webhook secret. */
 export const CASES: readonly HookCase[] = SENDERS.flatMap((sender) => {
   const withSecret = Object.keys(sender.secretVars).length > 0 ? [false, true] : [false];
   return [false, true].flatMap((hasKey) =>
     withSecret.map((hasSecret) => caseOf(sender, hasKey, hasSecret)),
   );
+});
+
+/** One provider per kind of assurance, with the configurations that change what the relay does. */
+export const REPRESENTATIVES: readonly HookCase[] = CASES.filter(({ sender, hasKey, isChecked }) => {
+  if (sender.provider === "ark") return true;
+  if (sender.provider === "replicate") return isChecked || hasKey;
+  return ["fal", "kie"].includes(sender.provider) && hasKey && isChecked;
 });
 
 function caseOf(sender: Sender, hasKey: boolean, hasSecret: boolean): HookCase {
@@ -45,25 +52,25 @@ function caseOf(sender: Sender, hasKey: boolean, hasSecret: boolean): HookCase {
     sender,
     bindings: { ...env, ...vars },
     hasKey,
-    isBelieved: !hasKey || (isBodySigned && hasSecret),
+    isTrusted: !hasKey || (isBodySigned && hasSecret),
     isChecked: hasSecret || provider === "fal" || (provider === "vidu" && hasKey),
   };
 }
 
-/** A task of a case, and everything around the relay. */
+/** A task of a case, its upstream and its receiver. */
 export interface Scene {
   readonly task: Hooked;
   readonly outside: Outside;
   readonly attach: () => Promise<Response>;
-  /** What the upstream answers from now on. */
+  /** Sets what the upstream answers to polls. */
   readonly answers: (poll: PollFixture) => void;
-  /** How many polls have been made. */
+  /** Returns the number of polls so far. */
   readonly polls: () => number;
-  /** Posts a hook as the provider would: signed, where it signs. */
+  /** Posts a hook as the provider does, signed if it signs. */
   readonly post: (hook: HookFixture) => Promise<Response>;
 }
 
-/** The upstream is still at work unless told otherwise. */
+/** Registers a task; its upstream reports progress until `answers` is called. */
 export async function aScene(
   { sender, bindings }: Pick<HookCase, "sender" | "bindings">,
   fields: HookedOptions["fields"] = {},
@@ -99,7 +106,7 @@ export async function aScene(
   };
 }
 
-/** A hook of the provider about the attached job. */
+/** Finds a hook of the provider about the attached job with one of these statuses. */
 export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): HookFixture {
   const { done, hooks } = sender;
   return found(hooks, ({ means, jobId }) => jobId === done.jobId && isStatus(means, ...statuses));
@@ -107,10 +114,10 @@ export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): Ho
 
 const Polled = z.object({ tracking: z.object({ poll: z.object({ tries: z.int() }) }) });
 
-/** Waits until `count` polls have been made and what they told has been taken in. */
-export async function polled(scene: Scene, count = 1): Promise<void> {
+/** Waits until the answer of a poll is stored. */
+export async function polled(scene: Scene): Promise<void> {
   await until(async () => {
     const { record } = await stored(scene.task.id);
-    return Polled.safeParse(record).data?.tracking.poll.tries === count;
+    return Polled.safeParse(record).data?.tracking.poll.tries === 1;
   });
 }

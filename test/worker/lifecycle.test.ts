@@ -17,6 +17,16 @@ import {
 
 useClock();
 
+/** Completes a task whose receiver does not answer within the timeout of 1 s. */
+async function hanging() {
+  const received = aReceiver(never);
+  const id = await register();
+  await restart(id, { ...env, CALLBACK_TIMEOUT_S: "1" });
+  await report(aCompletion(id));
+  await until(() => received.length === 1);
+  return { id, received };
+}
+
 describe.each([
   ["in one instance", () => Promise.resolve()],
   ["that is evicted between any two steps", evict],
@@ -131,16 +141,6 @@ describe("a task that an event created", () => {
 });
 
 describe("an attempt in flight", () => {
-  /** Completes a task whose receiver does not answer within the timeout of 1 s. */
-  async function hanging() {
-    const received = aReceiver(never);
-    const id = await register();
-    await restart(id, { ...env, CALLBACK_TIMEOUT_S: "1" });
-    await report(aCompletion(id));
-    await until(() => received.length === 1);
-    return { id, received };
-  }
-
   it("is stored before it is sent, with a watchdog alarm", async () => {
     let atSending: unknown;
     const id = await register();

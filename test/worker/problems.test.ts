@@ -6,15 +6,25 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { app } from "../../src/app.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { hooked } from "./hooked.ts";
+import { aRequest, call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
+import { expectUnchanged, stubOf } from "./objects.ts";
 import { aReceiver, status } from "./receiver.ts";
-import { aRequest, call, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
+import {
+  aCompletion,
+  aFailure,
+  cancel,
+  completed,
+  erase,
+  read,
+  redeliver,
+  register,
+  report,
+} from "./tasks.ts";
 import { useClock } from "./clock.ts";
-import { stored, stubOf } from "./objects.ts";
-import { aCompletion, aFailure, completed, read, register } from "./tasks.ts";
 
 useClock();
 
-/** Refusals of authentication, body and platform, which any route may give. */
+/** Codes that any route may answer with: authentication, body and platform. */
 const COMMON: readonly ProblemCode[] = [
   "invalid_json",
   "invalid_request",
@@ -27,8 +37,6 @@ const COMMON: readonly ProblemCode[] = [
   "not_configured",
   "unavailable",
 ];
-
-const redeliver = (id: string) => call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
 
 async function keyReused(): Promise<Response> {
   const headers = { "Idempotency-Key": crypto.randomUUID() };
@@ -47,13 +55,14 @@ async function referenceReused(): Promise<Response> {
   return post(path, { reference: "order 7", amount: 2 });
 }
 
+/** Stores a record that cannot be read. */
 async function unreadable(v = 1): Promise<string> {
   const id = await register();
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.kv.put("task", { v }));
   return id;
 }
 
-/** The namespace of an object that fails as the platform lets it fail. */
+/** Bindings whose task objects fail with this error. */
 function failing(error: Error): object {
   const fail = async () => {
     throw error;
@@ -75,19 +84,31 @@ const PROVOKED = {
   method_not_allowed: () => call("/v1/events"),
   task_exists: async () => post("/v1/tasks", { id: await register(), model: "other" }),
   task_open: async () => redeliver(await register()),
-  task_settled: async () => post(`/v1/tasks/${await completed()}/cancel`, ""),
+  task_settled: async () => cancel(await completed()),
   reference_reused: referenceReused,
-  conflicting_result: async () => post("/v1/events", aFailure(await completed())),
+  conflicting_result: async () => report(aFailure(await completed())),
   series_running: async () => redeliver(await completed()),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
   idempotency_key_reused: keyReused,
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
   index_disabled: () => call("/v1/accounts"),
-  not_configured: async () => app.fetch(aRequest("/v1/signing-secrets"), { ...env, PAUSED: "?" }),
-  unavailable: async () =>
-    app.fetch(aRequest(`/v1/tasks/${crypto.randomUUID()}`), failing(overloaded())),
+  not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),
+  unavailable: async () => callWith(failing(overloaded()), `/v1/tasks/${crypto.randomUUID()}`),
 } satisfies Record<ProblemCode, () => Promise<Response>>;
+
+/** Requests that need the record of the task. */
+function requestsFor(id: string): readonly (() => Promise<Response>)[] {
+  return [
+    () => call(`/v1/tasks/${id}`),
+    () => report(aCompletion(id, { model: "m" })),
+    () => post("/v1/tasks", { id, model: "m" }),
+    () => redeliver(id),
+    () => cancel(id),
+    () => post(`/v1/tasks/${id}/upstream`, { provider: "ark", id: "cgt-1" }),
+    () => erase(id),
+  ];
+}
 
 const CONFLICTS: readonly string[] = [
   "task_exists",
@@ -98,8 +119,8 @@ const CONFLICTS: readonly string[] = [
   "no_callback",
 ];
 
-describe.each(Object.entries(PROVOKED))("%s", (code, provoke) => {
-  it(`${code} is answered with its status, title and link, and with the headers it needs`, async () => {
+describe.each(Object.entries(PROVOKED))("the problem code %s", (code, provoke) => {
+  it("is answered with its status, title and headers when it is provoked", async () => {
     aReceiver(status(500));
     const response = await provoke();
     const body = ProblemBody.parse(await response.json());
@@ -116,13 +137,13 @@ describe.each(Object.entries(PROVOKED))("%s", (code, provoke) => {
     expect(response.headers.get("Content-Type")).toMatch(/^application\/problem\+json/);
   });
 
-  it(`${code} is listed by a route or common to all routes`, () => {
+  it("is declared by a route or by all routes", () => {
     const listed: readonly string[] = [...COMMON, ...ROUTES.flatMap(({ errors }) => errors)];
     expect(listed).toContain(code);
   });
 });
 
-describe("an object that cannot be reached", () => {
+describe("a task object that cannot be reached", () => {
   const FAILURES: readonly [string, Error][] = [
     ["overload", overloaded()],
     ["a reset", Object.assign(new Error("reset"), { durableObjectReset: true, retryable: true })],
@@ -130,7 +151,7 @@ describe("an object that cannot be reached", () => {
     ["a lost connection", new Error("Network connection lost.")],
   ];
 
-  it.each(FAILURES)("is answered by 503 unavailable and Retry-After for %s", async (_, error) => {
+  it.each(FAILURES)("makes every route answer 503 with Retry-After after %s", async (_, error) => {
     const { id, hookUrl } = await hooked({ provider: "ark" });
     const hook = JSON.stringify({ id: "cgt-1", status: "running" });
     for (const request of [
@@ -150,52 +171,39 @@ describe("an object that cannot be reached", () => {
   });
 });
 
-describe("an unreadable record", () => {
-  it("is answered by 500 without a word of it, and is left as it is", async () => {
+describe("a stored record", () => {
+  it("that is unreadable is answered with 500 without details and is not changed", async () => {
     const id = await unreadable();
-    const before = await stored(id);
-    for (const response of [
-      await call(`/v1/tasks/${id}`),
-      await post("/v1/events", aCompletion(id, { model: "m" })),
-      await post("/v1/tasks", { id, model: "m" }),
-      await redeliver(id),
-      await post(`/v1/tasks/${id}/cancel`, ""),
-      await post(`/v1/tasks/${id}/upstream`, { provider: "ark", id: "cgt-1" }),
-      await call(`/v1/tasks/${id}`, { method: "DELETE" }),
-    ]) {
-      const text = await response.text();
-      expect(response.status).toBe(500);
-      expect(text).not.toMatch(/unreadable|zod|stack/i);
-    }
-    expect(await stored(id)).toEqual(before);
+    await expectUnchanged(id, async () => {
+      for (const send of requestsFor(id)) {
+        const response = await send();
+        expect(response.status).toBe(500);
+        expect(await response.text()).not.toMatch(/unreadable|zod|stack/i);
+      }
+    });
   });
-});
 
-describe("a record of a later release", () => {
-  it("is answered by 503, for that release will be back, and is left as it is", async () => {
+  it("of a later release is answered with 503 and is not changed", async () => {
     const id = await unreadable(2);
-    const before = await stored(id);
-    for (const response of [
-      await call(`/v1/tasks/${id}`),
-      await post("/v1/events", aCompletion(id, { model: "m" })),
-    ]) {
-      expect(response.status).toBe(503);
-      expect(response.headers.get("Retry-After")).toBe("2");
-      expect(await response.json()).toMatchObject({ code: "unavailable" });
-    }
-    expect(await stored(id)).toEqual(before);
+    await expectUnchanged(id, async () => {
+      for (const send of requestsFor(id)) {
+        const response = await send();
+        expect(response.headers.get("Retry-After")).toBe("2");
+        expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+      }
+    });
   });
 });
 
 describe("a conflict", () => {
-  it("carries the task as GET shows it", async () => {
+  it("contains the task as GET shows it", async () => {
     aReceiver(status(500));
     const id = await completed({ metadata: { a: 1 } });
     for (const response of [
-      await post("/v1/events", aFailure(id)),
+      await report(aFailure(id)),
       await redeliver(id),
       await post("/v1/tasks", { id, model: "other" }),
-      await call(`/v1/tasks/${id}`, { method: "DELETE" }),
+      await erase(id),
     ]) {
       expect(response.status).toBe(409);
       expect(ProblemBody.parse(await response.json())["task"]).toEqual(await read(id));

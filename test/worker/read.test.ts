@@ -1,14 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { anAccount } from "./accounts.ts";
-import { aReceiver, status } from "./receiver.ts";
-import { call, post } from "./client.ts";
+import { call } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
-import { NOTHING, stored, untilIdle } from "./objects.ts";
-import { aCompletion, aFailure, CALLBACK_URL, completed, read, register, VIDEO } from "./tasks.ts";
+import { expectUnchanged, NOTHING, stored } from "./objects.ts";
+import { aReceiver, status } from "./receiver.ts";
+import {
+  aCompletion,
+  aFailure,
+  CALLBACK_URL,
+  completed,
+  finish,
+  read,
+  register,
+  report,
+  VIDEO,
+} from "./tasks.ts";
 
 useClock();
 
-function readKnowing(id: string, tag: string): Promise<Response> {
+function readIfChanged(id: string, tag: string): Promise<Response> {
   return call(`/v1/tasks/${id}`, { headers: { "If-None-Match": tag } });
 }
 
@@ -17,12 +27,11 @@ async function tagOf(id: string): Promise<string> {
 }
 
 describe("GET /v1/tasks/{id}", () => {
-  it("shows a completed task: the callback body first, then how the callback stands", async () => {
+  it("shows the callback body of a completed task first, then the state of its callback", async () => {
     aReceiver(status(200, "thanks"));
     const account = await anAccount();
     const id = await register({ metadata: { order: 7 }, account });
-    await post("/v1/events", aCompletion(id, { completed_at: START_S - 5 }));
-    await untilIdle(id);
+    await finish(aCompletion(id, { completed_at: START_S - 5 }));
     const response = await call(`/v1/tasks/${id}`);
     expect(await response.text()).toBe(
       `{"id":"${id}","status":"completed","model":"seedance","created_at":${START_S},` +
@@ -34,11 +43,11 @@ describe("GET /v1/tasks/{id}", () => {
     );
   });
 
-  it("shows a failed task without output, and the time of the next attempt", async () => {
+  it("shows a failed task without output and with the time of the next attempt", async () => {
     aReceiver(status(500));
     const id = await register();
-    await post("/v1/events", aFailure(id));
-    await untilIdle(id);
+    await finish(aFailure(id));
+    const attempt = { number: 1, series: 1, started_at: START_S, duration_ms: 0 };
     expect(await read(id)).toEqual({
       id,
       status: "failed",
@@ -48,26 +57,17 @@ describe("GET /v1/tasks/{id}", () => {
       callback: {
         url: CALLBACK_URL,
         status: "sending",
-        attempts: [
-          {
-            number: 1,
-            series: 1,
-            started_at: START_S,
-            duration_ms: 0,
-            outcome: "rejected",
-            status_code: 500,
-          },
-        ],
+        attempts: [{ ...attempt, outcome: "rejected", status_code: 500 }],
         next_attempt_at: START_S + 180,
       },
     });
   });
 
-  it("has callback null for a task without callback_url", async () => {
+  it("shows callback null for a task without callback_url", async () => {
     expect(await read(await completed({ callback_url: null }))).toMatchObject({ callback: null });
   });
 
-  it("answers unknown, malformed and odd ids alike, byte for byte, and creates nothing", async () => {
+  it("gives one 404 answer to unknown and malformed ids and creates nothing", async () => {
     const unknown = crypto.randomUUID();
     const ids = [unknown, "42", "not-a-uuid", `${unknown}0`, `%7B${unknown}%7D`, "%ff", "%00"];
     const answers = await Promise.all(
@@ -83,80 +83,75 @@ describe("GET /v1/tasks/{id}", () => {
     expect(await stored(unknown)).toEqual(NOTHING);
   });
 
-  it("is for those who have a key", async () => {
+  it("requires a key", async () => {
     const id = await register();
     for (const key of [null, "wrong", "test-only-operator-ke", "test-only-operator-keyx", ""]) {
       const response = await call(`/v1/tasks/${id}`, { key });
       expect(response.status).toBe(401);
       expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer/);
     }
-    expect((await call(`/v1/tasks/${id}`, { key: "test-only-older-operator-key" })).status).toBe(
-      200,
-    );
+    const older = await call(`/v1/tasks/${id}`, { key: "test-only-older-operator-key" });
+    expect(older.status).toBe(200);
   });
 
-  it("may be kept by its reader only, who has to ask again", async () => {
-    const response = await call(`/v1/tasks/${await register()}`);
-    expect(response.headers.get("Cache-Control")).toBe("private, no-cache");
-    expect(response.headers.get("Vary")).toContain("Authorization");
-    expect(response.headers.get("ETag")).toMatch(/^"\d+-operator"$/);
-  });
-
-  it("says when to ask again while the task is open, and not after", async () => {
+  it("allows private caching with revalidation, and has Retry-After while the task is open", async () => {
     aReceiver();
     const id = await register();
-    expect((await call(`/v1/tasks/${id}`)).headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
-    await post("/v1/events", aCompletion(id));
+    const { headers } = await call(`/v1/tasks/${id}`);
+    expect(headers.get("Cache-Control")).toBe("private, no-cache");
+    expect(headers.get("Vary")).toContain("Authorization");
+    expect(headers.get("ETag")).toMatch(/^"\d+-operator"$/);
+    expect(headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
+    await report(aCompletion(id));
     expect((await call(`/v1/tasks/${id}`)).headers.get("Retry-After")).toBeNull();
   });
 
-  it("reads what was written before, at once", async () => {
+  it("shows each accepted event at once", async () => {
     aReceiver();
     const id = await register();
-    await post("/v1/events", { id, status: "processing" });
+    await report({ id, status: "processing" });
     expect(await read(id)).toMatchObject({ status: "processing" });
-    await post("/v1/events", aCompletion(id));
+    await report(aCompletion(id));
     expect(await read(id)).toMatchObject({ status: "completed" });
   });
 
   it("writes nothing", async () => {
     const id = await register();
-    const before = await stored(id);
-    pass(3_600_000);
-    await read(id);
-    expect(await stored(id)).toEqual(before);
+    await expectUnchanged(id, async () => {
+      pass(3_600_000);
+      await read(id);
+    });
   });
 });
 
-describe("If-None-Match", () => {
+describe("GET /v1/tasks/{id} with If-None-Match", () => {
   it.each([
     ["the tag", (tag: string) => tag],
     ["the weak tag", (tag: string) => `W/${tag}`],
     ["a list with the tag", (tag: string) => `"x", W/"y" , ${tag}`],
     ["a star", () => "*"],
-  ])("answers 304 to %s, without a body but with the validators", async (_, spell) => {
+  ])("answers 304 to %s, with validators and without a body", async (_, spell) => {
     const id = await register();
     const tag = await tagOf(id);
-    const response = await readKnowing(id, spell(tag));
-    expect(response.status).toBe(304);
-    expect(await response.text()).toBe("");
+    const response = await readIfChanged(id, spell(tag));
+    expect([response.status, await response.text()]).toEqual([304, ""]);
     expect(response.headers.get("ETag")).toBe(tag);
     expect(response.headers.get("Cache-Control")).toBe("private, no-cache");
     expect(response.headers.get("Vary")).toContain("Authorization");
     expect(response.headers.get("X-Request-Id")).not.toBeNull();
   });
 
-  it("answers 200 to a tag of before a change, or of another role", async () => {
+  it("answers 200 to the tag of an earlier version or of another role", async () => {
     const id = await register();
     const tag = await tagOf(id);
-    expect((await readKnowing(id, tag.replace("operator", "account"))).status).toBe(200);
-    await post("/v1/events", { id, status: "processing" });
-    const response = await readKnowing(id, tag);
+    expect((await readIfChanged(id, tag.replace("operator", "account"))).status).toBe(200);
+    await report({ id, status: "processing" });
+    const response = await readIfChanged(id, tag);
     expect(response.status).toBe(200);
     expect(response.headers.get("ETag")).not.toBe(tag);
   });
 
-  it("answers 404 for an unknown task, also to a star", async () => {
-    expect((await readKnowing(crypto.randomUUID(), "*")).status).toBe(404);
+  it("answers 404 for an unknown task, even to a star", async () => {
+    expect((await readIfChanged(crypto.randomUUID(), "*")).status).toBe(404);
   });
 });

@@ -1,0 +1,134 @@
+import { expect, it } from "vitest";
+import { callWith, refusal, UNKNOWN_TASK } from "./client.ts";
+import { until } from "./clock.ts";
+import { aScene, type HookCase, hookOf, polled, type Scene } from "./hook-cases.ts";
+import { answerOf, readHooked } from "./hooked.ts";
+import { expectUnchanged } from "./objects.ts";
+import { CALLBACK_URL } from "./tasks.ts";
+
+const OK = [200, "ok"];
+
+function urlsOf(means: unknown): unknown {
+  return Reflect.get(Object(means), "urls");
+}
+
+/** Waits until the task has ended and its callback is delivered; returns the task. */
+async function ended({ task, outside }: Scene) {
+  await until(async () => {
+    const { callback } = await readHooked(task);
+    return Reflect.get(Object(callback), "status") === "delivered";
+  });
+  const calls = outside.sentTo(CALLBACK_URL);
+  const end = await readHooked(task);
+  expect(calls.map(({ headers }) => headers["x-event"])).toEqual([`task.${end.status}`]);
+  return end;
+}
+
+/** A scene whose upstream has finished the job. */
+async function finished(hookCase: HookCase): Promise<Scene> {
+  const scene = await aScene(hookCase);
+  scene.answers(hookCase.sender.done);
+  return scene;
+}
+
+/** Tests how hooks end a task: at once when they are trusted, otherwise by the poll that they cause. */
+export function testAcceptedHooks(hookCase: HookCase): void {
+  const { sender, hasKey, isTrusted } = hookCase;
+  const success = hookOf(hookCase, "completed");
+  const urls = isTrusted ? urlsOf(success.means) : urlsOf(sender.done.means);
+
+  it("completes the task when it comes before the attachment of the job", async () => {
+    const scene = await finished(hookCase);
+    expect(await answerOf(await scene.post(success))).toEqual(OK);
+    if (!isTrusted) {
+      expect(await readHooked(scene.task)).toMatchObject({ status: "pending" });
+      expect(scene.polls()).toBe(0);
+      expect((await scene.attach()).status).toBe(200);
+    }
+    expect(await ended(scene)).toMatchObject({ status: "completed", output: { urls } });
+    expect(scene.polls() > 0).toBe(!isTrusted);
+    expect((await scene.attach()).status).toBe(isTrusted ? 409 : 200);
+  });
+
+  it("completes the task when it comes after the attachment; an erased task is unknown", async () => {
+    const scene = await finished(hookCase);
+    await scene.attach();
+    expect(await answerOf(await scene.post(success))).toEqual(OK);
+    expect(await ended(scene)).toMatchObject({ status: "completed", output: { urls } });
+    expect(scene.polls() > 0).toBe(!isTrusted);
+    const { id, bindings } = scene.task;
+    await callWith(bindings, `/v1/tasks/${id}`, { method: "DELETE" });
+    expect(await refusal(await scene.post(success))).toEqual(UNKNOWN_TASK);
+  });
+
+  it("fails the task only when it is trusted", async () => {
+    const scene = await aScene(hookCase);
+    const failure = hookOf(hookCase, "failed");
+    await scene.attach();
+    expect(await answerOf(await scene.post(failure))).toEqual(OK);
+    if (isTrusted) {
+      expect(await ended(scene)).toMatchObject({ status: "failed", ...Object(failure.means) });
+    } else {
+      await polled(scene);
+      expect(await readHooked(scene.task)).not.toHaveProperty("error");
+      expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
+    }
+    expect(scene.polls() > 0).toBe(!isTrusted);
+  });
+
+  it("without output causes a poll, or fails the task when there is no key to poll with", async () => {
+    const scene = await finished(hookCase);
+    await scene.attach();
+    expect(await answerOf(await scene.post(hookOf(hookCase, "no_output")))).toEqual(OK);
+    const message = "The upstream reported success without output.";
+    expect(await ended(scene)).toMatchObject(
+      hasKey
+        ? { status: "completed", output: { urls: urlsOf(sender.done.means) } }
+        : { status: "failed", error: { code: "upstream_error", message } },
+    );
+  });
+}
+
+/** Tests that repeated, late, outdated and misdirected hooks change nothing. */
+export function testIgnoredHooks(hookCase: HookCase): void {
+  const { sender, isTrusted } = hookCase;
+  const success = hookOf(hookCase, "completed");
+
+  it("changes nothing after the end, whatever it reports", async () => {
+    const scene = await finished(hookCase);
+    await scene.attach();
+    await scene.post(success);
+    await ended(scene);
+    const polls = scene.polls();
+    await expectUnchanged(scene.task.id, async () => {
+      for (const hook of sender.hooks.filter(({ jobId }) => jobId === sender.done.jobId)) {
+        expect(await answerOf(await scene.post(hook))).toEqual(OK);
+      }
+    });
+    expect(scene.polls()).toBe(polls);
+    expect(scene.outside.sentTo(CALLBACK_URL)).toHaveLength(1);
+  });
+
+  // fal sends hooks only at the end of a job.
+  it.runIf(sender.provider !== "fal")("changes nothing when its state is outdated", async () => {
+    const scene = await aScene(hookCase);
+    await scene.attach();
+    await scene.post(hookOf(hookCase, "processing"));
+    if (isTrusted) expect(scene.polls()).toBe(0);
+    else await polled(scene);
+    await expectUnchanged(scene.task.id, async () => {
+      expect(await answerOf(await scene.post(hookOf(hookCase, "queued")))).toEqual(OK);
+    });
+    if (isTrusted) expect(await readHooked(scene.task)).toMatchObject({ status: "processing" });
+  });
+
+  it("changes nothing when it is about another job", async () => {
+    const scene = await aScene(hookCase);
+    await scene.attach();
+    await expectUnchanged(scene.task.id, async () => {
+      const body = success.body.replaceAll(sender.done.jobId, "another-job");
+      expect(await answerOf(await scene.post({ ...success, body }))).toEqual(OK);
+    });
+    expect(scene.polls()).toBe(0);
+  });
+}

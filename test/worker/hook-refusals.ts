@@ -1,0 +1,134 @@
+import { expect, it, vi } from "vitest";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { refusal, UNAUTHENTICATED, UNKNOWN_TASK } from "./client.ts";
+import { aScene, type HookCase, hookOf } from "./hook-cases.ts";
+import { answerOf, type Hooked, hooked, sendHook } from "./hooked.ts";
+import { expectUnchanged } from "./objects.ts";
+import { bodyFor, type Sender } from "./senders.ts";
+import { CALLBACK_URL } from "./tasks.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Tests hooks that are malformed, too large or addressed to another task. */
+export function testRefusedHooks(hookCase: HookCase): void {
+  const { sender, bindings, isChecked } = hookCase;
+  const { provider } = sender;
+  const failure = hookOf(hookCase, "failed");
+
+  it("changes nothing when its body cannot be understood", async () => {
+    const scene = await aScene(hookCase);
+    await scene.attach();
+    const unclear = sender.hooks.filter(({ means }) => means === null || means === "nothing");
+    expect(unclear.length).toBeGreaterThanOrEqual(2);
+    await expectUnchanged(scene.task.id, async () => {
+      for (const hook of unclear) {
+        const response = await scene.post(hook);
+        // kie signs the job id: a body without one cannot be verified.
+        const isUnsigned = provider === "kie" && isChecked && hook.jobId === null;
+        if (isUnsigned) expect(await refusal(response)).toEqual(UNAUTHENTICATED);
+        else expect(await answerOf(response)).toEqual([200, "ok"]);
+      }
+    });
+    expect(scene.polls()).toBe(0);
+  });
+
+  it("gets 413 when its body is over the limit", async () => {
+    const scene = await aScene(hookCase);
+    const large = { ...failure, body: `${failure.body}${" ".repeat(256 * 1024)}` };
+    await expectUnchanged(scene.task.id, async () => {
+      const tooLarge = { status: 413, code: "payload_too_large" };
+      expect(await refusal(await scene.post(large))).toEqual(tooLarge);
+    });
+  });
+
+  it("gets 404 under the token of another task", async () => {
+    const scene = await aScene(hookCase);
+    const other = await hooked({ provider, bindings });
+    const hookUrl = scene.task.hookUrl.replace(/[^/]+$/, other.hookUrl.split("/").at(-1) ?? "");
+    const body = bodyFor(failure, scene.task);
+    const headers = await sender.sign(body, { ...scene.task, hookUrl });
+    await expectUnchanged(scene.task.id, async () => {
+      const response = await sendHook({ hookUrl, bindings }, body, headers);
+      expect(await refusal(response)).toEqual(UNKNOWN_TASK);
+    });
+  });
+
+  it.runIf(PROVIDERS.get(provider)?.hooks?.idParameter != null)(
+    "changes nothing when it echoes the id of another task",
+    async () => {
+      const scene = await aScene(hookCase);
+      await scene.attach();
+      const body = bodyFor(failure, scene.task).replaceAll(scene.task.id, crypto.randomUUID());
+      const headers = await sender.sign(body, scene.task);
+      await expectUnchanged(scene.task.id, async () => {
+        expect(await answerOf(await sendHook(scene.task, body, headers))).toEqual([200, "ok"]);
+      });
+      expect(scene.polls()).toBe(0);
+    },
+  );
+}
+
+/** Tests hooks whose signature is missing, wrong, outdated or of another body. */
+export function testSignatures(hookCase: HookCase): void {
+  const { sender } = hookCase;
+  const failure = hookOf(hookCase, "failed");
+
+  it("gets 401 when its signature is missing, incomplete, wrong or too old", async () => {
+    const scene = await aScene(hookCase);
+    await scene.attach();
+    const body = bodyFor(failure, scene.task);
+    const right = await sender.sign(body, scene.task);
+    const old = await outdated(sender, body, scene.task);
+    await expectUnchanged(scene.task.id, async () => {
+      for (const headers of [{}, ...withoutOne(right), spoiled(right), old]) {
+        const response = await sendHook(scene.task, body, headers);
+        expect(response.headers.get("WWW-Authenticate")).toMatch(/^Signature /);
+        expect(await refusal(response)).toEqual(UNAUTHENTICATED);
+      }
+    });
+    expect(scene.polls()).toBe(0);
+    expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
+  });
+
+  it("gets 401 for another body when the provider signs bodies", async () => {
+    const scene = await aScene(hookCase);
+    const genuine = bodyFor(hookOf(hookCase, "completed"), scene.task);
+    const headers = await sender.sign(genuine, scene.task);
+    const forge = () => sendHook(scene.task, bodyFor(failure, scene.task), headers);
+    if (!sender.isBodySigned) return expect((await forge()).status).toBe(200);
+    await expectUnchanged(scene.task.id, async () => {
+      expect(await refusal(await forge())).toEqual(UNAUTHENTICATED);
+    });
+  });
+
+  it("gets 401 before its body is parsed when it is unsigned", async () => {
+    const scene = await aScene(hookCase);
+    expect(await refusal(await sendHook(scene.task, "{"))).toEqual(UNAUTHENTICATED);
+  });
+}
+
+/** Signs a body 301 s before the present time. */
+async function outdated(sender: Sender, body: string, task: Hooked): Promise<Headers> {
+  const now = Date.now();
+  vi.setSystemTime(now - 301_000);
+  const headers = await sender.sign(body, task);
+  vi.setSystemTime(now);
+  return headers;
+}
+
+/** Leaves out each of the headers that the signature needs, one at a time. */
+function withoutOne(headers: Headers): readonly Headers[] {
+  const names = Object.keys(headers).filter((name) => name !== "X-HMAC-ACCESS-KEY");
+  return names.map((absent) =>
+    Object.fromEntries(Object.entries(headers).filter(([name]) => name !== absent)),
+  );
+}
+
+/** Replaces one character in the middle of the signature. */
+function spoiled(headers: Headers): Headers {
+  const [name = ""] = Object.keys(headers).filter((each) => /signature$/i.test(each));
+  const signature = headers[name] ?? "";
+  const at = signature.length - 20;
+  const other = signature[at] === "1" ? "2" : "1";
+  return { ...headers, [name]: `${signature.slice(0, at)}${other}${signature.slice(at + 1)}` };
+}

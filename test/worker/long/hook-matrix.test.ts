@@ -1,0 +1,14 @@
+import { describe } from "vitest";
+import { useClock } from "../clock.ts";
+import { testAcceptedHooks, testIgnoredHooks } from "../hook-answers.ts";
+import { CASES } from "../hook-cases.ts";
+import { testRefusedHooks, testSignatures } from "../hook-refusals.ts";
+
+useClock();
+
+describe.each(CASES)("a hook of $name", (hookCase) => {
+  testAcceptedHooks(hookCase);
+  testIgnoredHooks(hookCase);
+  testRefusedHooks(hookCase);
+  if (hookCase.isChecked) testSignatures(hookCase);
+});
