@@ -31,8 +31,9 @@ export default defineConfig({
     projects: [
       node("core", ["test/core/**/*.test.ts", "test/providers/**/*.test.ts"]),
       node("fuzz", ["test/fuzz/**/*.test.ts"], { testTimeout: 300_000 }),
-      workerd("worker", false),
-      workerd("index", true),
+      workerd("worker", ["test/worker/*.test.ts"], false),
+      workerd("worker-long", ["test/worker/long/*.test.ts"], false),
+      workerd("index", ["test/index/*.test.ts"], true),
       node("smoke", SMOKE_TESTS, { sequence: { groupOrder: 1 } }),
       // Each file of these uses all cores.
       node("simulation", ["test/simulation/*.test.ts"], {
@@ -67,10 +68,10 @@ function node(name: string, include: string[], options: object = {}) {
 }
 
 /** Tests on workerd with the bindings of `wrangler.toml`; `hasIndex` false removes D1. */
-function workerd(name: string, hasIndex: boolean) {
+function workerd(name: string, include: string[], hasIndex: boolean) {
   const wrangler = { configPath: copyWranglerConfig(wranglerDirectory, hasIndex) };
   return {
     plugins: [cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS } })],
-    test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout: 60_000, maxWorkers: 2 },
+    test: { name, include, testTimeout: 60_000, maxWorkers: 2 },
   };
 }

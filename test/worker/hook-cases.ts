@@ -37,11 +37,13 @@ export const CASES: readonly HookCase[] = SENDERS.flatMap((sender) => {
 });
 
 /** One provider per kind of assurance, with the configurations that change what the relay does. */
-export const REPRESENTATIVES: readonly HookCase[] = CASES.filter(({ sender, hasKey, isChecked }) => {
-  if (sender.provider === "ark") return true;
-  if (sender.provider === "replicate") return isChecked || hasKey;
-  return ["fal", "kie"].includes(sender.provider) && hasKey && isChecked;
-});
+export const REPRESENTATIVES: readonly HookCase[] = CASES.filter(
+  ({ sender, hasKey, isChecked }) => {
+    if (sender.provider === "ark") return true;
+    if (sender.provider === "replicate") return isChecked || hasKey;
+    return ["fal", "kie"].includes(sender.provider) && hasKey && isChecked;
+  },
+);
 
 function caseOf(sender: Sender, hasKey: boolean, hasSecret: boolean): HookCase {
   const { provider, isBodySigned, keyVars, secretVars } = sender;

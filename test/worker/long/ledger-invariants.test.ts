@@ -1,17 +1,17 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { aKey, anAccount, balanceOf, breakLedger, entriesOf, priced } from "./accounts.ts";
-import { aReceiver } from "./receiver.ts";
-import { call, post } from "./client.ts";
-import { pass, useClock } from "./clock.ts";
-import { evict, stored, stubOf, untilIdle } from "./objects.ts";
-import { aCompletion, aFailure, read } from "./tasks.ts";
+import { aKey, anAccount, balanceOf, breakLedger, entriesOf, priced } from "../accounts.ts";
+import { aReceiver } from "../receiver.ts";
+import { call, post } from "../client.ts";
+import { pass, useClock } from "../clock.ts";
+import { evict, stored, stubOf, untilIdle } from "../objects.ts";
+import { aCompletion, aFailure, read } from "../tasks.ts";
 
 useClock();
 
 const STEPS = 120;
 
-/** The generator of Park and Miller: the same numbers for the same seed. */
+/** Returns a Park-Miller generator: the same rolls for the same seed. */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
@@ -22,7 +22,7 @@ function dice(seed: number): (sides: number) => number {
 
 const nothing = (): void => undefined;
 
-/** One account, its tasks, and everything that may be done to them in any order. */
+/** Performs random actions on one account and its tasks; returns the ids of the tasks. */
 async function live(roll: (sides: number) => number, account: string): Promise<readonly string[]> {
   const { key } = await aKey(account);
   const bodies: ReturnType<typeof priced>[] = [];
@@ -62,6 +62,7 @@ async function live(roll: (sides: number) => number, account: string): Promise<r
   return bodies.map(({ id }) => id);
 }
 
+/** Runs alarms until every task is settled. */
 async function settle(ids: readonly string[]): Promise<void> {
   for (let round = 0; round < 6; round++) {
     pass(900_000);
@@ -72,39 +73,40 @@ async function settle(ids: readonly string[]): Promise<void> {
   }
 }
 
-describe("the books of an account, after anything in any order", () => {
-  it.each([1, 2, 3, 4, 5, 6])("balance (seed %d)", { timeout: 60_000 }, async (seed) => {
-    const account = await anAccount(50);
-    const books = new Map<string, readonly string[]>();
-    const received = aReceiver(async () => {
-      books.set(
-        crypto.randomUUID(),
-        (await entriesOf(account)).map(({ kind }) => kind),
-      );
-      return new Response(null, { status: seed % 2 === 0 ? 200 : 500 });
-    });
-    const ids = await live(dice(seed * 7919), account);
-    await settle(ids);
-    const entries = await entriesOf(account);
-    const signed = entries.map(({ kind, amount }) => (kind === "charge" ? -amount : amount));
-    expect(signed.reduce((sum, amount) => sum + amount, 0)).toBe(await balanceOf(account));
-    for (const { balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
-    const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
-    const charged = new Map(of("charge").map((entry) => [entry.reference, entry]));
-    const refunded = new Map(of("refund").map((entry) => [entry.reference, entry]));
-    expect([charged.size, refunded.size]).toEqual([of("charge").length, of("refund").length]);
-    for (const [reference, { amount, task_id }] of refunded) {
-      expect(charged.get(reference)).toMatchObject({ amount, task_id });
-    }
-    expect(charged.size).toBeGreaterThan(2);
-    await expectEveryTaskPaid(ids, charged, refunded);
-    expect(received.length).toBeGreaterThan(0);
-  });
+describe("the ledger of an account after random actions in random order", () => {
+  it.each([1, 2, 3, 4, 5, 6])(
+    "adds up and matches every task (seed %d)",
+    { timeout: 60_000 },
+    async (seed) => {
+      const account = await anAccount(50);
+      const received = aReceiver(async () => {
+        // A receiver may read the ledger while its callback is delivered.
+        await entriesOf(account);
+        return new Response(null, { status: seed % 2 === 0 ? 200 : 500 });
+      });
+      const ids = await live(dice(seed * 7919), account);
+      await settle(ids);
+      const entries = await entriesOf(account);
+      const signed = entries.map(({ kind, amount }) => (kind === "charge" ? -amount : amount));
+      expect(signed.reduce((sum, amount) => sum + amount, 0)).toBe(await balanceOf(account));
+      for (const { balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
+      const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
+      const charged = new Map(of("charge").map((entry) => [entry.reference, entry]));
+      const refunded = new Map(of("refund").map((entry) => [entry.reference, entry]));
+      expect([charged.size, refunded.size]).toEqual([of("charge").length, of("refund").length]);
+      for (const [reference, { amount, task_id }] of refunded) {
+        expect(charged.get(reference)).toMatchObject({ amount, task_id });
+      }
+      expect(charged.size).toBeGreaterThan(2);
+      await expectEveryTaskPaid(ids, charged, refunded);
+      expect(received.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 type Booked = ReadonlyMap<string, { readonly task_id?: string | undefined }>;
 
-/** A task has its last charge, and its refund exactly when it failed; what is gone owes nothing. */
+/** Expects each stored task to have its last charge, and a refund exactly when it failed. */
 async function expectEveryTaskPaid(
   ids: readonly string[],
   charged: Booked,

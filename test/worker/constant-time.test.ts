@@ -6,12 +6,12 @@ import { hooked } from "./hooked.ts";
 import { call, OPERATOR_KEY } from "./client.ts";
 import { aCompletion, register } from "./tasks.ts";
 
-/** How many operator keys and relay secrets these tests' relay has. */
+/** The operator keys and relay secrets of the tested relay. */
 const KEYS = env.OPERATOR_KEYS.split(" ");
 const SECRETS = env.RELAY_SECRET.split(" ");
 const DIGEST_BYTES = 32;
 
-/** Wrong, and like `right` from its first character on: not at all, by half, but for the last, and beyond. */
+/** Returns wrong values that agree with `right` in none, half and nearly all of their characters. */
 function wrongLike(right: string): readonly (readonly [string, string])[] {
   const flipped = (at: number) => {
     const char = right[at] === "A" ? "B" : "A";
@@ -26,8 +26,8 @@ function wrongLike(right: string): readonly (readonly [string, string])[] {
   ];
 }
 
-/** The comparisons that the platform was asked for, by their lengths in bytes. */
-function watched() {
+/** Watches the platform's constant-time comparisons; reports the lengths of what they compared. */
+function watchComparisons() {
   const equal = vi.spyOn(crypto.subtle, "timingSafeEqual");
   const verified = vi.spyOn(crypto.subtle, "verify");
   return {
@@ -46,14 +46,14 @@ const wrongKeys = [
   ["is one character", "t"],
 ] as const;
 
-describe("a wrong key", () => {
+describe("a wrong bearer key", () => {
   it.each(guarded.map((route) => [route.method, route.path] as const))(
-    "is compared by digest with every operator key, however much of it is right: %s %s",
+    "of %s %s is compared by digest with every operator key, however much of it is right",
     async (method, path) => {
       const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
       const seen = [];
       for (const [, key] of wrongKeys) {
-        const { equal } = watched();
+        const { equal } = watchComparisons();
         expect((await call(asked, { method, key })).status).toBe(401);
         seen.push(equal());
         vi.restoreAllMocks();
@@ -63,7 +63,7 @@ describe("a wrong key", () => {
     },
   );
 
-  it("of an account is looked up by its digest alone", async () => {
+  it("that resembles an account key is looked up by its digest", async () => {
     const account = await anAccount();
     const { key } = await aKey(account);
     const names: unknown[] = [];
@@ -80,13 +80,13 @@ describe("a wrong key", () => {
   });
 });
 
-describe("a wrong token of a hook", () => {
-  it("is compared by the platform under every secret, however much of it is right", async () => {
+describe("a wrong hook token", () => {
+  it("is compared in constant time under every secret, however much of it is right", async () => {
     const { hookUrl } = await hooked({ provider: "ark" });
     const { pathname } = new URL(hookUrl);
     const token = pathname.split("/").at(-1) ?? "";
     for (const [, wrong] of wrongLike(token)) {
-      const { verified } = watched();
+      const { verified } = watchComparisons();
       const path = pathname.replace(token, wrong);
       expect((await call(path, { method: "POST", body: {}, key: null })).status).toBe(404);
       expect(verified()).toEqual(SECRETS.map(() => DIGEST_BYTES));
@@ -95,12 +95,12 @@ describe("a wrong token of a hook", () => {
   });
 });
 
-describe("a wrong signature of an event", () => {
-  it("is compared by the platform under every secret, however much of it is right", async () => {
+describe("a wrong event signature", () => {
+  it("is compared in constant time under every secret, however much of it is right", async () => {
     const body = JSON.stringify(aCompletion(await register()));
     const right = btoa("0123456789abcdef0123456789abcdef");
     for (const [, wrong] of wrongLike(right.slice(0, 42))) {
-      const { verified } = watched();
+      const { verified } = watchComparisons();
       const headers = {
         "webhook-id": "msg_1",
         "webhook-timestamp": String(Math.floor(Date.now() / 1000)),
