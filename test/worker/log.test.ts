@@ -1,19 +1,27 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { app } from "../../src/app.ts";
 import { aCharged, aKey, anAccount, breakLedger } from "./accounts.ts";
+import { call, callWith, OPERATOR_KEY, post } from "./client.ts";
+import { pass, START, START_S, until } from "./clock.ts";
 import { attach, hooked, sendHook } from "./hooked.ts";
+import { restart, stored, untilIdle, wake } from "./objects.ts";
 import { anOutside, answering } from "./outside.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
-import { aRequest, call, OPERATOR_KEY, post } from "./client.ts";
-import { pass, START, START_S, until } from "./clock.ts";
-import { restart, stored, stubOf, untilIdle } from "./objects.ts";
-import { aCompletion, aFailure, CALLBACK_URL, register } from "./tasks.ts";
+import {
+  aCompletion,
+  aFailure,
+  CALLBACK_URL,
+  cancel,
+  erase,
+  finish,
+  redeliver,
+  register,
+  report,
+} from "./tasks.ts";
 
-/** Planted wherever a client, an upstream or a receiver may say something. */
+/** Planted in everything that a client, an upstream or a receiver sends. */
 const MARK = "planted-marker";
 const SECRETS = [
   env.RELAY_SECRET,
@@ -27,58 +35,95 @@ const SECRETS = [
 
 const ARK_KEY = "test-only-ark-key";
 
-const lines: string[] = [];
+/** The console methods that write each event. */
+const LEVELS: Readonly<Record<string, string>> = {
+  "task.register": "log",
+  "task.completed": "log",
+  "task.failed": "log",
+  "task.redeliver": "log",
+  "task.attach": "log",
+  "task.hook": "log",
+  "hook.ignored": "log",
+  "upstream.poll": "warn",
+  "provider.unauthorized": "warn",
+  "task.cancel": "log",
+  "task.erase": "log",
+  "credits.charge": "log",
+  "credits.refund": "warn or log",
+  "call.unanswered": "warn",
+  "callback.attempt": "warn or log",
+  "callback.test": "log",
+  "request.refused": "log or warn",
+  "request.failed": "error",
+  "alarm.failed": "error",
+};
+
+const Line = z.looseObject({ event: z.string() });
+/** Every log line with the console method that wrote it. */
+const lines: { readonly level: string; readonly text: string }[] = [];
 const hookTokens: string[] = [];
+
+/** Returns the parsed lines whose event begins with this text. */
+function linesOf(event: string): readonly z.output<typeof Line>[] {
+  const parsed = lines.map(({ text }) => Line.parse(JSON.parse(text)));
+  return parsed.filter((line) => line.event.startsWith(event));
+}
 
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
-  for (const method of ["log", "info", "warn", "error", "debug"] as const) {
-    vi.spyOn(console, method).mockImplementation((...args: readonly unknown[]) => {
-      lines.push(args.map(String).join(" "));
+  for (const level of ["log", "info", "warn", "error", "debug"] as const) {
+    vi.spyOn(console, level).mockImplementation((...args: readonly unknown[]) => {
+      lines.push({ level, text: args.map(String).join(" ") });
     });
   }
-  await sayEverything();
+  await useEverything();
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
-async function sayEverything(): Promise<void> {
-  aReceiver(status(500, MARK), refused, status(200, MARK));
+/** Makes the relay write every kind of line, from requests that all contain the mark. */
+async function useEverything(): Promise<void> {
+  const headers = { "Retry-After": "7200" };
+  const busy = () => new Response(MARK, { status: 500, headers });
+  aReceiver(busy, refused, status(200, MARK));
   const callback_url = `${CALLBACK_URL}/${MARK}?token=${MARK}`;
   const labels = { parameters: { prompt: MARK }, metadata: { note: MARK }, model: MARK };
   const id = await register({ ...labels, callback_url });
   const output = { urls: [`https://cdn.example.net/a?sig=${MARK}`], metadata: { extra: MARK } };
   await post(`/v1/events?key=${MARK}`, aCompletion(id, { output }));
   await untilIdle(id);
-  for (const wait of [180_000, 600_000]) {
-    pass(wait);
-    await runDurableObjectAlarm(stubOf(id));
-  }
+  for (const wait of [180_000, 600_000]) await wake(id, wait);
   await call(`/v1/tasks/${id}?wait=${MARK}`);
   await call(`/v1/tasks/${MARK}?q=${MARK}`);
   await call(`/${MARK}?q=${MARK}`);
-  await post(`/v1/tasks/${id}/redeliver`, "", { headers: { "Idempotency-Key": MARK } });
+  await redeliver(id, "", { headers: { "Idempotency-Key": MARK } });
   await untilIdle(id);
-  await post("/v1/events", aFailure(id, { error: { code: MARK, message: MARK } }));
-  await post("/v1/events", aFailure(id, { status: MARK }));
+  await report(aFailure(id, { error: { code: MARK, message: MARK } }));
+  await report(aFailure(id, { status: MARK }));
   await post("/v1/tasks", { [MARK]: MARK });
   await post("/v1/tasks", `{"${MARK}`);
   await post("/v1/callbacks/test", { callback_url });
   await post("/v1/tasks", { model: MARK }, { key: MARK });
   await call("/v1/signing-secrets");
-  await signedEvent();
-  await sayCredits();
-  await sayHooks();
+  await sendSignedEvent();
+  await useCredits();
+  await useHooks();
   const broken = { ...env, SIGNING_SECRETS: MARK };
-  await app.fetch(aRequest(`/v1/tasks/${id}`), broken);
+  await callWith(broken, `/v1/tasks/${id}`);
   await restart(id, broken);
-  await expect(runDurableObjectAlarm(stubOf(id))).rejects.toThrow("SIGNING_SECRETS");
+  await expect(wake(id)).rejects.toThrow("SIGNING_SECRETS");
   await call(`/v1/tasks/${id}`);
   await restart(id);
-  await call(`/v1/tasks/${id}`, { method: "DELETE" });
+  await erase(id);
+  const late = await register({
+    deadline_at: Math.floor(Date.now() / 1000) + 60,
+    callback_url: null,
+  });
+  await wake(late, 60_000);
+  await report(aCompletion(late));
 }
 
-async function sayHooks(): Promise<void> {
+async function useHooks(): Promise<void> {
   const outside = anOutside();
   outside.on("https://ark.", answering({ error: MARK }, 401));
   const bindings = { ...env, ARK_API_KEY: ARK_KEY };
@@ -87,13 +132,13 @@ async function sayHooks(): Promise<void> {
   await attach(task, `cgt-${MARK}`);
   const said = { id: `cgt-${MARK}`, status: "failed", error: { code: MARK, message: MARK } };
   await sendHook({ ...task, hookUrl: `${task.hookUrl}?q=${MARK}` }, JSON.stringify(said));
-  await until(() => lines.some((line) => line.includes("provider.unauthorized")));
+  await until(() => linesOf("provider.unauthorized").length > 0);
   await sendHook(task, `{"${MARK}`);
   await sendHook({ ...task, hookUrl: `${task.hookUrl}${MARK}` }, JSON.stringify(said));
-  await until(() => lines.some((line) => line.includes("upstream.poll")));
+  await until(() => linesOf("upstream.poll").length > 0);
 }
 
-async function sayCredits(): Promise<void> {
+async function useCredits(): Promise<void> {
   const account = await anAccount(10);
   const { key } = await aKey(account);
   await post(`/v1/accounts/${account}/grants`, { reference: MARK, amount: 1 });
@@ -104,14 +149,13 @@ async function sayCredits(): Promise<void> {
   await post(`/v1/accounts/${account}/signing-secrets`, "");
   const id = await aCharged(account, 4, { callback_url: null });
   const heal = await breakLedger(account);
-  await post(`/v1/tasks/${id}/cancel`, "");
+  await cancel(id);
   await until(async () => (await stored(id)).alarm === Date.now() + 5000);
   heal();
-  pass(5000);
-  await runDurableObjectAlarm(stubOf(id));
+  await wake(id, 5000);
 }
 
-async function signedEvent(): Promise<void> {
+async function sendSignedEvent(): Promise<void> {
   const Secrets = z.object({ events: z.array(z.string()) });
   const { events } = Secrets.parse(await (await call("/v1/signing-secrets")).json());
   const body = JSON.stringify(aCompletion(crypto.randomUUID(), { model: MARK }));
@@ -124,43 +168,31 @@ async function signedEvent(): Promise<void> {
   if (response.status !== 202) throw new Error(await response.text());
 }
 
-describe("the log of it all", () => {
-  const Line = z.looseObject({ event: z.string() });
-
-  it("is one JSON object per line, each with an event", () => {
-    const events = lines.map((line) => Line.parse(JSON.parse(line)).event);
-    expect(events.length).toBeGreaterThan(15);
-    expect(new Set(events)).toEqual(
-      new Set([
-        "task.register",
-        "task.completed",
-        "task.failed",
-        "task.redeliver",
-        "task.attach",
-        "task.hook",
-        "hook.ignored",
-        "upstream.poll",
-        "provider.unauthorized",
-        "task.cancel",
-        "task.erase",
-        "credits.charge",
-        "credits.refund",
-        "call.unanswered",
-        "callback.attempt",
-        "callback.test",
-        "request.refused",
-        "request.failed",
-        "alarm.failed",
-      ]),
-    );
+describe("the log", () => {
+  it("consists of one JSON object per line, each with an event", () => {
+    expect(new Set(linesOf("").map(({ event }) => event))).toEqual(new Set(Object.keys(LEVELS)));
   });
 
-  it("has one line per attempt, with task, number, outcome and duration", () => {
-    const said = lines.map((line) => Line.parse(JSON.parse(line)));
-    const attempts = said.filter(({ event }) => event === "callback.attempt");
+  it.each(Object.entries(LEVELS))("writes %s at the level %s", (event, levels) => {
+    const written = lines.filter(({ text }) => Line.parse(JSON.parse(text)).event === event);
+    expect(new Set(written.map(({ level }) => level))).toEqual(new Set(levels.split(" or ")));
+  });
+
+  it("writes attempts at warn unless they were delivered, and refusals only from 500 on", () => {
+    const Attempt = z.looseObject({ outcome: z.string().optional(), status: z.int().optional() });
+    for (const { level, text } of lines) {
+      const { event } = Line.parse(JSON.parse(text));
+      const { outcome, status: code = 0 } = Attempt.parse(JSON.parse(text));
+      if (event === "callback.attempt") expect(level === "log").toBe(outcome === "delivered");
+      if (event === "request.refused") expect(level === "log").toBe(code < 500);
+    }
+  });
+
+  it("has one line per attempt, with task, number, outcome, duration and Retry-After", () => {
+    const attempts = linesOf("callback.attempt");
     expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
     expect(attempts).toMatchObject([
-      { number: 1, outcome: "rejected", status_code: 500, duration_ms: 0 },
+      { number: 1, outcome: "rejected", status_code: 500, duration_ms: 0, retry_after: "7200" },
       { number: 2, outcome: "unreachable", duration_ms: 0 },
       { number: 3, outcome: "delivered", status_code: 200, duration_ms: 0 },
       { number: 4, outcome: "delivered", status_code: 200, duration_ms: 0 },
@@ -168,10 +200,8 @@ describe("the log of it all", () => {
   });
 
   it("has one line per order to the ledger, with task, account, amount and outcome", () => {
-    const said = lines.map((line) => Line.parse(JSON.parse(line)));
-    const orders = said.filter(({ event }) => event.startsWith("credits."));
     const order = { task_id: expect.any(String), account: expect.any(String), amount: 4 };
-    expect(orders).toEqual([
+    expect(linesOf("credits.")).toEqual([
       { event: "credits.charge", ...order, outcome: "charged" },
       { event: "credits.refund", ...order, outcome: "unknown" },
       { event: "credits.refund", ...order, outcome: "refunded" },
@@ -179,10 +209,8 @@ describe("the log of it all", () => {
   });
 
   it("has one line per hook and per poll, with task, connection and outcome", () => {
-    const said = lines.map((line) => Line.parse(JSON.parse(line)));
-    const about = said.filter(({ connection }) => connection === "ark");
     const line = { task_id: expect.any(String), connection: "ark" };
-    expect(about).toEqual([
+    expect(linesOf("").filter(({ connection }) => connection === "ark")).toEqual([
       { event: "task.hook", ...line, status: "failed", outcome: "nudged" },
       { event: "provider.unauthorized", ...line },
       { event: "upstream.poll", ...line, outcome: "unauthorized" },
@@ -190,12 +218,18 @@ describe("the log of it all", () => {
     ]);
   });
 
-  it("holds no payload, no query string, no URL, no key and no secret", () => {
-    const text = lines.join("\n");
+  it("marks a success that is reported after the deadline as late_result", () => {
+    expect(linesOf("task.completed")).toContainEqual(
+      expect.objectContaining({ outcome: "late_result" }),
+    );
+  });
+
+  it("contains no payload, query string, URL, key or secret", () => {
+    const log = lines.map(({ text }) => text).join("\n");
     expect(hookTokens).toHaveLength(1);
     for (const word of [MARK, "?", "client.example.net", ARK_KEY, ...hookTokens, ...SECRETS]) {
-      expect(text).not.toContain(word);
+      expect(log).not.toContain(word);
     }
-    expect(text).not.toMatch(/whsec_[A-Za-z0-9+/]/);
+    expect(log).not.toMatch(/whsec_[A-Za-z0-9+/]/);
   });
 });

@@ -46,14 +46,14 @@ function storageFailure(): Fault {
   return {
     begin: (id) =>
       runInDurableObject(stubOf(id), (_, { storage }) => {
-        const put = vi.spyOn(storage.kv, "put");
-        put.mockImplementation(() => {
+        const spy = vi.spyOn(storage.kv, "put");
+        spy.mockImplementation(() => {
           throw new Error("storage failure");
         });
-        spies.push(put);
+        spies.push(spy);
       }),
     repair: async () => {
-      for (const spy of spies) spy.mockRestore();
+      for (const each of spies) each.mockRestore();
     },
   };
 }
