@@ -53,6 +53,10 @@ const REGISTRATIONS = [
   },
 ];
 
+const JOB = { provider: "fal", id: "job-1", endpoint: "fal-ai/kling/v2" };
+const ORDER = { attempts: 2, callback_url: CALLBACK_URL };
+const SAMPLE = { callback_url: CALLBACK_URL, status: "failed" };
+
 interface Body<T> {
   readonly schema: z.ZodType<T>;
   readonly valid: readonly unknown[];
@@ -113,43 +117,19 @@ fuzzBody("a registration", {
   isValid: isRegistration,
   cases: 100_000,
 });
-fuzzBody("an attachment", {
-  schema: Attachment,
-  valid: [{ provider: "fal", id: "job-1", endpoint: "fal-ai/kling/v2" }],
-  isValid: SMALL_BODIES.attachment,
-});
-fuzzBody("a redelivery", {
-  schema: RedeliverOrder,
-  valid: [{}, { attempts: 2, callback_url: CALLBACK_URL }],
-  isValid: SMALL_BODIES.redelivery,
-});
-fuzzBody("a test callback", {
-  schema: TestOrder,
-  valid: [{ callback_url: CALLBACK_URL, status: "failed" }],
-  isValid: SMALL_BODIES.sample,
-});
-fuzzBody("an order without fields", {
-  schema: NoFields,
-  valid: [{}],
-  isValid: SMALL_BODIES.nothing,
-});
-fuzzBody("an account", {
-  schema: NewAccount,
-  valid: [{ id: "acme" }],
-  isValid: SMALL_BODIES.account,
-});
-fuzzBody("a grant", {
-  schema: Grant,
-  valid: [{ reference: "invoice-1", amount: 1000 }],
-  isValid: SMALL_BODIES.grant,
-});
-fuzzBody("a rotation of callback secrets", {
-  schema: Rotation,
-  valid: [{}, { generation: 3 }],
-  isValid: SMALL_BODIES.rotation,
-});
-fuzzBody("an account key", {
-  schema: NewKey,
-  valid: [{}, { label: "production" }, { sha256: "0f".repeat(32) }],
-  isValid: SMALL_BODIES.key,
-});
+const SMALL: readonly [string, z.ZodType, object[], (value: unknown) => boolean][] = [
+  ["an attachment", Attachment, [JOB], SMALL_BODIES.attachment],
+  ["a redelivery", RedeliverOrder, [{}, ORDER], SMALL_BODIES.redelivery],
+  ["a test callback", TestOrder, [SAMPLE], SMALL_BODIES.sample],
+  ["an order without fields", NoFields, [{}], SMALL_BODIES.nothing],
+  ["an account", NewAccount, [{ id: "acme" }], SMALL_BODIES.account],
+  ["a grant", Grant, [{ reference: "invoice-1", amount: 1000 }], SMALL_BODIES.grant],
+  ["a rotation of callback secrets", Rotation, [{}, { generation: 3 }], SMALL_BODIES.rotation],
+  [
+    "an account key",
+    NewKey,
+    [{}, { label: "production" }, { sha256: "0f".repeat(32) }],
+    SMALL_BODIES.key,
+  ],
+];
+for (const [name, schema, valid, isValid] of SMALL) fuzzBody(name, { schema, valid, isValid });

@@ -43,7 +43,9 @@ function requireSoundOutput(news: Extract<UpstreamNews, { status: "completed" }>
   for (const [field, value] of Object.entries(metadata)) {
     const test = memberOf(METADATA, field);
     const isTyped = typeof test === "function" && Reflect.apply(test, null, [value]) === true;
-    if (!isTyped || value === null)
+    // A larger number may have been rounded when the hook was parsed.
+    const isExact = typeof value !== "number" || Number.isSafeInteger(value);
+    if (!isTyped || !isExact || value === null)
       throw new Error(`metadata.${field} is ${JSON.stringify(value)}`);
   }
   if (completedAt !== null && !isTime(completedAt)) throw new Error(`the time is ${completedAt}`);
