@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { Problem } from "../../src/api/http/problem.ts";
+import { callTasks } from "../../src/api/search/call-tasks.ts";
+
+const IDS = Array.from({ length: 120 }, (_, number) => `task-${number}`);
+
+it("a bulk request calls every task, and 50 at most at the same time", async () => {
+  const called: string[] = [];
+  let open = 0;
+  let mostOpen = 0;
+  const outcomes = await callTasks(IDS, async (id) => {
+    called.push(id);
+    mostOpen = Math.max(mostOpen, ++open);
+    // A later turn: by then every call that may be open is open.
+    await scheduler.wait(0);
+    open--;
+    return id;
+  });
+  expect(outcomes).toEqual(IDS);
+  expect(called).toEqual(IDS);
+  expect(mostOpen).toBe(50);
+});
+
+it("a bulk request goes on after a task that failed, and stops at a problem", async () => {
+  const outcomes = await callTasks(IDS, async (id) => {
+    if (id === "task-7") throw new Error("unreadable");
+    return "done";
+  });
+  expect(IDS.filter((_, place) => outcomes[place] === "failed")).toEqual(["task-7"]);
+
+  const problem = new Problem("unavailable", { detail: "gone" });
+  await expect(callTasks(IDS, () => Promise.reject(problem))).rejects.toBe(problem);
+});
