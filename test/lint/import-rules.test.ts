@@ -25,6 +25,7 @@ const REFUSED = {
   ],
   "src/core/record/probe.ts": [
     ["a view", 'export { x } from "../views/view.ts";', "'../views/view.ts'"],
+    ["an event", 'export { x } from "../events/event.ts";', "'../events/event.ts'"],
     ["the log", 'export { x } from "../../log.ts";', "'../../log.ts'"],
   ],
   "src/core/events/probe.ts": [

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { refuseLeaks } from "./leaks.ts";
 
 export const ROOT = join(import.meta.dirname, "../../..");
-/** wrangler's own launcher, run by the Node that runs the tests. */
+/** Wrangler's launcher, to be run by the Node that runs the tests. */
 export const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-/** Neither the network nor the machine's other sessions have a say in a test. */
+/** Keeps wrangler from sending metrics and from printing colours and banners. */
 export const QUIET_ENV = {
   ...process.env,
   WRANGLER_HIDE_BANNER: "true",
@@ -22,13 +22,13 @@ process.on("exit", () => {
   for (const child of alive) child.signal("SIGKILL");
 });
 
-/** A server of ours in a process group of its own, so that what it starts dies with it. */
+/** A server in a process group of its own, so that the processes it starts die with it. */
 export class Child {
   readonly #process: ChildProcess;
   #output = "";
-  /** It is dead, and all that it had written has come through. */
+  /** Resolves when it is dead and its output is complete. */
   readonly #closed: Promise<void>;
-  #isJudged = false;
+  #isChecked = false;
 
   constructor(command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
     this.#process = spawn(command, args, {
@@ -45,7 +45,6 @@ export class Child {
     this.#closed = new Promise((resolve) => this.#process.once("close", () => resolve()));
   }
 
-  /** All that it has written so far. */
   get output(): string {
     return this.#output;
   }
@@ -62,16 +61,16 @@ export class Child {
     if (this.#process.pid !== undefined && this.isAlive) process.kill(-this.#process.pid, signal);
   }
 
-  /** `kill -9`, and not back before it is dead. @throws once, when it has written a secret. */
+  /** Kills it with SIGKILL and waits for its death. @throws once, when its output holds a secret. */
   async kill9(): Promise<void> {
     this.signal("SIGKILL");
     await this.#closed;
-    if (this.#isJudged) return;
-    this.#isJudged = true;
+    if (this.#isChecked) return;
+    this.#isChecked = true;
     refuseLeaks("the output of a server", this.#output);
   }
 
-  /** Waits until `url` answers anything at all. @throws with the output of a child that died. */
+  /** Waits until `url` answers. @throws with the output when the child dies or does not answer. */
   async answering(url: string): Promise<void> {
     const giveUpAt = Date.now() + READY_WITHIN_MS;
     while (!(await answers(url))) {

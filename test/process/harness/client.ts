@@ -5,7 +5,7 @@ import * as z from "zod";
 import { refuseLeaksInAnswer } from "./leaks.ts";
 import type { Post } from "./receiver.ts";
 
-/** Made for these tests; nothing else accepts them. */
+/** Secrets of these tests only. */
 export const OPERATOR_KEY = "process-test-operator-key";
 export const SECRETS = {
   RELAY_SECRET: "process-test-relay-secret-0123456789abcdef",
@@ -22,7 +22,7 @@ const Attempt = z.object({
   response_excerpt: z.string().optional(),
 });
 
-/** What these tests read of a task. */
+/** The members of a task that these tests read. */
 export type Task = z.infer<typeof Task>;
 export const Task = z.object({
   id: z.string(),
@@ -40,7 +40,7 @@ export const Task = z.object({
 
 const SigningSecrets = z.object({ callbacks: z.array(z.string()).min(1) });
 
-/** The operator, over HTTP. */
+/** An HTTP client with the operator's key. */
 export class Client {
   readonly #url: string;
 
@@ -54,7 +54,7 @@ export class Client {
     return fetch(`${this.#url}${path}`, { method, headers, ...sent });
   }
 
-  /** The whole answer, so that the connection is free again. @throws when there is a secret in it. */
+  /** Reads the whole answer. @throws when it holds a secret. */
   async ask(
     method: string,
     path: string,
@@ -66,7 +66,7 @@ export class Client {
     return { status: response.status, json: text === "" ? null : JSON.parse(text) };
   }
 
-  /** Reports a finished task that is to call back at `callbackUrl`; the id of the task. */
+  /** Reports a completed task with this callback URL. @returns the id of the task. */
   async finish(callbackUrl: string, id: string = randomUUID()): Promise<string> {
     const { status } = await this.ask("POST", "/v1/events", completedEvent(id, callbackUrl));
     if (status !== 202) throw new Error(`the event was answered with ${status}`);
@@ -78,7 +78,7 @@ export class Client {
     return Task.parse(json);
   }
 
-  /** Reads until the callback is settled. @throws after `withinMs`. */
+  /** Reads the task until its callback is settled. @throws after `withinMs`. */
   async settled(id: string, withinMs = 30_000): Promise<Task> {
     const giveUpAt = Date.now() + withinMs;
     for (;;) {
@@ -89,7 +89,7 @@ export class Client {
     }
   }
 
-  /** Checks callbacks as a receiver does, with the published package and the published secret. */
+  /** Returns a function that verifies callbacks with the standardwebhooks package and the secret of the API. */
   async verifier(): Promise<(post: Post) => unknown> {
     const { json } = await this.ask("GET", "/v1/signing-secrets");
     const [secret = ""] = SigningSecrets.parse(json).callbacks;

@@ -1,10 +1,10 @@
 /**
- * What may stand in no log, and, but for the routes that give it on purpose, in no answer. The suite's own
- * secrets are named so that they can be told from everything else; what the relay makes of them has a shape.
+ * Secrets that must not be in a log, nor in an answer of a route that does not give them on purpose. Those
+ * of the tests are recognized by their names, and those that the relay derives by their shapes.
  */
 const SHAPES = [
   ["configured", /(?:test-only|process-test)-(?:\w+-)*(?:key|secret|token)/],
-  // What a client, an upstream or a receiver says, in tests that look for it.
+  // Texts of clients, upstreams and receivers, in tests that look for them.
   ["planted", /planted-(?:marker|token|body)/],
   ["hmacSecret", /whsec_[A-Za-z0-9+/]{16,}/],
   ["privateKey", /"d"\s*:\s*"[\w-]{43}"/],
@@ -18,15 +18,15 @@ export type Shape = (typeof SHAPES)[number][0];
 
 const CONTEXT_CHARS = 60;
 
-/** Secrets of this process' tests that have no shape of their own. */
+/** Secrets without a shape, of this process's tests. */
 const planted = new Set<string>();
 
-/** From now on none of these may be in what a server of ours writes. */
+/** Makes `leaksIn` find these texts too. */
 export function plant(...secrets: readonly string[]): void {
   for (const secret of secrets) planted.add(secret);
 }
 
-/** The secrets in a text, each with what stands before it. @param allowed shapes that belong there. */
+/** Finds secrets, and returns the text before each. @param allowed shapes that are no leak here. */
 export function leaksIn(text: string, allowed: readonly Shape[] = []): readonly string[] {
   const shaped = SHAPES.filter(([shape]) => !allowed.includes(shape)).flatMap(
     ([shape, pattern]) => {
@@ -41,13 +41,13 @@ export function leaksIn(text: string, allowed: readonly Shape[] = []): readonly 
   return [...shaped, ...known];
 }
 
-/** @throws when there is a secret in the text. */
+/** @throws when the text holds a secret. */
 export function refuseLeaks(where: string, text: string, allowed: readonly Shape[] = []): void {
   const leaks = leaksIn(text, allowed);
   if (leaks.length > 0) throw new Error(`a secret is in ${where}:\n${leaks.join("\n")}`);
 }
 
-/** What the answer of a route holds on purpose. */
+/** The secrets that a route gives on purpose. */
 const GIVEN: readonly (readonly [RegExp, readonly Shape[]])[] = [
   [/^GET \/v1\/signing-secrets$/, ["hmacSecret"]],
   [/^(?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/, ["hmacSecret"]],
@@ -55,12 +55,12 @@ const GIVEN: readonly (readonly [RegExp, readonly Shape[]])[] = [
   [/^POST \/v1\/tasks$/, ["hookUrl"]],
 ];
 
-/** @throws when an answer of the relay holds a secret that is not that route's to give. */
+/** @throws when an answer holds a secret that its route does not give on purpose. */
 export function refuseLeaksInAnswer(route: string, headers: Headers, body: string): void {
   const path = route.split("?")[0] ?? "";
   const given = GIVEN.flatMap(([pattern, shapes]) => (pattern.test(path) ? shapes : []));
   const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
-  // Clients read their own words again: labels, URLs, and the operator what receivers answered.
+  // Clients read their own labels and URLs, and the operator reads the answers of receivers.
   refuseLeaks(`the answer of ${path}`, [...lines, body].join("\n"), ["planted", ...given]);
 }
 

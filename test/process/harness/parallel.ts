@@ -1,4 +1,4 @@
-/** Works through the items, `width` at a time; the results in the order of the items. */
+/** Processes the items, `width` at a time. @returns the results in the order of the items. */
 export async function inParallel<T, R>(
   width: number,
   items: readonly T[],

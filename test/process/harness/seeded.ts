@@ -1,4 +1,4 @@
-/** A number from 0 up to 1, as `Math.random`, but the same sequence for the same seed (mulberry32). */
+/** Returns a generator like `Math.random` whose sequence depends on the seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

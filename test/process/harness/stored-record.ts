@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { deserialize } from "node:v8";
 import * as z from "zod";
 
-/** The part of a stored record that says which attempts were made, as `src/core/record` writes it. */
+/** The stored attempts of a callback, as `src/core/record` writes them. */
 export type StoredCallback = z.infer<typeof StoredCallback>;
 const StoredCallback = z.object({
   attempts: z.array(
@@ -21,10 +21,7 @@ const StoredCallback = z.object({
 const StoredRecord = z.object({ id: z.string(), callback: StoredCallback });
 const Row = z.object({ value: z.instanceof(Uint8Array) });
 
-/**
- * The callback of a task as it stands in the object's file at this moment: what would be left if the
- * relay died now. Null when no file in `storage` holds the task.
- */
+/** Reads the callback of a task from the object's file; null when no file in `storage` has the task. */
 export function storedCallback(storage: string, taskId: string): StoredCallback | null {
   for (const file of objectFiles(storage)) {
     const record = StoredRecord.safeParse(storedRecord(file));
@@ -34,9 +31,9 @@ export function storedCallback(storage: string, taskId: string): StoredCallback 
 }
 
 /**
- * Reads a copy of an object's file as it stands at this moment; null when it cannot be read. A copy,
- * because a lock of ours could stand in the relay's way. The log is copied first: played onto a file
- * that holds some of it already, it says the same, unless that file took in more of it meanwhile.
+ * Reads a copy of an object's file, because a lock could block the relay. The write-ahead log is copied
+ * first and may be replayed on a file that holds a part of it; a checkpoint meanwhile starts again.
+ * @returns null when the file cannot be read.
  */
 export function readCopy<T>(file: string, read: (database: DatabaseSync) => T): T | null {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-record-"));
@@ -52,14 +49,14 @@ export function readCopy<T>(file: string, read: (database: DatabaseSync) => T): 
     using database = new DatabaseSync(copy);
     return read(database);
   } catch {
-    // The file of another object, in the making or in the removing.
+    // The object is being created or deleted.
     return null;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-/** The record in the file of a task's object; null when there is none. */
+/** Reads the record from the file of a task's object; null when there is none. */
 export function storedRecord(file: string): unknown {
   return readCopy(file, (database) => {
     const row = database.prepare("SELECT value FROM _cf_KV WHERE key = 'task'").get();
@@ -67,7 +64,7 @@ export function storedRecord(file: string): unknown {
   });
 }
 
-/** The files of all objects of a class. */
+/** Lists the files of all objects of a class. */
 export function objectFiles(storage: string): string[] {
   const files = globSync(join(storage, "*.sqlite"));
   return files.filter((path) => basename(path) !== "metadata.sqlite");

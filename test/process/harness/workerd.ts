@@ -8,37 +8,37 @@ import * as z from "zod";
 import { Child, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
 import { freePort } from "./loopback.ts";
 
-/** The bundle of `wrangler deploy --dry-run`, and what wrangler said about it. */
+/** The bundle of `wrangler deploy --dry-run`. */
 export interface Bundle {
   readonly script: string;
-  readonly said: string;
 }
 
 export type Vars = Readonly<Record<string, string>>;
 
 export interface WorkerdOptions {
   readonly vars: Vars;
-  /** File to serve instead of `src/index.ts`; a relative path starts in `entries/`. */
+  /** File to bundle instead of `src/index.ts`; a relative path starts in `entries/`. */
   readonly entry?: string;
-  /** A bundle to serve instead of what `entry` comes to. */
+  /** A bundle to serve instead of one of `entry`. */
   readonly script?: string;
-  /** Where to make its temporary directory; the system's place for them otherwise. */
+  /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;
 }
 
 const NativeWorkerd = z.object({ default: z.string() });
 const require = createRequire(import.meta.url);
-const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
+/** Path of the native workerd executable. */
+export const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
 const bundles = new Map<string, Promise<Bundle>>();
 
-/** What is deployed, made once per test file. */
+/** Bundles an entry, once per test file; by default the one that is deployed. */
 export function bundleOf(entry = ""): Promise<Bundle> {
   const known = bundles.get(entry) ?? makeBundle(entry);
   bundles.set(entry, known);
   return known;
 }
 
-/** The relay as anyone may host it: released workerd, storage on disk, `TASKS` and `ACCOUNTS` bound. */
+/** The relay on released workerd, with storage on disk and only `TASKS` and `ACCOUNTS` bound. */
 export class Workerd implements AsyncDisposable {
   readonly #home: string;
   readonly #port: number;
@@ -69,7 +69,7 @@ export class Workerd implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Of the process that runs now. */
+  /** Id of the current process. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -79,7 +79,7 @@ export class Workerd implements AsyncDisposable {
     return join(this.#home, "storage");
   }
 
-  /** All that the processes of this relay have logged. */
+  /** The log of all processes of this relay. */
   get output(): string {
     return this.#earlierOutput + (this.#child?.output ?? "");
   }
@@ -91,8 +91,9 @@ export class Workerd implements AsyncDisposable {
   }
 
   /**
-   * A new process on the same storage and port. @param vars `kept`: those of the process before.
-   * @param script a bundle to go on with; null: the same.
+   * Starts a new process on the same storage and port.
+   * @param vars "kept" keeps those of the process before.
+   * @param script a new bundle; null keeps the bundle.
    */
   async restart(vars: Vars | "kept" = "kept", script: string | null = null): Promise<void> {
     await this.kill9();
@@ -126,7 +127,7 @@ const config :Workerd.Config = (
       tlsOptions = (trustBrowserCas = true),
     )),
   ],
-  # What an isolate may hold on Cloudflare.
+  # The memory of an isolate on Cloudflare.
   v8Flags = ["--max-old-space-size=128"],
   sockets = [
     (name = "http", address = "127.0.0.1:${this.#port}", http = (), service = "relay"),
@@ -156,13 +157,13 @@ async function makeBundle(entry: string): Promise<Bundle> {
   const outdir = await mkdtemp(join(tmpdir(), "task-relay-bundle-"));
   try {
     const entries = entry === "" ? [] : [resolve(import.meta.dirname, "../entries", entry)];
-    const { stdout } = await promisify(execFile)(
+    await promisify(execFile)(
       process.execPath,
       [WRANGLER, "deploy", ...entries, "-c", "wrangler.toml", "--dry-run", "--outdir", outdir],
       { cwd: ROOT, env: QUIET_ENV },
     );
     const file = entry === "" ? "index.js" : `${basename(entry, ".ts")}.js`;
-    return { script: await readFile(join(outdir, file), "utf8"), said: stdout };
+    return { script: await readFile(join(outdir, file), "utf8") };
   } finally {
     await rm(outdir, { recursive: true, force: true });
   }

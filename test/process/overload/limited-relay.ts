@@ -1,10 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import * as z from "zod";
 import { Child } from "../harness/child.ts";
-import { type Vars, Workerd } from "../harness/workerd.ts";
+import { type Vars, Workerd, workerdBinary } from "../harness/workerd.ts";
 
 /** `file_size` limits files to so many bytes; `open_files` leaves so many more than are open now. */
 export type Shortage = {
@@ -13,8 +11,6 @@ export type Shortage = {
 };
 
 const FLAGS = { file_size: "--fsize", open_files: "--nofile" } as const;
-const require = createRequire(import.meta.url);
-const workerdBinary = z.object({ default: z.string() }).parse(require("workerd")).default;
 
 /** A relay whose process limits can be lowered and restored, as on a full disk; on Linux only. */
 export class LimitedRelay implements AsyncDisposable {

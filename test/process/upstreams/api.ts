@@ -1,11 +1,11 @@
 import { createHmac, createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
-/** A job as its upstream sees it. `empty`: it says success and gives no output. */
+/** State of a job; `empty` is a success without output. */
 export type JobState = "queued" | "processing" | "completed" | "failed" | "empty";
 
 export interface Job {
   readonly id: string;
-  /** Our own id of the task, where the submit call has a field for it. */
+  /** The relay's task id, if the submit call has a field for it. */
   readonly taskId: string | null;
   readonly hookUrl: string;
   /** Path of the submit call, from the base URL on. */
@@ -15,7 +15,7 @@ export interface Job {
   state: JobState;
 }
 
-/** A request as an upstream reads it; `path` from the base URL on, with the query. */
+/** A request to an upstream; `path` is relative to the base URL and includes the query. */
 export interface ApiRequest {
   readonly method: string;
   readonly path: string;
@@ -28,46 +28,46 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** What a submit call has asked for, in the documented fields. */
+/** The documented fields of a submit call. */
 export interface Submission {
   readonly hookUrl: unknown;
   readonly taskId?: unknown;
 }
 
-/** One provider's API, as its public documentation has it. */
+/** One provider's API according to its public documentation. */
 export interface UpstreamApi {
   readonly provider: string;
-  /** Base URL, from the root of the fake server on. */
+  /** Path of the base URL on the fake server. */
   readonly base: string;
   readonly key: string;
-  /** What a connection has to know beyond the key. */
+  /** Further settings of a connection. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Where to submit to; without a key the hook must carry the output. */
+  /** Path of the submit call; without a key, that of an endpoint whose hooks carry the output. */
   readonly submitPath: (isKeyed: boolean) => string;
   readonly submitBody: object;
   readonly attachEndpoint: (isKeyed: boolean) => string | null;
   readonly submission: (request: ApiRequest) => Submission;
   readonly newId: (nth: number) => string;
   readonly accepted: (job: Job) => unknown;
-  /** How its customers authenticate when they submit. */
+  /** The `Authorization` header of a submit call. */
   readonly submitAuthorization: () => string;
   readonly isAuthorized: (authorization: string) => boolean;
-  /** The body of a hook; null: the provider sends none in this state. */
+  /** Returns the body of a hook; null when the provider sends none in this state. */
   readonly hook: (job: Job, state: JobState) => object | null;
   readonly sign: (job: Job, body: string) => Readonly<Record<string, string>>;
-  /** The id of the job that a poll is about; null: it is no poll. */
+  /** Returns the job id of a poll; null when the request is no poll. */
   readonly polled: (path: string) => string | null;
   readonly answer: (job: Job, path: string) => ApiAnswer;
 }
 
 export const PROMPT = { prompt: "a fox" };
-/** Why a job failed, where the provider tells in words. */
+/** The failure message of every provider that has one. */
 export const REASON = "The generation was stopped.";
 
-/** Everything that the submit calls ask for; no provider echoes all of it. */
+/** Parameters of the submit calls; each provider echoes some of them. */
 export const PARAMETERS = { aspect_ratio: "16:9", duration: 5, resolution: "720p" };
 
-/** How a provider spells a state; success without output is spelt as a success. */
+/** Returns the provider's name of a state; a success without output has the name of a success. */
 export function named(state: JobState, names: Partial<Record<JobState, string>>): string {
   return names[state] ?? names.completed ?? state;
 }
@@ -76,7 +76,7 @@ export function ends(state: JobState): boolean {
   return state === "completed" || state === "failed" || state === "empty";
 }
 
-/** The hooks of most providers carry no signature. */
+/** Signs nothing, as most providers. */
 export function unsigned(): Readonly<Record<string, string>> {
   return {};
 }
@@ -89,7 +89,7 @@ export function field(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((found, name) => Reflect.get(Object(found), name), value);
 }
 
-/** The part of a path that `pattern` captures. */
+/** Returns the part of a path that `pattern` captures. */
 export function captured(path: string, pattern: RegExp): string | null {
   const part = pattern.exec(path)?.[1];
   return part === undefined ? null : decodeURIComponent(part);
@@ -104,7 +104,7 @@ export function nowS(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** The `hmac-auth` of Apache APISIX, as Vidu signs (https://platform.vidu.com/docs/callback-signature). */
+/** Signs like Vidu, with the `hmac-auth` of Apache APISIX (https://platform.vidu.com/docs/callback-signature). */
 export function viduSignature(hookUrl: string, key: string): Readonly<Record<string, string>> {
   const date = new Date().toUTCString();
   const nonce = randomBytes(8).toString("hex");
@@ -122,7 +122,7 @@ export function viduSignature(hookUrl: string, key: string): Readonly<Record<str
   };
 }
 
-/** A key of fal's, and its public half as fal publishes it. */
+/** A signing key of fal. */
 export class FalKey {
   readonly #pair = generateKeyPairSync("ed25519");
 
@@ -130,7 +130,7 @@ export class FalKey {
     return this.#pair.publicKey.export({ format: "jwk" });
   }
 
-  /** Headers of a hook (https://docs.fal.ai/model-apis/model-endpoints/webhooks). */
+  /** Returns the headers of a hook (https://docs.fal.ai/model-apis/model-endpoints/webhooks). */
   sign(requestId: string, userId: string, body: string): Readonly<Record<string, string>> {
     const timestamp = String(nowS());
     const digest = createHash("sha256").update(body).digest("hex");
@@ -144,7 +144,7 @@ export class FalKey {
   }
 }
 
-/** A token of the classic Kling API, as its customers make it. */
+/** Makes a token for the classic Kling API. */
 export function klingToken(accessKey: string, secretKey: string): string {
   const claims = { iss: accessKey, exp: nowS() + 1800, nbf: nowS() - 5 };
   const parts = [{ alg: "HS256", typ: "JWT" }, claims].map((part) =>
@@ -154,7 +154,7 @@ export function klingToken(accessKey: string, secretKey: string): string {
   return `Bearer ${parts.join(".")}.${signature}`;
 }
 
-/** Whether this is a JWT of the classic Kling API: HS256 under the secret key, valid now. */
+/** Checks a JWT of the classic Kling API: HS256 with the secret key, valid now. */
 export function isKlingToken(authorization: string, accessKey: string, secretKey: string): boolean {
   const [head = "", claims = "", signature] = authorization.replace(/^Bearer /, "").split(".");
   const mac = createHmac("sha256", secretKey).update(`${head}.${claims}`).digest("base64url");

@@ -127,7 +127,7 @@ const fal: UpstreamApi = {
     };
   },
   sign: (job, body) => FAL_KEY.sign(job.id, FAL_USER, body),
-  // Requests live under the app, not under the endpoint that took them.
+  // Requests are found under the app's path, not under the endpoint's.
   polled: (path) => captured(path, /^\/fal-ai\/kling-video\/requests\/([^/?]+)(?:\/status)?$/),
   answer: ({ url, seed, state }, path) => {
     if (path.endsWith("/status")) {
@@ -141,7 +141,7 @@ const fal: UpstreamApi = {
   },
 };
 
-/** The upstreams that these tests play. */
+/** The upstreams that these tests fake. */
 export const APIS: readonly UpstreamApi[] = [ark, replicate, fal, kling, minimax, vidu];
 
 export function apiOf(provider: string): UpstreamApi {

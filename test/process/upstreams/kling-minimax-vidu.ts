@@ -58,7 +58,7 @@ function klingTask({ id, taskId, url }: Job, state: JobState) {
   };
 }
 
-/** v1, and v2 where the hook has to carry the output: https://platform.minimax.io/docs */
+/** v1, or v2 when the hook must carry the output: https://platform.minimax.io/docs */
 export const minimax: UpstreamApi = {
   provider: "minimax",
   base: "/minimax",

@@ -4,7 +4,7 @@ import type { Client } from "../harness/client.ts";
 import type { FakeUpstream } from "./fake-upstream.ts";
 import { field, PARAMETERS, type UpstreamApi } from "./api.ts";
 
-/** A task that is registered with a connection and submitted to its upstream, as an operator does it. */
+/** A task that was registered with a connection and submitted to its upstream. */
 export interface Submitted {
   readonly id: string;
   readonly connection: string;
@@ -19,7 +19,7 @@ export interface SubmitOptions {
   readonly api: UpstreamApi;
   readonly isKeyed: boolean;
   readonly callbackUrl: string;
-  /** Of the registration. */
+  /** Further fields of the registration. */
   readonly fields?: object;
   readonly id?: string;
 }
@@ -30,7 +30,7 @@ const Registered = z.object({
   id_parameter: z.string().optional(),
 });
 
-/** Registers, and submits with what the registration answered. The job is not attached yet. */
+/** Registers a task, and submits its job with the fields of the answer; does not attach the job. */
 export async function submitted(options: SubmitOptions): Promise<Submitted> {
   const { client, upstream, api, isKeyed, callbackUrl, fields, id = randomUUID() } = options;
   const connection = `${api.provider}-${isKeyed ? "keyed" : "plain"}`;
@@ -48,7 +48,7 @@ export async function submitted(options: SubmitOptions): Promise<Submitted> {
   return { id, connection, jobId, api, isKeyed };
 }
 
-/** Says to the relay under which id the upstream works. */
+/** Attaches the upstream's job to the task. */
 export async function attach(client: Client, task: Submitted): Promise<unknown> {
   const { id, connection: provider, jobId, api, isKeyed } = task;
   const body = { provider, id: jobId, endpoint: api.attachEndpoint(isKeyed) };
@@ -60,7 +60,7 @@ export async function attach(client: Client, task: Submitted): Promise<unknown> 
   return json;
 }
 
-/** The submit call, with the hook URL and our id where the relay says they belong. */
+/** Makes the submit call, with the hook URL and the task id in the fields that the relay names. */
 async function submit(
   upstream: FakeUpstream,
   api: UpstreamApi,
@@ -82,6 +82,7 @@ async function submit(
   const jobId = [["id"], ["request_id"], ["task_id"], ["data", "task_id"]]
     .map((path) => field(answer, ...path))
     .find((found) => typeof found === "string");
-  if (typeof jobId !== "string") throw new Error(`submitted in vain: ${JSON.stringify(answer)}`);
+  if (typeof jobId !== "string")
+    throw new Error(`the submit call gave no job id: ${JSON.stringify(answer)}`);
   return jobId;
 }
