@@ -5,20 +5,20 @@ import { aRequest } from "./client.ts";
 import { restart } from "./objects.ts";
 import { CALLBACK_URL, Task } from "./tasks.ts";
 
-/** A task that is registered with a connection, on a relay with bindings of its own. */
+/** A task that is registered with a connection, on a relay with these bindings. */
 export interface Hooked {
   readonly id: string;
   readonly provider: string;
   readonly bindings: object;
-  /** As the registration answered it. */
+  /** The hook URL from the answer to the registration. */
   readonly hookUrl: string;
 }
 
 export interface HookedOptions {
   readonly provider: string;
-  /** A case uses one object for all its tasks: keys are derived once for each. */
+  /** Use one object for several tasks: keys are derived once per object. */
   readonly bindings?: object;
-  /** Of the registration. */
+  /** Further fields of the registration. */
   readonly fields?: object;
 }
 
@@ -34,7 +34,7 @@ export async function hooked({ provider, bindings = env, fields }: HookedOptions
   return { id, provider, bindings, hookUrl };
 }
 
-/** Says under which id the upstream works. */
+/** Attaches an upstream job. */
 export async function attach(
   { id, provider, bindings }: Hooked,
   jobId: string,
@@ -44,7 +44,7 @@ export async function attach(
   return app.fetch(aRequest(`/v1/tasks/${id}/upstream`, { body }), bindings);
 }
 
-/** What a provider posts to the task's hook URL. */
+/** Posts to the hook URL of a task. */
 export async function sendHook(
   { hookUrl, bindings }: Pick<Hooked, "hookUrl" | "bindings">,
   body: BodyInit,

@@ -12,14 +12,14 @@ export interface Sent {
 /** @param signal aborts when the relay gives up the request. */
 export type Site = (sent: Sent, signal: AbortSignal) => Response | Promise<Response>;
 
-/** Everything that the relay reaches: sites by the beginning of their URLs, and what was sent to them. */
+/** The network outside of the relay: sites by URL prefix, and the requests that were sent to them. */
 export interface Outside {
-  /** The latest site of a beginning answers; others stay. */
-  readonly on: (beginning: string, site: Site) => void;
-  readonly sentTo: (beginning: string) => readonly Sent[];
+  /** Puts a site at a URL prefix. The site that was put last answers. */
+  readonly on: (prefix: string, site: Site) => void;
+  readonly sentTo: (prefix: string) => readonly Sent[];
 }
 
-/** Stands where the network is; what no site answers is refused like a host that is down. */
+/** Replaces the network; a request that matches no site fails like one to a dead host. */
 export function anOutside(): Outside {
   const sites = new Map<string, Site>();
   const all: Sent[] = [];
@@ -33,16 +33,16 @@ export function anOutside(): Outside {
       body: await request.text(),
     };
     all.push(sent);
-    const site = [...sites].findLast(([beginning]) => sent.url.startsWith(beginning))?.[1];
-    if (site === undefined) throw new Error(`nobody is at ${sent.url}`);
+    const site = [...sites].findLast(([prefix]) => sent.url.startsWith(prefix))?.[1];
+    if (site === undefined) throw new Error(`no site for ${sent.url}`);
     return site(sent, init?.signal ?? request.signal);
   });
   return {
-    on: (beginning, site) => {
-      sites.delete(beginning);
-      sites.set(beginning, site);
+    on: (prefix, site) => {
+      sites.delete(prefix);
+      sites.set(prefix, site);
     },
-    sentTo: (beginning) => all.filter(({ url }) => url.startsWith(beginning)),
+    sentTo: (prefix) => all.filter(({ url }) => url.startsWith(prefix)),
   };
 }
 

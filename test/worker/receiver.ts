@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-/** A request as the receiver of callbacks got it. */
+/** A request that the receiver of callbacks got. */
 export interface Received {
   readonly url: string;
   readonly method: string;
@@ -15,7 +15,7 @@ export function status(code: number, body: string | null = null): Answer {
   return () => new Response(body, { status: code });
 }
 
-/** Answers when the sender gives up. */
+/** Never answers; fails when the sender aborts. */
 export const never: Answer = (signal) =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error("aborted")));
@@ -23,7 +23,7 @@ export const never: Answer = (signal) =>
 
 export const refused: Answer = () => Promise.reject(new Error("connection refused"));
 
-/** Stands where the outside world is: answers one after the other, the last one again and again. */
+/** Replaces the network by one receiver that gives these answers in turn and repeats the last. */
 export function aReceiver(...answers: readonly Answer[]): Received[] {
   const received: Received[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { anAccount } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
-import { call, ORIGIN, post, refusal } from "./client.ts";
+import { call, invalid, ORIGIN, post, refusal } from "./client.ts";
 import { START, START_S, useClock } from "./clock.ts";
-import { NOTHING, stored } from "./objects.ts";
-import { aCompletion, CALLBACK_URL, read, register, taskOf } from "./tasks.ts";
+import { expectUnchanged, NOTHING, stored } from "./objects.ts";
+import { aCompletion, CALLBACK_URL, read, register, report, taskOf } from "./tasks.ts";
 
 useClock();
 
 const DEADLINE_S = START_S + 72 * 3600;
 
 describe("POST /v1/tasks", () => {
-  it("answers 201 with the whole task and where it is", async () => {
+  it("answers 201 with the whole task and its Location", async () => {
     const account = await anAccount();
     const id = crypto.randomUUID();
     const response = await post("/v1/tasks", {
@@ -38,7 +38,7 @@ describe("POST /v1/tasks", () => {
     expect(await read(id)).toMatchObject({ id, metadata: { order: 7 } });
   });
 
-  it("gives an id and the default deadline when none is given, and no callback without a URL", async () => {
+  it("generates an id and sets the default deadline when both are missing", async () => {
     const response = await post("/v1/tasks", { model: "seedance" });
     const { id, ...rest } = await taskOf(response);
     expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -52,15 +52,15 @@ describe("POST /v1/tasks", () => {
     expect((await stored(id)).alarm).toBe(START + 72 * 3_600_000);
   });
 
-  it("answers 200 to the same body, whatever its spelling, and changes nothing", async () => {
+  it("answers 200 to an equal body in another spelling and changes nothing", async () => {
     const id = crypto.randomUUID();
     await post("/v1/tasks", `{"id":"${id}","model":"m","metadata":{"a":1,"b":[1,2]}}`);
-    const before = await stored(id);
     const again = `{ "metadata": {"b": [1, 2], "a": 1.0}, "account": null, "model": "m", "id": "${id.toUpperCase()}" }`;
-    const response = await post("/v1/tasks", again);
-    expect(response.status).toBe(200);
-    expect(response.headers.get("Idempotent-Replayed")).toBeNull();
-    expect(await stored(id)).toEqual(before);
+    await expectUnchanged(id, async () => {
+      const response = await post("/v1/tasks", again);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("Idempotent-Replayed")).toBeNull();
+    });
   });
 
   it.each([
@@ -71,38 +71,38 @@ describe("POST /v1/tasks", () => {
     ["metadata", { metadata: { a: [2, 1] } }],
     ["deadline_at", { deadline_at: START_S + 5 }],
     ["credits", { account: "acme", credits: 1 }],
-  ])("answers 409 task_exists with the task when %s differs", async (_, change) => {
-    await post("/v1/accounts", { id: "acme" });
-    const id = await register({ metadata: { a: [1, 2] } });
-    const before = await stored(id);
-    const body = { id, model: "seedance", callback_url: CALLBACK_URL, metadata: { a: [1, 2] } };
-    const response = await post("/v1/tasks", { ...body, ...change });
-    expect(response.status).toBe(409);
-    expect(await response.json()).toMatchObject({
-      code: "task_exists",
-      task: { id, status: "pending" },
-    });
-    expect(await stored(id)).toEqual(before);
-  });
+  ])(
+    "answers 409 task_exists with the task to a registration with another %s",
+    async (_, change) => {
+      await post("/v1/accounts", { id: "acme" });
+      const id = await register({ metadata: { a: [1, 2] } });
+      const body = { id, model: "seedance", callback_url: CALLBACK_URL, metadata: { a: [1, 2] } };
+      await expectUnchanged(id, async () => {
+        const response = await post("/v1/tasks", { ...body, ...change });
+        const problem = { code: "task_exists", task: { id, status: "pending" } };
+        expect([response.status, await response.json()]).toMatchObject([409, problem]);
+      });
+    },
+  );
 
-  it("answers 409 for an id that an event created", async () => {
+  it("answers 409 task_exists for an id that an event created", async () => {
     aReceiver();
     const id = crypto.randomUUID();
-    await post("/v1/events", aCompletion(id, { model: "seedance" }));
+    await report(aCompletion(id, { model: "seedance" }));
     const response = await post("/v1/tasks", { id, model: "seedance" });
     expect(await refusal(response)).toEqual({ status: 409, code: "task_exists" });
   });
 
-  it("answers 200 to the same body also when the task is over", async () => {
+  it("answers 200 to the same body after the end of the task", async () => {
     aReceiver();
     const id = await register();
-    await post("/v1/events", aCompletion(id));
+    await report(aCompletion(id));
     const response = await post("/v1/tasks", { id, model: "seedance", callback_url: CALLBACK_URL });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ id, status: "completed" });
   });
 
-  it("takes an id in upper case as the same task, and any 8-4-4-4-12 hex as an id", async () => {
+  it("accepts any 8-4-4-4-12 hex as an id, in either case", async () => {
     const id = "ABCDEF00-0000-0000-0000-00000000000F";
     const response = await post("/v1/tasks", { id, model: "m" });
     expect(response.status).toBe(201);
@@ -112,16 +112,10 @@ describe("POST /v1/tasks", () => {
     expect(upper).toBe(lower);
   });
 
-  it("takes null as absent in every optional field", async () => {
-    const response = await post("/v1/tasks", {
-      id: null,
-      model: "m",
-      callback_url: null,
-      account: null,
-      parameters: null,
-      metadata: null,
-      deadline_at: null,
-    });
+  it("treats null as absent in every optional field", async () => {
+    const nulls = { id: null, callback_url: null, account: null, deadline_at: null };
+    const body = { ...nulls, model: "m", parameters: null, metadata: null };
+    const response = await post("/v1/tasks", body);
     expect(response.status).toBe(201);
     const fields = ["id", "status", "model", "created_at", "callback", "deadline_at"];
     expect(Object.keys(await taskOf(response))).toEqual(fields);
@@ -150,14 +144,10 @@ describe("POST /v1/tasks", () => {
     ["a local callback_url", { callback_url: "https://localhost/x" }, "/callback_url"],
     ["a private callback_url", { callback_url: "https://0x7f.1/x" }, "/callback_url"],
     ["an empty callback_url", { callback_url: "" }, "/callback_url"],
-  ])("refuses %s, naming the field, and stores nothing", async (_, fields, path) => {
+  ])("rejects %s, names the field and stores nothing", async (_, fields, path) => {
     const id = crypto.randomUUID();
     const response = await post("/v1/tasks", { id, model: "m", ...fields });
-    expect(await refusal(response)).toEqual({
-      status: 400,
-      code: "invalid_request",
-      paths: [path],
-    });
+    expect(await refusal(response)).toEqual(invalid(path));
     expect(await stored(id)).toEqual(NOTHING);
   });
 

@@ -1,12 +1,10 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
+import { describe, expect, it } from "vitest";
 import { sandbox } from "../../src/providers/sandbox.ts";
 import { anOutside, answering, type Outside } from "./outside.ts";
-import { aRequest, refusal } from "./client.ts";
+import { callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";
-import { NOTHING, restart, stored, stubOf, untilIdle } from "./objects.ts";
+import { NOTHING, restart, stored, untilIdle, wake } from "./objects.ts";
 import { CALLBACK_URL, read } from "./tasks.ts";
 
 useClock();
@@ -38,97 +36,90 @@ const LATE = {
   failure: { category: "timeout", retryable: true },
 };
 
-/** A model, its end, and between which seconds after the registration it comes. */
+/** A model, its result, and the earliest and latest second after the registration at which it comes. */
 const MODELS: readonly [string, object, number, number][] = [
   ["sandbox/ok", SUCCESS, 2, 3],
   ["sandbox/moderated", MODERATED, 2, 3],
   ["sandbox/lost-hook", SUCCESS, 15, 35],
   ["sandbox/slow", SUCCESS, 45, 80],
-  // The deadline of 20 s is put off once, by a quarter; a poll just before may cost a second each time.
+  // The deadline of 20 s is extended once by a quarter; a poll just before it may delay it by a second.
   ["sandbox/late", LATE, 25, 28],
 ];
 
 function registered(model: string, bindings: object, id: string): Promise<Response> {
   const body = { id, model, provider: "sandbox", callback_url: CALLBACK_URL };
-  return Promise.resolve(app.fetch(aRequest("/v1/tasks", { body }), bindings));
+  return callWith(bindings, "/v1/tasks", { body });
 }
 
-/** Lets every alarm come when it is due until the task has ended; the seconds that it took. */
-async function playedOut(id: string): Promise<number> {
+/** Runs every alarm when it is due until the task has ended; returns the seconds that it took. */
+async function runToEnd(id: string): Promise<number> {
   for (let alarms = 0; alarms < 20; alarms++) {
     const { status } = await read(id);
     if (status === "completed" || status === "failed") {
       await untilIdle(id);
       return (Date.now() - START) / 1000;
     }
-    vi.setSystemTime((await stored(id)).alarm ?? NaN);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());
   }
-  throw new Error("it did not end");
+  throw new Error("the task did not end within 20 alarms");
 }
 
 describe("the sandbox", () => {
-  it("has no models beyond those tested here", () => {
+  it("has exactly the models that are tested here", () => {
     const error = `must be one of ${MODELS.map(([model]) => model).join(", ")}`;
     expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
   });
 
-  it.each(MODELS)("plays %s to its end without any upstream", async (model, end, from, to) => {
-    const outside = callbacksAnswered();
-    const id = crypto.randomUUID();
-    await restart(id, WITH);
-    const answer = await registered(model, WITH, id);
-    expect(answer.status).toBe(201);
-    expect(await answer.json()).toMatchObject({ status: "pending", upstream: { id: model } });
-    const seconds = await playedOut(id);
-    expect(seconds).toBeGreaterThanOrEqual(from);
-    expect(seconds).toBeLessThanOrEqual(to);
-    expect(await read(id)).toMatchObject({ ...end, callback: { status: "delivered" } });
-    expect(outside.sentTo("").map(({ url }) => url)).toEqual([CALLBACK_URL]);
-  });
+  it.each(MODELS)(
+    "ends %s as its model says, without any upstream",
+    async (model, end, from, to) => {
+      const outside = callbacksAnswered();
+      const id = crypto.randomUUID();
+      await restart(id, WITH);
+      const answer = await registered(model, WITH, id);
+      expect(answer.status).toBe(201);
+      expect(await answer.json()).toMatchObject({ status: "pending", upstream: { id: model } });
+      const seconds = await runToEnd(id);
+      expect(seconds).toBeGreaterThanOrEqual(from);
+      expect(seconds).toBeLessThanOrEqual(to);
+      expect(await read(id)).toMatchObject({ ...end, callback: { status: "delivered" } });
+      expect(outside.sentTo("").map(({ url }) => url)).toEqual([CALLBACK_URL]);
+    },
+  );
 
-  it("shows a task at work as processing, and the last poll as the end of it", async () => {
+  it("shows processing between the first poll and the last", async () => {
     callbacksAnswered();
     const id = crypto.randomUUID();
     await restart(id, WITH);
     await registered("sandbox/slow", WITH, id);
-    vi.setSystemTime((await stored(id)).alarm ?? NaN);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());
     expect(await read(id)).toMatchObject({ status: "processing", callback: { status: "waiting" } });
   });
 
-  it("has no hook URL, because nobody would call it", async () => {
+  it("gives no hook URL", async () => {
     const id = crypto.randomUUID();
     await restart(id, WITH);
     const text = await (await registered("sandbox/ok", WITH, id)).text();
     expect(text).not.toMatch(/hook/);
   });
 
-  it.each(["sandbox/other", "sandbox", "seedance"])("refuses the model %s", async (model) => {
+  it.each(["sandbox/other", "sandbox", "seedance"])("rejects the model %s", async (model) => {
     const id = crypto.randomUUID();
     const response = await registered(model, WITH, id);
     const text = await response.clone().text();
-    expect(await refusal(response)).toEqual({
-      status: 400,
-      code: "invalid_request",
-      paths: ["/model"],
-    });
+    expect(await refusal(response)).toEqual(invalid("/model"));
     for (const [known] of MODELS) expect(text).toContain(known);
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("is unknown unless SANDBOX is on", async () => {
+  it("is an unknown provider unless SANDBOX is on", async () => {
     const id = crypto.randomUUID();
     const response = await registered("sandbox/ok", { ...env, SANDBOX: "false" }, id);
-    expect(await refusal(response)).toEqual({
-      status: 400,
-      code: "invalid_request",
-      paths: ["/provider"],
-    });
+    expect(await refusal(response)).toEqual(invalid("/provider"));
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("is told at /healthz", async () => {
+  it("appears in the settings at /healthz", async () => {
     expect(await health(WITH)).toMatchObject({ configuration: { SANDBOX: true } });
     expect(await health(env)).toMatchObject({ configuration: { SANDBOX: false } });
   });
@@ -141,5 +132,5 @@ function callbacksAnswered(): Outside {
 }
 
 async function health(bindings: object): Promise<unknown> {
-  return (await app.fetch(aRequest("/healthz"), bindings)).json();
+  return (await callWith(bindings, "/healthz")).json();
 }

@@ -7,22 +7,22 @@ import type { Hooked } from "./hooked.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** One provider as the relay meets it: its documented hooks and answers, and how it signs. */
+/** A provider that sends hooks: its documented hooks and answers, and how it signs. */
 export interface Sender {
   readonly provider: string;
   readonly isBodySigned: boolean;
-  /** The variable with which the relay may ask it. */
+  /** The variable with its API key, which lets the relay poll it. */
   readonly keyVars: Headers;
-  /** The variables, beyond the key, with which the relay can check who sent a hook. */
+  /** The further variables with which the relay verifies its signatures. */
   readonly secretVars: Headers;
   readonly hooks: readonly HookFixture[];
   readonly done: PollFixture;
   readonly open: PollFixture;
-  /** Headers of a hook with this body, at the present time. */
+  /** Returns the signature headers of a hook with this body at the present time. */
   readonly sign: (body: string, task: Hooked) => Promise<Headers>;
 }
 
-/** Keys of RFC 8032 §7.1, test 1: nothing signs with it but tests. */
+/** Test key of RFC 8032 §7.1, test 1. */
 export const FAL_JWK = {
   kty: "OKP",
   crv: "Ed25519",
@@ -110,7 +110,7 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
   };
 });
 
-/** The body of a fixture as it is posted for this task. */
+/** Returns the body of a fixture with the id of this task. */
 export function bodyFor({ body }: HookFixture, { id }: Hooked): string {
   return body.replaceAll(ECHOED, id);
 }
@@ -123,7 +123,7 @@ export function isStatus(means: unknown, ...statuses: readonly string[]): boolea
 
 export function found<T>(items: readonly T[], fits: (item: T) => boolean): T {
   const item = items.find(fits);
-  if (item === undefined) throw new Error("there is no such fixture");
+  if (item === undefined) throw new Error("no fixture matches");
   return item;
 }
 

@@ -1,42 +1,49 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Webhook as Standard } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { app } from "../../src/app.ts";
 import { aCharged, anAccount, booksOf, priced } from "./accounts.ts";
 import { type Answer, aReceiver, never, type Received, refused, status } from "./receiver.ts";
-import { aRequest, post } from "./client.ts";
-import { pass, START, START_S, until, useClock } from "./clock.ts";
-import { NOTHING, restart, stored, stubOf, untilIdle } from "./objects.ts";
-import { aCompletion, aFailure, CALLBACK_URL, read, taskOf } from "./tasks.ts";
+import { callWith, post } from "./client.ts";
+import { START, START_S, until, useClock } from "./clock.ts";
+import { NOTHING, restart, stored, untilIdle, wake } from "./objects.ts";
+import {
+  aCompletion,
+  aFailure,
+  CALLBACK_URL,
+  cancel,
+  read,
+  redeliver,
+  report,
+  taskOf,
+} from "./tasks.ts";
 
 useClock();
 
 const BILLING_URL = "https://billing.example.org/refunds?tenant=7";
 const BILLING = { ...env, SETTLEMENT_URL: BILLING_URL };
 
-/** A task of a relay whose operator bills on its own. */
+/** Registers a priced task on a relay with SETTLEMENT_URL. */
 async function billed(account: string, fields: object = {}): Promise<string> {
   const body = priced(account, 4, fields);
   await restart(body.id, BILLING);
-  const response = await app.fetch(aRequest("/v1/tasks", { body }), BILLING);
+  const response = await callWith(BILLING, "/v1/tasks", { body });
   expect(response.status).toBe(201);
   expect(await taskOf(response)).toMatchObject({ credits: { amount: 4, state: "charged" } });
   return body.id;
 }
 
-const fail = (id: string) => post("/v1/events", aFailure(id));
+const fail = (id: string) => report(aFailure(id));
 
-/** The next try is due in so many seconds. */
-function isDue(id: string, seconds: number): Promise<void> {
+/** Waits until the next try is due in this many seconds. */
+function untilDueIn(id: string, seconds: number): Promise<void> {
   return until(async () => (await stored(id)).alarm === Date.now() + seconds * 1000);
 }
 
 const urls = (received: readonly Received[]) => received.map(({ url }) => url);
 
-describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
-  it("is settled by one signed POST to the operator's billing, and only then called back", async () => {
+describe("a failed task with credits on a relay with SETTLEMENT_URL", () => {
+  it("is settled by one signed POST to SETTLEMENT_URL before its callback", async () => {
     const received = aReceiver();
     const account = await anAccount();
     const id = await billed(account);
@@ -55,7 +62,7 @@ describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
       callbacks: z.array(z.string()),
       settlement: z.array(z.string()).length(1),
     });
-    const answer = await app.fetch(aRequest("/v1/signing-secrets"), BILLING);
+    const answer = await callWith(BILLING, "/v1/signing-secrets");
     const { callbacks, settlement } = Secrets.parse(await answer.json());
     expect(new Standard(settlement[0] ?? "").verify(body, headers)).toEqual(JSON.parse(body));
     // Receivers know the callback secret, and must not be able to order a refund with it.
@@ -68,12 +75,12 @@ describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
     expect(await booksOf(account)).toEqual([]);
   });
 
-  it("is asked again 5 s, 10 s, 20 s … 5 min later for an hour; then one refund, then the callback", async () => {
+  it("is retried after 5, 10, 20 … 300 s for an hour under one webhook-id, then called back", async () => {
     const endpoint: { answer: Answer } = { answer: status(503) };
     const received = aReceiver((signal) => endpoint.answer(signal));
     const id = await billed(await anAccount());
     await fail(id);
-    await isDue(id, 5);
+    await untilDueIn(id, 5);
     const waits = [5, 10, 20, 40, 80, 160, ...Array.from({ length: 11 }, () => 300)];
     for (const wait of waits) {
       expect((await stored(id)).alarm).toBe(Date.now() + wait * 1000);
@@ -81,59 +88,55 @@ describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
         credits: { state: "refunding" },
         callback: { status: "sending", attempts: [] },
       });
-      pass(wait * 1000);
-      await runDurableObjectAlarm(stubOf(id));
+      await wake(id, wait * 1000);
     }
     expect(Date.now() - START).toBeGreaterThanOrEqual(3_600_000);
     expect(new Set(urls(received))).toEqual(new Set([BILLING_URL]));
     expect(received).toHaveLength(waits.length + 1);
     endpoint.answer = status(204);
-    pass(300_000);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, 300_000);
     expect(urls(received).slice(waits.length + 1)).toEqual([BILLING_URL, CALLBACK_URL]);
     const settled = received.filter(({ url }) => url === BILLING_URL);
     expect(new Set(settled.map(({ headers }) => headers["webhook-id"]))).toEqual(
       new Set([`refund_${id}`]),
     );
     expect(new Set(settled.map(({ body }) => body)).size).toBe(1);
-    await post(`/v1/tasks/${id}/redeliver`, "");
+    await redeliver(id);
     await untilIdle(id);
     expect(urls(received).slice(waits.length + 3)).toEqual([CALLBACK_URL]);
   });
 
   it.each<[string, Answer]>([
-    ["refuses", status(500)],
-    ["has another opinion", status(409)],
+    ["answers 500", status(500)],
+    ["answers 409", status(409)],
     ["redirects", () => Response.redirect(CALLBACK_URL, 308)],
     ["is down", refused],
-  ])("is asked again when the billing %s", async (_, answer) => {
+  ])("is settled by a retry after 5 s when SETTLEMENT_URL %s", async (_, answer) => {
     const received = aReceiver(answer, status(200));
     const id = await billed(await anAccount());
     await fail(id);
-    await isDue(id, 5);
+    await untilDueIn(id, 5);
     expect(urls(received)).toEqual([BILLING_URL]);
-    pass(5000);
-    await runDurableObjectAlarm(stubOf(id));
+    await wake(id, 5000);
     expect(urls(received)).toEqual([BILLING_URL, BILLING_URL, CALLBACK_URL]);
   });
 
-  it("is asked again when the billing does not answer within the timeout", async () => {
+  it("is retried when SETTLEMENT_URL does not answer within CALLBACK_TIMEOUT_S", async () => {
     const received = aReceiver(never, status(200));
     const id = await billed(await anAccount());
     await restart(id, { ...BILLING, CALLBACK_TIMEOUT_S: "1" });
-    await post("/v1/events", aFailure(id));
-    await isDue(id, 5);
+    await report(aFailure(id));
+    await untilDueIn(id, 5);
     expect(urls(received)).toEqual([BILLING_URL]);
   });
 
-  it("is told the reason of a cancellation and of a deadline", async () => {
+  it("is settled with the reason of a cancellation or a deadline", async () => {
     const received = aReceiver();
     const canceled = await billed(await anAccount(), { callback_url: null });
-    await post(`/v1/tasks/${canceled}/cancel`, "");
+    await cancel(canceled);
     await until(() => received.length === 1);
     const late = await billed(await anAccount(), { callback_url: null });
-    pass(72 * 3_600_000);
-    await runDurableObjectAlarm(stubOf(late));
+    await wake(late, 72 * 3_600_000);
     const reasons = received.map(({ body }) =>
       z.object({ reason: z.string() }).parse(JSON.parse(body)),
     );
@@ -141,17 +144,17 @@ describe("a failed task with credits, where SETTLEMENT_URL is set", () => {
   });
 });
 
-describe("where SETTLEMENT_URL is set", () => {
-  it("a completed task is never settled", async () => {
+describe("a relay with SETTLEMENT_URL", () => {
+  it("never settles a completed task", async () => {
     const received = aReceiver();
     const id = await billed(await anAccount());
-    await post("/v1/events", aCompletion(id));
+    await report(aCompletion(id));
     await untilIdle(id);
     expect(urls(received)).toEqual([CALLBACK_URL]);
     expect(await read(id)).toMatchObject({ credits: { state: "charged" } });
   });
 
-  it("a failed task without credits is not settled", async () => {
+  it("does not settle a failed task without credits", async () => {
     const received = aReceiver();
     const body = { ...priced(await anAccount(), 1), credits: null };
     const { id } = body;
@@ -162,7 +165,7 @@ describe("where SETTLEMENT_URL is set", () => {
     expect(urls(received)).toEqual([CALLBACK_URL]);
   });
 
-  it("a task that our ledger had charged before is refunded there", async () => {
+  it("refunds a task in the ledger that charged it before SETTLEMENT_URL was set", async () => {
     const received = aReceiver();
     const account = await anAccount(10);
     const id = await aCharged(account, 4);
@@ -173,9 +176,9 @@ describe("where SETTLEMENT_URL is set", () => {
     expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
   });
 
-  it("an unknown account is still 404, and nothing remains", async () => {
+  it("answers 404 to an unknown account and stores nothing", async () => {
     const body = priced(crypto.randomUUID(), 4);
-    const response = await app.fetch(aRequest("/v1/tasks", { body }), BILLING);
+    const response = await callWith(BILLING, "/v1/tasks", { body });
     expect(response.status).toBe(404);
     expect(await stored(body.id)).toEqual(NOTHING);
   });
@@ -183,6 +186,6 @@ describe("where SETTLEMENT_URL is set", () => {
 
 function nth(received: readonly Received[], index: number): Received {
   const request = received[index];
-  if (request === undefined) throw new Error(`there is no request ${index}`);
+  if (request === undefined) throw new Error(`request ${index} did not arrive`);
   return request;
 }

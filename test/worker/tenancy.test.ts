@@ -10,7 +10,7 @@ import { aCompletion, CALLBACK_URL, completed, read, register } from "./tasks.ts
 
 useClock();
 
-const SECRET = "what the receiver of the victim said";
+const SECRET = "the response of the victim's receiver";
 
 let tenant = { account: "", key: "", task: "" };
 let victim = { account: "", key: "", task: "", open: "" };
@@ -25,7 +25,7 @@ beforeEach(async () => {
   victim = { account: other, ...(await aKey(other)), task, open };
 });
 
-/** A valid body for a route that takes one, so that nothing but the key can be at fault. */
+/** A valid body per route, so that only the key can be the reason of a refusal. */
 const BODIES: Readonly<Record<string, object>> = {
   "/v1/tasks": { model: "m" },
   "/v1/tasks/{id}/redeliver": { callback_url: "https://thief.example.net/" },
@@ -53,8 +53,8 @@ const named = (access: Route["access"]) =>
   );
 const GUARDED = ROUTES.filter(({ access }) => access !== "anyone");
 
-describe("the routes", () => {
-  it("of an account are these alone", () => {
+describe("the routes that account keys may use", () => {
+  it("are exactly these", () => {
     expect(
       named("owner")
         .map(([method, path]) => `${method} ${path}`)
@@ -74,9 +74,9 @@ describe("the routes", () => {
   });
 });
 
-describe("an account's key on a route that is not for accounts", () => {
+describe("an account key on a route for operators or upstreams", () => {
   it.each([...named("operator"), ...named("upstream")])(
-    "is answered by 403 operator_only, its own things or not: %s %s",
+    "gets one 403 answer for own, foreign and unknown targets: %s %s",
     async (_, __, route) => {
       const nothing = { task: crypto.randomUUID(), account: crypto.randomUUID() };
       const bytes = new Set<string>();
@@ -90,7 +90,7 @@ describe("an account's key on a route that is not for accounts", () => {
     },
   );
 
-  it("is refused before the body is read", async () => {
+  it("gets 403 before the body is read", async () => {
     const { key } = tenant;
     for (const body of ["{", " ".repeat(300_000)]) {
       const answer = await refusal(await post("/v1/tasks", body, { key }));
@@ -99,18 +99,21 @@ describe("an account's key on a route that is not for accounts", () => {
   });
 });
 
-describe("an account's key on a route for accounts", () => {
-  it.each(named("owner"))("works for what is its own: %s %s", async (_, __, route) => {
-    await untilIdle(tenant.task);
-    const response = await send(route, tenant);
-    const running = route.path.endsWith("/redeliver");
-    // Of the index, which is not bound here.
-    const indexed = ["/v1/tasks", "/v1/redeliveries"].includes(route.path);
-    expect(response.status).toBe(running ? 409 : indexed ? 501 : 200);
-  });
+describe("an account key on a route for accounts", () => {
+  it.each(named("owner"))(
+    "works for the account's own task and data: %s %s",
+    async (_, __, route) => {
+      await untilIdle(tenant.task);
+      const response = await send(route, tenant);
+      const running = route.path.endsWith("/redeliver");
+      // Lists need the index, which is not bound in these tests.
+      const indexed = ["/v1/tasks", "/v1/redeliveries"].includes(route.path);
+      expect(response.status).toBe(running ? 409 : indexed ? 501 : 200);
+    },
+  );
 
   it.each(named("owner").filter(([, path]) => path.includes("{")))(
-    "answers to what is foreign as to what is unknown, byte for byte: %s %s",
+    "gets the same bytes for foreign and unknown targets: %s %s",
     async (_, __, route) => {
       const unknown = { task: crypto.randomUUID(), account: crypto.randomUUID() };
       const expected = await answerTo(unknown);
@@ -129,7 +132,7 @@ describe("an account's key on a route for accounts", () => {
     },
   );
 
-  it("knows its account in its own spelling only", async () => {
+  it("does not work for an account whose id differs in case", async () => {
     const { account, key } = tenant;
     const other = account.toUpperCase();
     await post("/v1/accounts", { id: other });
@@ -138,7 +141,7 @@ describe("an account's key on a route for accounts", () => {
     expect((await call(`/v1/tasks/${task}`, { key })).status).toBe(404);
   });
 
-  it("does not see a task that has no account", async () => {
+  it("does not work for a task without an account", async () => {
     const { key } = tenant;
     const id = await register();
     expect((await call(`/v1/tasks/${id}`, { key })).status).toBe(404);
@@ -146,8 +149,8 @@ describe("an account's key on a route for accounts", () => {
   });
 });
 
-describe("what an account reads", () => {
-  it("is its task as the operator reads it, without what the receiver answered", async () => {
+describe("a task that its account reads", () => {
+  it("equals what the operator reads, without the receiver's response", async () => {
     const { task, key } = tenant;
     const operators = await read(task);
     const owners = await call(`/v1/tasks/${task}`, { key });
@@ -161,7 +164,7 @@ describe("what an account reads", () => {
     expect(JSON.parse(text)).toEqual(JSON.parse(stripped));
   });
 
-  it("has an ETag of its own, with which the other's is not mistaken", async () => {
+  it("has an ETag of the role account, which the operator's ETag does not match", async () => {
     const { task, key } = tenant;
     const path = `/v1/tasks/${task}`;
     const own = (await call(path, { key })).headers.get("ETag") ?? "";
@@ -175,7 +178,7 @@ describe("what an account reads", () => {
   });
 });
 
-/** All that a tenant must not change, its own included. */
+/** Reads everything that an account key must not be able to change. */
 async function state() {
   return {
     tasks: await Promise.all([victim.task, victim.open, tenant.task].map((id) => stored(id))),
@@ -184,8 +187,8 @@ async function state() {
   };
 }
 
-describe("a hostile tenant with a valid key", () => {
-  it("ends with no foreign byte and no free credit, and has changed nothing", async () => {
+describe("a hostile account with a valid key", () => {
+  it("reads nothing of another account, gains no credits and changes nothing", async () => {
     const before = await state();
     const foreign = [SECRET, victim.key, "777", "770", victim.account, victim.task, victim.open];
     const aims: readonly Aim[] = [
@@ -211,7 +214,7 @@ describe("a hostile tenant with a valid key", () => {
     expect(await state()).toEqual(before);
   });
 
-  it("cannot attach an event to a foreign task, not even unseen", async () => {
+  it("cannot report an event about a foreign task", async () => {
     const { key } = tenant;
     const response = await post("/v1/events", aCompletion(victim.open), { key });
     expect(response.status).toBe(403);

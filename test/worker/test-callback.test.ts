@@ -2,14 +2,14 @@ import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type Answer, aReceiver, refused, status } from "./receiver.ts";
-import { ORIGIN, post, refusal } from "./client.ts";
+import { invalid, ORIGIN, post, refusal } from "./client.ts";
 import { START_S, useClock } from "./clock.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 
 describe("POST /v1/callbacks/test", () => {
-  it("sends one sample callback and answers with the outcome, never with what the receiver said", async () => {
+  it("sends one sample callback and returns its outcome without the receiver's response", async () => {
     const received = aReceiver(status(418, "the receiver's own words"));
     const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });
     expect(response.status).toBe(200);
@@ -32,7 +32,7 @@ describe("POST /v1/callbacks/test", () => {
     expect(Object.keys(JSON.parse(received[0]?.body ?? ""))).toEqual(fields);
   });
 
-  it("sends a sample of a failure when asked to", async () => {
+  it("sends a sample of a failure when status is failed", async () => {
     const received = aReceiver(status(204));
     const body = { callback_url: CALLBACK_URL, status: "failed" };
     const response = await post("/v1/callbacks/test", body);
@@ -54,13 +54,13 @@ describe("POST /v1/callbacks/test", () => {
       status(523),
       { outcome: "unreachable", status_code: 523 },
     ],
-  ])("tells of %s", async (_, answer, outcome) => {
+  ])("returns the outcome of %s", async (_, answer, outcome) => {
     aReceiver(answer);
     const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });
     expect(await response.json()).toEqual({ ...outcome, duration_ms: 0 });
   });
 
-  it("makes no object", async () => {
+  it("creates no task object", async () => {
     aReceiver();
     const before = await listDurableObjectIds(env.TASKS);
     await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });
@@ -68,24 +68,23 @@ describe("POST /v1/callbacks/test", () => {
   });
 
   it.each([
-    ["no URL", {}, "/callback_url"],
-    ["null", { callback_url: null }, "/callback_url"],
-    ["the relay itself", { callback_url: `${ORIGIN}/v1/events` }, "/callback_url"],
-    ["a local name", { callback_url: "https://localhost:8443/" }, "/callback_url"],
-    ["a single label", { callback_url: "https://intranet/" }, "/callback_url"],
+    ["a missing callback_url", {}, "/callback_url"],
+    ["callback_url null", { callback_url: null }, "/callback_url"],
+    ["a callback_url on the relay", { callback_url: `${ORIGIN}/v1/events` }, "/callback_url"],
+    ["a local callback_url", { callback_url: "https://localhost:8443/" }, "/callback_url"],
+    ["a single-label host", { callback_url: "https://intranet/" }, "/callback_url"],
     ["a private address", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
     ["plain http", { callback_url: "http://client.example.net/" }, "/callback_url"],
     ["an unknown field", { callback_url: CALLBACK_URL, url: 1 }, "/url"],
-    ["another status", { callback_url: CALLBACK_URL, status: "processing" }, "/status"],
-  ])("refuses %s and sends nothing", async (_, body, path) => {
+    ["the status processing", { callback_url: CALLBACK_URL, status: "processing" }, "/status"],
+  ])("rejects %s and sends nothing", async (_, body, path) => {
     const received = aReceiver();
     const response = await post("/v1/callbacks/test", body);
-    const paths = [path];
-    expect(await refusal(response)).toEqual({ status: 400, code: "invalid_request", paths });
+    expect(await refusal(response)).toEqual(invalid(path));
     expect(received).toEqual([]);
   });
 
-  it("is for those who have a key", async () => {
+  it("requires a key", async () => {
     const received = aReceiver();
     const response = await post(
       "/v1/callbacks/test",

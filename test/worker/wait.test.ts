@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { aReceiver } from "./receiver.ts";
-import { call, post, refusal } from "./client.ts";
+import { call, invalid, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
-import { aCompletion, completed, register } from "./tasks.ts";
+import { aCompletion, completed, register, report } from "./tasks.ts";
 
 useClock();
 
-/** The pauses that a reader's request has made. They take no real time; `between` runs in each. */
+/** The waits of the Worker in milliseconds. They take no real time; `between` runs during each. */
 let pauses: number[] = [];
 let between: (pause: number) => Promise<unknown> = () => Promise.resolve();
 
@@ -24,8 +24,8 @@ function waited(): number {
   return pauses.reduce((sum, ms) => sum + ms, 0);
 }
 
-describe("?wait", () => {
-  it("asks the object after 1, 1, 2, 2 and 3 seconds, then every 5, for at most 60", async () => {
+describe("GET /v1/tasks/{id}?wait", () => {
+  it("asks the object after 1, 1, 2, 2 and 3 s, then every 5 s, for at most 60 s", async () => {
     const id = await register();
     const response = await call(`/v1/tasks/${id}?wait=600`);
     expect(response.status).toBe(200);
@@ -43,32 +43,31 @@ describe("?wait", () => {
     ["60", 60_000],
     ["61", 60_000],
     ["99999999999999999999", 60_000],
-  ])("holds the answer for ?wait=%s by %i ms", async (wait, ms) => {
+  ])("delays the answer for ?wait=%s by %i ms", async (wait, ms) => {
     const id = await register();
     expect((await call(`/v1/tasks/${id}?wait=${wait}`)).status).toBe(200);
     expect(waited()).toBe(ms);
   });
 
-  it.each(["", "abc", "5s", "NaN", "1,5", "%20"])("refuses ?wait=%s", async (wait) => {
+  it.each(["", "abc", "5s", "NaN", "1,5", "%20"])("rejects ?wait=%s", async (wait) => {
     const id = await register();
     const response = await call(`/v1/tasks/${id}?wait=${wait}`);
-    const paths = ["/wait"];
-    expect(await refusal(response)).toEqual({ status: 400, code: "invalid_request", paths });
+    expect(await refusal(response)).toEqual(invalid("/wait"));
   });
 
-  it("answers as soon as the task is terminal", async () => {
+  it("answers at the first question after the task has ended", async () => {
     aReceiver();
     const id = await register();
     between = async (pause) => {
-      if (pause === 1) await post("/v1/events", { id, status: "processing" });
-      if (pause === 3) await post("/v1/events", aCompletion(id));
+      if (pause === 1) await report({ id, status: "processing" });
+      if (pause === 3) await report(aCompletion(id));
     };
     const response = await call(`/v1/tasks/${id}?wait=30`);
     expect(await response.json()).toMatchObject({ status: "completed" });
     expect(pauses).toEqual([1000, 1000, 2000]);
   });
 
-  it("does not wait for a task that is terminal, or that does not exist", async () => {
+  it("does not wait for a terminal or unknown task", async () => {
     aReceiver();
     const id = await completed();
     expect((await call(`/v1/tasks/${id}?wait=30`)).status).toBe(200);
@@ -76,11 +75,11 @@ describe("?wait", () => {
     expect(pauses).toEqual([]);
   });
 
-  it("with If-None-Match, waits until anything changes", async () => {
+  it("waits with If-None-Match until the task changes", async () => {
     const id = await register();
     const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
     between = async (pause) => {
-      if (pause === 2) await post("/v1/events", { id, status: "processing" });
+      if (pause === 2) await report({ id, status: "processing" });
     };
     const headers = { "If-None-Match": tag };
     const response = await call(`/v1/tasks/${id}?wait=30`, { headers });
@@ -89,7 +88,7 @@ describe("?wait", () => {
     expect(pauses).toEqual([1000, 1000]);
   });
 
-  it("with If-None-Match, answers 304 when nothing has changed in time, also when terminal", async () => {
+  it("answers 304 with If-None-Match when nothing changes in time, even for a terminal task", async () => {
     aReceiver();
     const id = await completed();
     const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
@@ -98,7 +97,7 @@ describe("?wait", () => {
     expect(waited()).toBe(4000);
   });
 
-  it("with an outdated If-None-Match, answers at once", async () => {
+  it("answers at once to an outdated If-None-Match", async () => {
     const id = await register();
     const headers = { "If-None-Match": '"1-operator"' };
     expect((await call(`/v1/tasks/${id}?wait=4`, { headers })).status).toBe(200);
@@ -106,7 +105,7 @@ describe("?wait", () => {
   });
 });
 
-describe("Prefer: wait", () => {
+describe("GET /v1/tasks/{id} with Prefer", () => {
   it.each([
     ["wait=3", 3000],
     ["wait=600", 60_000],
@@ -116,14 +115,14 @@ describe("Prefer: wait", () => {
     ["await=9", 0],
     ["return=minimal", 0],
     ["wait=soon", 0],
-  ])("holds the answer for %s", async (prefer, ms) => {
+  ])("of %s delays the answer by %i ms", async (prefer, ms) => {
     const id = await register();
     const response = await call(`/v1/tasks/${id}`, { headers: { Prefer: prefer } });
     expect(response.status).toBe(200);
     expect(waited()).toBe(ms);
   });
 
-  it("yields to ?wait", async () => {
+  it("is ignored when ?wait is given", async () => {
     const id = await register({ deadline_at: START_S + 3600 });
     await call(`/v1/tasks/${id}?wait=1`, { headers: { Prefer: "wait=9" } });
     expect(waited()).toBe(1000);
