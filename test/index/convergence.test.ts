@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { pass, START, useClock } from "../worker/clock.ts";
@@ -69,99 +69,95 @@ const worlds = histories.chain((all) =>
   })),
 );
 
-describe("rows in any order", () => {
-  it("rows in any order, repeated and sent again after a loss converge to the last state of each task and never go back", async () => {
-    await fc.assert(
-      fc.asyncProperty(worlds, async ({ truth, batches }) => {
-        await db.prepare("DELETE FROM tasks").run();
-        const seen = new Map<unknown, number>();
-        for (const batch of batches) {
-          await writeRows(db, batch, START);
-          for (const { id, version } of await allRows()) {
-            expect(Number(version)).toBeGreaterThanOrEqual(seen.get(id ?? null) ?? 0);
-            seen.set(id ?? null, Number(version));
-          }
+it("rows in any order, also repeated, converge to the last state of each task and never go back", async () => {
+  await fc.assert(
+    fc.asyncProperty(worlds, async ({ truth, batches }) => {
+      await db.prepare("DELETE FROM tasks").run();
+      const seen = new Map<unknown, number>();
+      for (const batch of batches) {
+        await writeRows(db, batch, START);
+        for (const { id, version } of await allRows()) {
+          expect(Number(version)).toBeGreaterThanOrEqual(seen.get(id ?? null) ?? 0);
+          seen.set(id ?? null, Number(version));
         }
-        const rows = await allRows();
-        const expected = truth
-          .toSorted((a, b) => a.createdAt - b.createdAt)
-          .map(({ id, version, model, attempts, status, callback, lastStatusCode, dueAt }) => ({
-            id,
-            version,
-            model,
-            attempts,
-            status,
-            callback,
-            last_status_code: lastStatusCode,
-            due_at: dueAt,
-          }));
-        expect(rows).toMatchObject(expected);
-        expect(rows).toHaveLength(expected.length);
-      }),
-      { numRuns: 60 },
-    );
-  });
+      }
+      const rows = await allRows();
+      const expected = truth
+        .toSorted((a, b) => a.createdAt - b.createdAt)
+        .map(({ id, version, model, attempts, status, callback, lastStatusCode, dueAt }) => ({
+          id,
+          version,
+          model,
+          attempts,
+          status,
+          callback,
+          last_status_code: lastStatusCode,
+          due_at: dueAt,
+        }));
+      expect(rows).toMatchObject(expected);
+      expect(rows).toHaveLength(expected.length);
+    }),
+    { numRuns: 60 },
+  );
 });
 
-describe("a row", () => {
-  it("a newer row replaces all columns of the older one, also with null", async () => {
-    const row = aRow({ account: "a", provider: "ark", dueAt: START });
-    await insert(row);
-    const empty = {
-      account: null,
-      provider: null,
-      callback: null,
-      lastOutcome: null,
-      lastStatusCode: null,
-      host: null,
-      completedAt: null,
-      finishedAt: null,
-      settledAt: null,
-      firstAttemptMs: null,
-      settledMs: null,
-      dueAt: null,
-      expiresAt: null,
-    } as const;
-    await insert({ ...row, ...empty, version: row.version + 1 });
-    const [stored] = await rowsOfTask(row.id);
-    const nulls = Object.values(stored ?? {}).filter((value) => value === null);
-    expect(nulls).toHaveLength(Object.keys(empty).length);
-  });
+it("a newer row replaces all columns of the older one, also with null", async () => {
+  const row = aRow({ account: "a", provider: "ark", dueAt: START });
+  await insert(row);
+  const empty = {
+    account: null,
+    provider: null,
+    callback: null,
+    lastOutcome: null,
+    lastStatusCode: null,
+    host: null,
+    completedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    firstAttemptMs: null,
+    settledMs: null,
+    dueAt: null,
+    expiresAt: null,
+  } as const;
+  await insert({ ...row, ...empty, version: row.version + 1 });
+  const [stored] = await rowsOfTask(row.id);
+  const nulls = Object.values(stored ?? {}).filter((value) => value === null);
+  expect(nulls).toHaveLength(Object.keys(empty).length);
+});
 
-  it.each(["'); DROP TABLE tasks; --", '"', "\\", "\n", "ü 🦀", "123", "null", "true", "{}", " "])(
-    "a row keeps the model %j as text",
-    async (model) => {
-      const row = aRow({ model });
-      await insert(row);
-      expect(await rowsOfTask(row.id)).toMatchObject([{ model }]);
-    },
+it.each(["'); DROP TABLE tasks; --", '"', "\\", "\n", "ü 🦀", "123", "null", "true", "{}", " "])(
+  "a row keeps the model %j as text",
+  async (model) => {
+    const row = aRow({ model });
+    await insert(row);
+    expect(await rowsOfTask(row.id)).toMatchObject([{ model }]);
+  },
+);
+
+it("a row is not written from the moment at which its task expires", async () => {
+  const kept = aRow({ expiresAt: START + 1 });
+  const known = aRow({ expiresAt: START + 1 });
+  await insert(kept, known);
+  const late = { ...known, version: known.version + 1, expiresAt: START };
+  await insert(late, aRow({ expiresAt: START }), aRow({ expiresAt: START - 1 }));
+  const rows = await allRows();
+  expect(new Map(rows.map(({ id, version }) => [id, version]))).toEqual(
+    new Map([kept, known].map(({ id, version }) => [id, version])),
   );
+});
 
-  it("a row is not written from the moment at which its task expires", async () => {
-    const kept = aRow({ expiresAt: START + 1 });
-    const known = aRow({ expiresAt: START + 1 });
-    await insert(kept, known);
-    const late = { ...known, version: known.version + 1, expiresAt: START };
-    await insert(late, aRow({ expiresAt: START }), aRow({ expiresAt: START - 1 }));
-    const rows = await allRows();
-    expect(new Map(rows.map(({ id, version }) => [id, version]))).toEqual(
-      new Map([kept, known].map(({ id, version }) => [id, version])),
-    );
-  });
+it("a row is repaired by a different one of the same version", async () => {
+  const row = aRow({ model: "wrong" });
+  await insert(row);
+  await insert({ ...row, model: "right" });
+  expect(await rowsOfTask(row.id)).toMatchObject([{ model: "right" }]);
+});
 
-  it("a row is repaired by a different one of the same version", async () => {
-    const row = aRow({ model: "wrong" });
-    await insert(row);
-    await insert({ ...row, model: "right" });
-    expect(await rowsOfTask(row.id)).toMatchObject([{ model: "right" }]);
-  });
-
-  it("a row is not written again when nothing has changed", async () => {
-    const row = aRow();
-    await insert(row);
-    const [written] = await rowsOfTask(row.id);
-    pass(1000);
-    await insert(row);
-    expect(await rowsOfTask(row.id)).toEqual([written]);
-  });
+it("a row is not written again when nothing has changed", async () => {
+  const row = aRow();
+  await insert(row);
+  const [written] = await rowsOfTask(row.id);
+  pass(1000);
+  await insert(row);
+  expect(await rowsOfTask(row.id)).toEqual([written]);
 });

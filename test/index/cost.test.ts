@@ -86,78 +86,74 @@ describe("the publications of a task", () => {
   });
 });
 
-describe("the rows that a task's object writes because of the index", () => {
-  it("an index costs the object of a registered task at most 4 more rows: 11", async () => {
+it("an index costs the object of a registered task at most 4 more rows: 11", async () => {
+  aReceiver();
+  const id = crypto.randomUUID();
+  const rows = await rowsOf(id);
+  await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL });
+  await wake(id);
+  pass(60_000);
+  await finish(id);
+  await indexed(id);
+  expect(await isPublished(id)).toBe(true);
+  await expire(id);
+  expect(rows()).toBeLessThanOrEqual(7 + 4);
+});
+
+it("an index costs the object of a task that ends at once at most 4 more rows", async () => {
+  aReceiver();
+  const id = crypto.randomUUID();
+  const rows = await rowsOf(id);
+  await finish(id, { model: "m", callback_url: CALLBACK_URL });
+  await indexed(id);
+  await expire(id);
+  expect(rows()).toBeLessThanOrEqual(5 + 4);
+});
+
+it.each([
+  ["without an account", null, 4],
+  ["with an account", "a", 5],
+])(
+  "D1 bills at most the expected rows for a task %s that is written twice",
+  async (_, name, most) => {
     aReceiver();
+    const account = name === null ? null : await anAccount();
+    const meter = await warmed();
     const id = crypto.randomUUID();
-    const rows = await rowsOf(id);
-    await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL });
+    await reborn(id, meter);
+    await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL, account });
     await wake(id);
     pass(60_000);
     await finish(id);
     await indexed(id);
-    expect(await isPublished(id)).toBe(true);
-    await expire(id);
-    expect(rows()).toBeLessThanOrEqual(7 + 4);
-  });
+    expect(meter.counted.rows).toBeGreaterThan(0);
+    expect(meter.counted.rows).toBeLessThanOrEqual(most);
+  },
+);
 
-  it("an index costs the object of a task that ends at once at most 4 more rows", async () => {
-    aReceiver();
-    const id = crypto.randomUUID();
-    const rows = await rowsOf(id);
-    await finish(id, { model: "m", callback_url: CALLBACK_URL });
-    await indexed(id);
-    await expire(id);
-    expect(rows()).toBeLessThanOrEqual(5 + 4);
-  });
+it("D1 bills one row more for a task whose callback fails", async () => {
+  aReceiver(status(500));
+  const meter = await warmed();
+  const id = crypto.randomUUID();
+  await reborn(id, meter);
+  await finish(id, { model: "m", callback_url: CALLBACK_URL });
+  for (const wait of [180_000, 600_000]) {
+    pass(wait);
+    await runDurableObjectAlarm(stubOf(id));
+  }
+  await indexed(id);
+  expect(meter.counted.rows).toBeGreaterThan(0);
+  expect(meter.counted.rows).toBeLessThanOrEqual(2);
 });
 
-describe("the rows that D1 bills for a task", () => {
-  it.each([
-    ["without an account", null, 4],
-    ["with an account", "a", 5],
-  ])(
-    "D1 bills at most the expected rows for a task %s that is written twice",
-    async (_, name, most) => {
-      aReceiver();
-      const account = name === null ? null : await anAccount();
-      const meter = await warmed();
-      const id = crypto.randomUUID();
-      await reborn(id, meter);
-      await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL, account });
-      await wake(id);
-      pass(60_000);
-      await finish(id);
-      await indexed(id);
-      expect(meter.counted.rows).toBeGreaterThan(0);
-      expect(meter.counted.rows).toBeLessThanOrEqual(most);
-    },
-  );
-
-  it("D1 bills one row more for a task whose callback fails", async () => {
-    aReceiver(status(500));
-    const meter = await warmed();
-    const id = crypto.randomUUID();
-    await reborn(id, meter);
-    await finish(id, { model: "m", callback_url: CALLBACK_URL });
-    for (const wait of [180_000, 600_000]) {
-      pass(wait);
-      await runDurableObjectAlarm(stubOf(id));
-    }
-    await indexed(id);
-    expect(meter.counted.rows).toBeGreaterThan(0);
-    expect(meter.counted.rows).toBeLessThanOrEqual(2);
-  });
-
-  it("D1 bills no row for a publication that changes nothing", async () => {
-    const meter = await warmed();
-    const id = crypto.randomUUID();
-    await reborn(id, meter);
-    await post("/v1/tasks", { id, model: "m" });
-    await wake(id);
-    meter.counted.rows = 0;
-    await call("/v1/reindex", { body: { ids: [id] } });
-    await indexed(id);
-    expect(meter.counted.rows).toBe(0);
-  });
+it("D1 bills no row for a publication that changes nothing", async () => {
+  const meter = await warmed();
+  const id = crypto.randomUUID();
+  await reborn(id, meter);
+  await post("/v1/tasks", { id, model: "m" });
+  await wake(id);
+  meter.counted.rows = 0;
+  await call("/v1/reindex", { body: { ids: [id] } });
+  await indexed(id);
+  expect(meter.counted.rows).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, refusal } from "../worker/client.ts";
 import { START, useClock } from "../worker/clock.ts";
@@ -21,109 +21,103 @@ async function aCursor(query = "?limit=1", key?: string): Promise<string> {
 const tasks = (length: number, fields: Parameters<typeof aRow>[0] = {}) =>
   Array.from({ length }, (_, i) => aRow({ createdAt: START - i, ...fields }));
 
-describe("a cursor", () => {
-  it("a cursor that was altered is refused", async () => {
-    await insert(...tasks(3));
-    const cursor = await aCursor();
-    const place = cursor.slice(0, cursor.lastIndexOf("_"));
-    const forged = [place, `${place}_`, `${place}_${"A".repeat(43)}`];
-    for (const altered of [...forged, cursor.slice(1), cursor.toUpperCase(), "x".repeat(600)]) {
-      expect(await refusal(await call(`/v1/tasks?cursor=${altered}`))).toEqual(INVALID);
-    }
-  });
+it("a cursor that was altered is refused", async () => {
+  await insert(...tasks(3));
+  const cursor = await aCursor();
+  const place = cursor.slice(0, cursor.lastIndexOf("_"));
+  const forged = [place, `${place}_`, `${place}_${"A".repeat(43)}`];
+  for (const altered of [...forged, cursor.slice(1), cursor.toUpperCase(), "x".repeat(600)]) {
+    expect(await refusal(await call(`/v1/tasks?cursor=${altered}`))).toEqual(INVALID);
+  }
+});
 
-  it.each([
-    "status=completed",
-    "callback=failed",
-    "model=m",
-    "host=a",
-    "since=1",
-    "until=9999999999",
-  ])("a cursor is refused with the other filter %s", async (filter) => {
-    await insert(...tasks(3));
-    const cursor = await aCursor();
-    const response = await call(`/v1/tasks?${filter}&cursor=${cursor}`);
-    expect(await refusal(response)).toEqual(INVALID);
-  });
+it.each([
+  "status=completed",
+  "callback=failed",
+  "model=m",
+  "host=a",
+  "since=1",
+  "until=9999999999",
+])("a cursor is refused with the other filter %s", async (filter) => {
+  await insert(...tasks(3));
+  const cursor = await aCursor();
+  const response = await call(`/v1/tasks?${filter}&cursor=${cursor}`);
+  expect(await refusal(response)).toEqual(INVALID);
+});
 
-  it("a cursor is refused for another account, and between an account and the operator", async () => {
-    const [own, other] = [await anAccount(), await anAccount()];
-    const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
-    await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
-    const cursor = await aCursor("?limit=1", key);
-    const foreign = await call(`/v1/tasks?cursor=${cursor}`, { key: otherKey });
-    expect(await refusal(foreign)).toEqual(INVALID);
-    expect(await refusal(await call(`/v1/tasks?cursor=${cursor}`))).toEqual(INVALID);
-    const operators = await call(`/v1/tasks?cursor=${await aCursor()}`, { key });
-    expect(await refusal(operators)).toEqual(INVALID);
-  });
+it("a cursor is refused for another account, and between an account and the operator", async () => {
+  const [own, other] = [await anAccount(), await anAccount()];
+  const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
+  await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
+  const cursor = await aCursor("?limit=1", key);
+  const foreign = await call(`/v1/tasks?cursor=${cursor}`, { key: otherKey });
+  expect(await refusal(foreign)).toEqual(INVALID);
+  expect(await refusal(await call(`/v1/tasks?cursor=${cursor}`))).toEqual(INVALID);
+  const operators = await call(`/v1/tasks?cursor=${await aCursor()}`, { key });
+  expect(await refusal(operators)).toEqual(INVALID);
+});
 
-  it("a cursor is accepted with another limit and after a rotation of the secret", async () => {
-    const rows = tasks(4);
-    await insert(...rows);
-    const cursor = await aCursor();
-    const RELAY_SECRET = `another-test-only-relay-secret-0123456789 ${env.RELAY_SECRET}`;
-    const response = await callWith({ RELAY_SECRET }, `/v1/tasks?limit=3&cursor=${cursor}`);
-    expect(await response.json()).toMatchObject({ data: rows.slice(1).map(({ id }) => ({ id })) });
-  });
+it("a cursor is accepted with another limit and after a rotation of the secret", async () => {
+  const rows = tasks(4);
+  await insert(...rows);
+  const cursor = await aCursor();
+  const RELAY_SECRET = `another-test-only-relay-secret-0123456789 ${env.RELAY_SECRET}`;
+  const response = await callWith({ RELAY_SECRET }, `/v1/tasks?limit=3&cursor=${cursor}`);
+  expect(await response.json()).toMatchObject({ data: rows.slice(1).map(({ id }) => ({ id })) });
+});
 
-  it("a cursor of a relay with other secrets is refused", async () => {
-    await insert(...tasks(3));
-    const cursor = await aCursor();
-    const RELAY_SECRET = "another-test-only-relay-secret-0123456789";
-    const response = await callWith({ RELAY_SECRET }, `/v1/tasks?cursor=${cursor}`);
-    expect(await refusal(response)).toEqual(INVALID);
-  });
+it("a cursor of a relay with other secrets is refused", async () => {
+  await insert(...tasks(3));
+  const cursor = await aCursor();
+  const RELAY_SECRET = "another-test-only-relay-secret-0123456789";
+  const response = await callWith({ RELAY_SECRET }, `/v1/tasks?cursor=${cursor}`);
+  expect(await refusal(response)).toEqual(INVALID);
 });
 
 const TASKS = 10_000;
 
-describe("10,000 tasks", () => {
-  it.each([
-    ["", null],
-    ["&account=a", "a"],
-  ])(
-    "10,000 tasks are each listed once, newest first, while others arrive: %s",
-    async (filter, account) => {
-      // Several in a millisecond, as in a burst.
-      const rows = Array.from({ length: TASKS }, (_, i) =>
-        aRow({ createdAt: START - 10_000_000 + Math.floor(i / 3), account }),
-      );
-      await insert(...rows);
-      const expected = rows
-        .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
-        .map(({ id }) => id)
-        .toReversed();
-      let turn = 0;
-      const arriving = async () => {
-        turn += 1;
-        const changed = rows[(turn * 97) % TASKS];
-        if (changed === undefined) throw new Error("expected a task");
-        await insert(aRow({ createdAt: START + turn, account }), {
-          ...changed,
-          version: changed.version + turn,
-          status: "failed",
-        });
-      };
-      expect(await listAll(`?limit=200${filter}`, arriving)).toEqual(expected);
-      expect(turn).toBeGreaterThanOrEqual(TASKS / 200);
-    },
-  );
-});
-
-describe("a filter that few of many tasks fit", () => {
-  it("a rare filter has short pages that lead to the end without a gap", async () => {
-    const many = tasks(MAX_SCANNED + 5);
-    const fitting = [2, MAX_SCANNED - 1, MAX_SCANNED, MAX_SCANNED + 3];
-    const rows = many.map((row, i) => (fitting.includes(i) ? { ...row, model: "rare" } : row));
+it.each([
+  ["", null],
+  ["&account=a", "a"],
+])(
+  "10,000 tasks are each listed once, newest first, while others arrive: %s",
+  async (filter, account) => {
+    // Several in a millisecond, as in a burst.
+    const rows = Array.from({ length: TASKS }, (_, i) =>
+      aRow({ createdAt: START - 10_000_000 + Math.floor(i / 3), account }),
+    );
     await insert(...rows);
-    const first = await list("?model=rare");
-    expect(first.data).toHaveLength(2);
-    expect(first.next_cursor).not.toBeNull();
-    const nobody = await list("?model=nobody");
-    expect(nobody.data).toEqual([]);
-    expect(nobody.next_cursor).not.toBeNull();
-    expect(await listAll("?model=rare")).toEqual(fitting.map((i) => rows[i]?.id));
-    expect(await listAll("?model=nobody")).toEqual([]);
-  });
+    const expected = rows
+      .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+      .map(({ id }) => id)
+      .toReversed();
+    let turn = 0;
+    const arriving = async () => {
+      turn += 1;
+      const changed = rows[(turn * 97) % TASKS];
+      if (changed === undefined) throw new Error("expected a task");
+      await insert(aRow({ createdAt: START + turn, account }), {
+        ...changed,
+        version: changed.version + turn,
+        status: "failed",
+      });
+    };
+    expect(await listAll(`?limit=200${filter}`, arriving)).toEqual(expected);
+    expect(turn).toBeGreaterThanOrEqual(TASKS / 200);
+  },
+);
+
+it("a rare filter has short pages that lead to the end without a gap", async () => {
+  const many = tasks(MAX_SCANNED + 5);
+  const fitting = [2, MAX_SCANNED - 1, MAX_SCANNED, MAX_SCANNED + 3];
+  const rows = many.map((row, i) => (fitting.includes(i) ? { ...row, model: "rare" } : row));
+  await insert(...rows);
+  const first = await list("?model=rare");
+  expect(first.data).toHaveLength(2);
+  expect(first.next_cursor).not.toBeNull();
+  const nobody = await list("?model=nobody");
+  expect(nobody.data).toEqual([]);
+  expect(nobody.next_cursor).not.toBeNull();
+  expect(await listAll("?model=rare")).toEqual(fitting.map((i) => rows[i]?.id));
+  expect(await listAll("?model=nobody")).toEqual([]);
 });

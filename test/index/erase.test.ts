@@ -1,6 +1,6 @@
 import { createMessageBatch, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import worker from "../../src/index.ts";
 import { post } from "../worker/client.ts";
 import { pass, until, useClock } from "../worker/clock.ts";
@@ -41,49 +41,47 @@ async function erase(id: string): Promise<void> {
   expect(response.status).toBe(204);
 }
 
-describe("an erased task", () => {
-  it("an erased task is not indexed by a write to the database that was under way", async () => {
-    const held = Promise.withResolvers<void>();
-    const count = { asked: 0, answered: 0 };
-    const slow = gated(
-      db,
-      async () => {
-        count.asked += 1;
-        await held.promise;
-      },
-      () => (count.answered += 1),
-    );
-    const { id, alarm } = await publishing({ INDEX_DB: slow }, () => count.asked > 0);
-    await erase(id);
-    held.resolve();
-    await alarm;
-    await until(() => count.answered === count.asked);
-    expect(await rowsOfTask(id)).toEqual([]);
-  });
+it("an erased task is not indexed by a write to the database that was under way", async () => {
+  const held = Promise.withResolvers<void>();
+  const count = { asked: 0, answered: 0 };
+  const slow = gated(
+    db,
+    async () => {
+      count.asked += 1;
+      await held.promise;
+    },
+    () => (count.answered += 1),
+  );
+  const { id, alarm } = await publishing({ INDEX_DB: slow }, () => count.asked > 0);
+  await erase(id);
+  held.resolve();
+  await alarm;
+  await until(() => count.answered === count.asked);
+  expect(await rowsOfTask(id)).toEqual([]);
+});
 
-  it("an erased task is not indexed by a message that was in the queue", async () => {
-    const { sent, queue } = aQueue();
-    const { id, alarm } = await publishing({ INDEX_QUEUE: queue }, () => sent.length > 0);
-    await alarm;
-    await erase(id);
-    const message = { id: "1", timestamp: new Date(Date.now()), attempts: 1, body: sent[0] };
-    const batch = createMessageBatch("task-relay-index", [message]);
-    await worker.queue(batch, { ...env, INDEX_DB: db });
-    expect(await rowsOfTask(id)).toEqual([]);
-  });
+it("an erased task is not indexed by a message that was in the queue", async () => {
+  const { sent, queue } = aQueue();
+  const { id, alarm } = await publishing({ INDEX_QUEUE: queue }, () => sent.length > 0);
+  await alarm;
+  await erase(id);
+  const message = { id: "1", timestamp: new Date(Date.now()), attempts: 1, body: sent[0] };
+  const batch = createMessageBatch("task-relay-index", [message]);
+  await worker.queue(batch, { ...env, INDEX_DB: db });
+  expect(await rowsOfTask(id)).toEqual([]);
+});
 
-  it("an erased task leaves the index, and is indexed again when it is created again", async () => {
-    aReceiver();
-    const id = await indexedTask();
-    await erase(id);
-    expect(await allRows()).toEqual([]);
-    pass(1);
-    const created_at = 1_700_000_000;
-    await post("/v1/events", aCompletion(id, { model: "other", created_at }));
-    expect(await indexed(id)).toMatchObject({ model: "other" });
-    await erase(id);
-    pass(1000);
-    await post("/v1/events", aCompletion(id, { model: "third", created_at }));
-    expect(await indexed(id)).toMatchObject({ model: "third", created_at: created_at * 1000 });
-  });
+it("an erased task leaves the index, and is indexed again when it is created again", async () => {
+  aReceiver();
+  const id = await indexedTask();
+  await erase(id);
+  expect(await allRows()).toEqual([]);
+  pass(1);
+  const created_at = 1_700_000_000;
+  await post("/v1/events", aCompletion(id, { model: "other", created_at }));
+  expect(await indexed(id)).toMatchObject({ model: "other" });
+  await erase(id);
+  pass(1000);
+  await post("/v1/events", aCompletion(id, { model: "third", created_at }));
+  expect(await indexed(id)).toMatchObject({ model: "third", created_at: created_at * 1000 });
 });

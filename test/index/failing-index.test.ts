@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { INDEX_TIMEOUT_MS } from "../../src/index-db/database.ts";
 import { call, post } from "../worker/client.ts";
 import { pass, START, until, useClock } from "../worker/clock.ts";
@@ -69,29 +69,30 @@ async function hangingAlarm(id: string, fault: { readonly asked: number }) {
 
 const statistics = async () => (await callWith({ INDEX_DB: db }, "/v1/stats")).json();
 
-describe("the publication of a task to a failing index", () => {
-  it.each(FAULTS)("leaves a callback as it is when the index %s", async (_, gateOf) => {
-    const received = aReceiver(status(500), status(200));
-    const { id, fault } = await withFault(gateOf());
-    await finish(id);
-    for (let alarms = 0; alarms < 30 && received.length < 2; alarms++) await wake(id);
-    await untilIdle(id);
-    expect(fault.asked).toBeGreaterThan(0);
-    const { callback } = await read(id);
-    expect(callback).toMatchObject({
-      status: "delivered",
-      attempts: [
-        { number: 1, started_at: Math.floor(START / 1000) },
-        { number: 2, started_at: Math.floor((START + 180_000) / 1000) },
-      ],
-    });
-    fault.isOn = false;
-    await indexed(id);
-    expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", attempts: 2 }]);
-    expect(received).toHaveLength(2);
+it.each(FAULTS)("a callback is unaffected when the index %s", async (_, gateOf) => {
+  const received = aReceiver(status(500), status(200));
+  const { id, fault } = await withFault(gateOf());
+  await finish(id);
+  for (let alarms = 0; alarms < 30 && received.length < 2; alarms++) await wake(id);
+  await untilIdle(id);
+  expect(fault.asked).toBeGreaterThan(0);
+  const { callback } = await read(id);
+  expect(callback).toMatchObject({
+    status: "delivered",
+    attempts: [
+      { number: 1, started_at: Math.floor(START / 1000) },
+      { number: 2, started_at: Math.floor((START + 180_000) / 1000) },
+    ],
   });
+  fault.isOn = false;
+  await indexed(id);
+  expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", attempts: 2 }]);
+  expect(received).toHaveLength(2);
+});
 
-  it.each(FAULTS)("is repeated with growing waits when the index %s", async (_, gateOf) => {
+it.each(FAULTS)(
+  "a publication is repeated with growing waits when the index %s",
+  async (_, gateOf) => {
     const { id, fault } = await withFault(gateOf());
     const waits: number[] = [];
     for (let time = 0; time < 3; time++) {
@@ -103,92 +104,90 @@ describe("the publication of a task to a failing index", () => {
     fault.isOn = false;
     expect(await indexed(id)).toMatchObject({ status: "pending" });
     expect((await stored(id)).alarm).toBe(START + 3 * 86_400_000);
-  });
+  },
+);
 
-  it("does not delay the callback of a task that ends meanwhile", async () => {
-    const received = aReceiver();
-    const { id, fault } = await withFault(hang);
-    pass(30_000);
-    const end = await hangingAlarm(id, fault);
-    await post("/v1/events", aCompletion(id));
-    await until(() => received.length === 1);
-    await end();
-    expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
-  });
-
-  it("does not delay an ordered redelivery", async () => {
-    const received = aReceiver();
-    const { id, fault } = await withFault(hang);
-    await finish(id);
-    pass(10);
-    const end = await hangingAlarm(id, fault);
-    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
-    await until(() => received.length === 2);
-    await end();
-  });
-
-  it("is made up for by the alarm after a crash", async () => {
-    aReceiver();
-    const { id, fault } = await withFault(fail);
-    await finish(id);
-    pass(10);
-    await wake(id);
-    expect(await rowsOfTask(id)).toEqual([]);
-    expect(await isPublished(id)).toBe(false);
-    fault.isOn = false;
-    await evict(id);
-    expect(await indexed(id)).toMatchObject({ status: "completed", callback: "delivered" });
-  });
-
-  it("is repeated without effect after a crash when the row had arrived late", async () => {
-    const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
-    await wake(id);
-    expect(await isPublished(id)).toBe(false);
-    await until(async () => (await rowsOfTask(id)).length === 1);
-    const [first] = await rowsOfTask(id);
-    fault.isOn = false;
-    await evict(id);
-    expect(await indexed(id)).toEqual(first);
-  });
+it("a hanging publication does not delay the callback of a task that ends meanwhile", async () => {
+  const received = aReceiver();
+  const { id, fault } = await withFault(hang);
+  pass(30_000);
+  const end = await hangingAlarm(id, fault);
+  await post("/v1/events", aCompletion(id));
+  await until(() => received.length === 1);
+  await end();
+  expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-describe("the API with a failing index", () => {
-  it("creates accounts and erases tasks when the index does not answer", async () => {
-    aReceiver();
-    const bindings = { INDEX_DB: gated(db, tooLate(hang)) };
-    const id = crypto.randomUUID();
-    expect((await callWith(bindings, "/v1/accounts", { body: { id } })).status).toBe(201);
-    const task = await register({ callback_url: null });
-    await post("/v1/events", aCompletion(task));
-    const erased = await callWith(bindings, `/v1/tasks/${task}`, { method: "DELETE" });
-    expect(erased.status).toBe(204);
-    expect((await call(`/v1/tasks/${task}`)).status).toBe(404);
+it("a hanging publication does not delay an ordered redelivery", async () => {
+  const received = aReceiver();
+  const { id, fault } = await withFault(hang);
+  await finish(id);
+  pass(10);
+  const end = await hangingAlarm(id, fault);
+  await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
+  await until(() => received.length === 2);
+  await end();
+});
+
+it("a publication that failed is made up for by the alarm after a crash", async () => {
+  aReceiver();
+  const { id, fault } = await withFault(fail);
+  await finish(id);
+  pass(10);
+  await wake(id);
+  expect(await rowsOfTask(id)).toEqual([]);
+  expect(await isPublished(id)).toBe(false);
+  fault.isOn = false;
+  await evict(id);
+  expect(await indexed(id)).toMatchObject({ status: "completed", callback: "delivered" });
+});
+
+it("a publication whose row arrived late is repeated without effect after a crash", async () => {
+  const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
+  await wake(id);
+  expect(await isPublished(id)).toBe(false);
+  await until(async () => (await rowsOfTask(id)).length === 1);
+  const [first] = await rowsOfTask(id);
+  fault.isOn = false;
+  await evict(id);
+  expect(await indexed(id)).toEqual(first);
+});
+
+it("accounts are created and tasks erased when the index does not answer", async () => {
+  aReceiver();
+  const bindings = { INDEX_DB: gated(db, tooLate(hang)) };
+  const id = crypto.randomUUID();
+  expect((await callWith(bindings, "/v1/accounts", { body: { id } })).status).toBe(201);
+  const task = await register({ callback_url: null });
+  await post("/v1/events", aCompletion(task));
+  const erased = await callWith(bindings, `/v1/tasks/${task}`, { method: "DELETE" });
+  expect(erased.status).toBe(204);
+  expect((await call(`/v1/tasks/${task}`)).status).toBe(404);
+});
+
+it.each(["/v1/tasks", "/v1/stats", "/metrics", "/v1/accounts", "/v1/redeliveries?dry_run=true"])(
+  "%s answers 503 unavailable with Retry-After when the index fails",
+  async (path) => {
+    const message = path.includes("redeliveries") ? { body: {} } : {};
+    const response = await callWith({ INDEX_DB: gated(db, fail) }, path, message);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
+    expect(await response.json()).toMatchObject({ code: "unavailable" });
+  },
+);
+
+it("GET /v1/stats shows how far a failing index is behind", async () => {
+  const { id, fault } = await withFault(fail);
+  await insert(aRow({ id, createdAt: START, version: START - 1, dueAt: START, expiresAt: null }));
+  aReceiver();
+  await finish(id);
+  pass(100_000);
+  expect(await statistics()).toMatchObject({
+    index: { overdue: { tasks: 1, oldest_age_ms: 100_000 } },
   });
-
-  it.each(["/v1/tasks", "/v1/stats", "/metrics", "/v1/accounts", "/v1/redeliveries?dry_run=true"])(
-    "answers 503 unavailable with Retry-After to %s",
-    async (path) => {
-      const message = path.includes("redeliveries") ? { body: {} } : {};
-      const response = await callWith({ INDEX_DB: gated(db, fail) }, path, message);
-      expect(response.status).toBe(503);
-      expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
-      expect(await response.json()).toMatchObject({ code: "unavailable" });
-    },
-  );
-
-  it("shows in its statistics how far the index was behind", async () => {
-    const { id, fault } = await withFault(fail);
-    await insert(aRow({ id, createdAt: START, version: START - 1, dueAt: START, expiresAt: null }));
-    aReceiver();
-    await finish(id);
-    pass(100_000);
-    expect(await statistics()).toMatchObject({
-      index: { overdue: { tasks: 1, oldest_age_ms: 100_000 } },
-    });
-    fault.isOn = false;
-    await indexed(id);
-    expect(await statistics()).toMatchObject({
-      index: { overdue: { tasks: 0, oldest_age_ms: null } },
-    });
+  fault.isOn = false;
+  await indexed(id);
+  expect(await statistics()).toMatchObject({
+    index: { overdue: { tasks: 0, oldest_age_ms: null } },
   });
 });

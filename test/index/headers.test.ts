@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
@@ -92,70 +92,64 @@ function expectPrivate({ headers }: Response): void {
   expect(headers.get("Cache-Control")).toMatch(/^(?:no-store|private, no-(?:store|cache))$/);
 }
 
-describe("security headers", () => {
-  it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
-    "%s answers with security headers to the operator, strangers and accounts",
-    async (name, route) => {
-      const { method, access } = route;
-      const { path, body, headers } = await exampleOf(route);
-      const sent = { method, headers: { ...FOREIGN, ...headers } };
-      const account = await anAccount();
-      const { key } = await aKey(account);
-      const strangers = [null, "not-an-operator-key", key];
-      for (const stranger of access === "anyone" ? [] : strangers) {
-        const response = await call(path, { ...sent, body, key: stranger });
-        if (stranger !== key) expect(response.status).toBe(401);
-        expectGuarded(response);
-        expectPrivate(response);
-      }
-      const wrongMethod = await call(path, { ...sent, method: "PATCH", body });
-      expect(wrongMethod.status).toBe(405);
-      expectGuarded(wrongMethod);
-
-      const response = await call(path, { ...sent, body });
-      expect(response.status).toBeLessThan(300);
+it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
+  "%s answers with security headers to the operator, strangers and accounts",
+  async (name, route) => {
+    const { method, access } = route;
+    const { path, body, headers } = await exampleOf(route);
+    const sent = { method, headers: { ...FOREIGN, ...headers } };
+    const account = await anAccount();
+    const { key } = await aKey(account);
+    const strangers = [null, "not-an-operator-key", key];
+    for (const stranger of access === "anyone" ? [] : strangers) {
+      const response = await call(path, { ...sent, body, key: stranger });
+      if (stranger !== key) expect(response.status).toBe(401);
       expectGuarded(response);
-      if (PUBLIC.includes(name)) {
-        expect(response.headers.get("Cache-Control")).toMatch(/^public, max-age=\d+$/);
-      } else {
-        expectPrivate(response);
-      }
-    },
-  );
+      expectPrivate(response);
+    }
+    const wrongMethod = await call(path, { ...sent, method: "PATCH", body });
+    expect(wrongMethod.status).toBe(405);
+    expectGuarded(wrongMethod);
 
-  it.each(["/", "/docs", "/openapi.json", "/dashboard", "/favicon.ico", "/nowhere"])(
-    "%s answers with security headers, whether or not it is a page",
-    async (path) => {
-      const response = await call(path, { key: null, headers: FOREIGN });
-      expect([200, 302, 404]).toContain(response.status);
-      expectGuarded(response);
-    },
-  );
-});
+    const response = await call(path, { ...sent, body });
+    expect(response.status).toBeLessThan(300);
+    expectGuarded(response);
+    if (PUBLIC.includes(name)) {
+      expect(response.headers.get("Cache-Control")).toMatch(/^public, max-age=\d+$/);
+    } else {
+      expectPrivate(response);
+    }
+  },
+);
 
-describe("a preflight request", () => {
-  it.each([...new Set(ROUTES.map(({ path }) => path))])(
-    "a preflight request to %s gets no permission",
-    async (path) => {
-      const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
-      const preflight = {
-        ...FOREIGN,
-        "Access-Control-Request-Method": "POST",
-        "Access-Control-Request-Headers": "authorization",
-      };
-      const response = await call(asked, { method: "OPTIONS", key: null, headers: preflight });
-      expect(response.status).toBe(405);
-      expectGuarded(response);
-    },
-  );
-});
+it.each(["/", "/docs", "/openapi.json", "/dashboard", "/favicon.ico", "/nowhere"])(
+  "%s answers with security headers, whether or not it is a page",
+  async (path) => {
+    const response = await call(path, { key: null, headers: FOREIGN });
+    expect([200, 302, 404]).toContain(response.status);
+    expectGuarded(response);
+  },
+);
 
-describe("X-Request-Id", () => {
-  it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
-    "X-Request-Id is a new one when the caller sends %s",
-    async (id) => {
-      const response = await call("/healthz", { headers: { "X-Request-Id": id } });
-      expect(response.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
-    },
-  );
-});
+it.each([...new Set(ROUTES.map(({ path }) => path))])(
+  "a preflight request to %s gets no permission",
+  async (path) => {
+    const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
+    const preflight = {
+      ...FOREIGN,
+      "Access-Control-Request-Method": "POST",
+      "Access-Control-Request-Headers": "authorization",
+    };
+    const response = await call(asked, { method: "OPTIONS", key: null, headers: preflight });
+    expect(response.status).toBe(405);
+    expectGuarded(response);
+  },
+);
+
+it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
+  "X-Request-Id is a new one when the caller sends %s",
+  async (id) => {
+    const response = await call("/healthz", { headers: { "X-Request-Id": id } });
+    expect(response.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+  },
+);

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { call } from "../worker/client.ts";
 import { pass, START, START_S, until, useClock } from "../worker/clock.ts";
 import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
@@ -34,107 +34,103 @@ async function loseAlarm(id: string): Promise<void> {
 
 const republish = () => Promise.reject(new Error("Network connection lost."));
 
-describe("the cron trigger", () => {
-  it("the cron removes rows from the moment at which their tasks expire", async () => {
-    const [first, later] = [expiringAt(START + 1000), expiringAt(START + 1001)];
-    await insert(first, later, aRow({ expiresAt: null, dueAt: START + DAY }));
-    pass(999);
-    await cron();
-    expect(await allRows()).toHaveLength(3);
-    pass(1);
-    await cron();
-    expect(await rowsOfTask(first.id)).toEqual([]);
-    expect(await allRows()).toHaveLength(2);
-  });
-
-  it("the cron wakes a task more than 10 minutes after its due time", async () => {
-    const received = aReceiver(status(500), status(200));
-    const id = await indexedTask();
-    await loseAlarm(id);
-    pass(START + 180_000 - Date.now() + TEN_MINUTES);
-    await cron();
-    expect(received).toHaveLength(1);
-    pass(1);
-    await cron();
-    await until(() => received.length === 2);
-    await untilIdle(id);
-    expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
-    await indexed(id);
-    expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
-  });
-
-  it("the cron repairs a row that is older than its task", async () => {
-    aReceiver();
-    const id = await indexedTask();
-    const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
-    await db
-      .prepare("UPDATE tasks SET status = ?, due_at = ?, settled_at = ?, version = ? WHERE id = ?")
-      .bind(...Object.values(behind), id)
-      .run();
-    pass(TEN_MINUTES + 1);
-    await cron();
-    await until(async () => (await rowsOfTask(id))[0]?.["status"] === "completed");
-    expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
-  });
-
-  it("the cron removes the row of a task that no longer exists", async () => {
-    const row = aRow({ dueAt: START, expiresAt: null });
-    await insert(row);
-    pass(TEN_MINUTES + 1);
-    await cron();
-    expect(await allRows()).toEqual([]);
-    expect(await stored(row.id)).toEqual(NOTHING);
-  });
-
-  it("the cron continues after a task that cannot be reached", async () => {
-    const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
-    await insert(lost, gone);
-    pass(TEN_MINUTES + 1);
-    const getByName = (id: string) => (id === lost.id ? { republish } : env.TASKS.getByName(id));
-    await cron({ TASKS: { getByName } });
-    expect((await allRows()).map(({ id }) => id)).toEqual([lost.id]);
-  });
-
-  it.each([
-    ["the removal of expired rows", /DELETE FROM tasks[^;]*expires_at/],
-    ["the counting", /INTO rollups/],
-    ["the search for overdue tasks", /ORDER BY random/],
-  ])("the cron does its other work when %s fails", async (part, statement) => {
-    const gone = aRow({ dueAt: START - 1, expiresAt: null });
-    const expired = expiringAt(START + 1);
-    await insert(gone, expired);
-    pass(TEN_MINUTES);
-    const INDEX_DB = gated(db, async (sql) => {
-      if (statement.test(sql)) throw new Error("D1 is on fire");
-    });
-    await cron({ INDEX_DB });
-    const ids = (await allRows()).map(({ id }) => id);
-    expect(ids.includes(expired.id)).toBe(part.includes("expired"));
-    expect(ids.includes(gone.id)).toBe(part.includes("overdue"));
-    const { results } = await db.prepare("SELECT hour FROM rollups").all();
-    expect(results.length > 0).toBe(!part.includes("counting"));
-  });
-
-  it("the cron does nothing without an index or a configuration", async () => {
-    await insert(expiringAt(START + 1));
-    pass(1);
-    await cron({ INDEX_DB: undefined });
-    await cron({ RELAY_SECRET: "" });
-    expect(await allRows()).toHaveLength(1);
-  });
+it("the cron removes rows from the moment at which their tasks expire", async () => {
+  const [first, later] = [expiringAt(START + 1000), expiringAt(START + 1001)];
+  await insert(first, later, aRow({ expiresAt: null, dueAt: START + DAY }));
+  pass(999);
+  await cron();
+  expect(await allRows()).toHaveLength(3);
+  pass(1);
+  await cron();
+  expect(await rowsOfTask(first.id)).toEqual([]);
+  expect(await allRows()).toHaveLength(2);
 });
 
-describe("GET /v1/accounts", () => {
-  it("GET /v1/accounts lists each account once, in the order of their ids", async () => {
-    const ids = ["c", "a", "b", "d"].map((name) => `${name}-${crypto.randomUUID()}`);
-    for (const id of [...ids, ...ids]) await call("/v1/accounts", { body: { id } });
-    const sorted = ids.toSorted();
-    const first = await (await call("/v1/accounts?limit=3")).json();
-    expect(first).toEqual({
-      data: sorted.slice(0, 3).map((id) => ({ id, created_at: START_S })),
-      next_cursor: sorted[2],
-    });
-    const second = await (await call(`/v1/accounts?limit=3&cursor=${sorted[2]}`)).json();
-    expect(second).toEqual({ data: [{ id: sorted[3], created_at: START_S }], next_cursor: null });
+it("the cron wakes a task more than 10 minutes after its due time", async () => {
+  const received = aReceiver(status(500), status(200));
+  const id = await indexedTask();
+  await loseAlarm(id);
+  pass(START + 180_000 - Date.now() + TEN_MINUTES);
+  await cron();
+  expect(received).toHaveLength(1);
+  pass(1);
+  await cron();
+  await until(() => received.length === 2);
+  await untilIdle(id);
+  expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
+  await indexed(id);
+  expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
+});
+
+it("the cron repairs a row that is older than its task", async () => {
+  aReceiver();
+  const id = await indexedTask();
+  const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
+  await db
+    .prepare("UPDATE tasks SET status = ?, due_at = ?, settled_at = ?, version = ? WHERE id = ?")
+    .bind(...Object.values(behind), id)
+    .run();
+  pass(TEN_MINUTES + 1);
+  await cron();
+  await until(async () => (await rowsOfTask(id))[0]?.["status"] === "completed");
+  expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
+});
+
+it("the cron removes the row of a task that no longer exists", async () => {
+  const row = aRow({ dueAt: START, expiresAt: null });
+  await insert(row);
+  pass(TEN_MINUTES + 1);
+  await cron();
+  expect(await allRows()).toEqual([]);
+  expect(await stored(row.id)).toEqual(NOTHING);
+});
+
+it("the cron continues after a task that cannot be reached", async () => {
+  const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
+  await insert(lost, gone);
+  pass(TEN_MINUTES + 1);
+  const getByName = (id: string) => (id === lost.id ? { republish } : env.TASKS.getByName(id));
+  await cron({ TASKS: { getByName } });
+  expect((await allRows()).map(({ id }) => id)).toEqual([lost.id]);
+});
+
+it.each([
+  ["the removal of expired rows", /DELETE FROM tasks[^;]*expires_at/],
+  ["the counting", /INTO rollups/],
+  ["the search for overdue tasks", /ORDER BY random/],
+])("the cron does its other work when %s fails", async (part, statement) => {
+  const gone = aRow({ dueAt: START - 1, expiresAt: null });
+  const expired = expiringAt(START + 1);
+  await insert(gone, expired);
+  pass(TEN_MINUTES);
+  const INDEX_DB = gated(db, async (sql) => {
+    if (statement.test(sql)) throw new Error("D1 is on fire");
   });
+  await cron({ INDEX_DB });
+  const ids = (await allRows()).map(({ id }) => id);
+  expect(ids.includes(expired.id)).toBe(part.includes("expired"));
+  expect(ids.includes(gone.id)).toBe(part.includes("overdue"));
+  const { results } = await db.prepare("SELECT hour FROM rollups").all();
+  expect(results.length > 0).toBe(!part.includes("counting"));
+});
+
+it("the cron does nothing without an index or a configuration", async () => {
+  await insert(expiringAt(START + 1));
+  pass(1);
+  await cron({ INDEX_DB: undefined });
+  await cron({ RELAY_SECRET: "" });
+  expect(await allRows()).toHaveLength(1);
+});
+
+it("GET /v1/accounts lists each account once, in the order of their ids", async () => {
+  const ids = ["c", "a", "b", "d"].map((name) => `${name}-${crypto.randomUUID()}`);
+  for (const id of [...ids, ...ids]) await call("/v1/accounts", { body: { id } });
+  const sorted = ids.toSorted();
+  const first = await (await call("/v1/accounts?limit=3")).json();
+  expect(first).toEqual({
+    data: sorted.slice(0, 3).map((id) => ({ id, created_at: START_S })),
+    next_cursor: sorted[2],
+  });
+  const second = await (await call(`/v1/accounts?limit=3&cursor=${sorted[2]}`)).json();
+  expect(second).toEqual({ data: [{ id: sorted[3], created_at: START_S }], next_cursor: null });
 });

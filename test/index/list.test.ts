@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, ORIGIN, refusal } from "../worker/client.ts";
 import { START, START_S, useClock } from "../worker/clock.ts";
@@ -11,220 +11,212 @@ useEmptyIndex();
 const agedRow = (seconds: number, fields: Parameters<typeof aRow>[0] = {}) =>
   aRow({ createdAt: START - seconds * 1000, ...fields });
 
-describe("GET /v1/tasks", () => {
-  it("GET /v1/tasks answers an empty page without tasks", async () => {
-    const response = await call("/v1/tasks");
-    expect(await response.json()).toEqual({ data: [], next_cursor: null });
-    expect(response.headers.get("Link")).toBeNull();
-    expect(response.headers.get("Cache-Control")).toBe("private, no-store");
-  });
+it("GET /v1/tasks answers an empty page without tasks", async () => {
+  const response = await call("/v1/tasks");
+  expect(await response.json()).toEqual({ data: [], next_cursor: null });
+  expect(response.headers.get("Link")).toBeNull();
+  expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+});
 
-  it("GET /v1/tasks shows the columns of each task, newest first", async () => {
-    const settled = agedRow(60, { account: "a", provider: "ark", settledAt: START - 1000 });
-    const open = agedRow(5, {
+it("GET /v1/tasks shows the columns of each task, newest first", async () => {
+  const settled = agedRow(60, { account: "a", provider: "ark", settledAt: START - 1000 });
+  const open = agedRow(5, {
+    status: "processing",
+    callback: "waiting",
+    attempts: 0,
+    lastOutcome: null,
+    lastStatusCode: null,
+    completedAt: null,
+    finishedAt: null,
+    settledAt: null,
+    expiresAt: null,
+    dueAt: START,
+  });
+  const silent = agedRow(70, { callback: null, host: null, attempts: 0, lastOutcome: null });
+  await insert(settled, silent, open);
+  expect((await list()).data).toEqual([
+    {
+      id: open.id,
       status: "processing",
-      callback: "waiting",
-      attempts: 0,
-      lastOutcome: null,
-      lastStatusCode: null,
-      completedAt: null,
-      finishedAt: null,
-      settledAt: null,
-      expiresAt: null,
-      dueAt: START,
-    });
-    const silent = agedRow(70, { callback: null, host: null, attempts: 0, lastOutcome: null });
-    await insert(settled, silent, open);
-    expect((await list()).data).toEqual([
-      {
-        id: open.id,
-        status: "processing",
-        model: "m",
-        created_at: START_S - 5,
-        callback: { status: "waiting", host: "client.example.net", attempts: 0 },
+      model: "m",
+      created_at: START_S - 5,
+      callback: { status: "waiting", host: "client.example.net", attempts: 0 },
+    },
+    {
+      id: settled.id,
+      status: "completed",
+      model: "m",
+      created_at: START_S - 60,
+      completed_at: START_S - 60,
+      settled_at: START_S - 1,
+      account: "a",
+      provider: "ark",
+      callback: {
+        status: "delivered",
+        host: "client.example.net",
+        attempts: 1,
+        last_outcome: "delivered",
+        last_status_code: 200,
       },
-      {
-        id: settled.id,
-        status: "completed",
-        model: "m",
-        created_at: START_S - 60,
-        completed_at: START_S - 60,
-        settled_at: START_S - 1,
-        account: "a",
-        provider: "ark",
-        callback: {
-          status: "delivered",
-          host: "client.example.net",
-          attempts: 1,
-          last_outcome: "delivered",
-          last_status_code: 200,
-        },
-      },
-      expect.objectContaining({ id: silent.id, callback: null }),
-    ]);
-  });
+    },
+    expect.objectContaining({ id: silent.id, callback: null }),
+  ]);
+});
 
-  it("GET /v1/tasks orders tasks of one millisecond by id, also across pages", async () => {
-    const rows = Array.from({ length: 5 }, () => aRow());
-    await insert(...rows);
-    const ids = rows
-      .map(({ id }) => id)
-      .toSorted()
-      .toReversed();
-    const first = await list("?limit=2");
-    expect(first.data.map(({ id }) => id)).toEqual(ids.slice(0, 2));
-    const second = await list(`?limit=2&cursor=${first.next_cursor}`);
-    expect(second.data.map(({ id }) => id)).toEqual(ids.slice(2, 4));
-  });
+it("GET /v1/tasks orders tasks of one millisecond by id, also across pages", async () => {
+  const rows = Array.from({ length: 5 }, () => aRow());
+  await insert(...rows);
+  const ids = rows
+    .map(({ id }) => id)
+    .toSorted()
+    .toReversed();
+  const first = await list("?limit=2");
+  expect(first.data.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+  const second = await list(`?limit=2&cursor=${first.next_cursor}`);
+  expect(second.data.map(({ id }) => id)).toEqual(ids.slice(2, 4));
+});
 
-  it("every route of the index answers 501 index_disabled without a database", async () => {
-    for (const path of ["/v1/tasks", "/v1/stats", "/metrics", "/v1/accounts"]) {
-      const response = await callWith({ INDEX_DB: undefined }, path);
-      expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
-    }
-    for (const [path, body] of [
-      ["/v1/redeliveries?dry_run=true", {}],
-      ["/v1/reindex", { ids: [crypto.randomUUID()] }],
-    ] as const) {
-      const response = await callWith({ INDEX_DB: undefined }, path, { body });
-      expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
-    }
-  });
+it("every route of the index answers 501 index_disabled without a database", async () => {
+  for (const path of ["/v1/tasks", "/v1/stats", "/metrics", "/v1/accounts"]) {
+    const response = await callWith({ INDEX_DB: undefined }, path);
+    expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
+  }
+  for (const [path, body] of [
+    ["/v1/redeliveries?dry_run=true", {}],
+    ["/v1/reindex", { ids: [crypto.randomUUID()] }],
+  ] as const) {
+    const response = await callWith({ INDEX_DB: undefined }, path, { body });
+    expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
+  }
 });
 
 const shown = async (query: string) => (await list(query)).data.map((task) => task.created_at);
 
-describe("a filter", () => {
-  const MATCHING = { model: "kling 2", provider: "kling", account: "b", host: "b.example.net" };
-  const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
-    ["status=failed", { status: "failed" }],
-    ["callback=failed", { callback: "failed" }],
-    ["callback=waiting", { callback: "waiting" }],
-    ["model=kling%202", { model: "kling 2" }],
-    ["provider=kling", { provider: "kling" }],
-    ["account=b", { account: "b" }],
-    ["host=B.example.NET", { host: "b.example.net" }],
-    ["account=b&callback=failed", { account: "b", callback: "failed" }],
-    [
-      "model=kling%202&provider=kling&account=b&host=b.example.net&status=failed&callback=failed",
-      { ...MATCHING, status: "failed", callback: "failed" },
-    ],
-  ];
+const MATCHING = { model: "kling 2", provider: "kling", account: "b", host: "b.example.net" };
+const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
+  ["status=failed", { status: "failed" }],
+  ["callback=failed", { callback: "failed" }],
+  ["callback=waiting", { callback: "waiting" }],
+  ["model=kling%202", { model: "kling 2" }],
+  ["provider=kling", { provider: "kling" }],
+  ["account=b", { account: "b" }],
+  ["host=B.example.NET", { host: "b.example.net" }],
+  ["account=b&callback=failed", { account: "b", callback: "failed" }],
+  [
+    "model=kling%202&provider=kling&account=b&host=b.example.net&status=failed&callback=failed",
+    { ...MATCHING, status: "failed", callback: "failed" },
+  ],
+];
 
-  it.each(FILTERS)("the filter %s shows only the tasks that match", async (query, fields) => {
-    const fitting = [agedRow(3, fields), agedRow(1, fields)];
-    const almost = Object.keys(fields ?? {}).map((name) => ({
-      ...agedRow(2, fields),
-      [name]: OTHER[name],
-    }));
-    await insert(...fitting, ...almost.map((row) => ({ ...row, id: crypto.randomUUID() })));
-    const { data, next_cursor } = await list(`?${query}`);
-    expect(data.map(({ id }) => id)).toEqual(fitting.map(({ id }) => id).toReversed());
-    expect(next_cursor).toBeNull();
-  });
-
-  const OTHER: Readonly<Record<string, string>> = {
-    status: "completed",
-    callback: "delivered",
-    model: "other",
-    provider: "other",
-    account: "other",
-    host: "other.example.net",
-  };
-
-  it("the filters of time include since and exclude until", async () => {
-    const rows = [START_S - 2, START_S - 1, START_S].map((s) => aRow({ createdAt: s * 1000 }));
-    await insert(...rows);
-    expect(await shown(`?since=${START_S - 1}`)).toEqual([START_S, START_S - 1]);
-    expect(await shown(`?until=${START_S}`)).toEqual([START_S - 1, START_S - 2]);
-    expect(await shown(`?since=${START_S - 1}&until=${START_S}`)).toEqual([START_S - 1]);
-    expect(await shown(`?since=${START_S}&until=${START_S}`)).toEqual([]);
-  });
-
-  it.each([
-    ["statuss=failed", "/statuss"],
-    ["dry_run=true", "/dry_run"],
-    ["status=done", "/status"],
-    ["status=", "/status"],
-    ["callback=none", "/callback"],
-    ["model=", "/model"],
-    ["account=a%2Fb", "/account"],
-    ["since=yesterday", "/since"],
-    ["since=1e9", "/since"],
-    ["until=-1", "/until"],
-    ["until=2524651200000", "/until"],
-    ["limit=0", "/limit"],
-    ["limit=201", "/limit"],
-    ["limit=", "/limit"],
-    ["limit=1.5", "/limit"],
-    ["limit=ten", "/limit"],
-    ["limit=-1", "/limit"],
-    ["cursor=", "/cursor"],
-    ["cursor=abc", "/cursor"],
-    ["status=failed&status=completed", "/status"],
-    ["limit=1&limit=1", "/limit"],
-    ["__proto__=1", "/__proto__"],
-  ])("the parameter %s is refused by its name", async (query, path) => {
-    expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
-  });
-
-  it("a refusal names all unknown parameters", async () => {
-    const { paths } = await refusal(await call("/v1/tasks?a=1&b=2"));
-    expect(paths?.toSorted()).toEqual(["/a", "/b"]);
-  });
+it.each(FILTERS)("the filter %s shows only the tasks that match", async (query, fields) => {
+  const fitting = [agedRow(3, fields), agedRow(1, fields)];
+  const almost = Object.keys(fields ?? {}).map((name) => ({
+    ...agedRow(2, fields),
+    [name]: OTHER[name],
+  }));
+  await insert(...fitting, ...almost.map((row) => ({ ...row, id: crypto.randomUUID() })));
+  const { data, next_cursor } = await list(`?${query}`);
+  expect(data.map(({ id }) => id)).toEqual(fitting.map(({ id }) => id).toReversed());
+  expect(next_cursor).toBeNull();
 });
 
-describe("a page", () => {
-  it("a page has 50 tasks by default and at most 200", async () => {
-    await insert(...Array.from({ length: 201 }, (_, age) => agedRow(age)));
-    expect((await list()).data).toHaveLength(50);
-    expect((await list("?limit=200")).data).toHaveLength(200);
-    expect((await list("?limit=1")).data).toHaveLength(1);
-  });
+const OTHER: Readonly<Record<string, string>> = {
+  status: "completed",
+  callback: "delivered",
+  model: "other",
+  provider: "other",
+  account: "other",
+  host: "other.example.net",
+};
 
-  it("a page links to the next one with the same filters", async () => {
-    await insert(...[3, 2, 1].map((age) => agedRow(age, { model: "a b" })), agedRow(0));
-    const response = await call("/v1/tasks?limit=2&model=a%20b");
-    const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
-    expect(link.startsWith(`${ORIGIN}/v1/tasks?`)).toBe(true);
-    const { pathname, search } = new URL(link);
-    const next = await call(`${pathname}${search}`);
-    expect(await next.json()).toMatchObject({ data: [{ model: "a b" }], next_cursor: null });
-    expect(next.headers.get("Link")).toBeNull();
-  });
-
-  it("a full last page is followed by at most an empty one", async () => {
-    await insert(agedRow(1), agedRow(2));
-    const { next_cursor } = await list("?limit=2");
-    const end = next_cursor === null ? null : await list(`?limit=2&cursor=${next_cursor}`);
-    expect(end ?? { data: [], next_cursor: null }).toEqual({ data: [], next_cursor: null });
-  });
+it("the filters of time include since and exclude until", async () => {
+  const rows = [START_S - 2, START_S - 1, START_S].map((s) => aRow({ createdAt: s * 1000 }));
+  await insert(...rows);
+  expect(await shown(`?since=${START_S - 1}`)).toEqual([START_S, START_S - 1]);
+  expect(await shown(`?until=${START_S}`)).toEqual([START_S - 1, START_S - 2]);
+  expect(await shown(`?since=${START_S - 1}&until=${START_S}`)).toEqual([START_S - 1]);
+  expect(await shown(`?since=${START_S}&until=${START_S}`)).toEqual([]);
 });
 
-describe("an account", () => {
-  it("an account lists its own tasks, without their providers", async () => {
-    const [own, other] = [await anAccount(), await anAccount()];
-    const { key } = await aKey(own);
-    const mine = agedRow(1, { account: own, provider: "ark" });
-    await insert(mine, agedRow(2, { account: other }), agedRow(0));
-    const { data } = await list("", key);
-    expect(data.map(({ id }) => id)).toEqual([mine.id]);
-    expect(JSON.stringify(data)).not.toContain("ark");
-    expect((await list("?status=failed", key)).data).toEqual([]);
-  });
+it.each([
+  ["statuss=failed", "/statuss"],
+  ["dry_run=true", "/dry_run"],
+  ["status=done", "/status"],
+  ["status=", "/status"],
+  ["callback=none", "/callback"],
+  ["model=", "/model"],
+  ["account=a%2Fb", "/account"],
+  ["since=yesterday", "/since"],
+  ["since=1e9", "/since"],
+  ["until=-1", "/until"],
+  ["until=2524651200000", "/until"],
+  ["limit=0", "/limit"],
+  ["limit=201", "/limit"],
+  ["limit=", "/limit"],
+  ["limit=1.5", "/limit"],
+  ["limit=ten", "/limit"],
+  ["limit=-1", "/limit"],
+  ["cursor=", "/cursor"],
+  ["cursor=abc", "/cursor"],
+  ["status=failed&status=completed", "/status"],
+  ["limit=1&limit=1", "/limit"],
+  ["__proto__=1", "/__proto__"],
+])("the parameter %s is refused by its name", async (query, path) => {
+  expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
+});
 
-  it.each(["account", "provider"])("an account cannot filter by %s", async (name) => {
-    const { key } = await aKey(await anAccount());
-    const response = await call(`/v1/tasks?${name}=x`, { key });
-    expect(await refusal(response)).toEqual(invalid(`/${name}`));
-  });
+it("a refusal names all unknown parameters", async () => {
+  const { paths } = await refusal(await call("/v1/tasks?a=1&b=2"));
+  expect(paths?.toSorted()).toEqual(["/a", "/b"]);
+});
 
-  it("an account reads neither statistics nor metrics and cannot reindex", async () => {
-    const { key } = await aKey(await anAccount());
-    const asked = ["/v1/stats", "/metrics"].map((path) => call(path, { key }));
-    asked.push(call("/v1/reindex", { key, body: { ids: [crypto.randomUUID()] } }));
-    for (const answer of asked) {
-      expect(await refusal(await answer)).toEqual({ status: 403, code: "operator_only" });
-    }
-  });
+it("a page has 50 tasks by default and at most 200", async () => {
+  await insert(...Array.from({ length: 201 }, (_, age) => agedRow(age)));
+  expect((await list()).data).toHaveLength(50);
+  expect((await list("?limit=200")).data).toHaveLength(200);
+  expect((await list("?limit=1")).data).toHaveLength(1);
+});
+
+it("a page links to the next one with the same filters", async () => {
+  await insert(...[3, 2, 1].map((age) => agedRow(age, { model: "a b" })), agedRow(0));
+  const response = await call("/v1/tasks?limit=2&model=a%20b");
+  const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
+  expect(link.startsWith(`${ORIGIN}/v1/tasks?`)).toBe(true);
+  const { pathname, search } = new URL(link);
+  const next = await call(`${pathname}${search}`);
+  expect(await next.json()).toMatchObject({ data: [{ model: "a b" }], next_cursor: null });
+  expect(next.headers.get("Link")).toBeNull();
+});
+
+it("a full last page is followed by at most an empty one", async () => {
+  await insert(agedRow(1), agedRow(2));
+  const { next_cursor } = await list("?limit=2");
+  const end = next_cursor === null ? null : await list(`?limit=2&cursor=${next_cursor}`);
+  expect(end ?? { data: [], next_cursor: null }).toEqual({ data: [], next_cursor: null });
+});
+
+it("an account lists its own tasks, without their providers", async () => {
+  const [own, other] = [await anAccount(), await anAccount()];
+  const { key } = await aKey(own);
+  const mine = agedRow(1, { account: own, provider: "ark" });
+  await insert(mine, agedRow(2, { account: other }), agedRow(0));
+  const { data } = await list("", key);
+  expect(data.map(({ id }) => id)).toEqual([mine.id]);
+  expect(JSON.stringify(data)).not.toContain("ark");
+  expect((await list("?status=failed", key)).data).toEqual([]);
+});
+
+it.each(["account", "provider"])("an account cannot filter by %s", async (name) => {
+  const { key } = await aKey(await anAccount());
+  const response = await call(`/v1/tasks?${name}=x`, { key });
+  expect(await refusal(response)).toEqual(invalid(`/${name}`));
+});
+
+it("an account reads neither statistics nor metrics and cannot reindex", async () => {
+  const { key } = await aKey(await anAccount());
+  const asked = ["/v1/stats", "/metrics"].map((path) => call(path, { key }));
+  asked.push(call("/v1/reindex", { key, body: { ids: [crypto.randomUUID()] } }));
+  for (const answer of asked) {
+    expect(await refusal(await answer)).toEqual({ status: 403, code: "operator_only" });
+  }
 });

@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
@@ -54,99 +54,93 @@ async function untilSent(outside: Outside, id: string, count: number): Promise<v
   }
 }
 
-describe("callback.failed", () => {
-  it("callback.failed carries the task as GET shows it, once after each series that failed", async () => {
-    const outside = receivers(500);
-    const id = await failedTask();
-    await untilSent(outside, id, 1);
-    const task = await (await call(`/v1/tasks/${id}`)).json();
-    const [told] = await toldOf(outside);
-    expect(told).toEqual({ type: "callback.failed", timestamp: START_S + 780, data: { task } });
-    const order = outside.sentTo("").map(({ url }) => url === OPERATOR_URL);
-    expect(order).toEqual([false, false, false, true]);
-    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
-    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
-    expect(await stored(id)).toMatchObject({ record: { notices: [] } });
-    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
-    await untilIdle(id);
-    await untilSent(outside, id, 2);
-    expect(new Set(outside.sentTo(OPERATOR_URL).map(idOf)).size).toBe(2);
-  });
-
-  it("callback.failed is repeated with the same id until the operator accepts it", async () => {
-    const outside = receivers(500, 503);
-    const id = await failedTask();
-    await untilSent(outside, id, 3);
-    outside.on(OPERATOR_URL, answering(""));
-    await untilSent(outside, id, 4);
-    const sent = outside.sentTo(OPERATOR_URL);
-    expect(new Set(sent.map(idOf)).size).toBe(1);
-    expect(new Set(sent.map(({ body }) => JSON.stringify(JSON.parse(body)))).size).toBe(1);
-    expect(await stored(id)).toMatchObject({ record: { notices: [] } });
-    await toldOf({ ...outside, sentTo: () => sent.slice(-1) });
-  });
-
-  it("callback.failed gives way at once to an ordered redelivery", async () => {
-    const outside = receivers(500);
-    // Only the order can end the notice, not its time limit.
-    holdTimers(OPERATOR_TIMEOUT_MS);
-    outside.on(OPERATOR_URL, (_, signal) => never(signal));
-    const id = await taskBeforeLastAttempt();
-    pass(600_000);
-    const working = runDurableObjectAlarm(stubOf(id));
-    await until(() => outside.sentTo(OPERATOR_URL).length === 1);
-    outside.on(OPERATOR_URL, answering(""));
-    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
-    await until(() => sentToClients(outside).length === 4);
-    await working;
-  });
-
-  it("callback.failed is not stored without OPERATOR_CALLBACK_URL", async () => {
-    const outside = receivers(500);
-    const id = await failedTask({});
-    while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
-    expect(await stored(id)).toMatchObject({ record: { notices: [] } });
-    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-  });
+it("callback.failed carries the task as GET shows it, once after each series that failed", async () => {
+  const outside = receivers(500);
+  const id = await failedTask();
+  await untilSent(outside, id, 1);
+  const task = await (await call(`/v1/tasks/${id}`)).json();
+  const [told] = await toldOf(outside);
+  expect(told).toEqual({ type: "callback.failed", timestamp: START_S + 780, data: { task } });
+  const order = outside.sentTo("").map(({ url }) => url === OPERATOR_URL);
+  expect(order).toEqual([false, false, false, true]);
+  while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
+  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
+  expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+  await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
+  await untilIdle(id);
+  await untilSent(outside, id, 2);
+  expect(new Set(outside.sentTo(OPERATOR_URL).map(idOf)).size).toBe(2);
 });
 
-describe("refund.delayed", () => {
-  it("refund.delayed comes once when the credits are not back after 5 minutes", async () => {
-    const outside = receivers(200);
-    const account = await anAccount(5);
-    const id = await aCharged(account, 5);
-    await reborn(id, TOLD);
-    const heal = await breakLedger(account);
-    await post("/v1/events", aFailure(id));
-    const failedAt = Date.now();
-    await until(async () => ((await stored(id)).alarm ?? 0) <= failedAt + 5_000);
-    while (outside.sentTo(OPERATOR_URL).length === 0) await wake(id);
-    expect(await toldOf(outside)).toMatchObject([
-      {
-        type: "refund.delayed",
-        data: { task: { id, status: "failed", credits: { amount: 5, state: "refunding" } } },
-      },
-    ]);
-    // The next try of the refund is later than 5 minutes.
-    const nextTry = z.object({ credits: z.object({ state: z.object({ retryAt: z.int() }) }) });
-    const { credits } = nextTry.parse((await stored(id)).record);
-    expect(credits.state.retryAt).toBeGreaterThan(failedAt + 300_000);
-    while (Date.now() < failedAt + 3_600_000) await wake(id);
-    expect(sentToClients(outside)).toEqual([]);
-    heal();
-    for (let n = 0; n < 5 && sentToClients(outside).length === 0; n++) await wake(id);
-    expect(sentToClients(outside)).toHaveLength(1);
-    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
-  });
+it("callback.failed is repeated with the same id until the operator accepts it", async () => {
+  const outside = receivers(500, 503);
+  const id = await failedTask();
+  await untilSent(outside, id, 3);
+  outside.on(OPERATOR_URL, answering(""));
+  await untilSent(outside, id, 4);
+  const sent = outside.sentTo(OPERATOR_URL);
+  expect(new Set(sent.map(idOf)).size).toBe(1);
+  expect(new Set(sent.map(({ body }) => JSON.stringify(JSON.parse(body)))).size).toBe(1);
+  expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+  await toldOf({ ...outside, sentTo: () => sent.slice(-1) });
 });
 
-describe("the secret of operator events", () => {
-  it("the secret of operator events differs from all others and is shown only where it is used", async () => {
-    const secrets = await (await callWith(TOLD, "/v1/signing-secrets")).json<object>();
-    const others = await (await call("/v1/signing-secrets")).json<object>();
-    expect(Object.keys(secrets)).toContain("operator");
-    expect(Object.keys(others)).not.toContain("operator");
-    const { operator } = Object.fromEntries(Object.entries(secrets));
-    expect(JSON.stringify(others)).not.toContain(JSON.stringify(operator).slice(2, -2));
-  });
+it("callback.failed gives way at once to an ordered redelivery", async () => {
+  const outside = receivers(500);
+  // Only the order can end the notice, not its time limit.
+  holdTimers(OPERATOR_TIMEOUT_MS);
+  outside.on(OPERATOR_URL, (_, signal) => never(signal));
+  const id = await taskBeforeLastAttempt();
+  pass(600_000);
+  const working = runDurableObjectAlarm(stubOf(id));
+  await until(() => outside.sentTo(OPERATOR_URL).length === 1);
+  outside.on(OPERATOR_URL, answering(""));
+  await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
+  await until(() => sentToClients(outside).length === 4);
+  await working;
+});
+
+it("callback.failed is not stored without OPERATOR_CALLBACK_URL", async () => {
+  const outside = receivers(500);
+  const id = await failedTask({});
+  while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
+  expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+});
+
+it("refund.delayed comes once when the credits are not back after 5 minutes", async () => {
+  const outside = receivers(200);
+  const account = await anAccount(5);
+  const id = await aCharged(account, 5);
+  await reborn(id, TOLD);
+  const heal = await breakLedger(account);
+  await post("/v1/events", aFailure(id));
+  const failedAt = Date.now();
+  await until(async () => ((await stored(id)).alarm ?? 0) <= failedAt + 5_000);
+  while (outside.sentTo(OPERATOR_URL).length === 0) await wake(id);
+  expect(await toldOf(outside)).toMatchObject([
+    {
+      type: "refund.delayed",
+      data: { task: { id, status: "failed", credits: { amount: 5, state: "refunding" } } },
+    },
+  ]);
+  // The next try of the refund is later than 5 minutes.
+  const nextTry = z.object({ credits: z.object({ state: z.object({ retryAt: z.int() }) }) });
+  const { credits } = nextTry.parse((await stored(id)).record);
+  expect(credits.state.retryAt).toBeGreaterThan(failedAt + 300_000);
+  while (Date.now() < failedAt + 3_600_000) await wake(id);
+  expect(sentToClients(outside)).toEqual([]);
+  heal();
+  for (let n = 0; n < 5 && sentToClients(outside).length === 0; n++) await wake(id);
+  expect(sentToClients(outside)).toHaveLength(1);
+  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
+});
+
+it("the secret of operator events differs from all others and is shown only where it is used", async () => {
+  const secrets = await (await callWith(TOLD, "/v1/signing-secrets")).json<object>();
+  const others = await (await call("/v1/signing-secrets")).json<object>();
+  expect(Object.keys(secrets)).toContain("operator");
+  expect(Object.keys(others)).not.toContain("operator");
+  const { operator } = Object.fromEntries(Object.entries(secrets));
+  expect(JSON.stringify(others)).not.toContain(JSON.stringify(operator).slice(2, -2));
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { env } from "cloudflare:workers";
 import { hostObject } from "../../src/account/object-names.ts";
 import { pass, START_S, until, useClock } from "../worker/clock.ts";
@@ -22,125 +22,117 @@ async function failedOnce(host: string, bindings: object = TOLD): Promise<void> 
   await finish(id);
 }
 
-describe("host.failing", () => {
-  it("host.failing comes with the tenth failure of a host in 10 minutes, over all tasks", async () => {
-    const outside = receivers(500);
-    const host = `${crypto.randomUUID()}.example.net`;
-    outside.on(`https://${host}/`, answering("", 500));
-    for (let n = 0; n < 9; n++) await failedOnce(host);
-    await failedOnce(`other-${host}`);
-    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-    await failedOnce(host);
-    await until(() => outside.sentTo(OPERATOR_URL).length === 1);
-    for (let n = 0; n < 3; n++) await failedOnce(host);
-    expect(await toldOf(outside)).toEqual([
-      { type: "host.failing", timestamp: START_S, data: { host } },
-    ]);
-  });
-
-  it("host.failing counts neither deliveries nor failures without OPERATOR_CALLBACK_URL", async () => {
-    const outside = receivers(200);
-    const host = `${crypto.randomUUID()}.example.net`;
-    for (let n = 0; n < 10; n++) await failedOnce(host, {});
-    outside.on(`https://${host}/`, answering("", 200));
-    for (let n = 0; n < 10; n++) await failedOnce(host);
-    expect(await hostObject(env.ACCOUNTS, host).noteFailure()).toBe(false);
-    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-  });
-
-  it("host.failing comes at most once an hour, for 10 failures within 10 minutes", async () => {
-    const object = hostObject(env.ACCOUNTS, crypto.randomUUID());
-    const fail = async (times: number, everyMs: number) => {
-      const answers: boolean[] = [];
-      for (let n = 0; n < times; n++) {
-        answers.push(await object.noteFailure());
-        pass(everyMs);
-      }
-      return answers.filter(Boolean).length;
-    };
-    // Nine failures in any ten minutes, for two hours.
-    expect(await fail(120, 67_000)).toBe(0);
-    pass(10 * MINUTE);
-    expect(await fail(10, MINUTE - 1)).toBe(1);
-    // A failure every five seconds, until an hour after the event.
-    expect(await fail(600, 5000)).toBe(0);
-    expect(await fail(240, 5000)).toBe(1);
-  });
+it("host.failing comes with the tenth failure of a host in 10 minutes, over all tasks", async () => {
+  const outside = receivers(500);
+  const host = `${crypto.randomUUID()}.example.net`;
+  outside.on(`https://${host}/`, answering("", 500));
+  for (let n = 0; n < 9; n++) await failedOnce(host);
+  await failedOnce(`other-${host}`);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  await failedOnce(host);
+  await until(() => outside.sentTo(OPERATOR_URL).length === 1);
+  for (let n = 0; n < 3; n++) await failedOnce(host);
+  expect(await toldOf(outside)).toEqual([
+    { type: "host.failing", timestamp: START_S, data: { host } },
+  ]);
 });
 
-describe("provider.unauthorized", () => {
-  it("provider.unauthorized comes when a provider refuses the key, once an hour for a connection", async () => {
-    const outside = receivers(200);
-    outside.on("https://ark.", answering({ error: "no" }, 401));
-    const bindings = { ...env, ...TOLD, ARK_API_KEY: "test-only-ark-key" };
-    const refusedPoll = async () => {
-      const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
-      await reborn(task.id, bindings);
-      const body = { id: task.id, model: "m", provider: "ark" };
-      expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
-      await attach(task, "cgt-1");
-      const polls = outside.sentTo("https://ark.").length;
-      while (outside.sentTo("https://ark.").length === polls) await wake(task.id);
-    };
-    await refusedPoll();
-    await until(() => outside.sentTo(OPERATOR_URL).length === 1);
-    await refusedPoll();
-    expect(await toldOf(outside)).toEqual([
-      {
-        type: "provider.unauthorized",
-        timestamp: expect.any(Number),
-        data: { connection: "ark" },
-      },
-    ]);
-    pass(60 * MINUTE);
-    await refusedPoll();
-    await until(() => outside.sentTo(OPERATOR_URL).length === 2);
-  });
+it("host.failing counts neither deliveries nor failures without OPERATOR_CALLBACK_URL", async () => {
+  const outside = receivers(200);
+  const host = `${crypto.randomUUID()}.example.net`;
+  for (let n = 0; n < 10; n++) await failedOnce(host, {});
+  outside.on(`https://${host}/`, answering("", 200));
+  for (let n = 0; n < 10; n++) await failedOnce(host);
+  expect(await hostObject(env.ACCOUNTS, host).noteFailure()).toBe(false);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-describe("index.lagging", () => {
-  it("index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
-    const outside = receivers(200);
-    const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
-    await cron(TOLD);
-    expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
-    for (let n = 0; n < 2; n++) await overdue();
-    await cron(TOLD);
-    expect(await toldOf(outside)).toEqual([
-      { type: "index.lagging", timestamp: START_S, data: { overdue: 2 } },
-    ]);
-    pass(59 * MINUTE);
-    await overdue();
-    await cron(TOLD);
-    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
-    pass(MINUTE);
-    await overdue();
-    await cron(TOLD);
-    expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
-  });
-
-  it("index.lagging is not sent without OPERATOR_CALLBACK_URL", async () => {
-    const outside = receivers(200);
-    await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
-    await cron();
-    expect(outside.sentTo("")).toEqual([]);
-  });
+it("host.failing comes at most once an hour, for 10 failures within 10 minutes", async () => {
+  const object = hostObject(env.ACCOUNTS, crypto.randomUUID());
+  const fail = async (times: number, everyMs: number) => {
+    const answers: boolean[] = [];
+    for (let n = 0; n < times; n++) {
+      answers.push(await object.noteFailure());
+      pass(everyMs);
+    }
+    return answers.filter(Boolean).length;
+  };
+  // Nine failures in any ten minutes, for two hours.
+  expect(await fail(120, 67_000)).toBe(0);
+  pass(10 * MINUTE);
+  expect(await fail(10, MINUTE - 1)).toBe(1);
+  // A failure every five seconds, until an hour after the event.
+  expect(await fail(600, 5000)).toBe(0);
+  expect(await fail(240, 5000)).toBe(1);
 });
 
-describe("a point in Analytics Engine", () => {
-  it("a point in Analytics Engine is written for every attempt where METRICS is bound", async () => {
-    const outside = receivers(500);
-    const points: unknown[] = [];
-    const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
-    const id = await register();
-    await reborn(id, { METRICS });
-    await finish(id);
-    outside.on(CALLBACK_URL, answering(""));
-    for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);
-    const host = "client.example.net";
-    expect(points).toEqual([
-      { indexes: [""], blobs: ["rejected", host, ""], doubles: [1, 0, 500] },
-      { indexes: [""], blobs: ["delivered", host, ""], doubles: [2, 0, 200] },
-    ]);
-  });
+it("provider.unauthorized comes when a provider refuses the key, once an hour for a connection", async () => {
+  const outside = receivers(200);
+  outside.on("https://ark.", answering({ error: "no" }, 401));
+  const bindings = { ...env, ...TOLD, ARK_API_KEY: "test-only-ark-key" };
+  const refusedPoll = async () => {
+    const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
+    await reborn(task.id, bindings);
+    const body = { id: task.id, model: "m", provider: "ark" };
+    expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
+    await attach(task, "cgt-1");
+    const polls = outside.sentTo("https://ark.").length;
+    while (outside.sentTo("https://ark.").length === polls) await wake(task.id);
+  };
+  await refusedPoll();
+  await until(() => outside.sentTo(OPERATOR_URL).length === 1);
+  await refusedPoll();
+  expect(await toldOf(outside)).toEqual([
+    {
+      type: "provider.unauthorized",
+      timestamp: expect.any(Number),
+      data: { connection: "ark" },
+    },
+  ]);
+  pass(60 * MINUTE);
+  await refusedPoll();
+  await until(() => outside.sentTo(OPERATOR_URL).length === 2);
+});
+
+it("index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
+  const outside = receivers(200);
+  const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
+  await cron(TOLD);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  for (let n = 0; n < 2; n++) await overdue();
+  await cron(TOLD);
+  expect(await toldOf(outside)).toEqual([
+    { type: "index.lagging", timestamp: START_S, data: { overdue: 2 } },
+  ]);
+  pass(59 * MINUTE);
+  await overdue();
+  await cron(TOLD);
+  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
+  pass(MINUTE);
+  await overdue();
+  await cron(TOLD);
+  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
+});
+
+it("index.lagging is not sent without OPERATOR_CALLBACK_URL", async () => {
+  const outside = receivers(200);
+  await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
+  await cron();
+  expect(outside.sentTo("")).toEqual([]);
+});
+
+it("a point in Analytics Engine is written for every attempt where METRICS is bound", async () => {
+  const outside = receivers(500);
+  const points: unknown[] = [];
+  const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
+  const id = await register();
+  await reborn(id, { METRICS });
+  await finish(id);
+  outside.on(CALLBACK_URL, answering(""));
+  for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);
+  const host = "client.example.net";
+  expect(points).toEqual([
+    { indexes: [""], blobs: ["rejected", host, ""], doubles: [1, 0, 500] },
+    { indexes: [""], blobs: ["delivered", host, ""], doubles: [2, 0, 200] },
+  ]);
 });

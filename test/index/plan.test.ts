@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Filters } from "../../src/index-db/list.ts";
 import { listTasks } from "../../src/index-db/list.ts";
 import { statistics } from "../../src/index-db/stats.ts";
@@ -64,28 +64,26 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
   ["of an account in a time", { ...DAY_AGO, account: "a" }, "(account=? AND created_at>?"],
 ];
 
-describe("a list", () => {
-  it.each(LISTS)(
-    "a list %s is read through its index and in its order",
-    async (_, filters, index) => {
-      for (const after of [null, AFTER]) {
-        const plans = await page(filters, after);
-        expect(plans).toHaveLength(2);
-        for (const plan of plans) {
-          expect(plan).toContain(index);
-          expect(plan).not.toMatch(/TEMP B-TREE/);
-          expect(plan).not.toMatch(/SCAN tasks(?! USING (COVERING )?INDEX tasks_failed)/);
-        }
+it.each(LISTS)(
+  "a list %s is read through its index and in its order",
+  async (_, filters, index) => {
+    for (const after of [null, AFTER]) {
+      const plans = await page(filters, after);
+      expect(plans).toHaveLength(2);
+      for (const plan of plans) {
+        expect(plan).toContain(index);
+        expect(plan).not.toMatch(/TEMP B-TREE/);
+        expect(plan).not.toMatch(/SCAN tasks(?! USING (COVERING )?INDEX tasks_failed)/);
       }
-    },
-  );
-
-  it("a list of all tasks is read in the order of the table", async () => {
-    for (const plan of await page({ status: "failed" })) expect(plan).not.toMatch(/TEMP B-TREE/);
-    for (const plan of await page({ status: "failed" }, AFTER)) {
-      expect(plan).toMatch(/SEARCH tasks USING PRIMARY KEY/);
     }
-  });
+  },
+);
+
+it("a list of all tasks is read in the order of the table", async () => {
+  for (const plan of await page({ status: "failed" })) expect(plan).not.toMatch(/TEMP B-TREE/);
+  for (const plan of await page({ status: "failed" }, AFTER)) {
+    expect(plan).toMatch(/SEARCH tasks USING PRIMARY KEY/);
+  }
 });
 
 const OTHERS: readonly [string, () => Promise<unknown>][] = [
@@ -96,10 +94,8 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["the cron, which also removes rows of tasks that no longer exist", () => cron()],
 ];
 
-describe("query plans", () => {
-  it.each(OTHERS)("no table is scanned for %s", async (_, work) => {
-    const plans = await plansOf(work);
-    expect(plans.length).toBeGreaterThan(0);
-    for (const plan of plans) expect(plan).not.toMatch(/SCAN (tasks|rollups|latencies)(?! USING)/);
-  });
+it.each(OTHERS)("no table is scanned for %s", async (_, work) => {
+  const plans = await plansOf(work);
+  expect(plans.length).toBeGreaterThan(0);
+  for (const plan of plans) expect(plan).not.toMatch(/SCAN (tasks|rollups|latencies)(?! USING)/);
 });

@@ -12,19 +12,17 @@ import { allRows, DAY, db, indexed, useEmptyIndex, wake, indexedTask } from "./s
 
 useClock();
 
-describe("ready", () => {
-  it("creates the tables of a database once, also from two isolates at the same time", async () => {
-    // The relay knows nothing of a proxy, as another isolate knows nothing of the database.
-    const [one, other] = [new Proxy(db, BOUND), new Proxy(db, BOUND)];
-    await Promise.all([ready(one), ready(other)]);
-    await ready(new Proxy(db, BOUND));
-    const { results } = await db.prepare("SELECT version FROM relay_schema").all();
-    expect(results).toEqual([{ version: 1 }]);
-    const names = await db.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'tasks%'").all();
-    expect(new Set(names.results.map(({ name }) => name))).toEqual(
-      new Set(["tasks", "tasks_due", "tasks_failed", "tasks_of_account"]),
-    );
-  });
+it("the tables of a database are created once, also by two isolates at the same time", async () => {
+  // The relay knows nothing of a proxy, as another isolate knows nothing of the database.
+  const [one, other] = [new Proxy(db, BOUND), new Proxy(db, BOUND)];
+  await Promise.all([ready(one), ready(other)]);
+  await ready(new Proxy(db, BOUND));
+  const { results } = await db.prepare("SELECT version FROM relay_schema").all();
+  expect(results).toEqual([{ version: 1 }]);
+  const names = await db.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'tasks%'").all();
+  expect(new Set(names.results.map(({ name }) => name))).toEqual(
+    new Set(["tasks", "tasks_due", "tasks_failed", "tasks_of_account"]),
+  );
 });
 
 const BOUND: ProxyHandler<D1Database> = {

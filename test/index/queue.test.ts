@@ -1,6 +1,6 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import worker from "../../src/index.ts";
 import { pass, START, useClock } from "../worker/clock.ts";
@@ -42,111 +42,107 @@ async function consumed(bodies: readonly unknown[], bindings: object = {}) {
   return { acked: explicitAcks.toSorted(), retried, delays };
 }
 
-describe("the consumer of INDEX_QUEUE", () => {
-  it("the consumer writes a batch of rows in one statement and acknowledges each", async () => {
-    let statements = 0;
-    const counting = gated(db, async () => {
-      statements += 1;
-    });
-    await consumed([], { INDEX_DB: counting });
-    await consumed([aRow()], { INDEX_DB: counting });
-    statements = 0;
-    const rows = Array.from({ length: 100 }, () => aRow());
-    const { acked, retried } = await consumed(rows, { INDEX_DB: counting });
-    expect(acked).toHaveLength(100);
-    expect(retried).toEqual([]);
-    expect(statements).toBe(1);
-    expect(await allRows()).toHaveLength(101);
+it("the consumer writes a batch of rows in one statement and acknowledges each", async () => {
+  let statements = 0;
+  const counting = gated(db, async () => {
+    statements += 1;
   });
-
-  it("the consumer keeps the newest row of repeated and reordered ones, in one batch or several", async () => {
-    const old = aRow({ status: "processing" });
-    const row = { ...old, version: old.version + 5, status: "completed" } as const;
-    expect(await consumed([row, old, row, old])).toMatchObject({ acked: ["0", "1", "2", "3"] });
-    await consumed([old]);
-    expect(await rowsOfTask(row.id)).toMatchObject([{ version: row.version, status: "completed" }]);
-  });
-
-  it("the consumer returns messages that are not rows, and writes the others", async () => {
-    const row = aRow();
-    const { version: _, ...without } = aRow();
-    const poison = [
-      null,
-      "row",
-      {},
-      without,
-      { ...aRow(), createdAt: "today" },
-      { ...aRow(), status: "done" },
-    ];
-    const { acked, retried } = await consumed([...poison, row]);
-    expect(acked).toEqual(["6"]);
-    expect(retried).toEqual(["0", "1", "2", "3", "4", "5"]);
-    expect((await allRows()).map(({ id }) => id)).toEqual([row.id]);
-  });
-
-  it.each([
-    ["fails", { INDEX_DB: gated(db, fail) }],
-    ["is not bound", { INDEX_DB: undefined }],
-  ])("the consumer returns all messages with a delay when the database %s", async (_, bindings) => {
-    const rows = [aRow(), aRow()];
-    expect(await consumed(rows, bindings)).toEqual({
-      acked: [],
-      retried: ["0", "1"],
-      delays: [30, 30],
-    });
-    expect(await allRows()).toEqual([]);
-    await consumed(rows);
-    expect(await allRows()).toHaveLength(2);
-  });
-
-  it("the consumer acknowledges an expired row without writing it", async () => {
-    expect(await consumed([aRow({ expiresAt: START })])).toMatchObject({
-      acked: ["0"],
-      retried: [],
-    });
-    expect(await allRows()).toEqual([]);
-  });
+  await consumed([], { INDEX_DB: counting });
+  await consumed([aRow()], { INDEX_DB: counting });
+  statements = 0;
+  const rows = Array.from({ length: 100 }, () => aRow());
+  const { acked, retried } = await consumed(rows, { INDEX_DB: counting });
+  expect(acked).toHaveLength(100);
+  expect(retried).toEqual([]);
+  expect(statements).toBe(1);
+  expect(await allRows()).toHaveLength(101);
 });
 
-describe("a task where INDEX_QUEUE is bound", () => {
-  it("a task sends its row to INDEX_QUEUE, whose consumer writes what the task would write", async () => {
-    aReceiver();
-    const direct = await register();
-    await finish(direct);
-    pass(10);
-    await wake(direct);
-    const id = await register();
-    const { sent, queue } = aQueue();
-    await reborn(id, { INDEX_QUEUE: queue });
-    await finish(id);
-    pass(10);
-    await wake(id);
-    expect(await isPublished(id)).toBe(true);
-    expect(sent).toMatchObject([{ id, status: "completed", callback: "delivered" }]);
-    expect(await rowsOfTask(id)).toEqual([]);
-    await consumed(sent);
-    const [row] = await rowsOfTask(id);
-    const [own] = await rowsOfTask(direct);
-    const same = { version: 0, created_at: 0, finished_at: 0, settled_at: 0, expires_at: 0 };
-    expect({ ...row, id, ...same, indexed_at: 0 }).toEqual({ ...own, id, ...same, indexed_at: 0 });
-  });
+it("the consumer keeps the newest row of repeated and reordered ones, in one batch or several", async () => {
+  const old = aRow({ status: "processing" });
+  const row = { ...old, version: old.version + 5, status: "completed" } as const;
+  expect(await consumed([row, old, row, old])).toMatchObject({ acked: ["0", "1", "2", "3"] });
+  await consumed([old]);
+  expect(await rowsOfTask(row.id)).toMatchObject([{ version: row.version, status: "completed" }]);
+});
 
-  it("a task sends its row again by alarm when the queue fails, without effect on its callback", async () => {
-    const received = aReceiver();
-    const id = await register();
-    const queue = { isDown: true };
-    const { sent, queue: bound } = aQueue(() => (queue.isDown ? fail() : Promise.resolve()));
-    await reborn(id, { INDEX_QUEUE: bound });
-    await finish(id);
-    expect(received).toHaveLength(1);
-    pass(10);
-    for (let time = 0; time < 3; time++) await wake(id);
-    expect(sent).toEqual([]);
-    expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
-    queue.isDown = false;
-    await wake(id);
-    expect(sent).toMatchObject([{ id, callback: "delivered" }] satisfies Partial<IndexRow>[]);
-    expect(await isPublished(id)).toBe(true);
-    expect(received).toHaveLength(1);
+it("the consumer returns messages that are not rows, and writes the others", async () => {
+  const row = aRow();
+  const { version: _, ...without } = aRow();
+  const poison = [
+    null,
+    "row",
+    {},
+    without,
+    { ...aRow(), createdAt: "today" },
+    { ...aRow(), status: "done" },
+  ];
+  const { acked, retried } = await consumed([...poison, row]);
+  expect(acked).toEqual(["6"]);
+  expect(retried).toEqual(["0", "1", "2", "3", "4", "5"]);
+  expect((await allRows()).map(({ id }) => id)).toEqual([row.id]);
+});
+
+it.each([
+  ["fails", { INDEX_DB: gated(db, fail) }],
+  ["is not bound", { INDEX_DB: undefined }],
+])("the consumer returns all messages with a delay when the database %s", async (_, bindings) => {
+  const rows = [aRow(), aRow()];
+  expect(await consumed(rows, bindings)).toEqual({
+    acked: [],
+    retried: ["0", "1"],
+    delays: [30, 30],
   });
+  expect(await allRows()).toEqual([]);
+  await consumed(rows);
+  expect(await allRows()).toHaveLength(2);
+});
+
+it("the consumer acknowledges an expired row without writing it", async () => {
+  expect(await consumed([aRow({ expiresAt: START })])).toMatchObject({
+    acked: ["0"],
+    retried: [],
+  });
+  expect(await allRows()).toEqual([]);
+});
+
+it("a task sends its row to INDEX_QUEUE, whose consumer writes what the task would write", async () => {
+  aReceiver();
+  const direct = await register();
+  await finish(direct);
+  pass(10);
+  await wake(direct);
+  const id = await register();
+  const { sent, queue } = aQueue();
+  await reborn(id, { INDEX_QUEUE: queue });
+  await finish(id);
+  pass(10);
+  await wake(id);
+  expect(await isPublished(id)).toBe(true);
+  expect(sent).toMatchObject([{ id, status: "completed", callback: "delivered" }]);
+  expect(await rowsOfTask(id)).toEqual([]);
+  await consumed(sent);
+  const [row] = await rowsOfTask(id);
+  const [own] = await rowsOfTask(direct);
+  const same = { version: 0, created_at: 0, finished_at: 0, settled_at: 0, expires_at: 0 };
+  expect({ ...row, id, ...same, indexed_at: 0 }).toEqual({ ...own, id, ...same, indexed_at: 0 });
+});
+
+it("a task sends its row again by alarm when the queue fails, without effect on its callback", async () => {
+  const received = aReceiver();
+  const id = await register();
+  const queue = { isDown: true };
+  const { sent, queue: bound } = aQueue(() => (queue.isDown ? fail() : Promise.resolve()));
+  await reborn(id, { INDEX_QUEUE: bound });
+  await finish(id);
+  expect(received).toHaveLength(1);
+  pass(10);
+  for (let time = 0; time < 3; time++) await wake(id);
+  expect(sent).toEqual([]);
+  expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
+  queue.isDown = false;
+  await wake(id);
+  expect(sent).toMatchObject([{ id, callback: "delivered" }] satisfies Partial<IndexRow>[]);
+  expect(await isPublished(id)).toBe(true);
+  expect(received).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, refusal } from "../worker/client.ts";
@@ -50,140 +50,138 @@ function timesSent(received: readonly Received[], ids: readonly string[]): reado
 
 const apply = () => Promise.reject(new Error("Network connection lost."));
 
-describe("POST /v1/redeliveries", () => {
-  it("a bulk redelivery sends each settled callback of a page once more", async () => {
-    const received = aReceiver(status(200));
-    const ids = await settledTasks(3);
-    expect(await redelivered("?callback=delivered", "again")).toEqual({
-      matched: 3,
-      started: 3,
+it("a bulk redelivery sends each settled callback of a page once more", async () => {
+  const received = aReceiver(status(200));
+  const ids = await settledTasks(3);
+  expect(await redelivered("?callback=delivered", "again")).toEqual({
+    matched: 3,
+    started: 3,
+    skipped: 0,
+    next_cursor: null,
+  });
+  for (const id of ids) await untilIdle(id);
+  expect(timesSent(received, ids)).toEqual([2, 2, 2]);
+});
+
+it("a bulk redelivery sends nothing twice when it is interrupted and repeated", async () => {
+  const received = aReceiver(status(200));
+  const ids = await settledTasks(5);
+  const first = await redelivered("?limit=2", "run");
+  expect(first).toMatchObject({ matched: 2, started: 2 });
+  // Interrupted here, and started again with the same key.
+  for (let run = 0; run < 2; run++) {
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? "" : `&cursor=${cursor}`;
+      const page: z.output<typeof Answer> = await redelivered(`?limit=2${query}`, "run");
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    for (const id of ids) await untilIdle(id);
+  }
+  expect(timesSent(received, ids)).toEqual([2, 2, 2, 2, 2]);
+  await redelivered("", "another run");
+  for (const id of ids) await untilIdle(id);
+  expect(timesSent(received, ids)).toEqual([3, 3, 3, 3, 3]);
+});
+
+it("a bulk redelivery that is ordered twice at once sends each callback once", async () => {
+  const received = aReceiver(status(200));
+  const ids = await settledTasks(3);
+  const answers = await Promise.all([redelivered("", "run"), redelivered("", "run")]);
+  for (const id of ids) await untilIdle(id);
+  expect(timesSent(received, ids)).toEqual([2, 2, 2]);
+  expect(answers.reduce((sum, { started }) => sum + started, 0)).toBe(3);
+});
+
+it("a bulk redelivery skips tasks that are open, sending, without a callback or gone", async () => {
+  const received = aReceiver(status(500));
+  const open = await register();
+  const sending = await completed();
+  const silent = await completed({ callback_url: null });
+  const gone = crypto.randomUUID();
+  await insert(...[open, sending, silent, gone].map((id) => aRow({ id, callback: "failed" })));
+  const before = await stored(sending);
+  expect(await redelivered("?callback=failed", "run")).toMatchObject({
+    matched: 4,
+    started: 0,
+    skipped: 4,
+  });
+  expect(received).toHaveLength(1);
+  expect(await stored(sending)).toEqual(before);
+  expect(await stored(gone)).toEqual(NOTHING);
+});
+
+it("a dry run only counts and needs no Idempotency-Key", async () => {
+  const received = aReceiver(status(200));
+  const ids = await settledTasks(2);
+  const before = await Promise.all(ids.map((id) => stored(id)));
+  for (const key of [null, "run"]) {
+    expect(await redelivered("?dry_run=true", key)).toEqual({
+      matched: 2,
+      started: 0,
       skipped: 0,
       next_cursor: null,
     });
-    for (const id of ids) await untilIdle(id);
-    expect(timesSent(received, ids)).toEqual([2, 2, 2]);
-  });
+  }
+  expect(received).toHaveLength(2);
+  expect(await Promise.all(ids.map((id) => stored(id)))).toEqual(before);
+});
 
-  it("a bulk redelivery sends nothing twice when it is interrupted and repeated", async () => {
-    const received = aReceiver(status(200));
-    const ids = await settledTasks(5);
-    const first = await redelivered("?limit=2", "run");
-    expect(first).toMatchObject({ matched: 2, started: 2 });
-    // Interrupted here, and started again with the same key.
-    for (let run = 0; run < 2; run++) {
-      let cursor: string | null = null;
-      do {
-        const query: string = cursor === null ? "" : `&cursor=${cursor}`;
-        const page: z.output<typeof Answer> = await redelivered(`?limit=2${query}`, "run");
-        cursor = page.next_cursor;
-      } while (cursor !== null);
-      for (const id of ids) await untilIdle(id);
-    }
-    expect(timesSent(received, ids)).toEqual([2, 2, 2, 2, 2]);
-    await redelivered("", "another run");
-    for (const id of ids) await untilIdle(id);
-    expect(timesSent(received, ids)).toEqual([3, 3, 3, 3, 3]);
-  });
+it("a bulk redelivery of an account reaches only its own tasks", async () => {
+  const received = aReceiver(status(200));
+  const [own, other] = [await anAccount(), await anAccount()];
+  const { key } = await aKey(own);
+  const [mine, foreign] = [
+    await settledTasks(1, { account: own }),
+    await settledTasks(1, { account: other }),
+  ];
+  expect(await redelivered("", "run", key)).toMatchObject({ matched: 1, started: 1 });
+  for (const id of mine) await untilIdle(id);
+  expect(timesSent(received, [...mine, ...foreign])).toEqual([2, 1]);
+  // Also when the index names the wrong account.
+  await insert(...foreign.map((id) => aRow({ id, account: own })));
+  expect(await redelivered("", "again", key)).toMatchObject({ matched: 2, started: 1 });
+  expect(timesSent(received, foreign)).toEqual([1]);
+});
 
-  it("a bulk redelivery that is ordered twice at once sends each callback once", async () => {
-    const received = aReceiver(status(200));
-    const ids = await settledTasks(3);
-    const answers = await Promise.all([redelivered("", "run"), redelivered("", "run")]);
-    for (const id of ids) await untilIdle(id);
-    expect(timesSent(received, ids)).toEqual([2, 2, 2]);
-    expect(answers.reduce((sum, { started }) => sum + started, 0)).toBe(3);
-  });
+it("a bulk redelivery takes 100 tasks by default and at most 500", async () => {
+  await insert(...Array.from({ length: 501 }, () => aRow()));
+  expect(await redelivered("?dry_run=true", null)).toMatchObject({ matched: 100 });
+  const page = await redelivered("?dry_run=true&limit=500", null);
+  expect(page.matched).toBe(500);
+  expect(page.next_cursor).not.toBeNull();
+  const gone = await redelivered("?limit=500", "run");
+  expect(gone).toMatchObject({ matched: 500, started: 0, skipped: 500 });
+});
 
-  it("a bulk redelivery skips tasks that are open, sending, without a callback or gone", async () => {
-    const received = aReceiver(status(500));
-    const open = await register();
-    const sending = await completed();
-    const silent = await completed({ callback_url: null });
-    const gone = crypto.randomUUID();
-    await insert(...[open, sending, silent, gone].map((id) => aRow({ id, callback: "failed" })));
-    const before = await stored(sending);
-    expect(await redelivered("?callback=failed", "run")).toMatchObject({
-      matched: 4,
-      started: 0,
-      skipped: 4,
-    });
-    expect(received).toHaveLength(1);
-    expect(await stored(sending)).toEqual(before);
-    expect(await stored(gone)).toEqual(NOTHING);
-  });
+it.each([
+  ["no key", "", null, "/Idempotency-Key"],
+  ["a limit of 501", "?limit=501", "k", "/limit"],
+  ["an unknown filter", "?state=failed", "k", "/state"],
+  ["an unknown dry run", "?dry_run=yes", "k", "/dry_run"],
+  ["a strange cursor", "?cursor=1", "k", "/cursor"],
+])("a bulk redelivery is refused with %s", async (_, query, key, path) => {
+  expect(await refusal(await order(query, key))).toEqual(invalid(path));
+});
 
-  it("a dry run only counts and needs no Idempotency-Key", async () => {
-    const received = aReceiver(status(200));
-    const ids = await settledTasks(2);
-    const before = await Promise.all(ids.map((id) => stored(id)));
-    for (const key of [null, "run"]) {
-      expect(await redelivered("?dry_run=true", key)).toEqual({
-        matched: 2,
-        started: 0,
-        skipped: 0,
-        next_cursor: null,
-      });
-    }
-    expect(received).toHaveLength(2);
-    expect(await Promise.all(ids.map((id) => stored(id)))).toEqual(before);
-  });
+it("a bulk redelivery is refused with filters in the body", async () => {
+  const headers = { "Idempotency-Key": "k" };
+  const body = { callback: "failed" };
+  const response = await call("/v1/redeliveries", { body, headers });
+  expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/callback"] });
+});
 
-  it("a bulk redelivery of an account reaches only its own tasks", async () => {
-    const received = aReceiver(status(200));
-    const [own, other] = [await anAccount(), await anAccount()];
-    const { key } = await aKey(own);
-    const [mine, foreign] = [
-      await settledTasks(1, { account: own }),
-      await settledTasks(1, { account: other }),
-    ];
-    expect(await redelivered("", "run", key)).toMatchObject({ matched: 1, started: 1 });
-    for (const id of mine) await untilIdle(id);
-    expect(timesSent(received, [...mine, ...foreign])).toEqual([2, 1]);
-    // Also when the index names the wrong account.
-    await insert(...foreign.map((id) => aRow({ id, account: own })));
-    expect(await redelivered("", "again", key)).toMatchObject({ matched: 2, started: 1 });
-    expect(timesSent(received, foreign)).toEqual([1]);
-  });
-
-  it("a bulk redelivery takes 100 tasks by default and at most 500", async () => {
-    await insert(...Array.from({ length: 501 }, () => aRow()));
-    expect(await redelivered("?dry_run=true", null)).toMatchObject({ matched: 100 });
-    const page = await redelivered("?dry_run=true&limit=500", null);
-    expect(page.matched).toBe(500);
-    expect(page.next_cursor).not.toBeNull();
-    const gone = await redelivered("?limit=500", "run");
-    expect(gone).toMatchObject({ matched: 500, started: 0, skipped: 500 });
-  });
-
-  it.each([
-    ["no key", "", null, "/Idempotency-Key"],
-    ["a limit of 501", "?limit=501", "k", "/limit"],
-    ["an unknown filter", "?state=failed", "k", "/state"],
-    ["an unknown dry run", "?dry_run=yes", "k", "/dry_run"],
-    ["a strange cursor", "?cursor=1", "k", "/cursor"],
-  ])("a bulk redelivery is refused with %s", async (_, query, key, path) => {
-    expect(await refusal(await order(query, key))).toEqual(invalid(path));
-  });
-
-  it("a bulk redelivery is refused with filters in the body", async () => {
-    const headers = { "Idempotency-Key": "k" };
-    const body = { callback: "failed" };
-    const response = await call("/v1/redeliveries", { body, headers });
-    expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/callback"] });
-  });
-
-  it("a bulk redelivery that failed at an unreachable task is repeated without sending anything twice", async () => {
-    const received = aReceiver(status(200));
-    const ids = await settledTasks(4);
-    const lost = ids[2] ?? "";
-    const getByName = (name: string) => (name === lost ? { apply } : env.TASKS.getByName(name));
-    const headers = { "Idempotency-Key": "run" };
-    const asked = { method: "POST", headers };
-    const response = await callWith({ TASKS: { getByName } }, "/v1/redeliveries", asked);
-    expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
-    await redelivered("", "run");
-    for (const id of ids) await untilIdle(id);
-    expect(timesSent(received, ids)).toEqual([2, 2, 2, 2]);
-    expect(received.every(({ url }) => url === CALLBACK_URL)).toBe(true);
-  });
+it("a bulk redelivery that failed at an unreachable task is repeated without sending anything twice", async () => {
+  const received = aReceiver(status(200));
+  const ids = await settledTasks(4);
+  const lost = ids[2] ?? "";
+  const getByName = (name: string) => (name === lost ? { apply } : env.TASKS.getByName(name));
+  const headers = { "Idempotency-Key": "run" };
+  const asked = { method: "POST", headers };
+  const response = await callWith({ TASKS: { getByName } }, "/v1/redeliveries", asked);
+  expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+  await redelivered("", "run");
+  for (const id of ids) await untilIdle(id);
+  expect(timesSent(received, ids)).toEqual([2, 2, 2, 2]);
+  expect(received.every(({ url }) => url === CALLBACK_URL)).toBe(true);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { aCharged, anAccount } from "../worker/accounts.ts";
 import { call, post, refusal } from "../worker/client.ts";
 import { pass, until, useClock } from "../worker/clock.ts";
@@ -35,55 +35,53 @@ async function oneOfEachKind(): Promise<readonly string[]> {
   return [...ids, processing];
 }
 
-describe("POST /v1/reindex", () => {
-  it("a reindex restores the same rows after the index was lost", async () => {
-    const ids = await oneOfEachKind();
-    for (const id of ids) await indexed(id);
-    pass(60_000);
-    const before = await withoutTime();
-    expect(before).toHaveLength(ids.length);
-    await db.prepare("DELETE FROM tasks").run();
-    const response = await call("/v1/reindex", { body: { ids } });
-    expect(await response.json()).toEqual({ indexed: ids.length, unknown: 0, failed: 0 });
-    await until(async () => (await allRows()).length === ids.length);
-    expect(await withoutTime()).toEqual(before);
-    for (const id of ids) await until(() => isPublished(id));
-  });
+it("a reindex restores the same rows after the index was lost", async () => {
+  const ids = await oneOfEachKind();
+  for (const id of ids) await indexed(id);
+  pass(60_000);
+  const before = await withoutTime();
+  expect(before).toHaveLength(ids.length);
+  await db.prepare("DELETE FROM tasks").run();
+  const response = await call("/v1/reindex", { body: { ids } });
+  expect(await response.json()).toEqual({ indexed: ids.length, unknown: 0, failed: 0 });
+  await until(async () => (await allRows()).length === ids.length);
+  expect(await withoutTime()).toEqual(before);
+  for (const id of ids) await until(() => isPublished(id));
+});
 
-  it("a reindex changes neither a task nor a correct row", async () => {
-    aReceiver();
-    const id = await indexedTask();
-    const [rows, before] = [await allRows(), await call(`/v1/tasks/${id}`)];
-    pass(5000);
-    await call("/v1/reindex", { body: { ids: [id, id] } });
-    await indexed(id);
-    expect(await allRows()).toEqual(rows);
-    const after = await call(`/v1/tasks/${id}`);
-    expect(after.headers.get("ETag")).toBe(before.headers.get("ETag"));
-    expect(await after.text()).toBe(await before.text());
-  });
+it("a reindex changes neither a task nor a correct row", async () => {
+  aReceiver();
+  const id = await indexedTask();
+  const [rows, before] = [await allRows(), await call(`/v1/tasks/${id}`)];
+  pass(5000);
+  await call("/v1/reindex", { body: { ids: [id, id] } });
+  await indexed(id);
+  expect(await allRows()).toEqual(rows);
+  const after = await call(`/v1/tasks/${id}`);
+  expect(after.headers.get("ETag")).toBe(before.headers.get("ETag"));
+  expect(await after.text()).toBe(await before.text());
+});
 
-  it("a reindex counts unknown ids and stores nothing for them", async () => {
-    const [id, unknown] = [await register(), crypto.randomUUID()];
-    const response = await call("/v1/reindex", { body: { ids: [id, unknown] } });
-    expect(await response.json()).toEqual({ indexed: 1, unknown: 1, failed: 0 });
-    expect(await stored(unknown)).toEqual(NOTHING);
-  });
+it("a reindex counts unknown ids and stores nothing for them", async () => {
+  const [id, unknown] = [await register(), crypto.randomUUID()];
+  const response = await call("/v1/reindex", { body: { ids: [id, unknown] } });
+  expect(await response.json()).toEqual({ indexed: 1, unknown: 1, failed: 0 });
+  expect(await stored(unknown)).toEqual(NOTHING);
+});
 
-  it("a reindex takes 500 ids in upper or lower case", async () => {
-    const id = await register();
-    const ids = [id.toUpperCase(), ...Array.from({ length: 499 }, () => crypto.randomUUID())];
-    const response = await call("/v1/reindex", { body: { ids } });
-    expect(await response.json()).toEqual({ indexed: 1, unknown: 499, failed: 0 });
-  });
+it("a reindex takes 500 ids in upper or lower case", async () => {
+  const id = await register();
+  const ids = [id.toUpperCase(), ...Array.from({ length: 499 }, () => crypto.randomUUID())];
+  const response = await call("/v1/reindex", { body: { ids } });
+  expect(await response.json()).toEqual({ indexed: 1, unknown: 499, failed: 0 });
+});
 
-  it.each([
-    ["no ids", {}, "/ids"],
-    ["an empty list", { ids: [] }, "/ids"],
-    ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
-    ["an invalid id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
-    ["an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],
-  ])("a reindex is refused with %s", async (_, body, path) => {
-    expect(await refusal(await call("/v1/reindex", { body }))).toEqual(invalid(path));
-  });
+it.each([
+  ["no ids", {}, "/ids"],
+  ["an empty list", { ids: [] }, "/ids"],
+  ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
+  ["an invalid id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
+  ["an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],
+])("a reindex is refused with %s", async (_, body, path) => {
+  expect(await refusal(await call("/v1/reindex", { body }))).toEqual(invalid(path));
 });

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { pass, START, useClock } from "../worker/clock.ts";
@@ -62,109 +62,105 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-describe("the hourly rollups", () => {
-  it("the rollups are exact for any order, repetition and time of the cron", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        lives.chain((all) => {
-          const rows = all.flat();
-          const again = fc.array(fc.constantFrom(...rows), { maxLength: 10 });
-          return fc.tuple(fc.constant(all), again, fc.infiniteStream(fc.boolean()));
-        }),
-        async ([all, again, crons]) => {
-          for (const table of ["tasks", "rollups"]) await db.prepare(`DELETE FROM ${table}`).run();
-          for (const row of [...again, ...all.flat().toReversed()]) {
-            await insert(row);
-            if (crons.next().value === true) await cron();
-          }
-          await cron();
-          await cron();
-          const truth = all.flatMap((life) => life.slice(-1));
-          expect((await rollups()).toSorted()).toEqual(countedFrom(truth));
-        },
-      ),
-      { numRuns: 15 },
-    );
-  });
-
-  it("the rollups and latencies stay when the rows have expired", async () => {
-    await insert(aRow());
-    await cron();
-    const counted = await rollups();
-    const lag = await latencies("index");
-    pass(29 * DAY);
-    await cron();
-    expect(await allRows()).toEqual([]);
-    expect(counted).toHaveLength(1);
-    expect(await rollups()).toEqual(counted);
-    expect(await latencies("index")).toEqual(lag);
-  });
-
-  it("the rollups stay when tasks are kept for less than 48 hours", async () => {
-    const RETENTION_DAYS = "1";
-    const rows = [0, 1, 2, 3].map((hours) =>
-      aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
-    );
-    const [first, ...others] = rows;
-    if (first === undefined) throw new Error("expected a row");
-    await insert(first);
-    for (let hours = 0; hours < 60; hours++) {
-      await cron({ RETENTION_DAYS });
-      pass(HOUR);
-      const next = others.shift();
-      if (next !== undefined) await insert(next);
-    }
-    expect(await allRows()).toEqual([]);
-    expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
-  });
-
-  it("the rollups are counted again for as long as a task may still end", async () => {
-    const whole = START - (START % HOUR);
-    // The deadline of 72 hours, a quarter more, and an hour.
-    const [within, before] = [whole - 90 * HOUR, whole - 91 * HOUR];
-    await insert(aRow({ createdAt: within }), aRow({ createdAt: before + HOUR - 1 }));
-    await cron();
-    const hours = (await rollups()).map((line) => Number(line.split("|")[0]));
-    expect(hours).toEqual([within]);
-  });
-
-  it("the rollups are kept for 400 days", async () => {
-    await insert(aRow());
-    await cron();
-    const counted = await rollups();
-    pass(400 * DAY - HOUR);
-    await cron();
-    expect(await rollups()).toEqual(counted);
-    pass(2 * HOUR);
-    await cron();
-    expect(await rollups()).toEqual([]);
-    expect(await latencies("index")).toEqual([]);
-  });
+it("the rollups are exact for any order, repetition and time of the cron", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      lives.chain((all) => {
+        const rows = all.flat();
+        const again = fc.array(fc.constantFrom(...rows), { maxLength: 10 });
+        return fc.tuple(fc.constant(all), again, fc.infiniteStream(fc.boolean()));
+      }),
+      async ([all, again, crons]) => {
+        for (const table of ["tasks", "rollups"]) await db.prepare(`DELETE FROM ${table}`).run();
+        for (const row of [...again, ...all.flat().toReversed()]) {
+          await insert(row);
+          if (crons.next().value === true) await cron();
+        }
+        await cron();
+        await cron();
+        const truth = all.flatMap((life) => life.slice(-1));
+        expect((await rollups()).toSorted()).toEqual(countedFrom(truth));
+      },
+    ),
+    { numRuns: 15 },
+  );
 });
 
-describe("the histograms", () => {
-  it("the histograms count the times until the first attempt, the end and the index", async () => {
-    const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
-    await writeRows(db, [row], START + 40);
-    await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
-    await cron();
-    const hour = START - (START % HOUR);
-    expect(await latencies("first_attempt")).toEqual([{ hour, bucket: 1, tasks: 2, total_ms: 17 }]);
-    expect(await latencies("settled")).toEqual([
-      { hour, bucket: 17, tasks: 1, total_ms: 800_000 },
-      { hour, bucket: 20, tasks: 1, total_ms: 4_000_000 },
-    ]);
-    expect(await latencies("index")).toEqual([
-      { hour, bucket: 0, tasks: 1, total_ms: 0 },
-      { hour, bucket: 3, tasks: 1, total_ms: 40 },
-    ]);
-  });
+it("the rollups and latencies stay when the rows have expired", async () => {
+  await insert(aRow());
+  await cron();
+  const counted = await rollups();
+  const lag = await latencies("index");
+  pass(29 * DAY);
+  await cron();
+  expect(await allRows()).toEqual([]);
+  expect(counted).toHaveLength(1);
+  expect(await rollups()).toEqual(counted);
+  expect(await latencies("index")).toEqual(lag);
+});
 
-  it("the histograms leave out what has not happened", async () => {
-    await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
-    await cron();
-    for (const measure of ["first_attempt", "settled", "index"]) {
-      expect(await latencies(measure)).toEqual([]);
-    }
-  });
+it("the rollups stay when tasks are kept for less than 48 hours", async () => {
+  const RETENTION_DAYS = "1";
+  const rows = [0, 1, 2, 3].map((hours) =>
+    aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
+  );
+  const [first, ...others] = rows;
+  if (first === undefined) throw new Error("expected a row");
+  await insert(first);
+  for (let hours = 0; hours < 60; hours++) {
+    await cron({ RETENTION_DAYS });
+    pass(HOUR);
+    const next = others.shift();
+    if (next !== undefined) await insert(next);
+  }
+  expect(await allRows()).toEqual([]);
+  expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
+});
+
+it("the rollups are counted again for as long as a task may still end", async () => {
+  const whole = START - (START % HOUR);
+  // The deadline of 72 hours, a quarter more, and an hour.
+  const [within, before] = [whole - 90 * HOUR, whole - 91 * HOUR];
+  await insert(aRow({ createdAt: within }), aRow({ createdAt: before + HOUR - 1 }));
+  await cron();
+  const hours = (await rollups()).map((line) => Number(line.split("|")[0]));
+  expect(hours).toEqual([within]);
+});
+
+it("the rollups are kept for 400 days", async () => {
+  await insert(aRow());
+  await cron();
+  const counted = await rollups();
+  pass(400 * DAY - HOUR);
+  await cron();
+  expect(await rollups()).toEqual(counted);
+  pass(2 * HOUR);
+  await cron();
+  expect(await rollups()).toEqual([]);
+  expect(await latencies("index")).toEqual([]);
+});
+
+it("the histograms count the times until the first attempt, the end and the index", async () => {
+  const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
+  await writeRows(db, [row], START + 40);
+  await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
+  await cron();
+  const hour = START - (START % HOUR);
+  expect(await latencies("first_attempt")).toEqual([{ hour, bucket: 1, tasks: 2, total_ms: 17 }]);
+  expect(await latencies("settled")).toEqual([
+    { hour, bucket: 17, tasks: 1, total_ms: 800_000 },
+    { hour, bucket: 20, tasks: 1, total_ms: 4_000_000 },
+  ]);
+  expect(await latencies("index")).toEqual([
+    { hour, bucket: 0, tasks: 1, total_ms: 0 },
+    { hour, bucket: 3, tasks: 1, total_ms: 40 },
+  ]);
+});
+
+it("the histograms leave out what has not happened", async () => {
+  await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
+  await cron();
+  for (const measure of ["first_attempt", "settled", "index"]) {
+    expect(await latencies(measure)).toEqual([]);
+  }
 });

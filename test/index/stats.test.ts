@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import { BOUNDS_MS, quantile } from "../../src/index-db/buckets.ts";
 import { call, refusal } from "../worker/client.ts";
@@ -23,136 +23,130 @@ const EMPTY = { p50: null, p95: null, p99: null };
 
 const host = (n: number) => `h${n}.example.net`;
 
-describe("GET /v1/stats", () => {
-  it("GET /v1/stats answers zeros and nulls without tasks", async () => {
-    await cron();
-    expect(await stats()).toEqual({
-      since: START_S - 24 * HOUR_S,
-      until: START_S + HOUR_S,
-      tasks: { total: 0 },
-      callbacks: { success_rate: null, attempts_per_callback: null },
-      models: {},
-      latency_ms: { first_attempt: EMPTY, settled: EMPTY },
-      top_failing_hosts: [],
-      backlog: { tasks: 0, oldest_age_ms: null },
-      index: { lag_ms: EMPTY, overdue: { tasks: 0, oldest_age_ms: null } },
-    });
-  });
-
-  it("GET /v1/stats counts tasks by status, callback and model, with the rates of callbacks", async () => {
-    await insert(
-      aRow({ model: "a" }),
-      aRow({ model: "a", attempts: 2 }),
-      aRow({ model: "__proto__", callback: "failed", attempts: 3, status: "failed" }),
-      aRow({ model: "b", callback: null, host: null, attempts: 0 }),
-      aRow({ model: "b", status: "pending", callback: "waiting", attempts: 0, dueAt: START }),
-      aRow({ model: "b", callback: "sending", attempts: 1, dueAt: START }),
-    );
-    await cron();
-    const { tasks, callbacks, models } = await stats();
-    expect(tasks).toEqual({ total: 6, completed: 4, failed: 1, pending: 1 });
-    expect(callbacks).toEqual({
-      delivered: 2,
-      failed: 1,
-      waiting: 1,
-      sending: 1,
-      success_rate: 0.6667,
-      attempts_per_callback: 2,
-    });
-    expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
-  });
-
-  it("GET /v1/stats estimates quantiles within their buckets", async () => {
-    const rows = Array.from({ length: 100 }, (_, i) =>
-      aRow({ firstAttemptMs: i < 90 ? 3 : 70, settledMs: i < 50 ? 40 : 200_000 }),
-    );
-    await insert(...rows);
-    await cron();
-    const { latency_ms } = await stats();
-    const { first_attempt, settled } = z
-      .record(z.string(), z.object({ p50: z.number(), p95: z.number(), p99: z.number() }))
-      .parse(latency_ms);
-    expect(first_attempt?.p50).toBeLessThanOrEqual(5);
-    expect(first_attempt?.p95).toBeGreaterThan(50);
-    expect(first_attempt?.p99).toBeLessThanOrEqual(100);
-    expect(settled?.p50).toBeLessThanOrEqual(50);
-    expect(settled?.p95).toBeGreaterThan(180_000);
-  });
-
-  it("GET /v1/stats names the ten hosts with the most failed callbacks", async () => {
-    const rows = Array.from({ length: 12 }, (_, n) => [
-      aRow({ host: host(n) }),
-      ...Array.from({ length: n }, () => aRow({ host: host(n), callback: "failed" })),
-    ]);
-    await insert(...rows.flat());
-    await cron();
-    const { top_failing_hosts } = await stats();
-    expect(top_failing_hosts).toEqual(
-      [11, 10, 9, 8, 7, 6, 5, 4, 3, 2].map((n) => ({ host: host(n), failed: n, tasks: n + 1 })),
-    );
-  });
-
-  it("GET /v1/stats shows the present backlog and the overdue tasks without the cron", async () => {
-    await insert(
-      aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
-      aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
-      aRow(),
-    );
-    expect(await stats()).toMatchObject({
-      backlog: { tasks: 2, oldest_age_ms: 2 * HOUR },
-      index: { overdue: { tasks: 0, oldest_age_ms: null } },
-    });
-    pass(1);
-    expect(await stats()).toMatchObject({
-      index: { overdue: { tasks: 1, oldest_age_ms: 60_001 } },
-    });
+it("GET /v1/stats answers zeros and nulls without tasks", async () => {
+  await cron();
+  expect(await stats()).toEqual({
+    since: START_S - 24 * HOUR_S,
+    until: START_S + HOUR_S,
+    tasks: { total: 0 },
+    callbacks: { success_rate: null, attempts_per_callback: null },
+    models: {},
+    latency_ms: { first_attempt: EMPTY, settled: EMPTY },
+    top_failing_hosts: [],
+    backlog: { tasks: 0, oldest_age_ms: null },
+    index: { lag_ms: EMPTY, overdue: { tasks: 0, oldest_age_ms: null } },
   });
 });
 
-describe("the window", () => {
-  it("the window of GET /v1/stats is widened to whole hours, since included and until excluded", async () => {
-    const hour = START_S - (START_S % HOUR_S);
-    for (const [n, model] of ["a", "b", "c"].entries()) {
-      await insert(aRow({ createdAt: (hour + (n - 2) * HOUR_S) * 1000, model }));
-    }
-    await cron();
-    const { since, until, models } = await stats(`?since=${hour - HOUR_S + 5}&until=${hour - 5}`);
-    expect({ since, until, models }).toEqual({
-      since: hour - HOUR_S,
-      until: hour,
-      models: { b: 1 },
-    });
-    expect((await stats(`?since=${hour - 2 * HOUR_S}`))["models"]).toEqual({ a: 1, b: 1, c: 1 });
+it("GET /v1/stats counts tasks by status, callback and model, with the rates of callbacks", async () => {
+  await insert(
+    aRow({ model: "a" }),
+    aRow({ model: "a", attempts: 2 }),
+    aRow({ model: "__proto__", callback: "failed", attempts: 3, status: "failed" }),
+    aRow({ model: "b", callback: null, host: null, attempts: 0 }),
+    aRow({ model: "b", status: "pending", callback: "waiting", attempts: 0, dueAt: START }),
+    aRow({ model: "b", callback: "sending", attempts: 1, dueAt: START }),
+  );
+  await cron();
+  const { tasks, callbacks, models } = await stats();
+  expect(tasks).toEqual({ total: 6, completed: 4, failed: 1, pending: 1 });
+  expect(callbacks).toEqual({
+    delivered: 2,
+    failed: 1,
+    waiting: 1,
+    sending: 1,
+    success_rate: 0.6667,
+    attempts_per_callback: 2,
   });
+  expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
+});
 
-  it.each([
-    ["since=x", "/since"],
-    ["until=1e3", "/until"],
-    ["since=2524651200000", "/since"],
-    ["model=m", "/model"],
-    [`since=${START_S + 2 * HOUR_S}`, "/since"],
-    ["since=7200&until=7200", "/since"],
-    ["since=200&until=100", "/since"],
-    ["since=5&until=5", "/since"],
-    ["since=1&since=2", "/since"],
-  ])("GET /v1/stats is refused with %s", async (query, path) => {
-    expect(await refusal(await call(`/v1/stats?${query}`))).toEqual(invalid(path));
+it("GET /v1/stats estimates quantiles within their buckets", async () => {
+  const rows = Array.from({ length: 100 }, (_, i) =>
+    aRow({ firstAttemptMs: i < 90 ? 3 : 70, settledMs: i < 50 ? 40 : 200_000 }),
+  );
+  await insert(...rows);
+  await cron();
+  const { latency_ms } = await stats();
+  const { first_attempt, settled } = z
+    .record(z.string(), z.object({ p50: z.number(), p95: z.number(), p99: z.number() }))
+    .parse(latency_ms);
+  expect(first_attempt?.p50).toBeLessThanOrEqual(5);
+  expect(first_attempt?.p95).toBeGreaterThan(50);
+  expect(first_attempt?.p99).toBeLessThanOrEqual(100);
+  expect(settled?.p50).toBeLessThanOrEqual(50);
+  expect(settled?.p95).toBeGreaterThan(180_000);
+});
+
+it("GET /v1/stats names the ten hosts with the most failed callbacks", async () => {
+  const rows = Array.from({ length: 12 }, (_, n) => [
+    aRow({ host: host(n) }),
+    ...Array.from({ length: n }, () => aRow({ host: host(n), callback: "failed" })),
+  ]);
+  await insert(...rows.flat());
+  await cron();
+  const { top_failing_hosts } = await stats();
+  expect(top_failing_hosts).toEqual(
+    [11, 10, 9, 8, 7, 6, 5, 4, 3, 2].map((n) => ({ host: host(n), failed: n, tasks: n + 1 })),
+  );
+});
+
+it("GET /v1/stats shows the present backlog and the overdue tasks without the cron", async () => {
+  await insert(
+    aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
+    aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
+    aRow(),
+  );
+  expect(await stats()).toMatchObject({
+    backlog: { tasks: 2, oldest_age_ms: 2 * HOUR },
+    index: { overdue: { tasks: 0, oldest_age_ms: null } },
   });
+  pass(1);
+  expect(await stats()).toMatchObject({
+    index: { overdue: { tasks: 1, oldest_age_ms: 60_001 } },
+  });
+});
+
+it("the window of GET /v1/stats is widened to whole hours, since included and until excluded", async () => {
+  const hour = START_S - (START_S % HOUR_S);
+  for (const [n, model] of ["a", "b", "c"].entries()) {
+    await insert(aRow({ createdAt: (hour + (n - 2) * HOUR_S) * 1000, model }));
+  }
+  await cron();
+  const { since, until, models } = await stats(`?since=${hour - HOUR_S + 5}&until=${hour - 5}`);
+  expect({ since, until, models }).toEqual({
+    since: hour - HOUR_S,
+    until: hour,
+    models: { b: 1 },
+  });
+  expect((await stats(`?since=${hour - 2 * HOUR_S}`))["models"]).toEqual({ a: 1, b: 1, c: 1 });
+});
+
+it.each([
+  ["since=x", "/since"],
+  ["until=1e3", "/until"],
+  ["since=2524651200000", "/since"],
+  ["model=m", "/model"],
+  [`since=${START_S + 2 * HOUR_S}`, "/since"],
+  ["since=7200&until=7200", "/since"],
+  ["since=200&until=100", "/since"],
+  ["since=5&until=5", "/since"],
+  ["since=1&since=2", "/since"],
+])("GET /v1/stats is refused with %s", async (query, path) => {
+  expect(await refusal(await call(`/v1/stats?${query}`))).toEqual(invalid(path));
 });
 
 const counts = (at: Readonly<Record<number, number>>) =>
   Array.from({ length: BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);
 
-describe("a quantile", () => {
-  it.each([
-    ["of empty buckets is null", {}, 0.5, null],
-    ["of one bucket is within it", { 0: 10 }, 0.5, 3],
-    ["is interpolated", { 1: 10 }, 0.5, 8],
-    ["of 0 is where the first filled bucket begins", { 2: 4 }, 0, 10],
-    ["of 1 is where the last filled bucket ends", { 2: 4, 4: 1 }, 1, 100],
-    ["beyond the last bound is that bound", { 20: 3 }, 0.99, 3_600_000],
-    ["does not count empty buckets", { 0: 50, 5: 50 }, 0.5, 5],
-  ])("a quantile %s", (_, at, q, expected) => {
-    expect(quantile(counts(at), q)).toBe(expected);
-  });
+it.each([
+  ["of empty buckets is null", {}, 0.5, null],
+  ["of one bucket is within it", { 0: 10 }, 0.5, 3],
+  ["is interpolated", { 1: 10 }, 0.5, 8],
+  ["of 0 is where the first filled bucket begins", { 2: 4 }, 0, 10],
+  ["of 1 is where the last filled bucket ends", { 2: 4, 4: 1 }, 1, 100],
+  ["beyond the last bound is that bound", { 20: 3 }, 0.99, 3_600_000],
+  ["does not count empty buckets", { 0: 50, 5: 50 }, 0.5, 5],
+])("a quantile %s", (_, at, q, expected) => {
+  expect(quantile(counts(at), q)).toBe(expected);
 });
