@@ -29,7 +29,7 @@ export default defineConfig({
     silent: "passed-only",
     reporters: [new ProjectReporter(), new LeakReporter()],
     projects: [
-      node("core", ["test/core/**/*.test.ts", "test/providers/**/*.test.ts"]),
+      node("core", ["test/{core,docs,providers}/**/*.test.ts"]),
       node("fuzz", ["test/fuzz/**/*.test.ts"], { testTimeout: 300_000 }),
       workerd("worker", ["test/worker/*.test.ts"], false),
       workerd("worker-long", ["test/worker/long/*.test.ts"], false),
