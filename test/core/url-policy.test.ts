@@ -202,6 +202,8 @@ describe("checkCallbackUrl with local callbacks", () => {
     "https: on port 80": "https://[::1]:80/",
   });
 
+  accepts(onPort80, { "https: on its own port, beside a relay on port 80": "https://localhost/x" });
+
   refuses({ ...production, allowLocal: true }, "must not point at the relay itself", {
     "any port of a public origin": "http://relay.example.com:9000/",
   });

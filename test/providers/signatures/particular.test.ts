@@ -7,6 +7,9 @@ import { hex, hmac, NOW, NOW_S, tampered } from "../hook.ts";
 import { authenticity } from "./scheme.ts";
 import { KIE, REPLICATE, REPLICATE_SECRET, signedByVidu, VIDU, WAVESPEED } from "./schemes.ts";
 
+/** Hex signatures that are wrong. */
+const wrong = (count: number) => Array.from({ length: count }, () => "0".repeat(64));
+
 describe("kie.ai", () => {
   it.each([
     ['{"code":200,"data":{"taskId":"task-0001","state":"fail","failMsg":"früher"}}', "unsigned"],
@@ -120,6 +123,19 @@ describe("Vidu", () => {
 });
 
 describe("WaveSpeed", () => {
+  const [version = "", valid = ""] = (WAVESPEED.headers["webhook-signature"] ?? "").split(",");
+
+  it.each([
+    ["valid, in upper case", [valid.toUpperCase()], "signed"],
+    ["the last of 16", [...wrong(15), valid], "signed"],
+    ["the last of 17", [...wrong(16), valid], "refused"],
+  ])("reads at most 16 signatures, in either case: %s", async (_, signatures, verdict) => {
+    const entries = signatures.map((signature) => `${version},${signature}`);
+    const headers = { "webhook-signature": entries.join(" ") };
+
+    expect(await authenticity(WAVESPEED, { headers })).toBe(verdict);
+  });
+
   it.each([
     ["with the secret decoded", "test-key", "ws-0001"],
     ["for an empty id", "dGVzdC1rZXk=", ""],
