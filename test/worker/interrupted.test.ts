@@ -58,17 +58,6 @@ describe("an attempt that was in flight when its instance was evicted", () => {
     expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
   });
 
-  it("ends the series as failed when it was the third", async () => {
-    const received = aReceiver(status(200));
-    const id = await crashDuring(3);
-    expect(await wake(id, WATCHDOG_MS)).toBe(true);
-    expect(await read(id)).toMatchObject({
-      callback: { status: "failed", attempts: [{}, {}, { number: 3, outcome: "interrupted" }] },
-    });
-    await wake(id, 3_600_000);
-    expect(received).toHaveLength(1);
-  });
-
   it("is not changed by a read before the watchdog alarm", async () => {
     aReceiver(status(200));
     const id = await crashDuring(2);

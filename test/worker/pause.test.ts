@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { DAY_MS, START_S, useClock } from "./clock.ts";
-import { NOTHING, restart, stored, untilIdle, wake } from "./objects.ts";
-import { aReceiver, status } from "./receiver.ts";
+import { START_S, useClock } from "./clock.ts";
+import { restart, stored, untilIdle, wake } from "./objects.ts";
+import { aReceiver } from "./receiver.ts";
 import { aCompletion, completed, read, redeliver, register, report } from "./tasks.ts";
 
 useClock();
@@ -39,18 +39,6 @@ describe("a relay with PAUSED", () => {
     });
   });
 
-  it("postpones a second attempt, which keeps its number and its due time", async () => {
-    const received = aReceiver(status(500), status(200));
-    const id = await completed();
-    await restart(id, PAUSED);
-    await wake(id, 200_000);
-    await expectRecheck(id);
-    expect(await read(id)).toMatchObject({ callback: { next_attempt_at: START_S + 180 } });
-    await restart(id);
-    await wake(id, 60_000);
-    expect(received.map(({ headers }) => headers["x-attempt"])).toEqual(["1", "2"]);
-  });
-
   it("still takes events, acts on deadlines and accepts redeliveries", async () => {
     const received = aReceiver();
     const id = await register({ deadline_at: START_S + 60 });
@@ -65,13 +53,5 @@ describe("a relay with PAUSED", () => {
     expect((await redeliver(settled)).status).toBe(202);
     await untilIdle(settled);
     expect(received).toHaveLength(1);
-  });
-
-  it("still erases tasks when their retention ends", async () => {
-    aReceiver();
-    const id = await completed();
-    await restart(id, PAUSED);
-    await wake(id, 28 * DAY_MS);
-    expect(await stored(id)).toEqual(NOTHING);
   });
 });

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { START_S, until, useClock } from "./clock.ts";
-import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
+import { until, useClock } from "./clock.ts";
+import { attach, hooked, readHooked } from "./hooked.ts";
 import { restart, stored, wake } from "./objects.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
 import { CALLBACK_URL } from "./tasks.ts";
@@ -129,52 +129,5 @@ describe("a poll", () => {
     const waitMs = await nextAlarm(id);
     expect(waitMs).toBeGreaterThan(118_000);
     expect(waitMs).toBeLessThanOrEqual(120_000);
-  });
-
-  it("is not brought forward by hooks while Retry-After runs", async () => {
-    const outside = anArk(answering({}, 429, { "Retry-After": "90" }));
-    const task = await pollable();
-    await nextAlarm(task.id);
-    for (let hooks = 0; hooks < 5; hooks++) await sendHook(task, JSON.stringify(DONE));
-    expect(outside.sentTo(ARK)).toHaveLength(1);
-    outside.on("https://ark.", answering(DONE));
-    expect(await nextAlarm(task.id)).toBe(90_000);
-    expect(await readHooked(task)).toMatchObject({ status: "completed" });
-  });
-
-  it("is not made while the relay is paused, and the deadline still ends the task", async () => {
-    const outside = anArk(answering(RUNNING));
-    const paused = { ...KEYED, PAUSED: "true" };
-    const task = await pollable(paused, { deadline_at: START_S + 100 });
-    await nextAlarm(task.id);
-    await nextAlarm(task.id);
-    expect(outside.sentTo(ARK)).toEqual([]);
-    expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
-  });
-});
-
-describe("the deadline of a task with a job", () => {
-  it("is extended once by a quarter while the upstream reports progress", async () => {
-    const outside = anArk(answering(RUNNING));
-    const task = await pollable(KEYED, { deadline_at: START_S + 1000 });
-    for (let alarms = 0; alarms < 20; alarms++) {
-      if ((await readHooked(task)).status === "failed") break;
-      await nextAlarm(task.id);
-    }
-    expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
-    const seconds = Math.round(Date.now() / 1000) - START_S;
-    expect(seconds).toBeGreaterThanOrEqual(1250);
-    // A poll just before either deadline delays the last poll by up to a second.
-    expect(seconds).toBeLessThanOrEqual(1253);
-    await until(() => outside.sentTo(CALLBACK_URL).length === 1);
-  });
-
-  it("is preceded by a last poll, whose success completes the task", async () => {
-    const deadline_at = START_S + 20;
-    anArk(() => Response.json(Date.now() / 1000 >= deadline_at ? DONE : RUNNING));
-    const task = await pollable(KEYED, { deadline_at });
-    await nextAlarm(task.id);
-    await nextAlarm(task.id);
-    expect(await readHooked(task)).toMatchObject({ status: "completed" });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { invalid, ORIGIN, refusal, UNKNOWN_TASK } from "./client.ts";
-import { pass, START, START_S, useClock } from "./clock.ts";
-import { expectUnchanged, NOTHING, stored, untilIdle, wake } from "./objects.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { expectUnchanged, NOTHING, stored, untilIdle } from "./objects.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
 import { CALLBACK_URL, completed, read, redeliver, register } from "./tasks.ts";
 
@@ -42,21 +42,6 @@ describe("POST /v1/tasks/{id}/redeliver", () => {
         headers: { "x-attempt": attempt, "webhook-id": `msg_${id}` },
       })),
     );
-  });
-
-  it("makes the ordered number of attempts on schedule and fails after the last", async () => {
-    const received = aReceiver(status(200), status(500));
-    const id = await completed();
-    await redeliver(id, { attempts: 3 });
-    await untilIdle(id);
-    expect(await stored(id)).toMatchObject({ alarm: START + 180_000 });
-    await wake(id, 180_000);
-    expect(await stored(id)).toMatchObject({ alarm: START + 780_000 });
-    await wake(id, 600_000);
-    expect(received).toHaveLength(4);
-    const attempts = [1, 2, 3, 4].map((number) => ({ number, series: number === 1 ? 1 : 2 }));
-    const callback = { status: "failed", attempts, delivered_at: START_S };
-    expect(await read(id)).toMatchObject({ callback });
   });
 
   it("makes one attempt when the number is missing or null", async () => {
