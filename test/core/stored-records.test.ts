@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { parseRecord } from "../../src/task/record-schema.ts";
-import { live } from "../simulation/life.ts";
+import { runSeed } from "../simulation/run.ts";
 import { aCompletion, aPolicy } from "./builders.ts";
 import { MemoryHost } from "./loop/memory-host.ts";
 import accounts from "./stored-records/1-accounts.json" with { type: "json" };
@@ -62,7 +62,7 @@ describe("the records that the current build writes", () => {
     const kept = new Set(CURRENT.flatMap(shapeOf));
     const unkept = new Map<string, TaskRecord>();
     for (let seed = SEED; seed < SEED + LIVES; seed++) {
-      for (const record of (await live(seed)).world.witness.records) {
+      for (const record of (await runSeed(seed)).world.checker.records) {
         for (const fact of shapeOf(record)) if (!kept.has(fact)) unkept.set(fact, record);
       }
     }

@@ -6,7 +6,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
-import { isEqual, untrue } from "./change.ts";
+import { isEqual, firstViolation } from "./change.ts";
 import { factOf, isBelieved, isSame, saidIn } from "./end-rules.ts";
 import type { Answer } from "./answer.ts";
 import type { OutsideEvent } from "./moves.ts";
@@ -21,7 +21,7 @@ export function answerFault(answer: Answer): string | null {
       const fault = endFault({ ...answer, after: decision.record });
       const isIdle = before !== null && isEqual(before, decision.record);
       return (
-        untrue(
+        firstViolation(
           ["what is accepted is written", isWritten],
           ["what changes nothing is not written", !isIdle || answer.event.type === "republish"],
         ) ?? fault
@@ -38,15 +38,16 @@ export function answerFault(answer: Answer): string | null {
 function endFault(answer: Answer): string | null {
   const { event, before, after, decision, setting, now } = answer;
   if (before === null || before.status === "charging") return lifelessFault(event, after, before);
-  if (event.type === "register") return untrue(["a task is registered once", after === before]);
+  if (event.type === "register")
+    return firstViolation(["a task is registered once", after === before]);
   if (isTerminal(before)) return settledFault(event, before, decision);
-  if (event.type === "cancel") return untrue(["a canceled task fails", isFailed(after)]);
+  if (event.type === "cancel") return firstViolation(["a canceled task fails", isFailed(after)]);
   if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
   const fact = factOf(event.news);
   const isEntitled = event.type === "report" || isBelieved(before, event, setting, now);
   const isEnd = fact !== null && isEntitled;
   const isProgress = event.type === "report" && fact === null;
-  const fault = untrue(
+  const fault = firstViolation(
     ["the first end that is told wins", !isEnd || (isEnded(after) && isSame(saidIn(after), fact))],
     ["what is not signed ends nothing", isEnd || isStillOpen(after)],
     ["work that has begun is shown", !isProgress || after?.status === "processing"],
@@ -66,7 +67,7 @@ function lifelessFault(
 ): string | null {
   const mayCreate =
     event.type === "register" || (event.type === "report" && event.creation !== null);
-  return untrue(
+  return firstViolation(
     ["nothing comes of nothing", before !== null || after === null || mayCreate],
     ["a charge that is not known lets nothing happen", before === null || after === before],
   );
@@ -82,11 +83,11 @@ function settledFault(
   const { attempts, callbackUrl, idempotencyKey: key } = event;
   const known = before.callback?.lastOrderKey ?? null;
   if (key !== null && key === known) {
-    return untrue(["the same order starts nothing new", decision.kind === "unchanged"]);
+    return firstViolation(["the same order starts nothing new", decision.kind === "unchanged"]);
   }
   if (decision.kind !== "changed" || !isEnded(decision.record)) return null;
   const { callback } = decision.record;
-  return untrue(
+  return firstViolation(
     ["an order goes where it says", callback?.url === (callbackUrl ?? before.callback?.url)],
     ["an order has as many attempts as it says", callback?.series.ordered === attempts],
     ["the last key of an order is kept", callback?.lastOrderKey === (key ?? known)],
@@ -101,7 +102,7 @@ function repeatFault(
 ): string | null {
   const fact = factOf(event.news);
   const isSameEnd = fact === null || isSame(fact, saidIn(before));
-  return untrue(
+  return firstViolation(
     ["the same again is harmless", !isSameEnd || kind === "unchanged" || hasOtherDetails(event)],
     ["a second end is a conflict", isSameEnd || kind === "reject"],
   );

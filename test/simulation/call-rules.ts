@@ -3,38 +3,41 @@ import type { Delivery } from "../../src/core/duties/deliver.ts";
 import type { OperatorNotice } from "../../src/core/duties/notify.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
-import type { Books } from "./books.ts";
-import { untrue } from "./change.ts";
+import type { SimulatedLedger } from "./ledger.ts";
+import { firstViolation } from "./change.ts";
 import type { Ground } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
-import type { Story } from "./story.ts";
+import type { TaskHistory } from "./task-history.ts";
 
 interface Sending {
   /** What is durable. */
   readonly record: TaskRecord | null;
-  readonly story: Story;
-  readonly books: Books;
+  readonly history: TaskHistory;
+  readonly ledger: SimulatedLedger;
   readonly caller: SimulatedObject;
 }
 
 /** Promises 2 and 4 for one POST that is about to leave. */
 export function sendFault(
   delivery: Delivery,
-  { record, story, books, caller }: Sending,
+  { record, history, ledger, caller }: Sending,
 ): string | null {
   if (record === null || !isTerminal(record) || record.callback === null) return "of no callback";
   const { state, series, url } = record.callback;
   const { number } = delivery;
-  const most = series.ordered ?? story.written.mostAttempts;
-  const inSeries = story.posts.filter((post) => post.series === series.number).length + 1;
-  return untrue(
+  const most = series.ordered ?? history.written.mostAttempts;
+  const inSeries = history.posts.filter((post) => post.series === series.number).length + 1;
+  return firstViolation(
     ["its start is durable", state.kind === "in_flight" && state.number === number],
-    ["it is sent by who opened it", story.written.openers.get(number) === caller],
-    ["no number twice", story.posts.every((post) => post.number !== number)],
+    ["it is sent by who opened it", history.written.openers.get(number) === caller],
+    ["no number twice", history.posts.every((post) => post.number !== number)],
     ["no more attempts than promised", inSeries <= most],
     ["the stored body", delivery.body === record.body && delivery.status === record.status],
     ["the callback's URL", delivery.url === url],
-    ["task.failed is after the refund", record.status === "completed" || isPaidBack(record, books)],
+    [
+      "task.failed is after the refund",
+      record.status === "completed" || isPaidBack(record, ledger),
+    ],
   );
 }
 
@@ -42,12 +45,12 @@ export function sendFault(
 export function refundFault(
   { chargeId, amount }: Refund,
   record: TaskRecord | null,
-  story: Story | null,
+  history: TaskHistory | null,
 ): string | null {
-  return untrue(
+  return firstViolation(
     ["only a durable failure is refunded", record !== null && record.status === "failed"],
-    ["under the reference of its charge", story?.chargeId === chargeId],
-    ["what was charged", story?.amount === amount],
+    ["under the reference of its charge", history?.chargeId === chargeId],
+    ["what was charged", history?.amount === amount],
   );
 }
 
@@ -57,18 +60,18 @@ export function refundFault(
  */
 export function eraseFault(
   record: TaskRecord,
-  { chargeId }: Story,
+  { chargeId }: TaskHistory,
   isOrdered: boolean,
-  { books, now, setting }: Ground,
+  { ledger, now, setting }: Ground,
 ): string | null {
   if (record.status === "charging") {
-    const isCharged = chargeId === null || books.count("charge", chargeId) > 0;
-    return untrue(["a task that was charged exists", !isCharged]);
+    const isCharged = chargeId === null || ledger.count("charge", chargeId) > 0;
+    return firstViolation(["a task that was charged exists", !isCharged]);
   }
   const isExpired = isTerminal(record) && now >= record.expiresAt;
   const { publication, version } = record;
   const isRowDue = setting.isIndexed && publication.version !== version;
-  return untrue(
+  return firstViolation(
     ["a task stays for its retention", isOrdered || isExpired],
     ["only what is settled is erased", isTerminal(record) && isSettled(record)],
     [
@@ -78,10 +81,10 @@ export function eraseFault(
   );
 }
 
-function isPaidBack({ id, credits }: TerminalTask, books: Books): boolean {
+function isPaidBack({ id, credits }: TerminalTask, ledger: SimulatedLedger): boolean {
   if (credits === null) return true;
-  if (credits.chargeId === null) return books.settled.has(id);
-  return books.count("refund", credits.chargeId) === 1;
+  if (credits.chargeId === null) return ledger.settled.has(id);
+  return ledger.count("refund", credits.chargeId) === 1;
 }
 
 function isSettled({ credits, callback }: TerminalTask): boolean {
@@ -100,7 +103,8 @@ export function publishFault(
   const isShown = isCreated && JSON.stringify(rowOf(record)) === JSON.stringify(row);
   const plannedAt = Math.max(record?.version ?? 0, record?.publication.retryAt ?? 0);
   return (
-    untrue(["shows what is durable", isShown]) ?? asideFault(record, plannedAt, withinMs, ground)
+    firstViolation(["shows what is durable", isShown]) ??
+    asideFault(record, plannedAt, withinMs, ground)
   );
 }
 
@@ -125,7 +129,7 @@ function asideFault(
 ): string | null {
   const state = record !== null && isTerminal(record) ? record.callback?.state : undefined;
   const isInTheWay = state?.kind === "due" && state.nextAttemptAt < plannedAt + withinMs;
-  return untrue(
+  return firstViolation(
     ["not before its time", now >= plannedAt],
     ["nothing is in the way of an attempt", !isInTheWay || setting.isPaused],
   );

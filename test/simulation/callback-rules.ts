@@ -1,6 +1,6 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
-import { type Change, isEqual, untrue } from "./change.ts";
+import { type Change, isEqual, firstViolation } from "./change.ts";
 
 type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;
 
@@ -21,7 +21,7 @@ export function callbackFault(
   const opened = after.state.kind === "in_flight" ? openFault(change, from, after.state) : null;
   return (
     opened ??
-    untrue(
+    firstViolation(
       [
         "nothing starts before the refund",
         task.credits?.state.kind !== "refunding" || isHeld(after),
@@ -39,7 +39,7 @@ export function callbackFault(
 /** What only another order to send may change, and what nothing may. */
 function stayFault(from: Callback, after: Callback, isOrdered: boolean): string | null {
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
-  return untrue(
+  return firstViolation(
     ["a callback once delivered stays so", isDeliveredStill],
     ["the URL stays", isOrdered || after.url === from.url],
     ["the key of the last order stays", isOrdered || after.lastOrderKey === from.lastOrderKey],
@@ -48,7 +48,7 @@ function stayFault(from: Callback, after: Callback, isOrdered: boolean): string 
 
 /** The attempt that was open has ended. */
 function endFault(
-  { now, story, setting, instance, wasBroken }: Change,
+  { now, history, setting, instance, wasBroken }: Change,
   from: Callback,
   open: InFlight,
   after: Callback,
@@ -56,12 +56,12 @@ function endFault(
   const attempt = after.attempts.at(-1);
   if (attempt === undefined || attempt.number !== open.number) return "an attempt is written down";
   const { outcome } = attempt;
-  const isOwn = story.written.openers.get(open.number) === instance;
+  const isOwn = history.written.openers.get(open.number) === instance;
   const total = after.series.ordered ?? setting.scheduleMs.length;
   const wait = setting.scheduleMs[after.series.started] ?? setting.scheduleMs.at(-1);
-  return untrue(
+  return firstViolation(
     ["only a dead instance is interrupted", outcome !== "interrupted" || !isOwn || wasBroken],
-    ["the outcome is what was heard", outcome === "interrupted" || heard(story, attempt)],
+    ["the outcome is what was heard", outcome === "interrupted" || heard(history, attempt)],
     ["the start stays", attempt.startedAt === open.startedAt],
     ["an attempt ends now", endOf(attempt) === Math.max(now, open.startedAt)],
     [
@@ -88,13 +88,16 @@ function endFault(
 }
 
 function openFault(
-  { now, setting, story }: Change,
+  { now, setting, history }: Change,
   from: Callback,
   { number, startedAt }: InFlight,
 ): string | null {
   const dueAt = from.state.kind === "due" ? from.state.nextAttemptAt : now;
-  return untrue(
-    ["numbers have no gaps", number === from.lastNumber + 1 && !story.written.openers.has(number)],
+  return firstViolation(
+    [
+      "numbers have no gaps",
+      number === from.lastNumber + 1 && !history.written.openers.has(number),
+    ],
     ["an attempt starts now", startedAt === now],
     ["no attempt starts early", now >= dueAt],
     ["nothing is sent while paused", !setting.isPaused],
@@ -120,8 +123,8 @@ function startedAfter(from: Callback, after: Callback, isOrdered: boolean): numb
   return after.state.kind === "in_flight" ? before + 1 : before;
 }
 
-function heard(story: Change["story"], { number, outcome }: Attempt): boolean {
-  return story.outcomeOf(number) === outcome;
+function heard(history: Change["history"], { number, outcome }: Attempt): boolean {
+  return history.outcomeOf(number) === outcome;
 }
 
 function isLast(outcome: Attempt["outcome"], { series }: Callback, total: number): boolean {

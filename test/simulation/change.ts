@@ -1,9 +1,9 @@
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
-import type { Books } from "./books.ts";
+import type { SimulatedLedger } from "./ledger.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import type { Setting } from "./setting.ts";
-import type { Story } from "./story.ts";
+import type { TaskHistory } from "./task-history.ts";
 
 /** The answer of the upstream, and how many nudges there had been when it was polled. */
 export interface Heard {
@@ -18,8 +18,8 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   /** The loop's clock, Unix milliseconds. */
   readonly now: number;
   readonly setting: Setting;
-  readonly story: Story;
-  readonly books: Books;
+  readonly history: TaskHistory;
+  readonly ledger: SimulatedLedger;
   /** Who commits. */
   readonly instance: SimulatedObject;
   /** Storage has failed, so that what was heard may not have been written. */
@@ -29,7 +29,9 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
 }
 
 /** The first of the statements that is not true; null: all are. */
-export function untrue(...statements: readonly (readonly [said: string, isTrue: boolean])[]) {
+export function firstViolation(
+  ...statements: readonly (readonly [said: string, isTrue: boolean])[]
+) {
   return statements.find(([, isTrue]) => !isTrue)?.[0] ?? null;
 }
 

@@ -7,7 +7,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { callbackFault } from "./callback-rules.ts";
-import { type Change, isEqual, untrue } from "./change.ts";
+import { type Change, isEqual, firstViolation } from "./change.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
 import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
@@ -30,7 +30,7 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
 function versionFault({ before, after }: Change): string | null {
   if (before === null || before.status === "charging" || after.status === "charging") return null;
   const isSilent = before.version === after.version;
-  return untrue(
+  return firstViolation(
     ["the id stays", before.id === after.id],
     ["versions never fall", after.version >= before.version],
     ["what readers see changes with the version", !isSilent || viewOf(before) === viewOf(after)],
@@ -45,26 +45,26 @@ function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
   const { publication, version, status } = record;
   if (publication.version !== version) return null;
   const isShown = status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(record));
-  return untrue(["what counts as published is in the index", isShown]);
+  return firstViolation(["what counts as published is in the index", isShown]);
 }
 
-/** Promise 4: the record and the books agree. */
-function creditsFault({ before, after, books, story }: Change): string | null {
-  const { chargeId } = story;
+/** Promise 4: the record and the ledger agree. */
+function creditsFault({ before, after, ledger, history }: Change): string | null {
+  const { chargeId } = history;
   if (chargeId === null) return null;
-  const isCharged = books.count("charge", chargeId) === 1;
+  const isCharged = ledger.count("charge", chargeId) === 1;
   const state = after.credits?.state.kind;
   const isOwn = after.account?.id === after.credits?.accountId;
   const isBack = before?.credits?.state.kind !== "refunded" || state === "refunded";
-  return untrue(
+  return firstViolation(
     ["a charge is never given up", after.credits?.chargeId === chargeId],
     ["a task exists when its charge is booked", after.status === "charging" || isCharged],
     [
-      "refunded is what the books say",
-      state !== "refunded" || books.count("refund", chargeId) === 1,
+      "refunded is what the ledger say",
+      state !== "refunded" || ledger.count("refund", chargeId) === 1,
     ],
     ["refunded is the end of it", isBack],
-    ["nobody spends what is not there", books.balance >= 0],
+    ["nobody spends what is not there", ledger.balance >= 0],
     ["what an account has paid for is its own", after.status === "charging" || isOwn],
   );
 }
@@ -88,7 +88,7 @@ function statusFault(change: Change): string | null {
 function endedFault(before: TerminalTask, after: TerminalTask, now: number): string | null {
   const isSettlementChanged =
     !isEqual(before.callback, after.callback) || !isEqual(before.credits, after.credits);
-  return untrue(
+  return firstViolation(
     ["terminal states never change", before.status === after.status && before.body === after.body],
     ["why it failed stays", isEqual(before.failure, after.failure)],
     ["when it ended stays", before.finishedAt === after.finishedAt],

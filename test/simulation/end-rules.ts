@@ -2,9 +2,9 @@ import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/e
 import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import { CONNECTION, DAY } from "../core/builders.ts";
-import { type Change, untrue } from "./change.ts";
+import { type Change, firstViolation } from "./change.ts";
 import type { Setting } from "./setting.ts";
-import type { Fact } from "./story.ts";
+import type { Fact } from "./task-history.ts";
 
 export const RETENTION_MS = 28 * DAY;
 
@@ -95,15 +95,15 @@ export function isSpoken({ kind }: PollAnswer): boolean {
 
 /** Promises 3, 4 and 6 for the commit that ends a task: who said so, and what it owes. */
 export function finishFault(change: Change<TaskRecord | null, TerminalTask>): string | null {
-  const { before, after, story, now, heard } = change;
+  const { before, after, history, now, heard } = change;
   const tracking = before !== null && "tracking" in before ? before.tracking : null;
   const isLastTime = tracking?.poll?.isOutputMissing === true || isAskedAfterDeadline(change);
   const end = saidIn(after);
   const isTimeout = end.said === TIMEOUT_SAID;
-  const isToldBy = story.facts.some((fact) => isSame(fact, end));
-  const isCanceled = story.isCanceled && end.said === JSON.stringify("canceled");
-  const owed = story.amount !== null && after.status === "failed";
-  return untrue(
+  const isToldBy = history.facts.some((fact) => isSame(fact, end));
+  const isCanceled = history.isCanceled && end.said === JSON.stringify("canceled");
+  const owed = history.amount !== null && after.status === "failed";
+  return firstViolation(
     ["an end was told by somebody entitled", isToldBy || isCanceled || isTimeout],
     ["a timeout is after the deadline", !isTimeout || isOverdue(change)],
     [
@@ -121,7 +121,7 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       "a failure owes its credits, and nothing else does",
       owed === (after.credits?.state.kind === "refunding"),
     ],
-    ["nothing is charged by ending", before !== null || story.amount === null],
+    ["nothing is charged by ending", before !== null || history.amount === null],
     [
       "the callback of a failure waits for the refund",
       !owed || after.callback === null || after.callback.state.kind === "held",
@@ -129,20 +129,23 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   );
 }
 
-function isAskedAfterDeadline({ before, story }: Change<TaskRecord | null, TerminalTask>): boolean {
-  return before !== null && "deadlineAt" in before && story.polledAt >= before.deadlineAt;
+function isAskedAfterDeadline({
+  before,
+  history,
+}: Change<TaskRecord | null, TerminalTask>): boolean {
+  return before !== null && "deadlineAt" in before && history.polledAt >= before.deadlineAt;
 }
 
 /** Also: where the upstream can be asked, it was asked after the deadline. */
 function isOverdue({
   before,
-  story,
+  history,
   now,
   setting,
 }: Change<TaskRecord | null, TerminalTask>): boolean {
   if (before === null || !("tracking" in before) || now < before.deadlineAt) return false;
   const { poll } = before.tracking;
-  const isAsked = story.polledAt >= before.deadlineAt || setting.isPaused || poll === null;
+  const isAsked = history.polledAt >= before.deadlineAt || setting.isPaused || poll === null;
   return isAsked || !isAskable(before, setting, Math.max(before.deadlineAt, poll.notBefore));
 }
 
@@ -150,7 +153,7 @@ function isOverdue({
 export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>): string | null {
   if (before.deadlineAt === after.deadlineAt) return null;
   const quarter = Math.round((before.deadlineAt - before.createdAt) / 4);
-  return untrue(
+  return firstViolation(
     ["a deadline is put off once", !before.tracking.isExtended && after.tracking.isExtended],
     ["a deadline is put off when it has passed", now >= before.deadlineAt],
     ["a deadline is put off by a quarter", after.deadlineAt === now + quarter],

@@ -12,7 +12,7 @@ import {
   OTHER_JOB,
   QUEUED,
 } from "../core/upstream-builders.ts";
-import type { Deed, Move, OutsideEvent } from "./moves.ts";
+import type { Action, Move, OutsideEvent } from "./moves.ts";
 import type { Random } from "./random.ts";
 import { type Setting, settingFrom } from "./setting.ts";
 import type { World } from "./world.ts";
@@ -46,26 +46,26 @@ export function nextMove(random: Random, world: World): Move {
   const { flights } = world.outside;
   const { alarm } = world.disk.durable;
   const kind = random.weighted<Move["kind"]>([
-    [3, "tell"],
+    [3, "event"],
     [flights.length === 0 ? 0 : 7, "end"],
     [alarm === null || world.ringing !== null ? 0 : 4, "ring"],
     [0.4, "read"],
     [1, "crash"],
     [0.7, "pass"],
-    [0.4, "haunt"],
-    [0.3, "echo"],
+    [0.4, "arriveLate"],
+    [0.3, "duplicateAlarm"],
     [hasKept(world.disk.written.record) ? 5 : 0.25, "deploy"],
     [0.1, "misconfigure"],
     [0.1, "fault"],
-    [world.books.balance < PRICE ? 1 : 0.1, "grant"],
+    [world.ledger.balance < PRICE ? 1 : 0.1, "grant"],
   ]);
-  const deed = deedOf(kind, random, world);
-  return random.isLucky(HURRY) ? { ...deed, turns: random.below(MAX_TURNS) } : deed;
+  const action = actionOf(kind, random, world);
+  return random.isLucky(HURRY) ? { ...action, turns: random.below(MAX_TURNS) } : action;
 }
 
-function deedOf(kind: Deed["kind"], random: Random, world: World): Deed {
+function actionOf(kind: Action["kind"], random: Random, world: World): Action {
   switch (kind) {
-    case "tell":
+    case "event":
       return { kind, event: eventFor(world.disk.written.record, random) };
     case "end":
       return { kind, pick: random.below(4), ending: random.isLucky(0.35) ? 0 : random.below(60) };
@@ -91,10 +91,10 @@ function deedOf(kind: Deed["kind"], random: Random, world: World): Deed {
       return { kind, reads: random.below(3) };
     case "grant":
       return { kind, amount: random.pick([1, 50]) };
-    case "haunt":
+    case "arriveLate":
       return { kind, pick: random.below(4) };
     case "read":
-    case "echo":
+    case "duplicateAlarm":
       return { kind };
   }
 }

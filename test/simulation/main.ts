@@ -12,13 +12,13 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const startedAt = performance.now();
 console.log(`seed ${seed}`);
-const { lives, met, broken } = await simulate({
+const { lives, observed, broken } = await simulate({
   seed,
   lives: Number(values.lives),
   threads: Number(values.threads),
 });
 const seconds = (performance.now() - startedAt) / 1000;
-for (const [what, count] of Object.entries(met).toSorted(([, a], [, b]) => b - a)) {
+for (const [what, count] of Object.entries(observed).toSorted(([, a], [, b]) => b - a)) {
   console.log(`${String(count).padStart(10)} lives in which ${what}`);
 }
 console.log(`${lives} lives in ${seconds.toFixed(1)} s`);

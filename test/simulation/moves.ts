@@ -2,23 +2,23 @@ import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { Setting } from "./setting.ts";
 
 /** What the world does next to one task. In any state each of them means something, or nothing. */
-export type Move = Deed & {
+export type Move = Action & {
   /** The next move comes after so many turns already; missing: when nothing more happens by itself. */
   readonly turns?: number;
 };
 
-export type Deed =
+export type Action =
   /** Somebody calls the relay. */
-  | { readonly kind: "tell"; readonly event: OutsideEvent }
+  | { readonly kind: "event"; readonly event: OutsideEvent }
   | { readonly kind: "read" }
   /** A call that is under way comes to an end; both numbers are taken modulo what there is. */
   | { readonly kind: "end"; readonly pick: number; readonly ending: number }
   /** What an instance had sent before it died, or gave up waiting for, still arrives. */
-  | { readonly kind: "haunt"; readonly pick: number }
+  | { readonly kind: "arriveLate"; readonly pick: number }
   /** The pending alarm. @param isSlow calls under way take longer than they may. */
   | { readonly kind: "ring"; readonly lateMs: number; readonly isSlow: boolean }
   /** The last alarm once more: alarms come at least once. */
-  | { readonly kind: "echo" }
+  | { readonly kind: "duplicateAlarm" }
   /** Time passes without an alarm, or steps back. */
   | { readonly kind: "pass"; readonly ms: number; readonly isSlow: boolean }
   /** The instance dies: now, or at one of the points before and after the commits and calls to come. */
@@ -45,16 +45,16 @@ export type OutsideEvent = Extract<
 >;
 
 /** A move in words, for the trace. */
-export function said(move: Move): string {
+export function describeMove(move: Move): string {
   const { kind, turns, ...rest } = move;
   const hurry = turns === undefined ? [] : [`and after ${turns} turns`];
-  if (kind === "tell") return [toldIn(move.event), ...hurry].join(" ");
+  if (kind === "event") return [describeEvent(move.event), ...hurry].join(" ");
   if (kind === "deploy") return `deploy ${JSON.stringify(rest)}`;
   const words = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`);
   return [kind, ...words, ...hurry].join(" ");
 }
 
-function toldIn(event: OutsideEvent): string {
+function describeEvent(event: OutsideEvent): string {
   switch (event.type) {
     case "register": {
       const { callbackUrl, credits, provider } = event.registration;

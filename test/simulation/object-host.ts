@@ -1,13 +1,13 @@
 import type { Policy } from "../../src/core/policy.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { DAY } from "../core/builders.ts";
-import type { Books } from "./books.ts";
+import type { SimulatedLedger } from "./ledger.ts";
 import type { Disk } from "./disk.ts";
-import type { Parties } from "./outside.ts";
+import type { Parties } from "./parties.ts";
 import { reread } from "./reread.ts";
 import { policyOf, type Setting } from "./setting.ts";
 import { Death, type Host, type SimulatedObject } from "./simulated-object.ts";
-import type { Witness } from "./witness.ts";
+import type { InvariantChecker } from "./invariant-checker.ts";
 
 /** Thrown by storage that does not answer. */
 export class StorageFault extends Error {}
@@ -16,8 +16,8 @@ export class StorageFault extends Error {}
 export interface Ground {
   readonly disk: Disk;
   readonly outside: Parties;
-  readonly books: Books;
-  readonly witness: Witness;
+  readonly ledger: SimulatedLedger;
+  readonly checker: InvariantChecker;
   /** Unix milliseconds. */
   clock: number;
   /** Scheduled time of the alarm that is running. */
@@ -71,29 +71,29 @@ export class ObjectHost implements Host {
   }
 
   commit(record: TaskRecord, alarmAt: number, caller: SimulatedObject): void {
-    const { disk, witness } = this.#ground;
+    const { disk, checker } = this.#ground;
     const before = disk.written.record;
     disk.write({ record });
     caller.commits.push(record);
-    witness.committed(before, record, caller);
+    checker.committed(before, record, caller);
     const opened = openAttempt(record);
     if (opened !== null && opened !== openAttempt(before)) caller.opened = opened;
     this.setAlarm(alarmAt, caller);
   }
 
   setAlarm(at: number, caller: SimulatedObject): void {
-    const { disk, witness, clock, ringing, setting, now } = this.#ground;
+    const { disk, checker, clock, ringing, setting, now } = this.#ground;
     const after = Math.max(clock, ringing ?? 0);
     if (at <= after || at > after + MAX_ALARM_AHEAD_MS) {
-      witness.broken("alarms are later than now and the running one", `${at - after} ms`);
+      checker.broken("alarms are later than now and the running one", `${at - after} ms`);
     }
     disk.write({ alarm: { at, armedAt: now, under: setting, by: caller, isRepeat: false } });
   }
 
   async erase(caller: SimulatedObject): Promise<void> {
-    const { disk, witness } = this.#ground;
+    const { disk, checker } = this.#ground;
     const { record } = disk.written;
-    witness.erased(record);
+    checker.erased(record);
     caller.latest = Math.max(caller.latest, (record?.version ?? 0) + 1);
     disk.write({ record: null, alarm: null });
   }
@@ -116,7 +116,7 @@ export class ObjectHost implements Host {
   /** Reports an error that nobody caught, unless it comes of a dead instance or of broken storage. */
   escaped(error: unknown): void {
     if (error instanceof Death || error instanceof StorageFault) return;
-    this.#ground.witness.broken("nothing escapes", String(error));
+    this.#ground.checker.broken("nothing escapes", String(error));
   }
 }
 

@@ -5,7 +5,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
-import { type Change, isEqual, untrue } from "./change.ts";
+import { type Change, isEqual, firstViolation } from "./change.ts";
 
 const ATTEMPTS_KEPT = 20;
 const KEPT_HOOK_BYTES = 8192;
@@ -21,7 +21,7 @@ const CREDITS: Readonly<Record<TaskRecord["status"], readonly string[]>> = {
 /** Returns the first rule that a commit breaks for the record itself, whatever led to it; null if none. */
 export function recordFault({ before, after }: Change): string | null {
   const kind = after.credits?.state.kind;
-  const fault = untrue(
+  const fault = firstViolation(
     ["credits fit the status", kind === undefined || CREDITS[after.status].includes(kind)],
     ["a price has its credits", (kind !== undefined) === isPriced(after)],
   );
@@ -38,7 +38,7 @@ function isPriced({ registration, credits }: TaskRecord): boolean {
 function trackingFault({ upstream, tracking: { poll, keptHooks } }: OpenTask): string | null {
   const hasJob = upstream !== null && upstream.job !== null;
   const sizes = keptHooks.map((hook) => JSON.stringify(hook).length);
-  return untrue(
+  return firstViolation(
     ["an attached job has a planned poll, and no other has", (poll !== null) === hasJob],
     [
       "hooks are kept only until a job is attached",
@@ -54,7 +54,7 @@ function attemptsFault(record: TaskRecord): string | null {
   const open = state.kind === "in_flight" ? [state.number] : [];
   const numbers = [...attempts.map(({ number }) => number), ...open];
   const expected = numbers.map((_, i) => lastNumber - numbers.length + 1 + i);
-  return untrue(
+  return firstViolation(
     ["at most 20 attempts are kept", attempts.length <= ATTEMPTS_KEPT],
     ["the attempts that are kept are the last ones", isEqual(numbers, expected)],
     ["a callback is held exactly while its refund is due", isHeld(record) === isRefunding(record)],
@@ -73,7 +73,7 @@ function isRefunding({ credits }: TerminalTask): boolean {
 function identityFault(before: TaskRecord, after: TaskRecord): string | null {
   const isCharging = before.status === "charging";
   const isSilent = before.version === after.version || !isEqual(shown(before), shown(after));
-  return untrue(
+  return firstViolation(
     ["model, creation, origin and registration stay", isEqual(fixed(before), fixed(after))],
     ["the account stays", isCharging || isEqual(before.account, after.account)],
     ["the price and its reference stay", isEqual(price(before), price(after))],

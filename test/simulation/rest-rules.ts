@@ -1,11 +1,11 @@
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { MINUTE } from "../core/builders.ts";
-import { untrue } from "./change.ts";
+import { firstViolation } from "./change.ts";
 import type { Stored } from "./disk.ts";
 import type { Ground } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
-import { owedAt } from "./owed.ts";
+import { dueTime } from "./due-time.ts";
 
 /**
  * Never limbo (promises 2 and 6), whenever the object is left alone: would its instance die now, an
@@ -16,7 +16,7 @@ export function restFault(ground: Ground, living: SimulatedObject | null): strin
   const { record, alarm } = disk.durable;
   if (record === null) {
     const isAlone = alarm === null || alarm.isRepeat || ground.wasBroken;
-    return untrue(["what is erased has no alarm", isAlone]);
+    return firstViolation(["what is erased has no alarm", isAlone]);
   }
   const calls = living === null ? [] : outside.of(living);
   const callback = isTerminal(record) ? record.callback : null;
@@ -26,12 +26,12 @@ export function restFault(ground: Ground, living: SimulatedObject | null): strin
     return "an attempt that was opened is sent at once";
   }
   // An alarm whose handler runs comes again if it does not end.
-  if (alarm === null) return untrue(["a task has an alarm", ringing !== null]);
+  if (alarm === null) return firstViolation(["a task has an alarm", ringing !== null]);
   const isAtRest = living !== null && alarm.by === living && calls.length === 0 && ringing === null;
   const watchdogMs = ground.wasBroken ? MINUTE + 1 : 15_000;
   const slackMs = isAtRest && !ground.wasBroken ? 1 : watchdogMs;
-  const owed = owedAt(record, alarm.under, alarm.armedAt);
-  return untrue([
+  const owed = dueTime(record, alarm.under, alarm.armedAt);
+  return firstViolation([
     `the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`,
     alarm.at <= Math.max(owed, alarm.armedAt + slackMs),
   ]);
@@ -40,7 +40,7 @@ export function restFault(ground: Ground, living: SimulatedObject | null): strin
 /** Promise 5: a reader sees what was written last. */
 export function readFault(read: TaskRecord | null, written: TaskRecord | null): string | null {
   const isLast = read === written || shown(read) === shown(written);
-  return untrue(["a reader sees what was written last", isLast]);
+  return firstViolation(["a reader sees what was written last", isLast]);
 }
 
 /** A read writes nothing where nothing is overdue; judged where that is known to the millisecond. */
@@ -49,10 +49,10 @@ export function stillFault(
   { record, alarm }: Stored,
 ): string | null {
   const isStill = disk.written.record === record && disk.written.alarm === alarm;
-  if (record === null) return untrue(["a read creates nothing", isStill]);
+  if (record === null) return firstViolation(["a read creates nothing", isStill]);
   const isVague = isOpen(record) || setting.isIndexed || setting.isOperatorNotified;
-  const isOverdue = owedAt(record, setting, now) < now;
-  return untrue(["a read writes nothing", isVague || isOverdue || isStill]);
+  const isOverdue = dueTime(record, setting, now) < now;
+  return firstViolation(["a read writes nothing", isVague || isOverdue || isStill]);
 }
 
 function shown(record: TaskRecord | null): string {

@@ -2,7 +2,7 @@ import type { Retry } from "../../src/core/record/credits.ts";
 import type { Notice } from "../../src/core/record/notice.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
-import { type Change, isEqual, untrue } from "./change.ts";
+import { type Change, isEqual, firstViolation } from "./change.ts";
 
 const FIRST_WAIT_MS = 5 * SECOND;
 const MAX_WAIT_MS = 5 * MINUTE;
@@ -18,7 +18,7 @@ export function retryFault({ before, after, now, setting }: Change): string | nu
   const isLater = [...pairs(before, after)].every(([from, to]) => isRepeatedLater(from, to, now));
   const isBoth = before !== null && isTerminal(before) && isTerminal(after);
   return (
-    untrue(
+    firstViolation(
       ["a call without an answer is repeated after 5 s, then twice as long, up to 5 min", isLater],
       ["a notice is given up after 10 tries", isGivenUp],
     ) ?? (isBoth ? delayFault(before, after, setting.isOperatorNotified) : null)
@@ -31,7 +31,10 @@ function delayFault(before: TerminalTask, after: TerminalTask, isTold: boolean):
   const [from, to] = [waiting(before), waiting(after)];
   const isNews = from !== null && to !== null && from.retryAt <= lateAt && to.retryAt > lateAt;
   const isNew = delays(after).some((one) => delays(before).every((two) => !isSameNotice(one, two)));
-  return untrue(["the operator is told once of a late refund", isNew === (isNews && isTold)]);
+  return firstViolation([
+    "the operator is told once of a late refund",
+    isNew === (isNews && isTold),
+  ]);
 }
 
 function* pairs(before: TaskRecord | null, after: TaskRecord): Iterable<readonly [Retry, Retry]> {

@@ -1,26 +1,26 @@
-import type { Story } from "./story.ts";
+import type { TaskHistory } from "./task-history.ts";
 import type { World } from "./world.ts";
-import type { Books } from "./books.ts";
-import { untrue } from "./change.ts";
+import type { SimulatedLedger } from "./ledger.ts";
+import { firstViolation } from "./change.ts";
 import { NOTICE_TRIES } from "./retry-rules.ts";
 
 /** Notices that a task keeps. */
 const NOTICES_KEPT = 5;
 
 /** What must be true when everything works again and nothing is due any more; null: all of it is. */
-export function endsFault({ disk, witness, books, outside, wasUntold }: World): string | null {
-  const references = new Set(witness.past.map(({ chargeId }) => chargeId));
-  const isEveryNoticeDue = !wasUntold && witness.untaken < NOTICE_TRIES;
-  const faults = witness.past.map(
-    (story) => storyFault(story, books) ?? (isEveryNoticeDue ? noticeFault(story) : null),
+export function endsFault({ disk, checker, ledger, outside, wasUntold }: World): string | null {
+  const references = new Set(checker.past.map(({ chargeId }) => chargeId));
+  const isEveryNoticeDue = !wasUntold && checker.untaken < NOTICE_TRIES;
+  const faults = checker.past.map(
+    (history) => historyFault(history, ledger) ?? (isEveryNoticeDue ? noticeFault(history) : null),
   );
   return (
-    untrue(
+    firstViolation(
       ["every task comes to its end", disk.durable.record === null],
       ["nothing is under way", outside.flights.length === 0],
       [
         "every booking belongs to a task",
-        books.entries.every(({ reference }) => references.has(reference)),
+        ledger.entries.every(({ reference }) => references.has(reference)),
       ],
     ) ??
     faults.find((fault) => fault !== null) ??
@@ -28,27 +28,27 @@ export function endsFault({ disk, witness, books, outside, wasUntold }: World): 
   );
 }
 
-function storyFault(story: Story, books: Books): string | null {
-  const { chargeId } = story;
-  const { isVisible, end } = story.written;
+function historyFault(history: TaskHistory, ledger: SimulatedLedger): string | null {
+  const { chargeId } = history;
+  const { isVisible, end } = history.written;
   const isFailed = end?.status === "failed";
-  const endless = untrue(["a task ends", !isVisible || end !== null]);
+  const endless = firstViolation(["a task ends", !isVisible || end !== null]);
   if (endless !== null || chargeId === null) return endless;
-  return untrue(
+  return firstViolation(
     [
       "a task is charged once, or does not exist",
-      books.count("charge", chargeId) === (isVisible ? 1 : 0),
+      ledger.count("charge", chargeId) === (isVisible ? 1 : 0),
     ],
     [
       "a failure is refunded once, and nothing else is",
-      books.count("refund", chargeId) === (isFailed ? 1 : 0),
+      ledger.count("refund", chargeId) === (isFailed ? 1 : 0),
     ],
   );
 }
 
-function noticeFault({ written, told, isErased }: Story): string | null {
+function noticeFault({ written, told, isErased }: TaskHistory): string | null {
   const failures = [...written.failures];
   const isExcused = isErased || failures.length > NOTICES_KEPT;
   const isAllTold = isExcused || failures.every((version) => told.has(version));
-  return untrue(["the operator is told of every series that failed", isAllTold]);
+  return firstViolation(["the operator is told of every series that failed", isAllTold]);
 }

@@ -1,26 +1,28 @@
-import { type Lived, relive } from "./life.ts";
+import { type RunResult, replay } from "./run.ts";
 import type { Move } from "./moves.ts";
-import type { Breach } from "./witness.ts";
+import type { Violation } from "./invariant-checker.ts";
 
-/** A life with the same breach and as few moves as leaving some out can give, with its trace. */
-export async function shrunk({ beginning, moves, breach }: Lived): Promise<Lived> {
+/** A life with the same violation and as few moves as leaving some out can give, with its trace. */
+export async function shrunk({ beginning, moves, violation }: RunResult): Promise<RunResult> {
   let kept = moves;
   for (let size = Math.ceil(moves.length / 2); size >= 1; size = size === 1 ? 0 : size >> 1) {
     for (let from = 0; from < kept.length;) {
       const fewer: readonly Move[] = [...kept.slice(0, from), ...kept.slice(from + size)];
-      const again = await relive(beginning, fewer);
-      if (isSameBreach(again.breach, breach)) kept = fewer;
+      const again = await replay(beginning, fewer);
+      if (isSameBreach(again.violation, violation)) kept = fewer;
       else from += size;
     }
   }
-  return relive(beginning, kept, true);
+  return replay(beginning, kept, true);
 }
 
 /** The numbers in brackets may differ. */
-function isSameBreach(a: Breach | null, b: Breach | null): boolean {
+function isSameBreach(a: Violation | null, b: Violation | null): boolean {
   return textOf(a) === textOf(b);
 }
 
-function textOf(breach: Breach | null): string {
-  return breach === null ? "" : `${breach.promise}: ${breach.detail.replace(/\(.*\)/, "")}`;
+function textOf(violation: Violation | null): string {
+  return violation === null
+    ? ""
+    : `${violation.promise}: ${violation.detail.replace(/\(.*\)/, "")}`;
 }

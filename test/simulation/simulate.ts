@@ -13,15 +13,15 @@ type Share = Omit<Simulation, "threads">;
 
 /** A life in which a promise was broken. */
 const Broken = z.object({ seed: z.number(), report: z.string() });
-/** What was seen; `met` counts the lives in which something happened. */
+/** What was seen; `observed` counts the lives in which something happened. */
 const Part = z.object({
   lives: z.number(),
-  met: z.record(z.string(), z.number()),
+  observed: z.record(z.string(), z.number()),
   broken: Broken.nullable(),
 });
 export type Part = z.infer<typeof Part>;
 
-const NOTHING: Part = { lives: 0, met: {}, broken: null };
+const NOTHING: Part = { lives: 0, observed: {}, broken: null };
 
 /** So many lives. It ends with the first that breaks a promise. */
 export async function simulate({ seed, lives, threads }: Simulation): Promise<Part> {
@@ -54,7 +54,8 @@ function working(share: Share): { readonly worker: Worker; readonly part: Promis
 }
 
 function joined(a: Part, b: Part): Part {
-  const met = { ...a.met };
-  for (const [what, count] of Object.entries(b.met)) met[what] = (met[what] ?? 0) + count;
-  return { lives: a.lives + b.lives, met, broken: a.broken ?? b.broken };
+  const observed = { ...a.observed };
+  for (const [what, count] of Object.entries(b.observed))
+    observed[what] = (observed[what] ?? 0) + count;
+  return { lives: a.lives + b.lives, observed, broken: a.broken ?? b.broken };
 }

@@ -2,7 +2,7 @@ import { isOpen, type OpenTask } from "../../src/core/record/task.ts";
 import type { PollPlan } from "../../src/core/record/tracking.ts";
 import { MINUTE } from "../core/builders.ts";
 import type { Answer } from "./answer.ts";
-import { type Change, isEqual, untrue } from "./change.ts";
+import { type Change, isEqual, firstViolation } from "./change.ts";
 import { factOf, isAskable, isSpoken, isWithoutOutput } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 
@@ -14,7 +14,7 @@ const MAX_WAIT_MS = 5 * MINUTE;
 
 /** Promise 6 for a poll that has told nothing final: when the upstream is asked again. */
 export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
-  const { before, after, now, setting, story, heard } = change;
+  const { before, after, now, setting, history, heard } = change;
   const { poll: plan } = before.tracking;
   const { poll: next } = after.tracking;
   if (heard === null || plan === null || next === null || setting.limits === null) return null;
@@ -26,9 +26,9 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   const waitMs = isNudged || isWithoutOutput(answer) ? leastMs : Math.max(usualMs, leastMs);
   const isPutOff = before.deadlineAt !== after.deadlineAt;
   const isProgress = answer.kind === "news" && answer.news.status === "processing";
-  return untrue(
+  return firstViolation(
     ["work that has begun is shown", !isProgress || after.status === "processing"],
-    ["the poll after the deadline decides", story.polledAt < before.deadlineAt || isPutOff],
+    ["the poll after the deadline decides", history.polledAt < before.deadlineAt || isPutOff],
     ["silence puts no deadline off", !isPutOff || isNudged || isSpoken(answer)],
     [
       "success without output is asked after once more, not twice",
@@ -69,7 +69,7 @@ function attachFault(
   const isAsked = isAskable(after, setting, now);
   const { poll } = after.tracking;
   const askedAt = kept.length > 0 ? now : now + (setting.limits?.firstMs ?? 0);
-  return untrue(
+  return firstViolation(
     ["what hooks said before is judged once", after.tracking.keptHooks.length === 0],
     [
       "what hooks said before is believed where nobody can be asked",
@@ -87,12 +87,12 @@ function keptFault({ jobId, news }: Hook, before: OpenTask, after: OpenTask): st
   );
   const kept = [...others, { jobId, news }].slice(-HOOKS_KEPT);
   const isKept = isEqual(after.tracking.keptHooks, kept);
-  return untrue(["a hook that comes before its job is kept", isKept]);
+  return firstViolation(["a hook that comes before its job is kept", isKept]);
 }
 
 function nudgeFault(plan: PollPlan, { tracking }: OpenTask, now: number): string | null {
   const { at, nudges } = tracking.poll ?? { at: Infinity, nudges: 0 };
-  return untrue(
+  return firstViolation(
     ["a nudge has the upstream asked at once", at <= Math.max(now, plan.notBefore)],
     ["a nudge is another poll than the one that runs", nudges > plan.nudges || plan.at > now],
   );

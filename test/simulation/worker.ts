@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod";
-import { live } from "./life.ts";
+import { runSeed } from "./run.ts";
 import { shrunk } from "./shrink.ts";
 import type { Part } from "./simulate.ts";
 
@@ -8,20 +8,20 @@ import type { Part } from "./simulate.ts";
 Error.stackTraceLimit = 0;
 
 const { seed: first, lives } = z.object({ seed: z.number(), lives: z.number() }).parse(workerData);
-const met: Record<string, number> = {};
+const observed: Record<string, number> = {};
 let broken: Part["broken"] = null;
 let lived = 0;
 for (; lived < lives && broken === null; lived++) {
   const seed = first + lived;
-  const life = await live(seed);
-  for (const what of life.world.witness.met) met[what] = (met[what] ?? 0) + 1;
-  if (life.breach === null) continue;
-  const { moves, beginning, breach, world } = await shrunk(life);
-  const trace = world.witness.trace?.join("\n") ?? "";
-  const said = `${breach?.promise}: ${breach?.detail}`;
+  const life = await runSeed(seed);
+  for (const what of life.world.checker.observed) observed[what] = (observed[what] ?? 0) + 1;
+  if (life.violation === null) continue;
+  const { moves, beginning, violation, world } = await shrunk(life);
+  const trace = world.checker.trace?.join("\n") ?? "";
+  const said = `${violation?.promise}: ${violation?.detail}`;
   const report = `${said}\n${moves.length} of ${life.moves.length} moves, from ${JSON.stringify(beginning)}\n${trace}`;
   broken = { seed, report };
 }
-const part: Part = { lives: lived, met, broken };
+const part: Part = { lives: lived, observed, broken };
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of a thread has none
 parentPort?.postMessage(part);

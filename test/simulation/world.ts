@@ -1,16 +1,16 @@
 import { WorkLoop } from "../../src/task/work-loop.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
-import { Books } from "./books.ts";
+import { SimulatedLedger } from "./ledger.ts";
 import { type Alarm, Disk } from "./disk.ts";
 import { type Ground, ObjectHost, StorageFault } from "./object-host.ts";
 import { SimulatedObject } from "./simulated-object.ts";
-import { type Move, type OutsideEvent, said } from "./moves.ts";
-import { Parties } from "./outside.ts";
+import { type Move, type OutsideEvent, describeMove } from "./moves.ts";
+import { Parties } from "./parties.ts";
 import { readFault, restFault, stillFault } from "./rest-rules.ts";
-import { turns } from "./turns.ts";
+import { runMicrotasks } from "./microtasks.ts";
 import type { Beginning, Setting } from "./setting.ts";
-import { Witness } from "./witness.ts";
+import { InvariantChecker } from "./invariant-checker.ts";
 
 type Living = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
 
@@ -21,9 +21,9 @@ const QUIET_TURNS = 16;
 /** One task id, the object under it, and everybody around it. */
 export class World implements Ground {
   readonly disk = new Disk();
-  readonly witness: Witness;
+  readonly checker: InvariantChecker;
   readonly outside: Parties;
-  readonly books: Books;
+  readonly ledger: SimulatedLedger;
   readonly isRoundTripped: boolean;
   clock = NOW;
   deathIn: number | null = null;
@@ -43,10 +43,10 @@ export class World implements Ground {
     this.setting = setting;
     this.wasUntold = !setting.isOperatorNotified;
     this.isRoundTripped = isRoundTripped;
-    this.books = new Books(granted);
-    this.books.hasAccount = hasAccount;
-    this.witness = new Witness(this, isTraced);
-    this.outside = new Parties(this.books, this.witness, () => this.clock);
+    this.ledger = new SimulatedLedger(granted);
+    this.ledger.hasAccount = hasAccount;
+    this.checker = new InvariantChecker(this, isTraced);
+    this.outside = new Parties(this.ledger, this.checker, () => this.clock);
     this.#host = new ObjectHost(this);
   }
 
@@ -64,32 +64,32 @@ export class World implements Ground {
 
   /** One move, everything that follows from it by itself, and the verdict on how it leaves the task. */
   async do(move: Move): Promise<void> {
-    this.witness.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${said(move)}`);
+    this.checker.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${describeMove(move)}`);
     await this.#perform(move);
-    if (move.turns !== undefined) return turns(move.turns);
+    if (move.turns !== undefined) return runMicrotasks(move.turns);
     await this.#settle();
-    this.witness.judge("never limbo", restFault(this, this.living));
+    this.checker.judge("never limbo", restFault(this, this.living));
   }
 
   flush(): void {
     this.disk.flush();
-    this.witness.flushed();
+    this.checker.flushed();
   }
 
   died(): void {
-    this.witness.note(() => "  the instance dies");
+    this.checker.note(() => "  the instance dies");
     this.#living = null;
     this.deathIn = null;
-    this.outside.bury();
-    this.witness.met.add(this.disk.isDirty ? "a commit is lost" : "an instance dies");
+    this.outside.abandonCalls();
+    this.checker.observed.add(this.disk.isDirty ? "a commit is lost" : "an instance dies");
     this.disk.lose(this.#rung);
-    this.witness.lost();
+    this.checker.lost();
     this.#rung = null;
   }
 
   async #perform(move: Move): Promise<void> {
     switch (move.kind) {
-      case "tell":
+      case "event":
         void this.#tell(move.event);
         return;
       case "read":
@@ -97,12 +97,12 @@ export class World implements Ground {
       case "end":
         this.outside.flights[move.pick % this.outside.flights.length]?.end(move.ending);
         return;
-      case "haunt":
-        this.outside.haunt(move.pick);
+      case "arriveLate":
+        this.outside.arriveLate(move.pick);
         return;
       case "ring":
         return this.#ring(move.lateMs, move.isSlow);
-      case "echo":
+      case "duplicateAlarm":
         if (this.#rung === null && this.#lastRung !== null) this.#handle(this.#lastRung);
         return;
       case "pass":
@@ -126,11 +126,11 @@ export class World implements Ground {
         if (move.reads > 0) this.wasBroken = true;
         return;
       case "grant":
-        this.books.granted += move.amount;
+        this.ledger.granted += move.amount;
     }
   }
 
-  #live(): Living {
+  #runSeed(): Living {
     if (this.#living === null) {
       const instance = new SimulatedObject(this.#host);
       this.#living = { instance, loop: new WorkLoop(instance) };
@@ -141,27 +141,27 @@ export class World implements Ground {
   /** A caller; what it is answered leaves when everything before it is durable. */
   async #tell(given: OutsideEvent): Promise<void> {
     if (this.#isMisconfigured) return;
-    const { instance, loop } = this.#live();
+    const { instance, loop } = this.#runSeed();
     const event = this.#charged(given);
     const before = this.disk.written.record;
-    this.witness.told(event, before);
-    this.witness.isErasing = event.type === "erase";
+    this.checker.told(event, before);
+    this.checker.isErasing = event.type === "erase";
     instance.commits.length = 0;
     const { setting, now } = this;
     try {
-      const concluded = loop.applyAndErase(event);
-      this.witness.isErasing = false;
+      const ended = loop.applyAndErase(event);
+      this.checker.isErasing = false;
       const { record: after } = this.disk.written;
       const commits = [...instance.commits];
-      const decision = await concluded;
+      const decision = await ended;
       const answer = { event, before, after, commits, decision, setting, now };
-      if (!instance.isDead) this.witness.judge("answer", answerFault(answer));
+      if (!instance.isDead) this.checker.judge("answer", answerFault(answer));
       instance.leave();
-      this.witness.note(() => `  answer ${decision.kind}`);
+      this.checker.note(() => `  answer ${decision.kind}`);
       const chargeId = chargingOf(decision);
       if (chargeId === null) return;
       const last = await loop.runUntilIdle();
-      if (!instance.isDead) this.witness.charged(chargeId, last);
+      if (!instance.isDead) this.checker.charged(chargeId, last);
     } catch (error) {
       this.#host.escaped(error);
     }
@@ -169,12 +169,12 @@ export class World implements Ground {
 
   #read(): void {
     if (this.#isMisconfigured) return;
-    const { instance, loop } = this.#live();
+    const { instance, loop } = this.#runSeed();
     try {
       const before = this.disk.written;
       const read = loop.read();
-      this.witness.judge("read-your-writes", readFault(read, before.record));
-      this.witness.judge("read", stillFault(this, before));
+      this.checker.judge("read-your-writes", readFault(read, before.record));
+      this.checker.judge("read", stillFault(this, before));
       instance.leave();
     } catch (error) {
       this.#host.escaped(error);
@@ -199,7 +199,7 @@ export class World implements Ground {
   #handle(alarm: Alarm): void {
     this.#rung = alarm;
     this.#lastRung = alarm;
-    const { instance, loop } = this.#live();
+    const { instance, loop } = this.#runSeed();
     // An alarm has ended when what it wrote is durable.
     const ended = () => {
       if (instance.isDead) return;

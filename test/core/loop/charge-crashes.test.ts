@@ -4,10 +4,10 @@ import type { UpstreamNews } from "../../../src/core/record/upstream.ts";
 import { aCompletion, aFailure, aReport, CONNECTION, PROCESSING } from "../builders.ts";
 import { aPricedRegistration, aSettledRegistration, PRICE } from "../credit-builders.ts";
 import type { Outage } from "./memory-calls.ts";
-import { Saga } from "./crash-run.ts";
+import { CrashRun } from "./crash-run.ts";
 import { aHook, anAttachment, anUpstreamFailure, told as tells } from "../upstream-builders.ts";
 
-interface Story {
+interface Scenario {
   readonly registration: RegisterEvent;
   /** What the outside says once the task exists; what an instance dies of is not said again. */
   readonly news: readonly TaskEvent[];
@@ -19,7 +19,7 @@ interface Story {
 
 const priced = aPricedRegistration();
 const failure = aReport(aFailure());
-const stories: Readonly<Record<string, Story>> = {
+const scenarios: Readonly<Record<string, Scenario>> = {
   completes: { registration: priced, news: [aReport(PROCESSING), aReport(aCompletion())] },
   fails: { registration: priced, news: [failure] },
   "fails without a callback_url": {
@@ -46,47 +46,47 @@ const stories: Readonly<Record<string, Story>> = {
   },
 };
 
-/** Tells a story to an object that dies at those points; the rest comes from the alarms alone. */
-async function told(story: Story, ...deaths: readonly number[]): Promise<Saga> {
-  const saga = new Saga(...deaths);
-  const { ledger } = saga.platform;
-  ledger.granted = story.balance ?? ledger.granted;
-  ledger.hasAccount = story.hasAccount ?? true;
-  const { end } = story;
-  if (end !== undefined) saga.upstream = () => tells(end);
-  await saga.tell(story.registration);
-  await saga.sleepUntil(({ status }) => status !== "charging");
-  for (const event of story.news) if (saga.platform.stored !== null) await saga.tell(event);
-  await saga.sleepToTheEnd();
-  return saga;
+/** Tells a scenario to an object that dies at those points; the rest comes from the alarms alone. */
+async function runScenario(scenario: Scenario, ...deaths: readonly number[]): Promise<CrashRun> {
+  const run = new CrashRun(...deaths);
+  const { ledger } = run.platform;
+  ledger.granted = scenario.balance ?? ledger.granted;
+  ledger.hasAccount = scenario.hasAccount ?? true;
+  const { end } = scenario;
+  if (end !== undefined) run.upstream = () => tells(end);
+  await run.tell(scenario.registration);
+  await run.sleepUntil(({ status }) => status !== "charging");
+  for (const event of scenario.news) if (run.platform.stored !== null) await run.tell(event);
+  await run.sleepToTheEnd();
+  return run;
 }
 
-/** Tries a story, and says at which points it fell apart. */
-async function tried(story: Story, ...deaths: readonly number[]): Promise<Saga> {
+/** Tries a scenario, and says at which points it fell apart. */
+async function tryScenario(scenario: Scenario, ...deaths: readonly number[]): Promise<CrashRun> {
   try {
-    return await told(story, ...deaths);
+    return await runScenario(scenario, ...deaths);
   } catch (error) {
     throw new Error(`deaths at ${deaths.join(" and ")}`, { cause: error });
   }
 }
 
-describe.each(Object.entries(stories))("a task with a price that %s", (_what, story) => {
+describe.each(Object.entries(scenarios))("a task with a price that %s", (_what, scenario) => {
   it("costs what it should when nothing crashes", async () => {
-    const saga = await told(story);
-    const { history, charges, refunds } = saga.platform;
+    const run = await runScenario(scenario);
+    const { history, charges, refunds } = run.platform;
     const isVisible = history.some(({ status }) => status !== "charging");
-    expect(isVisible).toBe(story.balance === undefined && story.hasAccount !== false);
-    expect(charges).toHaveLength(story.registration.chargeId === null ? 0 : 1);
+    expect(isVisible).toBe(scenario.balance === undefined && scenario.hasAccount !== false);
+    expect(charges).toHaveLength(scenario.registration.chargeId === null ? 0 : 1);
     expect(refunds).toHaveLength(history.some(({ status }) => status === "failed") ? 1 : 0);
   });
 
   it("balances the books whichever point the object dies at, and whichever two", async () => {
-    const { points } = await told(story);
+    const { points } = await runScenario(scenario);
     expect(points).toBeGreaterThan(5);
     for (let first = 1; first <= points; first++) {
-      const saga = await tried(story, first);
-      for (let second = first + 1; second <= saga.points; second++) {
-        await tried(story, first, second);
+      const run = await tryScenario(scenario, first);
+      for (let second = first + 1; second <= run.points; second++) {
+        await tryScenario(scenario, first, second);
       }
     }
   }, 60_000);
@@ -96,10 +96,10 @@ describe("a task whose object dies while it is created", () => {
   it("exists with its charge or not at all, whatever the caller saw", async () => {
     const seen = new Set<string>();
     for (let death = 1; death <= 8; death++) {
-      const saga = new Saga(death);
-      await saga.tell(priced);
-      await saga.sleepUntil(({ status }) => status !== "charging");
-      const { stored, ledger, charges } = saga.platform;
+      const run = new CrashRun(death);
+      await run.tell(priced);
+      await run.sleepUntil(({ status }) => status !== "charging");
+      const { stored, ledger, charges } = run.platform;
       expect(ledger.entries).toHaveLength(stored === null ? 0 : 1);
       seen.add(`${stored?.status ?? "nothing"} after ${charges.length} charges`);
     }
@@ -110,13 +110,13 @@ describe("a task whose object dies while it is created", () => {
 
   it("is charged under its first id although the same create comes again", async () => {
     for (let death = 1; death <= 8; death++) {
-      const saga = new Saga(death);
-      await saga.tell(priced);
-      await saga.tell(aPricedRegistration({ chargeId: "charge-2" }));
-      await saga.sleepUntil(({ status }) => status !== "charging");
-      expect(saga.platform.ledger.entries).toHaveLength(1);
-      await saga.tell(failure);
-      await saga.sleepToTheEnd();
+      const run = new CrashRun(death);
+      await run.tell(priced);
+      await run.tell(aPricedRegistration({ chargeId: "charge-2" }));
+      await run.sleepUntil(({ status }) => status !== "charging");
+      expect(run.platform.ledger.entries).toHaveLength(1);
+      await run.tell(failure);
+      await run.sleepToTheEnd();
     }
   });
 });
@@ -126,19 +126,19 @@ describe("a ledger that fails and an object that dies", () => {
 
   it.each(outages)("balance the books in the end: a ledger that is %s", async (outage) => {
     for (let death = 1; death <= 30; death++) {
-      const saga = new Saga(death);
-      const { platform } = saga;
+      const run = new CrashRun(death);
+      const { platform } = run;
       platform.outage = outage;
-      await saga.tell(priced);
-      for (let i = 0; i < 3 && platform.stored !== null; i++) await saga.sleep();
+      await run.tell(priced);
+      for (let i = 0; i < 3 && platform.stored !== null; i++) await run.sleep();
       platform.outage = null;
-      await saga.sleepUntil(({ status }) => status !== "charging");
+      await run.sleepUntil(({ status }) => status !== "charging");
       platform.outage = outage;
-      if (platform.stored !== null) await saga.tell(failure);
-      for (let i = 0; i < 3 && platform.stored !== null; i++) await saga.sleep();
+      if (platform.stored !== null) await run.tell(failure);
+      for (let i = 0; i < 3 && platform.stored !== null; i++) await run.sleep();
       expect(platform.sent).toEqual([]);
       platform.outage = null;
-      await saga.sleepToTheEnd();
+      await run.sleepToTheEnd();
     }
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import { ACCOUNT, ID, NOW, POLICY, SECOND } from "../builders.ts";
 import { aPricedRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./crash-run.ts";
@@ -79,10 +79,10 @@ describe("a create with a price", () => {
     const reached = gate();
     platform.arriving = reached.promise;
     loop.apply(create);
-    await turns();
+    await runMicrotasks();
     expect(platform.stored?.status).toBe("charging");
     reached.open();
-    await turns();
+    await runMicrotasks();
     expect(platform.stored?.status).toBe("pending");
   });
 
@@ -113,7 +113,7 @@ describe("runUntilIdle", () => {
     loop.apply(create);
     let hasEnded = false;
     const work = loop.runUntilIdle().then(() => (hasEnded = true));
-    await turns();
+    await runMicrotasks();
     expect([hasEnded, platform.ledger.entries.length]).toEqual([false, 1]);
     known.open();
     await work;
@@ -127,7 +127,7 @@ describe("runUntilIdle", () => {
     loop.apply(create);
     let hasEnded = false;
     const work = loop.runUntilIdle().then(() => (hasEnded = true));
-    await turns();
+    await runMicrotasks();
     expect(hasEnded).toBe(false);
     erased.open();
     await work;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { aCompletion, aCreation, anOpenTask, aReport, MINUTE, NOW } from "../builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 import { aPricedRegistration, aRefundingTask } from "../credit-builders.ts";
 
@@ -17,7 +17,7 @@ it("gives a later life of an id a later version, even within the same millisecon
   expect(platform.stored).toBeNull();
   loop.apply(finish);
   expect(platform.stored?.version).toBeGreaterThan(version);
-  await turns();
+  await runMicrotasks();
   expect(platform.sent).toHaveLength(2);
 });
 
@@ -29,7 +29,7 @@ it("sends an attempt at once although the clock steps back when it has just been
   platform.clock = NOW + 1;
   const rung = platform.ring(loop);
   platform.clock = NOW - MINUTE;
-  await turns();
+  await runMicrotasks();
   expect(platform.numbers).toEqual([1]);
   await platform.answer("delivered");
   await rung;

@@ -3,11 +3,11 @@ import type { PollAnswer, TaskEvent } from "../../../src/core/events/event.ts";
 import { isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
 import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import { Death } from "../../simulation/simulated-object.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 /** One object whose instances die at the given points, counted over all of them from 1. */
-export class Saga {
+export class CrashRun {
   readonly platform = new MemoryHost();
   /** What the upstream says at a time. */
   upstream: (now: number) => PollAnswer = () => ({ kind: "unanswered" });
@@ -70,7 +70,7 @@ export class Saga {
   }
 
   async #settle(): Promise<void> {
-    await turns();
+    await runMicrotasks();
     expect(this.platform.early).toEqual([]);
     await this.platform.answerPoll(this.upstream(this.platform.clock));
     await this.platform.answer("delivered");

@@ -13,7 +13,7 @@ import {
   NOW,
 } from "../builders.ts";
 import type { Call } from "./memory-calls.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
@@ -77,7 +77,7 @@ describe("an open attempt that an earlier instance left", () => {
     loop.apply(finish);
     await platform.answer("rejected");
     void platform.ring(loop);
-    await turns();
+    await runMicrotasks();
     await platform.ring(crashed());
     expect(platform.numbers).toEqual([1, 2]);
     expect(callbackOf(platform.stored).attempts[1]?.outcome).toBe("interrupted");
@@ -87,7 +87,7 @@ describe("an open attempt that an earlier instance left", () => {
     loop.apply(finish);
     while (callbackOf(platform.stored).state.kind !== "failed") {
       void platform.ring(crashed());
-      await turns();
+      await runMicrotasks();
     }
     expect(platform.numbers).toEqual([1, 2, 3]);
     expect(callbackOf(platform.stored).attempts).toHaveLength(3);
@@ -178,7 +178,7 @@ describe("a throw around a request", () => {
   it("in send leaves the attempt open; repaired, the task settles without a request", async () => {
     breakCalls("send");
     loop.apply(finish);
-    await turns();
+    await runMicrotasks();
     expect(platform.failures).toEqual([new Error("send is broken")]);
     breakCalls();
     await platform.ring(loop);
@@ -202,7 +202,7 @@ describe("a throw around a request", () => {
     let loads = 0;
     platform.trouble = (call) => call === "load" && ++loads === 2;
     loop.apply(finish);
-    await turns();
+    await runMicrotasks();
     expect(platform.failures).toEqual([new Error("load is broken")]);
     const rung = platform.ring(loop);
     await platform.answer("delivered");

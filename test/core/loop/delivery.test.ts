@@ -20,7 +20,7 @@ import {
   SECOND,
   SECOND_WAIT,
 } from "../builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
@@ -64,7 +64,7 @@ describe("the first attempt", () => {
     loop.apply(aRegistration());
     expect(platform.alarm).toBe(NOW + 72 * HOUR);
     const rung = platform.ring(loop);
-    await turns();
+    await runMicrotasks();
     expect(platform.stored?.status).toBe("failed");
     expect(platform.numbers).toEqual([1]);
     await platform.answer("delivered");
@@ -144,7 +144,7 @@ describe("the alarm", () => {
     loop.apply(finish);
     await platform.answer("rejected");
     const rung = platform.ring(loop);
-    await turns();
+    await runMicrotasks();
     expect(platform.alarm).toBe(NOW + FIRST_WAIT + WATCHDOG);
     await platform.answer("delivered");
     await rung;
@@ -155,7 +155,7 @@ describe("the alarm", () => {
     loop.apply(finish);
     await platform.answer("rejected");
     const rung = platform.ring(loop, -7);
-    await turns();
+    await runMicrotasks();
     expect(platform.clock).toBe(NOW + FIRST_WAIT - 7);
     expect(platform.sent[1]?.delivery.startedAt).toBe(NOW + FIRST_WAIT);
     await platform.answer("rejected");
@@ -172,7 +172,7 @@ describe("the alarm", () => {
     expect(platform.alarm).toBe(NOW + 100 * DAY);
     expect(platform.writes).toEqual(["put", "alarm", "alarm", "alarm", "alarm"]);
     void platform.ring(loop);
-    await turns();
+    await runMicrotasks();
     expect(platform.stored?.status).toBe("failed");
   });
 
@@ -207,7 +207,7 @@ describe("what changes nothing", () => {
     loop.apply(finish);
     loop.apply(aReport(aFailure()));
     loop.apply(aRedelivery());
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([1]);
     expect(platform.writes).toEqual(["put", "alarm"]);
   });

@@ -16,7 +16,7 @@ import {
   POLICY,
   SECOND,
 } from "../builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
@@ -39,7 +39,7 @@ afterEach(() => {
 async function hasEnded(work: Promise<void>): Promise<boolean> {
   let ended = false;
   void work.then(() => (ended = true));
-  await turns();
+  await runMicrotasks();
   return ended;
 }
 
@@ -64,7 +64,7 @@ describe("an alarm that finds a loop running", () => {
   it("in the same turn as the event does not make it send twice", async () => {
     loop.apply(finish);
     const woken = Promise.all([loop.wake(NOW), loop.wake(NOW)]);
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([1]);
     await platform.answer("delivered");
     await woken;
@@ -76,7 +76,7 @@ describe("an alarm that finds a loop running", () => {
     await platform.answer("rejected");
     const rung = platform.ring(loop);
     loop.apply(aRedelivery());
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([1, 2]);
     await platform.answer("delivered");
     await rung;
@@ -90,9 +90,9 @@ describe("an event in any turn around the end of a loop", () => {
   it.each(allTurns)("is acted on without an alarm, %i turns after the answer", async (count) => {
     loop.apply(finish);
     platform.sent[0]?.answer("delivered");
-    await turns(count);
+    await runMicrotasks(count);
     const decision = loop.apply(aRedelivery());
-    await turns();
+    await runMicrotasks();
     const expected = decision.kind === "changed" ? [1, 2] : [1];
     expect(platform.numbers).toEqual(expected);
     if (decision.kind === "changed") await platform.answer("delivered");
@@ -108,7 +108,7 @@ describe("an event in any turn around the end of a loop", () => {
       one.apply(finish);
       const rung = memory.ring(one);
       memory.sent[0]?.answer("delivered");
-      await turns(count);
+      await runMicrotasks(count);
       const { kind } = one.apply(aRedelivery());
       const ended = await hasEnded(rung);
       seen.add(`${kind}, ${ended ? "returned" : "joined"}`);
@@ -152,7 +152,7 @@ describe("read", () => {
     loop.apply(finish);
     platform.clock += 2 * MINUTE;
     platform.newLoop().read();
-    await turns();
+    await runMicrotasks();
     expect(platform.alarm).toBe(platform.clock + 1);
     expect(platform.numbers).toEqual([1]);
   });
@@ -197,7 +197,7 @@ describe("erase", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     platform.erasing = promise;
     const rung = platform.ring(loop);
-    await turns();
+    await runMicrotasks();
     loop.apply(aRegistration());
     resolve();
     await rung;

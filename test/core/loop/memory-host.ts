@@ -12,7 +12,7 @@ import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLine } from "../../../src/log.ts";
 import { parseRecord } from "../../../src/task/record-schema.ts";
 import { WorkLoop } from "../../../src/task/work-loop.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { type Host, type Outside, SimulatedObject } from "../../simulation/simulated-object.ts";
 import { DAY, NOW, POLICY } from "../builders.ts";
 import type { Call, Outage, Polling, Sending, Write } from "./memory-calls.ts";
@@ -179,18 +179,18 @@ export class MemoryHost implements Host {
 
   /** Lets the loop go as far as it can, answers its request, and lets it go on. */
   async answer(outcome: Outcome, afterMs = 0): Promise<void> {
-    await turns();
+    await runMicrotasks();
     this.clock += afterMs;
     this.sent.at(-1)?.answer(outcome);
-    await turns();
+    await runMicrotasks();
   }
 
   /** Lets the loop go as far as it can, answers its question to the upstream, and lets it go on. */
   async answerPoll(answer: PollAnswer, afterMs = 0): Promise<void> {
-    await turns();
+    await runMicrotasks();
     this.clock += afterMs;
     this.polls.at(-1)?.answer(answer);
-    await turns();
+    await runMicrotasks();
   }
 
   /** Fires the alarm as the runtime and `TaskObject.alarm` do. @throws what escapes the loop. */

@@ -15,7 +15,7 @@ import {
   SECOND,
 } from "../builders.ts";
 import { aPricedRegistration } from "../credit-builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 /** One attempt, so that a callback fails at once. */
@@ -53,7 +53,7 @@ async function fail(): Promise<void> {
 describe("a callback that failed", () => {
   it("is told to the operator after the callback and the index, once", async () => {
     loop.apply(finish);
-    await turns();
+    await runMicrotasks();
     expect([platform.numbers, platform.published, platform.notices]).toEqual([[1], [], []]);
     await platform.answer("rejected", 250);
     expect(told()).toEqual(["callback.failed 250"]);
@@ -123,7 +123,7 @@ describe("an operator who does not answer", () => {
     await fail();
     expect(platform.notices).toHaveLength(1);
     loop.apply(aRedelivery());
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([1, 2]);
     platform.isOperatorHanging = false;
     await platform.answer("delivered", 250);
@@ -151,10 +151,10 @@ async function untilAfter(ms: number): Promise<void> {
 describe("a refund that takes long", () => {
   beforeEach(async () => {
     loop.apply(aPricedRegistration());
-    await turns();
+    await runMicrotasks();
     platform.outage = "deaf";
     loop.apply(aReport(aFailure()));
-    await turns();
+    await runMicrotasks();
   });
 
   it("is told to the operator exactly once, when it will have taken 5 minutes", async () => {

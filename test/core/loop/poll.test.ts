@@ -18,7 +18,7 @@ import {
   PROCESSING,
   SECOND,
 } from "../builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 import {
   aHook,
@@ -56,7 +56,7 @@ afterEach(() => {
 /** Rings, and leaves the poll that is due in flight. */
 async function ringIntoPoll(): Promise<{ readonly rung: Promise<void> }> {
   const rung = platform.ring(loop);
-  await turns();
+  await runMicrotasks();
   return { rung };
 }
 
@@ -73,7 +73,7 @@ describe("a task with an attached job", () => {
     ]);
     let ended = false;
     void rung.then(() => (ended = true));
-    await turns();
+    await runMicrotasks();
     expect(ended).toBe(false);
     await platform.answerPoll(told(PROCESSING));
     expect(ended).toBe(true);
@@ -128,7 +128,7 @@ describe.each(ends)("%s during a poll", (_what, end) => {
     await ringIntoPoll();
     loop.apply(end);
     expect(platform.polls[0]?.aborted.aborted).toBe(true);
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([1]);
     expect(platform.logs).toMatchObject([{ event: "upstream.poll", outcome: "aborted" }]);
   });
@@ -138,7 +138,7 @@ describe.each(ends)("%s during a poll", (_what, end) => {
     loop.apply(end);
     const { stored, writes } = platform;
     platform.polls[0]?.answer(told(anUpstreamFailure()));
-    await turns();
+    await runMicrotasks();
     expect(platform.stored).toEqual(stored);
     expect(writes.slice(-2)).toEqual(["put", "alarm"]);
     await platform.answer("delivered");

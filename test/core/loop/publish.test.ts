@@ -19,7 +19,7 @@ import {
   SECOND_WAIT,
 } from "../builders.ts";
 import { aPricedRegistration } from "../credit-builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 
 const INDEXED = aPolicy({ isIndexed: true });
@@ -62,7 +62,7 @@ function expectInStep(): void {
 describe("the index of a task that an event creates and one attempt delivers", () => {
   it("hears of it once, after the callback, and costs one commit more", async () => {
     loop.apply(finish);
-    await turns();
+    await runMicrotasks();
     expect([platform.numbers, indexed()]).toEqual([[1], []]);
     await platform.answer("delivered", 250);
     expect(indexed()).toEqual(["completed delivered"]);
@@ -114,7 +114,7 @@ describe("the index of a registered task", () => {
   it("hears nothing of one whose charge is refused", async () => {
     platform.ledger.hasAccount = false;
     loop.apply(aPricedRegistration());
-    await turns();
+    await runMicrotasks();
     expect([platform.stored, platform.published]).toEqual([null, []]);
   });
 });
@@ -157,10 +157,10 @@ describe("a write to the index that hangs", () => {
     loop.apply(aRegistration());
     platform.publishing = NEVER;
     const rung = platform.ring(loop);
-    await turns();
+    await runMicrotasks();
     expect(platform.published).toHaveLength(1);
     loop.apply(aReport());
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([1]);
     platform.publishing = null;
     await platform.answer("delivered", 250);
@@ -177,7 +177,7 @@ describe("a write to the index that hangs", () => {
     await platform.answer("delivered", 250);
     expect(platform.published).toHaveLength(1);
     loop.apply(aRedelivery());
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([1, 2]);
   });
 
@@ -209,7 +209,7 @@ describe("an index that is down", () => {
     const second = NOW + 2 * SECOND + FIRST_WAIT;
     while (platform.sent.length === 1) {
       void platform.ring(loop);
-      await turns();
+      await runMicrotasks();
     }
     await platform.answer("delivered", 250);
     expect(platform.sent[1]?.delivery.startedAt).toBe(second);
@@ -237,7 +237,7 @@ describe("an order to write the row again", () => {
     loop.apply(finish);
     await platform.answer("delivered", 250);
     loop.apply({ type: "republish" });
-    await turns();
+    await runMicrotasks();
     expect(platform.published).toHaveLength(2);
     expect(platform.published[1]).toEqual(platform.published[0]);
     expectInStep();

@@ -17,7 +17,7 @@ import {
   SECOND,
 } from "../builders.ts";
 import { aPricedRegistration, aSettledRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
-import { turns } from "../../simulation/turns.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
 import { MemoryHost } from "./memory-host.ts";
 import { GRANTED } from "./model-ledger.ts";
 import { checkBooks } from "./crash-run.ts";
@@ -49,7 +49,7 @@ describe("a charged task that fails", () => {
     await created();
     loop.apply(failure);
     expect([platform.numbers, platform.alarm]).toEqual([[], NOW + WATCHDOG]);
-    await turns();
+    await runMicrotasks();
     expect(platform.ledger.balance).toBe(GRANTED);
     expect(platform.refunds).toEqual([
       {
@@ -71,7 +71,7 @@ describe("a charged task that fails", () => {
   it("opens its first attempt in the commit that books the refund", async () => {
     await created();
     loop.apply(failure);
-    await turns();
+    await runMicrotasks();
     const states = platform.history.flatMap((record) =>
       record.status === "failed"
         ? [`${record.credits?.state.kind}, ${callbackOf(record).state.kind}`]
@@ -88,7 +88,7 @@ describe("a charged task that fails", () => {
     await created();
     if (event === null) void platform.ring(loop);
     else loop.apply(event);
-    await turns();
+    await runMicrotasks();
     expect(platform.stored).toMatchObject({
       status: "failed",
       credits: { state: { kind: "refunded" } },
@@ -101,7 +101,7 @@ describe("a charged task that fails", () => {
   it("is refunded where nobody is called back", async () => {
     await created(aPricedRegistration({ callbackUrl: null }));
     loop.apply(failure);
-    await turns();
+    await runMicrotasks();
     expect(platform.numbers).toEqual([]);
     checkBooks(platform);
     expect(platform.alarm).toBe(NOW + POLICY.retentionMs);
@@ -111,7 +111,7 @@ describe("a charged task that fails", () => {
     await created();
     platform.policyAt = (now) => aPolicy({ pausedUntil: now + HOUR });
     loop.apply(failure);
-    await turns();
+    await runMicrotasks();
     checkBooks(platform);
     expect([platform.numbers, platform.alarm]).toEqual([[], NOW + HOUR]);
   });
@@ -143,7 +143,7 @@ describe("while the ledger does not give the credits back", () => {
       await created();
       platform.outage = outage;
       loop.apply(failure);
-      await turns();
+      await runMicrotasks();
       const waits: number[] = [];
       while (platform.clock < NOW + 40 * DAY) {
         const before = platform.clock;
@@ -187,9 +187,9 @@ describe("while the ledger does not give the credits back", () => {
           const { promise, resolve } = Promise.withResolvers<void>();
           platform[held] = promise;
           loop.apply(failure);
-          await turns(count);
+          await runMicrotasks(count);
           await loop.applyAndErase(event);
-          await turns();
+          await runMicrotasks();
           expect(platform.numbers).toEqual([]);
           resolve();
           await platform.answer("delivered");
@@ -217,7 +217,7 @@ describe("settlement by the operator's own billing", () => {
     await created(aSettledRegistration());
     platform.outage = outage;
     loop.apply(failure);
-    await turns();
+    await runMicrotasks();
     const tries = [0];
     while (platform.alarm !== null && platform.alarm < NOW + HOUR) {
       await platform.ring(loop);

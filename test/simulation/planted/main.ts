@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { BUGS } from "./bugs.ts";
-import { planted } from "./nursery.ts";
+import { findBugs } from "./mutated-copy.ts";
 
 const { values } = parseArgs({
   options: {
@@ -16,7 +16,7 @@ const simulation = {
   lives: Number(values.lives),
   threads: availableParallelism(),
 };
-const found = await planted(bugs, simulation, ({ what }, promise) => {
+const found = await findBugs(bugs, simulation, ({ what }, promise) => {
   console.log(promise === null ? `SURVIVES  ${what}` : `caught    ${what}\n          ${promise}`);
 });
 const survivors = [...found.values()].filter((promise) => promise === null).length;

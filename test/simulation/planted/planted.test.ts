@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
 import { expect, it } from "vitest";
 import { BUGS } from "./bugs.ts";
-import { planted } from "./nursery.ts";
+import { findBugs } from "./mutated-copy.ts";
 
 it("finds every bug that is planted into the sources", async () => {
   expect(BUGS.length).toBeGreaterThanOrEqual(20);
   const simulation = { seed: 1, lives: 20_000, threads: availableParallelism() };
-  const found = await planted(BUGS, simulation, () => {});
+  const found = await findBugs(BUGS, simulation, () => {});
   const survivors = BUGS.filter((bug) => found.get(bug) === null).map(({ what }) => what);
   expect(survivors).toEqual([]);
   expect(found.size).toBe(BUGS.length);

@@ -3,7 +3,7 @@ import type { Change } from "./change.ts";
 import { saidIn, TIMEOUT_SAID } from "./end-rules.ts";
 
 /** What a commit shows to have happened. @param teller who has said something last. */
-export function happenings({ before, after }: Change, teller: string): readonly string[] {
+export function observedEvents({ before, after }: Change, teller: string): readonly string[] {
   if (!isTerminal(after)) return isOpen(after) ? waiting(after) : [];
   const { callback } = after;
   const attempts = callback?.attempts ?? [];

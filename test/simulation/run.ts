@@ -6,14 +6,14 @@ import type { Move } from "./moves.ts";
 import { Random } from "./random.ts";
 import { type Beginning, settingFrom } from "./setting.ts";
 import { endsFault } from "./settled-rules.ts";
-import type { Breach } from "./witness.ts";
+import type { Violation } from "./invariant-checker.ts";
 import { World } from "./world.ts";
 
 /** One life as it was lived: the same beginning and moves live it again. */
-export interface Lived {
+export interface RunResult {
   readonly beginning: Beginning;
   readonly moves: readonly Move[];
-  readonly breach: Breach | null;
+  readonly violation: Violation | null;
   readonly world: World;
 }
 
@@ -22,7 +22,7 @@ const MORE_MOVES = 26;
 const MAX_DRAIN = 400;
 
 /** A life that its seed alone decides. */
-export async function live(seed: number): Promise<Lived> {
+export async function runSeed(seed: number): Promise<RunResult> {
   const random = new Random(seed);
   const beginning: Beginning = {
     setting: settingFrom(random),
@@ -36,45 +36,45 @@ export async function live(seed: number): Promise<Lived> {
   const world = new World(beginning, false);
   const moves: Move[] = [];
   const length = MIN_MOVES + random.below(MORE_MOVES);
-  for (let i = 0; i < length && world.witness.breach === null; i++) {
+  for (let i = 0; i < length && world.checker.violation === null; i++) {
     const move: Move =
       i === 0 && random.isLucky(0.6)
-        ? { kind: "tell", event: registration(random) }
+        ? { kind: "event", event: registration(random) }
         : nextMove(random, world);
     moves.push(move);
     await world.do(move);
   }
-  return concluded(world, beginning, moves);
+  return ended(world, beginning, moves);
 }
 
 /** The same moves once more, or what is left of them. */
-export async function relive(
+export async function replay(
   beginning: Beginning,
   moves: readonly Move[],
   isTraced = false,
-): Promise<Lived> {
+): Promise<RunResult> {
   const world = new World(beginning, isTraced);
   for (const move of moves) {
     await world.do(move);
-    if (world.witness.breach !== null) break;
+    if (world.checker.violation !== null) break;
   }
-  return concluded(world, beginning, moves);
+  return ended(world, beginning, moves);
 }
 
-async function concluded(
+async function ended(
   world: World,
   beginning: Beginning,
   moves: readonly Move[],
-): Promise<Lived> {
-  if (world.witness.breach === null) await drain(world, beginning);
-  return { beginning, moves, breach: world.witness.breach, world };
+): Promise<RunResult> {
+  if (world.checker.violation === null) await runToEnd(world, beginning);
+  return { beginning, moves, violation: world.checker.violation, world };
 }
 
 /** Everything works again, and nobody calls: by its alarms alone the task comes to its end. */
-async function drain(world: World, beginning: Beginning): Promise<void> {
-  const { setting, witness } = world;
+async function runToEnd(world: World, beginning: Beginning): Promise<void> {
+  const { setting, checker } = world;
   const { isReceiverDown, isUpstreamStuck, isOperatorDeaf } = beginning;
-  witness.note(() => "everything works again");
+  checker.note(() => "everything works again");
   await world.do({ kind: "read" });
   await world.do({ kind: "misconfigure", isBroken: false });
   await world.do({ kind: "fault", reads: 0 });
@@ -87,7 +87,7 @@ async function drain(world: World, beginning: Beginning): Promise<void> {
     publish: 0,
     notify: isOperatorDeaf ? 2 : 0,
   };
-  for (let i = 0; i < MAX_DRAIN && witness.breach === null; i++) {
+  for (let i = 0; i < MAX_DRAIN && checker.violation === null; i++) {
     if (world.disk.durable.record === null) break;
     const [flight] = world.outside.flights;
     if (flight === undefined) {
@@ -97,7 +97,7 @@ async function drain(world: World, beginning: Beginning): Promise<void> {
       await world.do({ kind: "end", pick: 0, ending: isStuck ? 1 : atEnd[flight.what] });
     }
   }
-  if (witness.breach === null) witness.judge("in the end", endsFault(world));
+  if (checker.violation === null) checker.judge("in the end", endsFault(world));
 }
 
 /** So near that the upstream will hardly be asked again before it. */

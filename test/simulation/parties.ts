@@ -17,9 +17,9 @@ import {
   UNANSWERED,
   UNAUTHORIZED,
 } from "../core/upstream-builders.ts";
-import type { Books } from "./books.ts";
+import type { SimulatedLedger } from "./ledger.ts";
 import type { Outside, SimulatedObject } from "./simulated-object.ts";
-import type { Witness } from "./witness.ts";
+import type { InvariantChecker } from "./invariant-checker.ts";
 
 /** A call that has left the object and has not come back. */
 export interface Flight {
@@ -74,35 +74,35 @@ const DONE_OR_NOT: readonly Ending<boolean>[] = [
 export class Parties implements Outside {
   flights: Flight[] = [];
   /** Calls of the dead and the impatient that may still arrive. */
-  readonly #ghosts: (() => void)[] = [];
+  readonly #lateCalls: (() => void)[] = [];
   /** The newest row of the index. */
   row: IndexRow | null = null;
-  readonly books: Books;
-  readonly #witness: Witness;
+  readonly ledger: SimulatedLedger;
+  readonly #checker: InvariantChecker;
   readonly #now: () => number;
 
-  constructor(books: Books, witness: Witness, now: () => number) {
-    this.books = books;
-    this.#witness = witness;
+  constructor(ledger: SimulatedLedger, checker: InvariantChecker, now: () => number) {
+    this.ledger = ledger;
+    this.#checker = checker;
     this.#now = now;
   }
 
   send(delivery: Delivery, caller: SimulatedObject): Promise<AttemptResult> {
-    this.#witness.sent(delivery, caller);
+    this.#checker.sent(delivery, caller);
     const results = OUTCOMES.map((outcome): Ending<AttemptResult> => {
       return { isDone: true, answer: resultOf(outcome) };
     });
-    const heard = ({ outcome }: AttemptResult) => this.#witness.heard(delivery.number, outcome);
+    const heard = ({ outcome }: AttemptResult) => this.#checker.heard(delivery.number, outcome);
     return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, heard);
   }
 
   charge(charge: Charge, caller: SimulatedObject): Promise<ChargeAnswer> {
-    this.#witness.charging(charge);
+    this.#checker.charging(charge);
     const notAfter = this.#now() + CALL_MS;
     let answer: ChargeAnswer = { kind: "unknown" };
     const book = () => {
-      answer = this.books.charge(charge, notAfter, this.#now());
-      this.#witness.ledgerSaid(charge, answer);
+      answer = this.ledger.charge(charge, notAfter, this.#now());
+      this.#checker.ledgerSaid(charge, answer);
     };
     const { promise, resolve } = Promise.withResolvers<ChargeAnswer>();
     void this.#call("charge", caller, CALL_MS, DONE_OR_NOT, false, book).then((isHeard) =>
@@ -112,25 +112,25 @@ export class Parties implements Outside {
   }
 
   async refund(refund: Refund, caller: SimulatedObject): Promise<boolean> {
-    this.#witness.refunding(refund);
+    this.#checker.refunding(refund);
     let isBack = false;
     const book = () => {
-      isBack = this.books.refund(refund);
+      isBack = this.ledger.refund(refund);
     };
     const isHeard = await this.#call("refund", caller, CALL_MS, DONE_OR_NOT, false, book);
     return isHeard && isBack;
   }
 
   poll(poll: Poll, aborted: AbortSignal, caller: SimulatedObject): Promise<PollAnswer> {
-    this.#witness.polling(poll);
+    this.#checker.polling(poll);
     const answers = UPSTREAM_SAYS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
-    const heard = (answer: PollAnswer) => this.#witness.upstreamSaid(poll, answer);
+    const heard = (answer: PollAnswer) => this.#checker.upstreamSaid(poll, answer);
     const asked = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, heard);
     return this.#unlessAborted("poll", asked, aborted, UNANSWERED);
   }
 
   publish(row: IndexRow, caller: SimulatedObject): Promise<boolean> {
-    this.#witness.publishing(row, CALL_MS);
+    this.#checker.publishing(row, CALL_MS);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
     };
@@ -138,9 +138,9 @@ export class Parties implements Outside {
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal, caller: SimulatedObject): Promise<boolean> {
-    this.#witness.telling(notice, NOTICE_MS);
-    const take = () => this.#witness.operatorTold(notice);
-    const heard = (isTaken: boolean) => this.#witness.operatorAnswered(isTaken);
+    this.#checker.telling(notice, NOTICE_MS);
+    const take = () => this.#checker.operatorTold(notice);
+    const heard = (isTaken: boolean) => this.#checker.operatorAnswered(isTaken);
     const telling = this.#call("notify", caller, NOTICE_MS, DONE_OR_NOT, false, take, heard);
     return this.#unlessAborted("notify", telling, aborted, false);
   }
@@ -156,16 +156,16 @@ export class Parties implements Outside {
     return first !== undefined && first.endsBy <= until ? first : undefined;
   }
 
-  haunt(pick: number): void {
-    const [arrive] = this.#ghosts.splice(pick % Math.max(1, this.#ghosts.length), 1);
+  arriveLate(pick: number): void {
+    const [arrive] = this.#lateCalls.splice(pick % Math.max(1, this.#lateCalls.length), 1);
     if (arrive === undefined) return;
-    this.#witness.met.add("a call of the dead arrives");
+    this.#checker.observed.add("a late call of a dead instance arrives");
     arrive();
   }
 
   /** Nobody waits any longer for what the dead have asked. */
-  bury(): void {
-    for (const { arrive } of this.flights) if (arrive !== null) this.#ghosts.push(arrive);
+  abandonCalls(): void {
+    for (const { arrive } of this.flights) if (arrive !== null) this.#lateCalls.push(arrive);
     this.flights = [];
   }
 
@@ -193,21 +193,21 @@ export class Parties implements Outside {
         if (ending === undefined) return;
         if (ending.isDone) effect?.();
         if (ending.isDone && ending.answer === false)
-          this.#witness.met.add(`a ${what} is done unheard`);
+          this.#checker.observed.add(`a ${what} is done unheard`);
         heard?.(ending.answer);
-        this.#witness.note(() => `  ${what} ends: ${JSON.stringify(ending)}`);
+        this.#checker.note(() => `  ${what} ends: ${JSON.stringify(ending)}`);
         resolve(ending.answer);
       },
       expire: () => {
         gone();
-        if (effect !== null) this.#ghosts.push(effect);
+        if (effect !== null) this.#lateCalls.push(effect);
         heard?.(late);
-        this.#witness.note(() => `  ${what} takes too long`);
+        this.#checker.note(() => `  ${what} takes too long`);
         resolve(late);
       },
     };
     this.flights.push(flight);
-    this.#witness.note(() => `  ${what} leaves`);
+    this.#checker.note(() => `  ${what} leaves`);
     return promise;
   }
 

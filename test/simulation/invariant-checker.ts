@@ -10,22 +10,22 @@ import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/co
 import type { Decision } from "../../src/core/events/decision.ts";
 import { sameJob } from "../../src/core/record/upstream.ts";
 import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from "./call-rules.ts";
-import { type Change, type Heard, untrue } from "./change.ts";
+import { type Change, type Heard, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
 import { factOf, isBelieved, keptFacts, pollFact } from "./end-rules.ts";
 import type { Ground } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
-import { happenings, summary } from "./happenings.ts";
+import { observedEvents, summary } from "./observed-events.ts";
 import type { OutsideEvent } from "./moves.ts";
-import { type Fact, Story, type Written, writtenBy } from "./story.ts";
+import { type Fact, TaskHistory, type Written, writtenBy } from "./task-history.ts";
 
-export interface Breach {
+export interface Violation {
   readonly promise: string;
   readonly detail: string;
 }
 
 interface Durable {
-  readonly story: Story | null;
+  readonly history: TaskHistory | null;
   readonly written: Written | null;
   readonly past: number;
 }
@@ -34,11 +34,11 @@ interface Durable {
  * Sees every commit and every call of one object and holds them against the promises (DESIGN §1), in
  * words of its own: it asks the relay's code for nothing but what readers and the index are shown.
  */
-export class Witness {
-  breach: Breach | null = null;
-  story: Story | null = null;
+export class InvariantChecker {
+  violation: Violation | null = null;
+  history: TaskHistory | null = null;
   /** Lives of this id that are over. */
-  readonly past: Story[] = [];
+  readonly past: TaskHistory[] = [];
   /** Every record that was committed, also what was lost with its instance. */
   readonly records: TaskRecord[] = [];
   /** How often nobody heard that the operator took a notice. */
@@ -46,13 +46,13 @@ export class Witness {
   /** Somebody has told the relay to erase the task, in this very turn. */
   isErasing = false;
   /** What has happened in this life. */
-  readonly met = new Set<string>();
+  readonly observed = new Set<string>();
   /** Lines of the trace; null: nobody reads it. */
   readonly trace: string[] | null;
   readonly #ground: Ground;
   /** Who has said something last. */
   #teller = "";
-  #durable: Durable = { story: null, written: null, past: 0 };
+  #durable: Durable = { history: null, written: null, past: 0 };
   /** What the upstream has said, until it is written. */
   #heard: Heard | null = null;
   /** What the event says that may create the task. */
@@ -70,7 +70,7 @@ export class Witness {
   /** Only the first counts: what follows may follow from it. */
   broken(promise: string, detail: string): void {
     this.note(() => `  BROKEN: ${promise}: ${detail}`);
-    this.breach ??= { promise, detail };
+    this.violation ??= { promise, detail };
   }
 
   /** @param fault which rule the relay has broken; null: none. */
@@ -80,116 +80,120 @@ export class Witness {
 
   committed(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
     this.records.push(after);
-    const { setting, books, wasBroken } = this.#ground;
+    const { setting, ledger, wasBroken } = this.#ground;
     if (before === null) this.#begin(after);
-    const { story } = this;
-    if (story === null) return this.broken("storage", "a record without a beginning");
+    const { history } = this;
+    if (history === null) return this.broken("storage", "a record without a beginning");
     const heard = wasBroken ? null : this.#heard;
     this.#heard = null;
-    const context = { setting, story, books, instance, wasBroken, heard };
+    const context = { setting, history, ledger, instance, wasBroken, heard };
     const change: Change = { before, after, now: this.#now, ...context };
     const { row } = this.#ground.outside;
     // A clock that has stepped back lets a later life look older than the row of the one before.
     const isLater = after.status !== "charging" && this.past.length > 0;
     const isOutdated = isLater && (row?.version ?? 0) > after.version;
     this.judge("commit", commitFault(change, isOutdated ? rowOf(after) : row));
-    for (const what of happenings(change, this.#teller)) this.met.add(what);
-    if (before === null && this.past.length > 0) this.met.add("an id has another life");
-    story.written = writtenBy(story.written, change);
+    for (const what of observedEvents(change, this.#teller)) this.observed.add(what);
+    if (before === null && this.past.length > 0) this.observed.add("an id has another life");
+    history.written = writtenBy(history.written, change);
     this.note(() => `  commit ${summary(after)}`);
   }
 
   erased(record: TaskRecord | null): void {
-    const { story } = this;
+    const { history } = this;
     this.note(() => "  erase");
-    if (record === null || story === null) return this.broken("erasure", "of nothing");
-    this.judge("erasure", eraseFault(record, story, this.isErasing, this.#ground));
-    if (isTerminal(record) && !this.isErasing) this.met.add("a task expires");
-    story.isErased = this.isErasing;
-    this.past.push(story);
-    this.story = null;
+    if (record === null || history === null) return this.broken("erasure", "of nothing");
+    this.judge("erasure", eraseFault(record, history, this.isErasing, this.#ground));
+    if (isTerminal(record) && !this.isErasing) this.observed.add("a task expires");
+    history.isErased = this.isErasing;
+    this.past.push(history);
+    this.history = null;
   }
 
   /** What the outside says, before the relay decides: which ends it may lead to. */
   told(event: OutsideEvent, record: TaskRecord | null): void {
-    const { story } = this;
+    const { history } = this;
     this.#teller = event.type;
     this.#heard = null;
     this.#firstFact = record === null && event.type === "report" ? factOf(event.news) : null;
-    if (record === null || story === null || !isOpen(record)) return;
-    if (event.type === "cancel") story.isCanceled = true;
+    if (record === null || history === null || !isOpen(record)) return;
+    if (event.type === "cancel") history.isCanceled = true;
     const { setting } = this.#ground;
-    if (event.type === "attach") story.facts.push(...keptFacts(event, record, setting, this.#now));
-    if (event.type === "report" || event.type === "hook") this.#learn(event, record, story);
+    if (event.type === "attach")
+      history.facts.push(...keptFacts(event, record, setting, this.#now));
+    if (event.type === "report" || event.type === "hook") this.#learn(event, record, history);
   }
 
   /** What the caller of a charge hears whose task is gone, unless another has taken its place since. */
   charged(chargeId: string, last: Decision | null): void {
-    const isGone = this.story === null && this.past.at(-1)?.chargeId === chargeId;
+    const isGone = this.history === null && this.past.at(-1)?.chargeId === chargeId;
     const isHeard = last?.kind === "erase" && last.record.credits?.chargeId === chargeId;
-    this.judge("answer", untrue(["who registers hears how its charge ended", !isGone || isHeard]));
+    this.judge(
+      "answer",
+      firstViolation(["who registers hears how its charge ended", !isGone || isHeard]),
+    );
   }
 
   /** What was written is durable. */
   flushed(): void {
-    const { story } = this;
-    this.#durable = { story, written: story?.written ?? null, past: this.past.length };
+    const { history } = this;
+    this.#durable = { history, written: history?.written ?? null, past: this.past.length };
   }
 
   /** What was written since then has never been. */
   lost(): void {
-    const { story, written, past } = this.#durable;
-    this.story = story;
+    const { history, written, past } = this.#durable;
+    this.history = history;
     this.#heard = null;
-    if (story !== null && written !== null) story.written = written;
+    if (history !== null && written !== null) history.written = written;
     this.past.length = past;
   }
 
   sent(delivery: Delivery, caller: SimulatedObject): void {
-    const { story } = this;
-    const { disk, books } = this.#ground;
-    if (story === null) return this.broken("attempt", "of no task");
+    const { history } = this;
+    const { disk, ledger } = this.#ground;
+    if (history === null) return this.broken("attempt", "of no task");
     const { record } = disk.durable;
-    this.judge("attempt", sendFault(delivery, { record, story, books, caller }));
+    this.judge("attempt", sendFault(delivery, { record, history, ledger, caller }));
     const isEnded = record !== null && isTerminal(record);
     const series = isEnded ? (record.callback?.series.number ?? 0) : 0;
-    story.posts.push({ number: delivery.number, series, heard: null });
+    history.posts.push({ number: delivery.number, series, heard: null });
   }
 
   heard(number: number, outcome: Outcome): void {
-    this.story?.heard(number, outcome);
+    this.history?.heard(number, outcome);
   }
 
   charging({ chargeId }: Charge): void {
     const { record } = this.#ground.disk.durable;
     const isOwed = record?.status === "charging" && record.credits.chargeId === chargeId;
-    this.judge("charge", untrue(["its intent is durable", isOwed]));
+    this.judge("charge", firstViolation(["its intent is durable", isOwed]));
     const { retryAt } = record?.status === "charging" ? record.credits.state : { retryAt: 0 };
-    this.judge("charge", untrue(["not before its time", this.#now >= retryAt]));
-    const isOwn = this.story?.chargeId === chargeId;
-    this.judge("charge", untrue(["every life of an id pays anew", isOwn]));
+    this.judge("charge", firstViolation(["not before its time", this.#now >= retryAt]));
+    const isOwn = this.history?.chargeId === chargeId;
+    this.judge("charge", firstViolation(["every life of an id pays anew", isOwn]));
   }
 
   /** What the ledger answers. */
   ledgerSaid({ amount }: Charge, answer: ChargeAnswer): void {
     const isShort = answer.kind !== "insufficient" || answer.balance < amount;
-    this.judge("charge", untrue(["what is there can be spent", isShort]));
+    this.judge("charge", firstViolation(["what is there can be spent", isShort]));
   }
 
   refunding(refund: Refund): void {
-    this.judge("refund", refundFault(refund, this.#ground.disk.durable.record, this.story));
+    this.judge("refund", refundFault(refund, this.#ground.disk.durable.record, this.history));
   }
 
   polling({ job }: Poll): void {
     const { disk, setting } = this.#ground;
     const { record } = disk.durable;
     const isOwn = record !== null && isOpen(record) && sameJob(record.upstream?.job ?? null, job);
-    this.judge("poll", untrue(["only after the attached job of an open task", isOwn]));
+    this.judge("poll", firstViolation(["only after the attached job of an open task", isOwn]));
     const isAskable = setting.limits !== null && !setting.isPaused;
     const plan = record !== null && isOpen(record) ? record.tracking.poll : null;
     const isAllowed = isAskable && this.#now >= (plan?.notBefore ?? 0);
-    this.judge("poll", untrue(["only with a key, and when it is allowed", isAllowed]));
-    if (this.story !== null) this.story.polledAt = this.#now;
+    this.judge("poll", firstViolation(["only with a key, and when it is allowed", isAllowed]));
+    if (this.history !== null) this.history.polledAt = this.#now;
   }
 
   upstreamSaid({ job, nudges }: Poll, answer: PollAnswer): void {
@@ -199,7 +203,7 @@ export class Witness {
     if (record === null || !isOpen(record)) return;
     if (!sameJob(record.upstream?.job ?? null, job)) return;
     this.#heard = { answer, nudges };
-    if (fact !== null) this.story?.facts.push(fact);
+    if (fact !== null) this.history?.facts.push(fact);
   }
 
   publishing(row: IndexRow, withinMs: number): void {
@@ -214,10 +218,13 @@ export class Witness {
   }
 
   operatorTold({ kind, version }: OperatorNotice): void {
-    const stories = [this.story, ...this.past];
-    const isTrue = stories.some((story) => story?.written.failures.has(version) === true);
-    this.judge("notice", untrue(["tells what happened", kind !== "callback.failed" || isTrue]));
-    for (const story of stories) story?.told.add(version);
+    const histories = [this.history, ...this.past];
+    const isTrue = histories.some((history) => history?.written.failures.has(version) === true);
+    this.judge(
+      "notice",
+      firstViolation(["tells what happened", kind !== "callback.failed" || isTrue]),
+    );
+    for (const history of histories) history?.told.add(version);
   }
 
   operatorAnswered(isTaken: boolean): void {
@@ -226,18 +233,22 @@ export class Witness {
 
   #begin(record: TaskRecord): void {
     const chargeId = record.credits?.chargeId ?? null;
-    const isNew = chargeId === null || this.past.every((story) => story.chargeId !== chargeId);
-    this.judge("charge", untrue(["every life of an id pays anew", isNew]));
-    this.story = new Story(chargeId, record.credits?.amount ?? null);
-    if (this.#firstFact !== null) this.story.facts.push(this.#firstFact);
+    const isNew = chargeId === null || this.past.every((history) => history.chargeId !== chargeId);
+    this.judge("charge", firstViolation(["every life of an id pays anew", isNew]));
+    this.history = new TaskHistory(chargeId, record.credits?.amount ?? null);
+    if (this.#firstFact !== null) this.history.facts.push(this.#firstFact);
   }
 
-  #learn(event: Extract<OutsideEvent, { news: unknown }>, task: OpenTask, story: Story): void {
+  #learn(
+    event: Extract<OutsideEvent, { news: unknown }>,
+    task: OpenTask,
+    history: TaskHistory,
+  ): void {
     const fact = factOf(event.news);
     if (fact === null) return;
     const isFact =
       event.type === "report" || isBelieved(task, event, this.#ground.setting, this.#now);
-    if (isFact) story.facts.push(fact);
+    if (isFact) history.facts.push(fact);
   }
 
   get #now(): number {

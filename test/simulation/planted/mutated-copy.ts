@@ -8,20 +8,20 @@ import type { Bug } from "./bug.ts";
 const ROOT = join(import.meta.dirname, "../../..");
 
 /** A copy of the relay in which bugs are planted, one at a time. */
-class Nursery implements AsyncDisposable {
+class MutatedCopy implements AsyncDisposable {
   readonly #home: string;
 
   private constructor(home: string) {
     this.#home = home;
   }
 
-  static async open(): Promise<Nursery> {
+  static async open(): Promise<MutatedCopy> {
     const home = await mkdtemp(join(tmpdir(), "task-relay-planted-"));
     for (const part of ["src", "test/core", "test/simulation", "package.json"]) {
       await cp(join(ROOT, part), join(home, part), { recursive: true });
     }
     await symlink(join(ROOT, "node_modules"), join(home, "node_modules"));
-    return new Nursery(home);
+    return new MutatedCopy(home);
   }
 
   /** @returns which promise the simulation finds broken, and after how many lives; null: none. */
@@ -66,22 +66,22 @@ class Nursery implements AsyncDisposable {
 }
 
 /** What became of each bug: which promise was found broken; null: the simulation did not see it. */
-export async function planted(
+export async function findBugs(
   bugs: readonly Bug[],
   { seed, lives, threads }: Simulation,
   told: (bug: Bug, found: string | null) => void,
 ): Promise<ReadonlyMap<Bug, string | null>> {
   const found = new Map<Bug, string | null>();
   const left = [...bugs];
-  const tend = async () => {
-    await using nursery = await Nursery.open();
+  const work = async () => {
+    await using copy = await MutatedCopy.open();
     for (let bug = left.shift(); bug !== undefined; bug = left.shift()) {
-      const promise = await nursery.simulate(bug, seed, lives);
+      const promise = await copy.simulate(bug, seed, lives);
       found.set(bug, promise);
       told(bug, promise);
     }
   };
-  await Promise.all(Array.from({ length: threads }, tend));
+  await Promise.all(Array.from({ length: threads }, work));
   return found;
 }
 

@@ -13,13 +13,13 @@ const PAUSE_MS = 75 * SECOND;
 const PUBLISHED_WITHIN_MS = MINUTE;
 
 /** The latest time by which something has to be done about a record; Unix milliseconds. */
-export function owedAt(record: TaskRecord, setting: Setting, now: number): number {
+export function dueTime(record: TaskRecord, setting: Setting, now: number): number {
   if (record.status === "charging") return record.credits.state.retryAt;
-  const own = isOpen(record) ? openOwed(record, setting, now) : endOwed(record, setting, now);
-  return Math.min(own, publicationOwed(record, setting));
+  const own = isOpen(record) ? openDueTime(record, setting, now) : endDueTime(record, setting, now);
+  return Math.min(own, publicationDueTime(record, setting));
 }
 
-function openOwed(task: OpenTask, setting: Setting, now: number): number {
+function openDueTime(task: OpenTask, setting: Setting, now: number): number {
   const { poll } = task.tracking;
   if (poll === null) return task.deadlineAt;
   const wantedAt = setting.isPaused ? task.deadlineAt : Math.min(poll.at, task.deadlineAt);
@@ -28,7 +28,7 @@ function openOwed(task: OpenTask, setting: Setting, now: number): number {
   return isAskable(task, setting, Math.max(askAt, now)) ? askAt : task.deadlineAt;
 }
 
-function endOwed(task: TerminalTask, setting: Setting, now: number): number {
+function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
   const state = task.callback?.state ?? { kind: "delivered" };
   if (task.credits?.state.kind === "refunding") return task.credits.state.retryAt;
   switch (state.kind) {
@@ -45,7 +45,7 @@ function endOwed(task: TerminalTask, setting: Setting, now: number): number {
 }
 
 /** The index is late, but not for ever; what is about to change again may wait for that. */
-function publicationOwed(
+function publicationDueTime(
   record: Exclude<TaskRecord, { status: "charging" }>,
   setting: Setting,
 ): number {

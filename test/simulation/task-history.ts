@@ -62,7 +62,7 @@ function hasFailed(record: TaskRecord | null): boolean {
 }
 
 /** What has happened in one life of a task id, from its first commit to its erasure. */
-export class Story {
+export class TaskHistory {
   /** The ledger's reference; null: nothing was charged there. */
   readonly chargeId: string | null;
   readonly amount: number | null;

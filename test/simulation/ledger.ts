@@ -6,7 +6,7 @@ import { RefusedCharges } from "../../src/account/refused-charges.ts";
 import { ACCOUNT } from "../core/builders.ts";
 
 /** One account of the ledger, and the operator's own billing. */
-export class Books {
+export class SimulatedLedger {
   readonly entries: Entry[] = [];
   /** Tasks whose refund the operator's own billing has accepted; it knows them by `webhook-id`. */
   readonly settled = new Set<string>();
