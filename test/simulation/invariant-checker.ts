@@ -17,18 +17,7 @@ import type { Ground } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
 import type { OutsideEvent } from "./moves.ts";
-import { type Fact, TaskHistory, type Written, writtenBy } from "./task-history.ts";
-
-export interface Violation {
-  readonly promise: string;
-  readonly detail: string;
-}
-
-interface Durable {
-  readonly history: TaskHistory | null;
-  readonly written: Written | null;
-  readonly past: number;
-}
+import { type Durable, type Fact, TaskHistory, type Violation, writtenBy } from "./task-history.ts";
 
 /**
  * Sees every commit and every call of one object and holds them against the promises (DESIGN §1), in

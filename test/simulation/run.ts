@@ -6,7 +6,7 @@ import type { Move } from "./moves.ts";
 import { Random } from "./random.ts";
 import { type Beginning, settingFrom } from "./setting.ts";
 import { endsFault } from "./settled-rules.ts";
-import type { Violation } from "./invariant-checker.ts";
+import type { Violation } from "./task-history.ts";
 import { World } from "./world.ts";
 
 /** One life as it was lived: the same beginning and moves live it again. */

@@ -1,6 +1,6 @@
 import { type RunResult, replay } from "./run.ts";
 import type { Move } from "./moves.ts";
-import type { Violation } from "./invariant-checker.ts";
+import type { Violation } from "./task-history.ts";
 
 /** A life with the same violation and as few moves as leaving some out can give, with its trace. */
 export async function shrunk({ beginning, moves, violation }: RunResult): Promise<RunResult> {

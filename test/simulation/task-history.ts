@@ -92,3 +92,16 @@ export class TaskHistory {
     return this.posts.findLast((post) => post.number === number)?.heard ?? null;
   }
 }
+
+/** A broken promise. */
+export interface Violation {
+  readonly promise: string;
+  readonly detail: string;
+}
+
+/** What survives the instance that wrote it. */
+export interface Durable {
+  readonly history: TaskHistory | null;
+  readonly written: Written | null;
+  readonly past: number;
+}

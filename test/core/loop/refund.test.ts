@@ -138,14 +138,14 @@ describe("while the ledger does not give the credits back", () => {
     ["mute", 1],
     ["deaf", 0],
   ] as const)(
-    "(%s) nothing is sent, redelivered or erased, for weeks",
+    "(%s) nothing is sent, redelivered or erased",
     async (outage, booked) => {
       await created();
       platform.outage = outage;
       loop.apply(failure);
       await runMicrotasks();
       const waits: number[] = [];
-      while (platform.clock < NOW + 40 * DAY) {
+      while (platform.clock < NOW + 2 * DAY) {
         const before = platform.clock;
         await platform.ring(loop);
         waits.push((platform.clock - before) / SECOND);
