@@ -61,16 +61,19 @@ async function accountObjectIds(): Promise<readonly string[]> {
 }
 
 describe("a bearer key", () => {
-  it.each(JUNK)("%s gets the 401 of a wrong operator key and leaves no trace", async (_, make) => {
-    const expected = await challenge("a-wrong-operator-key");
-    expect(expected).toMatchObject({ status: 401, scheme: expect.stringMatching(/^Bearer/) });
-    const before = await keyRows();
-    expect(await challenge(make())).toEqual(expected);
-    expect(await keyRows()).toEqual(before);
-  });
+  it.each(JUNK)(
+    "a key %s gets the 401 of a wrong operator key and leaves no trace",
+    async (_, make) => {
+      const expected = await challenge("a-wrong-operator-key");
+      expect(expected).toMatchObject({ status: 401, scheme: expect.stringMatching(/^Bearer/) });
+      const before = await keyRows();
+      expect(await challenge(make())).toEqual(expected);
+      expect(await keyRows()).toEqual(before);
+    },
+  );
 
   it.each(ROUTES.filter(({ access }) => access !== "anyone"))(
-    "that is revoked, invented or unknown gets 401 from $method $path",
+    "revoked, invented and unknown keys get 401 from $method $path",
     async ({ method, path }) => {
       const filled = path.replace("{id}", crypto.randomUUID()).replace("{account}", account);
       for (const key of [revoked, `trk_${account}_${hex("a")}`, "sk-live-0123456789abcdef"]) {
@@ -80,7 +83,7 @@ describe("a bearer key", () => {
     },
   );
 
-  it("works only in the Bearer scheme, whole and alone", async () => {
+  it("an account key works only in the Bearer scheme, whole and alone", async () => {
     const expected = await challenge(null);
     for (const authorization of [good, `Basic ${good}`, `Bearer ${good} x`, `Bearer "${good}"`]) {
       expect(await challenge(null, authorization)).toEqual(expected);
@@ -88,13 +91,13 @@ describe("a bearer key", () => {
     expect(await challenge(null, `bearer ${good}`)).toMatchObject({ status: 200 });
   });
 
-  it("still works after the isolate's cache entry has expired", async () => {
+  it("an account key still works after the isolate's cache entry has expired", async () => {
     expect((await challenge(good)).status).toBe(200);
     pass(61_000);
     expect((await challenge(good)).status).toBe(200);
   });
 
-  it("that is unknown leaves no storage, no table and no alarm in any object", async () => {
+  it("an unknown key leaves no storage, no table and no alarm in any object", async () => {
     const before = new Set(await accountObjectIds());
     const names = Array.from({ length: 5 }, () => crypto.randomUUID());
     for (const name of names) {

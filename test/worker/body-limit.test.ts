@@ -44,11 +44,11 @@ const PATHS = [
 ];
 
 describe("a body over MAX_BODY_KB", () => {
-  it.each(PATHS)("is answered with 413 by POST %s", async (path) => {
+  it.each(PATHS)("a body over the limit is answered with 413 by POST %s", async (path) => {
     expect(await refusal(await post(path, " ".repeat(LIMIT + 1)))).toEqual(TOO_LARGE);
   });
 
-  it("is not read when its Content-Length is over the limit", async () => {
+  it("a body is not read when its Content-Length is over the limit", async () => {
     const { body, state } = endless();
     const headers = { "Content-Length": String(LIMIT + 1) };
     expect(await refusal(await callWith(env, "/v1/events", { body, headers }))).toEqual(TOO_LARGE);
@@ -60,7 +60,7 @@ describe("a body over MAX_BODY_KB", () => {
     ["with a Content-Length that is too small", { "Content-Length": "10" }],
     ["with a Content-Length that is no number", { "Content-Length": "many" }],
     ["with a negative Content-Length", { "Content-Length": "-1" }],
-  ])("is read only just past the limit %s", async (_, headers) => {
+  ])("a body %s is read only just past the limit", async (_, headers) => {
     for (const path of PATHS) {
       const { body, state } = endless();
       expect(await refusal(await callWith(env, path, { body, headers }))).toEqual(TOO_LARGE);
@@ -70,13 +70,13 @@ describe("a body over MAX_BODY_KB", () => {
     }
   });
 
-  it("is not read when the sender has neither key nor signature", async () => {
+  it("a body is not read when its sender has neither key nor signature", async () => {
     const { body, state } = endless();
     expect((await callWith(env, "/v1/events", { body, key: null })).status).toBe(401);
     expect(state.pulled).toBe(0);
   });
 
-  it("is read only just past the limit to check a signature", async () => {
+  it("a body with a signature is read only just past the limit", async () => {
     const { body, state } = endless();
     const headers = { "webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "v1,a" };
     const response = await callWith(env, "/v1/events", { body, key: null, headers });
@@ -84,7 +84,7 @@ describe("a body over MAX_BODY_KB", () => {
     expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
   });
 
-  it("stores nothing", async () => {
+  it("stores nothing of a body over the limit", async () => {
     const id = crypto.randomUUID();
     expect(await refusal(await post("/v1/events", sized(LIMIT + 1, id)))).toEqual(TOO_LARGE);
     expect(await stored(id)).toEqual(NOTHING);
@@ -92,7 +92,7 @@ describe("a body over MAX_BODY_KB", () => {
 });
 
 describe("a body of exactly MAX_BODY_KB", () => {
-  it("is accepted, whole or in chunks", async () => {
+  it("accepts a body of exactly the limit, whole or in chunks", async () => {
     aReceiver();
     const [whole, chunked] = [crypto.randomUUID(), crypto.randomUUID()];
     expect((await post("/v1/events", sized(LIMIT, whole))).status).toBe(202);
@@ -108,7 +108,7 @@ describe("a body of exactly MAX_BODY_KB", () => {
     expect((await callWith(env, "/v1/events", { body })).status).toBe(202);
   });
 
-  it("is accepted when MAX_BODY_KB is 1, and one byte more is not", async () => {
+  it("accepts 1,024 bytes and rejects 1,025 when MAX_BODY_KB is 1", async () => {
     const id = crypto.randomUUID();
     const send = (bytes: number) =>
       callWith({ ...env, MAX_BODY_KB: "1" }, "/v1/events", { body: sized(bytes, id) });

@@ -104,7 +104,7 @@ describe("the outcome of an attempt", () => {
 });
 
 describe("the excerpt of a receiver's answer", () => {
-  it("holds 1 KiB; at most 4 KiB are read and the rest is canceled", async () => {
+  it("an excerpt holds 1 KiB; at most 4 KiB of the answer are read and the rest is canceled", async () => {
     const state = { pulled: 0, canceled: false };
     const endless: Answer = () =>
       new Response(
@@ -129,11 +129,11 @@ describe("the excerpt of a receiver's answer", () => {
     expect(state.canceled).toBe(true);
   });
 
-  it("is absent when the answer is empty", async () => {
+  it("an attempt has no excerpt when the receiver's answer is empty", async () => {
     expect(JSON.stringify(await callbackAfter(status(500)))).not.toContain("response_excerpt");
   });
 
-  it("is text when the answer is binary or cut within a character", async () => {
+  it("an excerpt is valid text when the answer is binary or cut within a character", async () => {
     const bytes = new Uint8Array([0x22, 0xff, 0x00, 0x0a]);
     expect(await callbackAfter(() => new Response(bytes, { status: 400 }))).toMatchObject({
       attempts: [{ response_excerpt: '"\ufffd\u0000\n' }],

@@ -24,7 +24,7 @@ function requestAt(received: readonly Received[], index: number): Received {
 }
 
 describe("the request of a callback", () => {
-  it("has exactly these headers and this body when a task has completed", async () => {
+  it("the callback of a completed task has exactly these headers and this body", async () => {
     const received = aReceiver();
     const id = await register({ metadata: { not: "sent" }, parameters: { not: "sent" } });
     const metadata = {
@@ -69,7 +69,7 @@ describe("the request of a callback", () => {
     expect(text.startsWith(requestAt(received, 0).body.slice(0, -1))).toBe(true);
   });
 
-  it("has exactly this body when a task has failed", async () => {
+  it("the callback of a failed task has exactly this body", async () => {
     const received = aReceiver();
     const id = await register();
     await finish(aFailure(id, { error: { message: 'Said "no"\n', code: "nsfw" } }));
@@ -83,7 +83,7 @@ describe("the request of a callback", () => {
     ]);
   });
 
-  it("omits metadata that the upstream did not give", async () => {
+  it("a callback omits metadata that the upstream did not give", async () => {
     const received = aReceiver();
     const id = await register();
     const output = { urls: ["https://a.example/b"], metadata: { seed: 0, ratio: null } };
@@ -93,7 +93,7 @@ describe("the request of a callback", () => {
     );
   });
 
-  it("keeps body and webhook-id over all attempts; number, time and signature change", async () => {
+  it("all attempts of a callback have the same body and webhook-id, and their own number, time and signature", async () => {
     const received = aReceiver(status(500), status(503), status(200));
     const id = await completed();
     for (const wait of [180_000, 600_000]) await wake(id, wait);
@@ -115,7 +115,7 @@ describe("the request of a callback", () => {
 });
 
 describe("the signature of a callback", () => {
-  it("verifies with the standardwebhooks and svix packages, and fails for another body", async () => {
+  it("the signature of a callback verifies with standardwebhooks and svix, and fails for another body", async () => {
     const received = aReceiver();
     await completed();
     const { headers, body } = requestAt(received, 0);
@@ -126,7 +126,7 @@ describe("the signature of a callback", () => {
     }
   });
 
-  it("is made with every active secret after a rotation of RELAY_SECRET", async () => {
+  it("a callback is signed with every active secret after a rotation of RELAY_SECRET", async () => {
     const received = aReceiver(status(500));
     const id = await completed();
     const rotated = { ...env, RELAY_SECRET: `${"n".repeat(40)} ${env.RELAY_SECRET}` };
@@ -143,7 +143,7 @@ describe("the signature of a callback", () => {
     expect(versions).toEqual(["v1", "v1", "v1a", "v1a"]);
   });
 
-  it("is never missing: without RELAY_SECRET no attempt is opened", async () => {
+  it("no attempt is opened without RELAY_SECRET, so no callback is unsigned", async () => {
     const received = aReceiver(status(500));
     const id = await completed();
     const before = await stored(id);

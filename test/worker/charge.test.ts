@@ -73,7 +73,7 @@ describe("registering a task with a price", () => {
     expect(await balanceOf(account)).toBe(6);
   });
 
-  it("may spend the whole balance of the account", async () => {
+  it("a task may cost the whole balance of its account", async () => {
     const account = await anAccount(2 ** 52);
     await aCharged(account, 2 ** 52);
     expect(await balanceOf(account)).toBe(0);
@@ -137,7 +137,7 @@ describe("registering a task that the account cannot pay", () => {
 });
 
 describe("a price", () => {
-  it("requires an account, and an id or an Idempotency-Key", async () => {
+  it("a price requires an account, and an id or an Idempotency-Key", async () => {
     const account = await anAccount(10);
     const { id, credits, model } = priced(account, 4);
     const before = (await listDurableObjectIds(env.TASKS)).length;
@@ -164,7 +164,7 @@ describe("a price", () => {
     ["a past deadline", { deadline_at: 5 }, "/deadline_at"],
     ["a private callback_url", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
     ["an empty model", { model: "" }, "/model"],
-  ])("is not charged for a registration with %s", async (_, fields, path) => {
+  ])("nothing is charged for a registration with %s", async (_, fields, path) => {
     const account = await anAccount(10);
     const body = priced(account, 1, fields);
     expect(await refusal(await post("/v1/tasks", body))).toEqual(invalid(path));
@@ -179,7 +179,7 @@ describe("a price", () => {
     expect(await stored(body.id)).toEqual(NOTHING);
   });
 
-  it("of null means that the task costs nothing", async () => {
+  it("a task with credits null costs nothing", async () => {
     const account = await anAccount(10);
     const body = { ...priced(account, 1), credits: null };
     expect(await taskOf(await post("/v1/tasks", body))).not.toHaveProperty("credits");

@@ -25,7 +25,7 @@ async function compact(account: string): Promise<void> {
 }
 
 describe("compacting a ledger", () => {
-  it("merges entries older than 400 days into one opening entry and keeps younger ones", async () => {
+  it("compaction merges entries older than 400 days into one opening entry and keeps younger ones", async () => {
     aReceiver();
     const account = await anAccount(10);
     await finish(aFailure(await aCharged(account, 4)));
@@ -44,7 +44,7 @@ describe("compacting a ledger", () => {
     expect(await balanceOf(account)).toBe(10);
   });
 
-  it("leaves one opening entry however often it runs", async () => {
+  it("compaction leaves one opening entry however often it runs", async () => {
     const account = await anAccount(10);
     for (let year = 0; year < 3; year++) {
       pass(401 * DAY_MS);
@@ -59,7 +59,7 @@ describe("compacting a ledger", () => {
     expect(await balanceOf(account)).toBe(13);
   });
 
-  it("begins one millisecond after 400 days", async () => {
+  it("compacts entries from one millisecond after 400 days", async () => {
     const account = await anAccount(10);
     pass(400 * DAY_MS);
     await compact(account);
@@ -69,7 +69,7 @@ describe("compacting a ledger", () => {
     expect(await booksOf(account)).toEqual(["opening 10"]);
   });
 
-  it("leaves an opening entry of zero when all credits were spent", async () => {
+  it("compaction leaves an opening entry of zero when all credits were spent", async () => {
     const account = await anAccount(10);
     await aCharged(account, 10);
     pass(401 * DAY_MS);
@@ -78,7 +78,7 @@ describe("compacting a ledger", () => {
     expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
   });
 
-  it("keeps the keys of the account", async () => {
+  it("compaction keeps the keys of the account", async () => {
     const account = await anAccount(10);
     const { key } = await aKey(account);
     pass(401 * DAY_MS);
@@ -86,7 +86,7 @@ describe("compacting a ledger", () => {
     expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(200);
   });
 
-  it("does not disturb a reader between two pages", async () => {
+  it("compaction does not disturb a reader between two pages of entries", async () => {
     const account = await anAccount(1);
     pass(401 * DAY_MS);
     for (let amount = 2; amount <= 4; amount++) await grant(account, amount);
@@ -102,7 +102,7 @@ describe("compacting a ledger", () => {
     });
   });
 
-  it("never removes a charge that may still be refunded at the latest deadline", async () => {
+  it("compaction never removes a charge that may still be refunded at the latest deadline", async () => {
     const received = aReceiver();
     const account = await anAccount(10);
     const deadline_at = START_S + (365 * DAY_MS) / 1000;
@@ -120,7 +120,7 @@ describe("compacting a ledger", () => {
 });
 
 describe("the alarm of an account", () => {
-  it("is set again every 28 days, also after evictions and with nothing to compact", async () => {
+  it("the alarm of an account is set again every 28 days, also after evictions", async () => {
     const account = await anAccount(10);
     const alarm = () =>
       runInDurableObject(accountStub(account), (_, { storage }) => storage.getAlarm());

@@ -153,7 +153,7 @@ describe("several connections of one provider", () => {
     }),
   };
 
-  it("have different hook URLs, and none accepts the token of another", async () => {
+  it("connections of one provider have different hook URLs, and none accepts another's token", async () => {
     const tasks = await Promise.all(
       ["ark", "ark-2"].map((provider) => hooked({ provider, bindings: TWO })),
     );
@@ -166,7 +166,7 @@ describe("several connections of one provider", () => {
     }
   });
 
-  it("are each polled at their own host with their own key, and not at all without one", async () => {
+  it("connections are each polled at their own host with their own key, and not without one", async () => {
     const outside = anOutside();
     for (const host of [HERE, THERE]) {
       if (host !== undefined) outside.on(host, answering({ id: "cgt-1", status: "running" }));
@@ -194,7 +194,7 @@ describe("several connections of one provider", () => {
 });
 
 describe("a connection that was removed from the configuration", () => {
-  it("rejects new tasks with 400 and its hooks with 404", async () => {
+  it("a removed connection rejects new tasks with 400 and hooks with 404", async () => {
     const bindings = { ...env, ...connections({ "ark-2": { provider: "ark", key: "key" } }) };
     const task = await hooked({ provider: "ark-2", bindings });
     const body = { model: "m", provider: "ark-2", callback_url: CALLBACK_URL };
@@ -233,7 +233,7 @@ describe("a provider key", () => {
 });
 
 describe("the bindings of these tests", () => {
-  it("set no provider variable, whatever .dev.vars contains", () => {
+  it("the bindings of these tests set no provider variable, whatever .dev.vars contains", () => {
     const names = [...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables));
     expect(names.filter((name) => Boolean(Reflect.get(env, name)))).toEqual([]);
   });

@@ -60,7 +60,7 @@ describe("GET /v1/accounts/{account}/entries", () => {
     expect(await balanceOf(account)).toBe(10);
   });
 
-  it("is empty for a new account", async () => {
+  it("returns an empty list of entries for a new account", async () => {
     expect(await page(await anAccount(), "")).toEqual({ data: [], next_cursor: null });
   });
 

@@ -66,13 +66,16 @@ describe.each([
   ["hook", false],
   ["poll", true],
 ])("the error text of a failure that a %s reports", (_, isPolled) => {
-  it.each(CLEANED)("reaches the client without secrets: %s", async (_what, message, left) => {
-    const { callback, task } = await failedTask({ message }, {}, isPolled);
-    expect(callback.error).toEqual({ code: "upstream_error", message: left });
-    expect(task.error).toEqual(callback.error);
-  });
+  it.each(CLEANED)(
+    "the client gets the upstream's error text without %s",
+    async (_what, message, left) => {
+      const { callback, task } = await failedTask({ message }, {}, isPolled);
+      expect(callback.error).toEqual({ code: "upstream_error", message: left });
+      expect(task.error).toEqual(callback.error);
+    },
+  );
 
-  it("is replaced when ERROR_TEXT is generic, which keeps the category", async () => {
+  it("the client gets a generic text and the category when ERROR_TEXT is generic", async () => {
     const failure = { code: "OutputVideoSensitiveContentDetected", message: "Nudity in frame 7" };
     const { callback, task, body } = await failedTask(failure, { ERROR_TEXT: "generic" }, isPolled);
     const message = "The upstream reported a failure.";
@@ -81,7 +84,7 @@ describe.each([
     expect(task["failure"]).toEqual({ category: "moderation", retryable: false });
   });
 
-  it("is cut to at most 1 KB", async () => {
+  it("the client gets at most 1 KB of the upstream's error text", async () => {
     const { callback } = await failedTask({ message: "ä".repeat(5000) }, {}, isPolled);
     const { length } = new TextEncoder().encode(callback.error.message);
     expect(length).toBeLessThanOrEqual(1024);
@@ -90,7 +93,7 @@ describe.each([
 });
 
 describe("the error text of a failure", () => {
-  it("never contains the key of the connection", async () => {
+  it("the error text of a failure never contains the key of the connection", async () => {
     const { body } = await failedTask({ message: `Access denied for ${KEY}!` }, {}, true);
     expect(body).toContain("Access denied for …!");
     expect(body).not.toContain(KEY);
@@ -105,10 +108,13 @@ describe("the category of a failure", () => {
     ["canceled", { message: "", state: "cancelled" }, false],
     ["invalid_input", { code: "InvalidParameter", message: "Bad ratio" }, false],
     ["provider", { message: "Worker crashed" }, true],
-  ])("%s appears in GET and not in the callback", async (category, failure, retryable) => {
-    const { callback, task } = await failedTask(failure);
-    expect(task["failure"]).toEqual({ category, retryable });
-    const members = ["created_at", "error", "id", "model", "status"];
-    expect(Object.keys(callback).toSorted()).toEqual(members);
-  });
+  ])(
+    "the failure category %s appears in GET and not in the callback",
+    async (category, failure, retryable) => {
+      const { callback, task } = await failedTask(failure);
+      expect(task["failure"]).toEqual({ category, retryable });
+      const members = ["created_at", "error", "id", "model", "status"];
+      expect(Object.keys(callback).toSorted()).toEqual(members);
+    },
+  );
 });

@@ -37,7 +37,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
   const success = hookOf(hookCase, "completed");
   const urls = isTrusted ? urlsOf(success.means) : urlsOf(sender.done.means);
 
-  it("completes the task when it comes before the attachment of the job", async () => {
+  it("a hook before the attachment of the job completes the task", async () => {
     const scene = await finished(hookCase);
     expect(await answerOf(await scene.post(success))).toEqual(OK);
     if (!isTrusted) {
@@ -50,7 +50,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
     expect((await scene.attach()).status).toBe(isTrusted ? 409 : 200);
   });
 
-  it("completes the task when it comes after the attachment; an erased task is unknown", async () => {
+  it("a hook after the attachment completes the task, and gets 404 once the task is erased", async () => {
     const scene = await finished(hookCase);
     await scene.attach();
     expect(await answerOf(await scene.post(success))).toEqual(OK);
@@ -61,7 +61,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
     expect(await refusal(await scene.post(success))).toEqual(UNKNOWN_TASK);
   });
 
-  it("fails the task only when it is trusted", async () => {
+  it("a hook that reports a failure fails the task only when the hook is trusted", async () => {
     const scene = await aScene(hookCase);
     const failure = hookOf(hookCase, "failed");
     await scene.attach();
@@ -76,7 +76,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
     expect(scene.polls() > 0).toBe(!isTrusted);
   });
 
-  it("without output causes a poll, or fails the task when there is no key to poll with", async () => {
+  it("a hook without output causes a poll, or fails the task when there is no key to poll with", async () => {
     const scene = await finished(hookCase);
     await scene.attach();
     expect(await answerOf(await scene.post(hookOf(hookCase, "no_output")))).toEqual(OK);
@@ -94,7 +94,7 @@ export function testIgnoredHooks(hookCase: HookCase): void {
   const { sender, isTrusted } = hookCase;
   const success = hookOf(hookCase, "completed");
 
-  it("changes nothing after the end, whatever it reports", async () => {
+  it("hooks after the end change nothing, whatever they report", async () => {
     const scene = await finished(hookCase);
     await scene.attach();
     await scene.post(success);
@@ -110,7 +110,7 @@ export function testIgnoredHooks(hookCase: HookCase): void {
   });
 
   // fal sends hooks only at the end of a job.
-  it.runIf(sender.provider !== "fal")("changes nothing when its state is outdated", async () => {
+  it.runIf(sender.provider !== "fal")("a hook with an outdated state changes nothing", async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     await scene.post(hookOf(hookCase, "processing"));
@@ -122,7 +122,7 @@ export function testIgnoredHooks(hookCase: HookCase): void {
     if (isTrusted) expect(await readHooked(scene.task)).toMatchObject({ status: "processing" });
   });
 
-  it("changes nothing when it is about another job", async () => {
+  it("a hook about another job changes nothing", async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     await expectUnchanged(scene.task.id, async () => {

@@ -15,7 +15,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
   const { provider } = sender;
   const failure = hookOf(hookCase, "failed");
 
-  it("changes nothing when its body cannot be understood", async () => {
+  it("a hook whose body cannot be understood changes nothing", async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     const unclear = sender.hooks.filter(({ means }) => means === null || means === "nothing");
@@ -32,7 +32,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
     expect(scene.polls()).toBe(0);
   });
 
-  it("gets 413 when its body is over the limit", async () => {
+  it("a hook over the body limit gets 413", async () => {
     const scene = await aScene(hookCase);
     const large = { ...failure, body: `${failure.body}${" ".repeat(256 * 1024)}` };
     await expectUnchanged(scene.task.id, async () => {
@@ -41,7 +41,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
     });
   });
 
-  it("gets 404 under the token of another task", async () => {
+  it("a hook under the token of another task gets 404", async () => {
     const scene = await aScene(hookCase);
     const other = await hooked({ provider, bindings });
     const hookUrl = scene.task.hookUrl.replace(/[^/]+$/, other.hookUrl.split("/").at(-1) ?? "");
@@ -54,7 +54,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
   });
 
   it.runIf(PROVIDERS.get(provider)?.hooks?.idParameter != null)(
-    "changes nothing when it echoes the id of another task",
+    "a hook that echoes the id of another task changes nothing",
     async () => {
       const scene = await aScene(hookCase);
       await scene.attach();
@@ -73,7 +73,7 @@ export function testSignatures(hookCase: HookCase): void {
   const { sender } = hookCase;
   const failure = hookOf(hookCase, "failed");
 
-  it("gets 401 when its signature is missing, incomplete, wrong or too old", async () => {
+  it("a hook whose signature is missing, incomplete, wrong or too old gets 401", async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     const body = bodyFor(failure, scene.task);
@@ -90,7 +90,7 @@ export function testSignatures(hookCase: HookCase): void {
     expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
   });
 
-  it("gets 401 for another body when the provider signs bodies", async () => {
+  it("a hook with the signature of another body gets 401 when the provider signs bodies", async () => {
     const scene = await aScene(hookCase);
     const genuine = bodyFor(hookOf(hookCase, "completed"), scene.task);
     const headers = await sender.sign(genuine, scene.task);
@@ -101,7 +101,7 @@ export function testSignatures(hookCase: HookCase): void {
     });
   });
 
-  it("gets 401 before its body is parsed when it is unsigned", async () => {
+  it("an unsigned hook gets 401 before its body is parsed", async () => {
     const scene = await aScene(hookCase);
     expect(await refusal(await sendHook(scene.task, "{"))).toEqual(UNAUTHENTICATED);
   });

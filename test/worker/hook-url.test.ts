@@ -98,7 +98,7 @@ describe("a hook URL", () => {
     expect(statuses).toEqual(codes);
   });
 
-  it("works with the task id in upper case, and after an attachment", async () => {
+  it("a hook URL works with the task id in upper case, and after an attachment", async () => {
     const task = await hooked({ provider: "ark" });
     expect((await attach(task, "cgt-1")).status).toBe(200);
     const hookUrl = task.hookUrl.replace(task.id, task.id.toUpperCase());
@@ -123,7 +123,7 @@ describe("a hook URL", () => {
   ];
 
   it.each(WRONG)(
-    "with %s is answered like an unknown task and reaches no object",
+    "a hook URL with %s is answered like an unknown task and reaches no object",
     async (_, wrong) => {
       const received = aReceiver();
       const [task, other] = [
@@ -149,13 +149,13 @@ describe("a hook URL", () => {
     },
   );
 
-  it("with a wrong token is answered with 404 before its body is read", async () => {
+  it("a hook with a wrong token is answered with 404 before its body is read", async () => {
     const { hookUrl } = await hooked({ provider: "ark" });
     const body = "x".repeat(256 * 1024 + 1);
     expect((await callWith(env, altered(hookUrl), { body, key: null })).status).toBe(404);
   });
 
-  it("is answered with 404 for a task that was not registered with its connection", async () => {
+  it("a hook is answered with 404 for a task that was not registered with its connection", async () => {
     const task = await hooked({ provider: "ark-2", bindings: TWO_ARKS });
     const path = pathWith(task.hookUrl, { id: await register() });
     const response = await callWith(TWO_ARKS, path, { body: RUNNING, key: null });

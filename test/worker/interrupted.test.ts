@@ -43,7 +43,7 @@ async function crashDuring(number: number): Promise<string> {
 }
 
 describe("an attempt that was in flight when its instance was evicted", () => {
-  it("is recorded as interrupted by the watchdog alarm, and the next follows on schedule", async () => {
+  it("an attempt of an evicted instance is recorded as interrupted, and the next follows on schedule", async () => {
     const received = aReceiver(status(200));
     const id = await crashDuring(1);
     expect(await wake(id, WATCHDOG_MS)).toBe(true);
@@ -58,7 +58,7 @@ describe("an attempt that was in flight when its instance was evicted", () => {
     expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
   });
 
-  it("is not changed by a read before the watchdog alarm", async () => {
+  it("a read before the watchdog alarm does not change an interrupted attempt", async () => {
     aReceiver(status(200));
     const id = await crashDuring(2);
     await expectUnchanged(id, async () => {
@@ -69,7 +69,7 @@ describe("an attempt that was in flight when its instance was evicted", () => {
 });
 
 describe("a read of a task that has lost its alarm", () => {
-  it("sets the alarm again when the task is more than 60 s overdue", async () => {
+  it("a read sets a lost alarm again when the task is more than 60 s overdue", async () => {
     aReceiver(status(500), status(200));
     const id = await completed();
     const { record } = await stored(id);

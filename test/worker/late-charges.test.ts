@@ -10,7 +10,7 @@ const TASK = crypto.randomUUID();
 const VALID_UNTIL = START + 2000;
 
 describe("a charge that the ledger has refused", () => {
-  it("stays refused when the same call arrives late, after a grant", async () => {
+  it("a refused charge stays refused when the same call arrives late, after a grant", async () => {
     const account = await anAccount(1);
     const ledger = accountStub(account);
     const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
@@ -21,7 +21,7 @@ describe("a charge that the ledger has refused", () => {
     expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
   });
 
-  it("does not prevent another charge from being booked once", async () => {
+  it("a refused charge does not prevent another charge from being booked once", async () => {
     const account = await anAccount(4);
     const ledger = accountStub(account);
     await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);
@@ -31,7 +31,7 @@ describe("a charge that the ledger has refused", () => {
     expect(await booksOf(account)).toEqual(["grant 4", "charge 4"]);
   });
 
-  it("stays refused when the missing account is created afterwards", async () => {
+  it("a charge refused for a missing account stays refused when the account is created", async () => {
     const ledger = accountStub(`later-${crypto.randomUUID()}`);
     const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
     expect(refused).toEqual({ kind: "unknown_account" });
@@ -39,7 +39,7 @@ describe("a charge that the ledger has refused", () => {
     expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toEqual(refused);
   });
 
-  it("is forgotten after a thousand later refusals", async () => {
+  it("a refusal of a charge is forgotten after a thousand later ones", async () => {
     const account = await anAccount(1);
     const ledger = accountStub(account);
     await ledger.charge(ORDER, TASK, VALID_UNTIL);
@@ -52,7 +52,7 @@ describe("a charge that the ledger has refused", () => {
 });
 
 describe("a charge that arrives after its expiry", () => {
-  it("is answered as unknown and not booked", async () => {
+  it("a charge that arrives after its expiry is answered as unknown and not booked", async () => {
     const account = await anAccount(100);
     const late = await accountStub(account).charge(ORDER, TASK, START - 1);
     expect(late).toMatchObject({ kind: "unknown" });

@@ -74,7 +74,7 @@ describe("a charge that the ledger does not answer", () => {
 });
 
 describe("a task whose charge is pending", () => {
-  it("is unknown to requests, and events about it get 503", async () => {
+  it("a task whose charge is pending is unknown to requests, and events about it get 503", async () => {
     aReceiver();
     const { account, body, heal } = await charging(10);
     await expectUnchanged(body.id, async () => {
@@ -100,7 +100,7 @@ describe("a task whose charge is pending", () => {
     expect(await balanceOf(account)).toBe(6);
   });
 
-  it("answers 503 to the same and to other registrations of its id", async () => {
+  it("registrations of an id whose charge is pending get 503", async () => {
     const { account, body, heal } = await charging(10);
     await expectUnchanged(body.id, async () => {
       for (const again of [body, { ...body, credits: 5 }, { ...body, model: "other" }]) {
@@ -116,7 +116,7 @@ describe("a task whose charge is pending", () => {
 });
 
 describe("a ledger that answers after the timeout", () => {
-  it("lets the registration answer 503 first, and its late booking counts once", async () => {
+  it("a registration answers 503 before a slow ledger does, whose late booking counts once", async () => {
     const account = await anAccount(10);
     const body = priced(account, 4);
     // The ledger is released only after the answer: the registration cannot have waited for it.
@@ -147,7 +147,7 @@ describe("a ledger that answers after the timeout", () => {
 });
 
 describe("a caller who disconnects during the charge", () => {
-  it("finds the task, charged once, by repeating the registration", async () => {
+  it("a caller who disconnects during the charge finds the task, charged once, by repeating the request", async () => {
     const account = await anAccount(10);
     const body = priced(account, 4);
     const release = await holdLedger(account);

@@ -31,7 +31,7 @@ describe.each([
   ["in one instance", () => Promise.resolve()],
   ["that is evicted between any two steps", evict],
 ])("a task %s", (_, between) => {
-  it("gets three attempts, 180 s and 600 s after the end of the previous one, and no fourth", async () => {
+  it("a callback gets three attempts, 180 s and 600 s after the end of the previous one, and no fourth", async () => {
     const DURATION = 1234;
     const received = aReceiver(() => {
       pass(DURATION);
@@ -68,7 +68,7 @@ describe.each([
     expect(received).toHaveLength(3);
   });
 
-  it("is erased 28 days after its last change", async () => {
+  it("a task is erased 28 days after its last change", async () => {
     aReceiver();
     const id = await completed();
     await between(id);
@@ -82,7 +82,7 @@ describe.each([
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("fails with upstream_timeout at its deadline and is called back", async () => {
+  it("an open task fails with upstream_timeout at its deadline and is called back", async () => {
     const received = aReceiver();
     const id = await register({ deadline_at: START_S + 600 });
     await between(id);
@@ -101,7 +101,7 @@ describe.each([
     expect(await refusal(late)).toEqual({ status: 409, code: "conflicting_result" });
   });
 
-  it("does not change when its alarm runs too early", async () => {
+  it("a task does not change when its alarm runs too early", async () => {
     const received = aReceiver(status(500));
     for (const id of [await register(), await completed()]) {
       await expectUnchanged(id, async () => {
@@ -112,7 +112,7 @@ describe.each([
     expect(received).toHaveLength(1);
   });
 
-  it("reaches a deadline 60 days ahead by alarms of at most 29 days", async () => {
+  it("a task reaches a deadline 60 days ahead by alarms of at most 29 days", async () => {
     aReceiver();
     const deadline_at = START_S + 60 * 86_400;
     const id = await register({ deadline_at });
@@ -130,7 +130,7 @@ describe.each([
 });
 
 describe("a task that an event created", () => {
-  it("fails after the default deadline of 72 h", async () => {
+  it("a task that an event created fails after the default deadline of 72 h", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     await report({ id, status: "processing", model: "m", callback_url: CALLBACK_URL });
@@ -141,7 +141,7 @@ describe("a task that an event created", () => {
 });
 
 describe("an attempt in flight", () => {
-  it("is stored before it is sent, with a watchdog alarm", async () => {
+  it("an attempt is stored with a watchdog alarm before it is sent", async () => {
     let atSending: unknown;
     const id = await register();
     aReceiver(async () => {
@@ -155,7 +155,7 @@ describe("an attempt in flight", () => {
     });
   });
 
-  it("is shown without an outcome, and a redelivery is refused meanwhile", async () => {
+  it("an attempt in flight is shown without an outcome, and redelivery gets 409 meanwhile", async () => {
     const { id } = await hanging();
     const { callback } = await read(id);
     expect(callback).toEqual({
@@ -168,7 +168,7 @@ describe("an attempt in flight", () => {
     await until(async () => (await stored(id)).alarm === START + 180_000);
   });
 
-  it("is awaited, not sent again, by an alarm that runs meanwhile", async () => {
+  it("an attempt in flight is awaited, not repeated, by an alarm that runs meanwhile", async () => {
     const { id, received } = await hanging();
     expect(await wake(id)).toBe(true);
     expect(received).toHaveLength(1);

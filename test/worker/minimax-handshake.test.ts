@@ -16,7 +16,7 @@ describe("a challenge of MiniMax", () => {
   it.each([
     ["without any configuration", env],
     ["with a key", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
-  ])("is echoed before the attachment and changes nothing, %s", async (_, bindings) => {
+  ])("a challenge is echoed before the attachment and changes nothing, %s", async (_, bindings) => {
     const task = await hooked({ provider: "minimax", bindings });
     await expectUnchanged(task.id, async () => {
       for (const challenge of ["c", 'a "quoted" one', "x".repeat(512)]) {
@@ -27,7 +27,7 @@ describe("a challenge of MiniMax", () => {
     });
   });
 
-  it("is echoed after the attachment and after the end", async () => {
+  it("a challenge of MiniMax is echoed after the attachment and after the end", async () => {
     anOutside().on(CALLBACK_URL, answering("thank you"));
     const task = await hooked({ provider: "minimax" });
     await attach(task, "115334141465231360");
@@ -44,12 +44,12 @@ describe("a challenge of MiniMax", () => {
     ["no characters", ""],
     ["a number", 7],
     ["an object", { a: 1 }],
-  ])("is not echoed when it is %s", async (_, challenge) => {
+  ])("a challenge is not echoed when it is %s", async (_, challenge) => {
     const task = await hooked({ provider: "minimax" });
     expect(await answerOf(await sendHook(task, challenged(challenge)))).toEqual([200, "ok"]);
   });
 
-  it("is not echoed under the token of another task", async () => {
+  it("a challenge is not echoed under the token of another task", async () => {
     const [task, other] = [
       await hooked({ provider: "minimax" }),
       await hooked({ provider: "minimax" }),
@@ -60,7 +60,7 @@ describe("a challenge of MiniMax", () => {
   });
 
   it.each(SENDERS.filter(({ provider }) => provider !== "minimax"))(
-    "is not echoed to $provider",
+    "a challenge is not echoed to $provider",
     async ({ provider, sign }) => {
       anOutside().on("https://", answering({}, 500));
       const task = await hooked({ provider });

@@ -172,7 +172,7 @@ describe("a task object that cannot be reached", () => {
 });
 
 describe("a stored record", () => {
-  it("that is unreadable is answered with 500 without details and is not changed", async () => {
+  it("an unreadable record is answered with 500 without details and is not changed", async () => {
     const id = await unreadable();
     await expectUnchanged(id, async () => {
       for (const send of requestsFor(id)) {
@@ -183,7 +183,7 @@ describe("a stored record", () => {
     });
   });
 
-  it("of a later release is answered with 503 and is not changed", async () => {
+  it("a record of a later release is answered with 503 and is not changed", async () => {
     const id = await unreadable(2);
     await expectUnchanged(id, async () => {
       for (const send of requestsFor(id)) {
@@ -196,7 +196,7 @@ describe("a stored record", () => {
 });
 
 describe("a conflict", () => {
-  it("contains the task as GET shows it", async () => {
+  it("a 409 contains the task as GET shows it", async () => {
     aReceiver(status(500));
     const id = await completed({ metadata: { a: 1 } });
     for (const response of [

@@ -83,7 +83,7 @@ describe("GET /v1/tasks/{id}", () => {
     expect(await stored(unknown)).toEqual(NOTHING);
   });
 
-  it("requires a key", async () => {
+  it("answers 401 to a request without a valid key", async () => {
     const id = await register();
     for (const key of [null, "wrong", "test-only-operator-ke", "test-only-operator-keyx", ""]) {
       const response = await call(`/v1/tasks/${id}`, { key });
@@ -115,7 +115,7 @@ describe("GET /v1/tasks/{id}", () => {
     expect(await read(id)).toMatchObject({ status: "completed" });
   });
 
-  it("writes nothing", async () => {
+  it("writes nothing when it reads a task", async () => {
     const id = await register();
     await expectUnchanged(id, async () => {
       pass(3_600_000);

@@ -51,7 +51,7 @@ describe("a charged task that fails", () => {
     expect(await booksOf(account)).toEqual(BOOKS);
   });
 
-  it("is refunded when it has no callback_url", async () => {
+  it("a failed task without callback_url is refunded", async () => {
     const account = await anAccount(10);
     const id = await aCharged(account, 4, { callback_url: null });
     await finish(aFailure(id));
@@ -59,7 +59,7 @@ describe("a charged task that fails", () => {
     expect(await booksOf(account)).toEqual(BOOKS);
   });
 
-  it("is refunded while the relay is paused", async () => {
+  it("a failed task is refunded while the relay is paused", async () => {
     const received = aReceiver();
     const account = await anAccount(10);
     const id = await aCharged(account, 4);
@@ -69,7 +69,7 @@ describe("a charged task that fails", () => {
     expect(received).toEqual([]);
   });
 
-  it("is refunded once despite later events, cancellations, redeliveries and evictions", async () => {
+  it("a failed task is refunded once despite later events, cancellations, redeliveries and evictions", async () => {
     const received = aReceiver(status(200));
     const account = await anAccount(10);
     const id = await aCharged(account, 4);
@@ -89,7 +89,7 @@ describe("a charged task that fails", () => {
 });
 
 describe("a charged task that completes", () => {
-  it("keeps its charge when its callback fails and is redelivered", async () => {
+  it("a completed task keeps its charge when its callback fails and is redelivered", async () => {
     aReceiver(status(500), status(500), status(500), status(200));
     const account = await anAccount(10);
     const id = await aCharged(account, 4);
@@ -105,7 +105,7 @@ describe("a charged task that completes", () => {
 });
 
 describe("a refund that the ledger does not answer", () => {
-  it("delays the callback, shows refunding and is retried until it is booked", async () => {
+  it("an unanswered refund delays the callback, shows refunding and is retried until it is booked", async () => {
     const { received, account, id, heal } = await refunding();
     const waits = [5, 10, 20, 40, 80, 160, 300, 300, 300];
     for (const [i, wait] of waits.entries()) {
@@ -128,7 +128,7 @@ describe("a refund that the ledger does not answer", () => {
     expect(await booksOf(account)).toEqual(BOOKS);
   });
 
-  it("prevents erasure, redelivery and expiry, and is booked by a new instance", async () => {
+  it("an unanswered refund prevents erasure, redelivery and expiry, and is booked by a new instance", async () => {
     const { received, account, id, heal } = await refunding();
     expect([(await erase(id)).status, (await redeliver(id)).status]).toEqual([409, 409]);
     await wake(id, 40 * DAY_MS);

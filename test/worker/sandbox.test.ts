@@ -65,7 +65,7 @@ async function runToEnd(id: string): Promise<number> {
 }
 
 describe("the sandbox", () => {
-  it("has exactly the models that are tested here", () => {
+  it("offers exactly the sandbox models that are tested here", () => {
     const error = `must be one of ${MODELS.map(([model]) => model).join(", ")}`;
     expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
   });
@@ -87,7 +87,7 @@ describe("the sandbox", () => {
     },
   );
 
-  it("shows processing between the first poll and the last", async () => {
+  it("shows a sandbox task as processing between its first poll and its last", async () => {
     callbacksAnswered();
     const id = crypto.randomUUID();
     await restart(id, WITH);
@@ -96,7 +96,7 @@ describe("the sandbox", () => {
     expect(await read(id)).toMatchObject({ status: "processing", callback: { status: "waiting" } });
   });
 
-  it("gives no hook URL", async () => {
+  it("gives a sandbox task no hook URL", async () => {
     const id = crypto.randomUUID();
     await restart(id, WITH);
     const text = await (await registered("sandbox/ok", WITH, id)).text();
@@ -112,14 +112,14 @@ describe("the sandbox", () => {
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("is an unknown provider unless SANDBOX is on", async () => {
+  it("is an unknown provider to registrations unless SANDBOX is on", async () => {
     const id = crypto.randomUUID();
     const response = await registered("sandbox/ok", { ...env, SANDBOX: "false" }, id);
     expect(await refusal(response)).toEqual(invalid("/provider"));
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("appears in the settings at /healthz", async () => {
+  it("shows SANDBOX in the settings at /healthz", async () => {
     expect(await health(WITH)).toMatchObject({ configuration: { SANDBOX: true } });
     expect(await health(env)).toMatchObject({ configuration: { SANDBOX: false } });
   });

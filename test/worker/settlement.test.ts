@@ -34,7 +34,7 @@ function untilDueIn(id: string, seconds: number): Promise<void> {
 const urls = (received: readonly Received[]) => received.map(({ url }) => url);
 
 describe("a failed task with credits on a relay with SETTLEMENT_URL", () => {
-  it("is settled by one signed POST to SETTLEMENT_URL before its callback", async () => {
+  it("a failed task is settled by one signed POST to SETTLEMENT_URL before its callback", async () => {
     const received = aReceiver();
     const account = await anAccount();
     const id = await billed(account);
@@ -71,7 +71,7 @@ describe("a failed task with credits on a relay with SETTLEMENT_URL", () => {
     ["answers 409", status(409)],
     ["redirects", () => Response.redirect(CALLBACK_URL, 308)],
     ["is down", refused],
-  ])("is settled by a retry after 5 s when SETTLEMENT_URL %s", async (_, answer) => {
+  ])("a refund is repeated after 5 s when SETTLEMENT_URL %s", async (_, answer) => {
     const received = aReceiver(answer, status(200));
     const id = await billed(await anAccount());
     await fail(id);
@@ -83,7 +83,7 @@ describe("a failed task with credits on a relay with SETTLEMENT_URL", () => {
     expect(orders).toEqual([orders[0], [`refund_${id}`, orders[0]?.[1]]]);
   });
 
-  it("is retried when SETTLEMENT_URL does not answer within CALLBACK_TIMEOUT_S", async () => {
+  it("a refund is retried when SETTLEMENT_URL does not answer within CALLBACK_TIMEOUT_S", async () => {
     const received = aReceiver(never, status(200));
     const id = await billed(await anAccount());
     await restart(id, { ...BILLING, CALLBACK_TIMEOUT_S: "1" });
@@ -92,7 +92,7 @@ describe("a failed task with credits on a relay with SETTLEMENT_URL", () => {
     expect(urls(received)).toEqual([BILLING_URL]);
   });
 
-  it("is settled with the reason of a cancellation or a deadline", async () => {
+  it("a refund order to SETTLEMENT_URL names a cancellation or a deadline as its reason", async () => {
     const received = aReceiver();
     const canceled = await billed(await anAccount(), { callback_url: null });
     await cancel(canceled);

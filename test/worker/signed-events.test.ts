@@ -152,7 +152,7 @@ describe("a signed event", () => {
     );
   });
 
-  it("does not authenticate a registration", async () => {
+  it("an event signature does not authenticate a registration", async () => {
     const body = JSON.stringify({ model: "m" });
     const response = await post("/v1/tasks", body, { key: null, headers: signedHeaders(body) });
     expect(await refusal(response)).toEqual({ status: 401, code: "unauthenticated" });

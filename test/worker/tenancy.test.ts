@@ -54,7 +54,7 @@ const named = (access: Route["access"]) =>
 const GUARDED = ROUTES.filter(({ access }) => access !== "anyone");
 
 describe("the routes that account keys may use", () => {
-  it("are exactly these", () => {
+  it("account keys may use exactly these routes", () => {
     expect(
       named("owner")
         .map(([method, path]) => `${method} ${path}`)
@@ -90,7 +90,7 @@ describe("an account key on a route for operators or upstreams", () => {
     },
   );
 
-  it("gets 403 before the body is read", async () => {
+  it("an account key gets 403 from an operator route before the body is read", async () => {
     const { key } = tenant;
     for (const body of ["{", " ".repeat(300_000)]) {
       const answer = await refusal(await post("/v1/tasks", body, { key }));
@@ -132,7 +132,7 @@ describe("an account key on a route for accounts", () => {
     },
   );
 
-  it("does not work for an account whose id differs in case", async () => {
+  it("an account key does not work for an account whose id differs in case", async () => {
     const { account, key } = tenant;
     const other = account.toUpperCase();
     await post("/v1/accounts", { id: other });
@@ -141,7 +141,7 @@ describe("an account key on a route for accounts", () => {
     expect((await call(`/v1/tasks/${task}`, { key })).status).toBe(404);
   });
 
-  it("does not work for a task without an account", async () => {
+  it("an account key does not work for a task without an account", async () => {
     const { key } = tenant;
     const id = await register();
     expect((await call(`/v1/tasks/${id}`, { key })).status).toBe(404);
@@ -150,7 +150,7 @@ describe("an account key on a route for accounts", () => {
 });
 
 describe("a task that its account reads", () => {
-  it("equals what the operator reads, without the receiver's response", async () => {
+  it("an account reads what the operator reads, without the receiver's response", async () => {
     const { task, key } = tenant;
     const operators = await read(task);
     const owners = await call(`/v1/tasks/${task}`, { key });

@@ -84,7 +84,7 @@ describe("POST /v1/callbacks/test", () => {
     expect(received).toEqual([]);
   });
 
-  it("requires a key", async () => {
+  it("answers 401 to a request without a valid key", async () => {
     const received = aReceiver();
     const response = await post(
       "/v1/callbacks/test",

@@ -122,7 +122,7 @@ describe("GET /v1/tasks/{id} with Prefer", () => {
     expect(waited()).toBe(ms);
   });
 
-  it("is ignored when ?wait is given", async () => {
+  it("the Prefer header is ignored when ?wait is given", async () => {
     const id = await register({ deadline_at: START_S + 3600 });
     await call(`/v1/tasks/${id}?wait=1`, { headers: { Prefer: "wait=9" } });
     expect(waited()).toBe(1000);
