@@ -60,7 +60,7 @@ const SAMPLE = { callback_url: CALLBACK_URL, status: "failed" };
 interface Body<T> {
   readonly schema: z.ZodType<T>;
   readonly valid: readonly unknown[];
-  /** What the contract says of the parsed JSON. */
+  /** Returns whether the contract admits the parsed JSON. */
   readonly isValid: (value: unknown) => boolean;
   readonly requireSound?: (value: T, given: unknown) => void;
   readonly cases?: number;

@@ -32,7 +32,7 @@ export function fuzz<T>(title: string, property: Property<T>): void {
   });
 }
 
-/** Null in all cases but `percent` of a hundred. */
+/** Generates `inputs` in `percent` of a hundred cases, and null in the others. */
 export function rarely<T>(percent: number, inputs: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
   return fc.oneof(
     { weight: 100 - percent, arbitrary: fc.constant(null) },

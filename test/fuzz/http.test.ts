@@ -39,7 +39,7 @@ const WITH_TASK = new Set(
 vi.useFakeTimers({ toFake: ["Date"], now: NOW });
 for (const method of ["log", "warn", "error"] as const)
   vi.spyOn(console, method).mockImplementation(() => {});
-// What workerd has and Node has not, as far as the relay uses it.
+// Globals of workerd that the relay uses and Node lacks.
 Reflect.set(globalThis, "Cloudflare", {
   compatibilityFlags: { global_fetch_strictly_public: true },
 });

@@ -5,7 +5,7 @@ import { jsonBytes, jsonChange } from "./mutations.ts";
 import { changedText, headerText } from "./text.ts";
 import { ACCOUNT_KEY, OPERATOR_KEY, RECORDS, UNKNOWN_ID } from "./world.ts";
 
-/** Who sends the request: with a right key, with a wrong one, with a signature that is added last, or without any. */
+/** Sender of a request: with a right key, a wrong one, a signature that is added last, or neither. */
 export type Sender = "operator" | "account" | "wrong" | "signed" | "nobody";
 
 export interface SentRequest {
@@ -15,7 +15,7 @@ export interface SentRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer> | null;
   readonly isIndexed: boolean;
-  /** Whether the route needs no authentication. */
+  /** True when the route needs no authentication. */
   readonly isOpen: boolean;
 }
 

@@ -6,15 +6,15 @@ import { evict, stubOf } from "../worker/objects.ts";
 
 const undo: (() => void)[] = [];
 
-/** Removes after each test what `reborn` has bound. */
-export function useOwnBindings(): void {
+/** Removes after each test what `restartWith` has bound. */
+export function useBindings(): void {
   afterEach(() => {
     for (const each of undo.splice(0).toReversed()) each();
   });
 }
 
 /** Replaces the instance of a task's object by one with these bindings and variables. */
-export async function reborn(id: string, bindings: object): Promise<void> {
+export async function restartWith(id: string, bindings: object): Promise<void> {
   await evict(id);
   await runInDurableObject(stubOf(id), (instance) => {
     const own: unknown = Reflect.get(instance, "env");

@@ -7,7 +7,7 @@ import { START, pass, useClock } from "../worker/clock.ts";
 import { rowsOf, NOTHING, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { CALLBACK_URL, register } from "../worker/tasks.ts";
-import { gated, reborn, useOwnBindings } from "./bindings.ts";
+import { gated, restartWith, useBindings } from "./bindings.ts";
 import {
   DAY,
   db,
@@ -21,12 +21,12 @@ import {
 
 useClock();
 useEmptyIndex();
-useOwnBindings();
+useBindings();
 
 const WithMeta = z.object({ meta: z.object({ rows_written: z.int() }) });
 
 /** Counts the rows that statements write, as D1 bills them. */
-function metered() {
+function aMeter() {
   const counted = { rows: 0 };
   const see = (answer: unknown) => {
     const parsed = WithMeta.safeParse(answer);
@@ -36,10 +36,10 @@ function metered() {
 }
 
 /** Returns a meter of a database whose tables exist, because creating them is not the cost of a task. */
-async function warmed(): Promise<ReturnType<typeof metered>> {
-  const meter = metered();
+async function warmMeter(): Promise<ReturnType<typeof aMeter>> {
+  const meter = aMeter();
   const id = crypto.randomUUID();
-  await reborn(id, meter);
+  await restartWith(id, meter);
   await post("/v1/tasks", { id, model: "m" });
   await wake(id);
   meter.counted.rows = 0;
@@ -118,9 +118,9 @@ it.each([
   async (_, name, most) => {
     aReceiver();
     const account = name === null ? null : await anAccount();
-    const meter = await warmed();
+    const meter = await warmMeter();
     const id = crypto.randomUUID();
-    await reborn(id, meter);
+    await restartWith(id, meter);
     await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL, account });
     await wake(id);
     pass(60_000);
@@ -133,9 +133,9 @@ it.each([
 
 it("D1 bills one row more for a task whose callback fails", async () => {
   aReceiver(status(500));
-  const meter = await warmed();
+  const meter = await warmMeter();
   const id = crypto.randomUUID();
-  await reborn(id, meter);
+  await restartWith(id, meter);
   await finish(id, { model: "m", callback_url: CALLBACK_URL });
   for (const wait of [180_000, 600_000]) {
     pass(wait);
@@ -147,9 +147,9 @@ it("D1 bills one row more for a task whose callback fails", async () => {
 });
 
 it("D1 bills no row for a publication that changes nothing", async () => {
-  const meter = await warmed();
+  const meter = await warmMeter();
   const id = crypto.randomUUID();
-  await reborn(id, meter);
+  await restartWith(id, meter);
   await post("/v1/tasks", { id, model: "m" });
   await wake(id);
   meter.counted.rows = 0;

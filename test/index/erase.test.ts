@@ -7,7 +7,7 @@ import { pass, until, useClock } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { aCompletion, register } from "../worker/tasks.ts";
-import { aQueue, gated, reborn, useOwnBindings } from "./bindings.ts";
+import { aQueue, gated, restartWith, useBindings } from "./bindings.ts";
 import {
   allRows,
   callWith,
@@ -21,13 +21,13 @@ import {
 
 useClock();
 useEmptyIndex();
-useOwnBindings();
+useBindings();
 
 /** Makes a settled task whose alarm has begun to publish it. */
 async function publishing(bindings: object, hasBegun: () => boolean) {
   aReceiver();
   const id = await register();
-  await reborn(id, bindings);
+  await restartWith(id, bindings);
   await finish(id);
   pass(10);
   const alarm = runDurableObjectAlarm(stubOf(id));

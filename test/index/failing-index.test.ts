@@ -6,7 +6,7 @@ import { pass, START, until, useClock } from "../worker/clock.ts";
 import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { aCompletion, read, register } from "../worker/tasks.ts";
-import { gated, reborn, useOwnBindings } from "./bindings.ts";
+import { gated, restartWith, useBindings } from "./bindings.ts";
 import {
   aRow,
   callWith,
@@ -23,10 +23,10 @@ import { holdTimers } from "./timers.ts";
 
 useClock();
 useEmptyIndex();
-useOwnBindings();
+useBindings();
 
 type Gate = () => Promise<unknown>;
-const fail: Gate = () => Promise.reject(new Error("D1 is on fire"));
+const fail: Gate = () => Promise.reject(new Error("D1 is unavailable"));
 const hang: Gate = () => new Promise<never>(() => undefined);
 
 /** Lets the time limit of the call to the index pass, and then answers or never does. */
@@ -52,7 +52,7 @@ async function withFault(gate: Gate) {
     fault.asked += 1;
     if (fault.isOn) await gate();
   });
-  await reborn(id, { INDEX_DB });
+  await restartWith(id, { INDEX_DB });
   return { id, fault };
 }
 

@@ -104,7 +104,7 @@ it.each([
   await insert(gone, expired);
   pass(TEN_MINUTES);
   const INDEX_DB = gated(db, async (sql) => {
-    if (statement.test(sql)) throw new Error("D1 is on fire");
+    if (statement.test(sql)) throw new Error("D1 is unavailable");
   });
   await cron({ INDEX_DB });
   const ids = (await allRows()).map(({ id }) => id);

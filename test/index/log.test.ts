@@ -8,11 +8,11 @@ import { pass, START } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
 import { anOutside } from "../worker/outside.ts";
 import { register } from "../worker/tasks.ts";
-import { gated, reborn, useOwnBindings } from "./bindings.ts";
-import { TOLD } from "./operator.ts";
+import { gated, restartWith, useBindings } from "./bindings.ts";
+import { OPERATOR_BINDINGS } from "./operator.ts";
 import { aRow, callWith, cron, db, indexed, insert, finish } from "./support.ts";
 
-useOwnBindings();
+useBindings();
 
 /** Stands wherever an operator or a client supplies text. */
 const MARK = "planted-marker";
@@ -33,7 +33,7 @@ async function logEverything(): Promise<void> {
   anOutside();
   const callback_url = `https://${MARK}.example.net/${MARK}?token=${MARK}`;
   const id = await register({ model: MARK, metadata: { MARK }, callback_url });
-  await reborn(id, TOLD);
+  await restartWith(id, OPERATOR_BINDINGS);
   await finish(id);
   for (const wait of [180_000, 600_000]) {
     pass(wait);
@@ -44,7 +44,7 @@ async function logEverything(): Promise<void> {
   await call(`/v1/tasks?model=${MARK}&cursor=${MARK}`);
   await call(`/v1/redeliveries?model=${MARK}`, { method: "POST", headers });
   await call("/v1/reindex", { body: { ids: [id] } });
-  const broken = gated(db, () => Promise.reject(new Error("D1 is on fire")));
+  const broken = gated(db, () => Promise.reject(new Error("D1 is unavailable")));
   await callWith({ INDEX_DB: broken }, `/v1/tasks?model=${MARK}`);
   const messages = [MARK, aRow({ model: MARK })].map((body, n) => ({
     id: String(n),
@@ -54,7 +54,7 @@ async function logEverything(): Promise<void> {
   }));
   await worker.queue(createMessageBatch("index", messages), env);
   await insert(aRow({ model: MARK, dueAt: START - 1, expiresAt: null }));
-  await cron(TOLD);
+  await cron(OPERATOR_BINDINGS);
   await cron({ INDEX_DB: broken });
 }
 

@@ -8,15 +8,15 @@ import { untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { answering, type Outside } from "../worker/outside.ts";
 import { never } from "../worker/receiver.ts";
 import { aFailure, register } from "../worker/tasks.ts";
-import { reborn, useOwnBindings } from "./bindings.ts";
+import { restartWith, useBindings } from "./bindings.ts";
 import {
   aCallbackUrl,
   idOf,
   OPERATOR_URL,
   receivers,
   sentToClients,
-  TOLD,
-  toldOf,
+  OPERATOR_BINDINGS,
+  operatorEvents,
 } from "./operator.ts";
 import { callWith, DAY, useEmptyIndex, wake, finish } from "./support.ts";
 import { holdTimers } from "./timers.ts";
@@ -25,10 +25,10 @@ const OPERATOR_TIMEOUT_MS = 5_000;
 
 useClock();
 useEmptyIndex();
-useOwnBindings();
+useBindings();
 
 /** Makes a task whose three attempts have failed. */
-async function failedTask(bindings: object = TOLD): Promise<string> {
+async function failedTask(bindings: object = OPERATOR_BINDINGS): Promise<string> {
   const id = await taskBeforeLastAttempt(bindings);
   pass(600_000);
   await runDurableObjectAlarm(stubOf(id));
@@ -37,9 +37,9 @@ async function failedTask(bindings: object = TOLD): Promise<string> {
 }
 
 /** Makes a task with two of its three attempts made. */
-async function taskBeforeLastAttempt(bindings: object = TOLD): Promise<string> {
+async function taskBeforeLastAttempt(bindings: object = OPERATOR_BINDINGS): Promise<string> {
   const id = await register({ callback_url: aCallbackUrl() });
-  await reborn(id, bindings);
+  await restartWith(id, bindings);
   await finish(id);
   pass(180_000);
   await runDurableObjectAlarm(stubOf(id));
@@ -49,7 +49,7 @@ async function taskBeforeLastAttempt(bindings: object = TOLD): Promise<string> {
 /** Runs alarms until the operator has been sent `count` events. */
 async function untilSent(outside: Outside, id: string, count: number): Promise<void> {
   for (let alarms = 0; outside.sentTo(OPERATOR_URL).length < count; alarms++) {
-    if (alarms > 10) throw new Error("the operator was not told");
+    if (alarms > 10) throw new Error("the operator was sent too few events");
     await wake(id);
   }
 }
@@ -59,8 +59,8 @@ it("callback.failed carries the task as GET shows it, once after each series tha
   const id = await failedTask();
   await untilSent(outside, id, 1);
   const task = await (await call(`/v1/tasks/${id}`)).json();
-  const [told] = await toldOf(outside);
-  expect(told).toEqual({ type: "callback.failed", timestamp: START_S + 780, data: { task } });
+  const [event] = await operatorEvents(outside);
+  expect(event).toEqual({ type: "callback.failed", timestamp: START_S + 780, data: { task } });
   const order = outside.sentTo("").map(({ url }) => url === OPERATOR_URL);
   expect(order).toEqual([false, false, false, true]);
   while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
@@ -82,7 +82,7 @@ it("callback.failed is repeated with the same id until the operator accepts it",
   expect(new Set(sent.map(idOf)).size).toBe(1);
   expect(new Set(sent.map(({ body }) => JSON.stringify(JSON.parse(body)))).size).toBe(1);
   expect(await stored(id)).toMatchObject({ record: { notices: [] } });
-  await toldOf({ ...outside, sentTo: () => sent.slice(-1) });
+  await operatorEvents({ ...outside, sentTo: () => sent.slice(-1) });
 });
 
 it("callback.failed gives way at once to an ordered redelivery", async () => {
@@ -112,13 +112,13 @@ it("refund.delayed comes once when the credits are not back after 5 minutes", as
   const outside = receivers(200);
   const account = await anAccount(5);
   const id = await aCharged(account, 5);
-  await reborn(id, TOLD);
+  await restartWith(id, OPERATOR_BINDINGS);
   const heal = await breakLedger(account);
   await post("/v1/events", aFailure(id));
   const failedAt = Date.now();
   await until(async () => ((await stored(id)).alarm ?? 0) <= failedAt + 5_000);
   while (outside.sentTo(OPERATOR_URL).length === 0) await wake(id);
-  expect(await toldOf(outside)).toMatchObject([
+  expect(await operatorEvents(outside)).toMatchObject([
     {
       type: "refund.delayed",
       data: { task: { id, status: "failed", credits: { amount: 5, state: "refunding" } } },
@@ -137,7 +137,7 @@ it("refund.delayed comes once when the credits are not back after 5 minutes", as
 });
 
 it("the secret of operator events differs from all others and is shown only where it is used", async () => {
-  const secrets = await (await callWith(TOLD, "/v1/signing-secrets")).json<object>();
+  const secrets = await (await callWith(OPERATOR_BINDINGS, "/v1/signing-secrets")).json<object>();
   const others = await (await call("/v1/signing-secrets")).json<object>();
   expect(Object.keys(secrets)).toContain("operator");
   expect(Object.keys(others)).not.toContain("operator");

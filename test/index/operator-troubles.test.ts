@@ -5,20 +5,20 @@ import { pass, START_S, until, useClock } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
 import { CALLBACK_URL, register } from "../worker/tasks.ts";
-import { reborn, useOwnBindings } from "./bindings.ts";
-import { OPERATOR_URL, receivers, TOLD, toldOf } from "./operator.ts";
+import { restartWith, useBindings } from "./bindings.ts";
+import { OPERATOR_URL, receivers, OPERATOR_BINDINGS, operatorEvents } from "./operator.ts";
 import { aRow, callWith, cron, insert, useEmptyIndex, wake, finish } from "./support.ts";
 
 useClock();
 useEmptyIndex();
-useOwnBindings();
+useBindings();
 
 const MINUTE = 60_000;
 
 /** Makes a task whose first attempt fails. */
-async function failedOnce(host: string, bindings: object = TOLD): Promise<void> {
+async function failedOnce(host: string, bindings: object = OPERATOR_BINDINGS): Promise<void> {
   const id = await register({ callback_url: `https://${host}/cb` });
-  await reborn(id, bindings);
+  await restartWith(id, bindings);
   await finish(id);
 }
 
@@ -32,7 +32,7 @@ it("host.failing comes with the tenth failure of a host in 10 minutes, over all 
   await failedOnce(host);
   await until(() => outside.sentTo(OPERATOR_URL).length === 1);
   for (let n = 0; n < 3; n++) await failedOnce(host);
-  expect(await toldOf(outside)).toEqual([
+  expect(await operatorEvents(outside)).toEqual([
     { type: "host.failing", timestamp: START_S, data: { host } },
   ]);
 });
@@ -69,10 +69,10 @@ it("host.failing comes at most once an hour, for 10 failures within 10 minutes",
 it("provider.unauthorized comes when a provider refuses the key, once an hour for a connection", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
-  const bindings = { ...env, ...TOLD, ARK_API_KEY: "test-only-ark-key" };
+  const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
   const refusedPoll = async () => {
     const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
-    await reborn(task.id, bindings);
+    await restartWith(task.id, bindings);
     const body = { id: task.id, model: "m", provider: "ark" };
     expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
     await attach(task, "cgt-1");
@@ -82,7 +82,7 @@ it("provider.unauthorized comes when a provider refuses the key, once an hour fo
   await refusedPoll();
   await until(() => outside.sentTo(OPERATOR_URL).length === 1);
   await refusedPoll();
-  expect(await toldOf(outside)).toEqual([
+  expect(await operatorEvents(outside)).toEqual([
     {
       type: "provider.unauthorized",
       timestamp: expect.any(Number),
@@ -97,20 +97,20 @@ it("provider.unauthorized comes when a provider refuses the key, once an hour fo
 it("index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
   const outside = receivers(200);
   const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
-  await cron(TOLD);
+  await cron(OPERATOR_BINDINGS);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
   for (let n = 0; n < 2; n++) await overdue();
-  await cron(TOLD);
-  expect(await toldOf(outside)).toEqual([
+  await cron(OPERATOR_BINDINGS);
+  expect(await operatorEvents(outside)).toEqual([
     { type: "index.lagging", timestamp: START_S, data: { overdue: 2 } },
   ]);
   pass(59 * MINUTE);
   await overdue();
-  await cron(TOLD);
+  await cron(OPERATOR_BINDINGS);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
   pass(MINUTE);
   await overdue();
-  await cron(TOLD);
+  await cron(OPERATOR_BINDINGS);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
 });
 
@@ -126,7 +126,7 @@ it("a point in Analytics Engine is written for every attempt where METRICS is bo
   const points: unknown[] = [];
   const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
   const id = await register();
-  await reborn(id, { METRICS });
+  await restartWith(id, { METRICS });
   await finish(id);
   outside.on(CALLBACK_URL, answering(""));
   for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);

@@ -4,7 +4,7 @@ import { anOutside, answering, type Outside, type Sent } from "../worker/outside
 import { callWith } from "./support.ts";
 
 export const OPERATOR_URL = "https://operator.example.org/events";
-export const TOLD = { OPERATOR_CALLBACK_URL: OPERATOR_URL };
+export const OPERATOR_BINDINGS = { OPERATOR_CALLBACK_URL: OPERATOR_URL };
 
 const Event = z.strictObject({
   type: z.string(),
@@ -21,8 +21,8 @@ export function receivers(client: number, operator = 200): Outside {
 }
 
 /** Returns the events sent to the operator, verified by a Standard Webhooks library. */
-export async function toldOf(outside: Outside): Promise<readonly z.output<typeof Event>[]> {
-  const response = await callWith(TOLD, "/v1/signing-secrets");
+export async function operatorEvents(outside: Outside): Promise<readonly z.output<typeof Event>[]> {
+  const response = await callWith(OPERATOR_BINDINGS, "/v1/signing-secrets");
   const { operator } = z
     .looseObject({ operator: z.array(z.string()) })
     .parse(await response.json());

@@ -6,7 +6,7 @@ import worker from "../../src/index.ts";
 import { pass, START, useClock } from "../worker/clock.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { read, register } from "../worker/tasks.ts";
-import { aQueue, gated, reborn, useOwnBindings } from "./bindings.ts";
+import { aQueue, gated, restartWith, useBindings } from "./bindings.ts";
 import {
   allRows,
   aRow,
@@ -20,9 +20,9 @@ import {
 
 useClock();
 useEmptyIndex();
-useOwnBindings();
+useBindings();
 
-const fail = () => Promise.reject(new Error("D1 is on fire"));
+const fail = () => Promise.reject(new Error("D1 is unavailable"));
 
 /** Consumes messages with these bodies, whose ids are 0, 1 and so on. @returns what became of them. */
 async function consumed(bodies: readonly unknown[], bindings: object = {}) {
@@ -114,7 +114,7 @@ it("a task sends its row to INDEX_QUEUE, whose consumer writes what the task wou
   await wake(direct);
   const id = await register();
   const { sent, queue } = aQueue();
-  await reborn(id, { INDEX_QUEUE: queue });
+  await restartWith(id, { INDEX_QUEUE: queue });
   await finish(id);
   pass(10);
   await wake(id);
@@ -133,7 +133,7 @@ it("a task sends its row again by alarm when the queue fails, without effect on 
   const id = await register();
   const queue = { isDown: true };
   const { sent, queue: bound } = aQueue(() => (queue.isDown ? fail() : Promise.resolve()));
-  await reborn(id, { INDEX_QUEUE: bound });
+  await restartWith(id, { INDEX_QUEUE: bound });
   await finish(id);
   expect(received).toHaveLength(1);
   pass(10);
