@@ -9,7 +9,6 @@ import {
   aRedelivery,
   aReport,
   DAY,
-  HOUR,
   MINUTE,
   NOW,
   SECOND,
@@ -64,14 +63,6 @@ describe("a callback that failed", () => {
     expect([platform.stored, platform.notices.length]).toEqual([null, 1]);
   });
 
-  it("is told with the task as the operator reads it", async () => {
-    await fail();
-    expect(JSON.parse(platform.notices[0]?.task ?? "")).toMatchObject({
-      status: "completed",
-      callback: { status: "failed", attempts: [{ number: 1, outcome: "rejected" }] },
-    });
-  });
-
   it("is told again when the redelivery fails too, and not when it succeeds", async () => {
     await fail();
     loop.apply(aRedelivery());
@@ -81,18 +72,6 @@ describe("a callback that failed", () => {
     loop.apply(aRedelivery());
     await platform.answer("delivered", 250);
     expect(told()).toHaveLength(2);
-  });
-
-  it("is told to nobody who does not want it", async () => {
-    platform.policyAt = () => aPolicy({ scheduleMs: [0] });
-    await fail();
-    expect([platform.notices, owed()]).toEqual([[], []]);
-  });
-
-  it("changes nothing that the index shows", async () => {
-    await fail();
-    expect(platform.published).toHaveLength(1);
-    expect(platform.stored?.publication.version).toBe(platform.stored?.version);
   });
 });
 
@@ -165,24 +144,5 @@ describe("a refund that takes long", () => {
     await untilAfter(DAY);
     expect(told()).toHaveLength(1);
     expect(platform.numbers).toEqual([]);
-  });
-
-  it("is not told when the credits come back before", async () => {
-    await untilAfter(MINUTE);
-    platform.outage = null;
-    void untilAfter(5 * MINUTE);
-    await platform.answer("delivered", 250);
-    expect(platform.numbers).toEqual([1]);
-    expect(told()).toEqual([]);
-  });
-
-  it("is refunded and called back although the operator hears nothing", async () => {
-    platform.isOperatorDown = true;
-    await untilAfter(HOUR);
-    platform.outage = null;
-    void untilAfter(2 * HOUR);
-    await platform.answer("delivered", 250);
-    expect(platform.numbers).toEqual([1]);
-    expect(platform.early).toEqual([]);
   });
 });

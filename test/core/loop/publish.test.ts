@@ -94,23 +94,6 @@ describe("the index of a registered task", () => {
     expectInStep();
   });
 
-  it("hears twice at most of one that ends within 45 s of its work", async () => {
-    at(0, aRegistration());
-    await platform.ring(loop);
-    at(2 * MINUTE, aReport(PROCESSING));
-    at(2 * MINUTE + 44 * SECOND, aReport());
-    await platform.answer("delivered", 250);
-    expect(indexed()).toEqual(["pending waiting", "completed delivered"]);
-  });
-
-  it("hears once of one that ends within half a minute", async () => {
-    at(0, aRegistration());
-    at(10 * SECOND, aReport(PROCESSING));
-    at(29 * SECOND, aReport());
-    await platform.answer("delivered", 250);
-    expect(indexed()).toEqual(["completed delivered"]);
-  });
-
   it("hears nothing of one whose charge is refused", async () => {
     platform.ledger.hasAccount = false;
     loop.apply(aPricedRegistration());

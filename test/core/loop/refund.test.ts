@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../../src/core/events/event.ts";
 import type { WorkLoop } from "../../../src/task/work-loop.ts";
 import {
-  aCompletion,
   ACCOUNT,
   aFailure,
   aPolicy,
@@ -166,39 +165,6 @@ describe("while the ledger does not give the credits back", () => {
     },
     20_000,
   );
-
-  it("no event at any await of the refund lets the callback out", async () => {
-    const events: TaskEvent[] = [
-      failure,
-      aReport(aCompletion()),
-      aRedelivery(),
-      { type: "cancel" },
-      { type: "erase" },
-      { type: "deadline" },
-      { type: "attempt_started" },
-      aPricedRegistration({ chargeId: "again" }),
-    ];
-    for (const event of events) {
-      for (const held of ["arriving", "answering"] as const) {
-        for (let count = 0; count < 8; count++) {
-          platform = new MemoryHost();
-          loop = platform.newLoop();
-          await created();
-          const { promise, resolve } = Promise.withResolvers<void>();
-          platform[held] = promise;
-          loop.apply(failure);
-          await runMicrotasks(count);
-          await loop.applyAndErase(event);
-          await runMicrotasks();
-          expect(platform.numbers).toEqual([]);
-          resolve();
-          await platform.answer("delivered");
-          expect([platform.numbers, platform.early]).toEqual([[1], []]);
-          checkBooks(platform);
-        }
-      }
-    }
-  });
 });
 
 describe("settlement by the operator's own billing", () => {
