@@ -17,6 +17,7 @@ export type OutsideEvent = Extract<
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
+/** When an alarm that failed comes again. */
 const RECOVERY_MS = MINUTE_MS;
 
 /** One task: one stored record, and the alarm that follows from it. */

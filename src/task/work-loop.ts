@@ -12,6 +12,7 @@ import type { Platform } from "./platform.ts";
 
 /** The platform's alarms reach less than 30 days; later times are reached in several alarms. */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
+/** How late an alarm may be before a reader sets it again. */
 const OVERDUE_MS = MINUTE_MS;
 /** Guard against an endless loop: a run takes a handful of steps. */
 const MAX_STEPS_PER_RUN = 100;

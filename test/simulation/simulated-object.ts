@@ -8,7 +8,7 @@ import type { Policy } from "../../src/core/policy.ts";
 import type { AttemptResult } from "../../src/core/record/callback.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import type { LogLine } from "../../src/log.ts";
+import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/task/platform.ts";
 
 type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
@@ -36,7 +36,7 @@ export interface Host {
   died(): void;
   /** Takes an error that background work did not catch. */
   escaped(error: unknown): void;
-  log?(line: LogLine): void;
+  log?(line: LogLine, level: LogLevel): void;
 }
 
 /** Thrown by everything that a dead instance does. */
@@ -124,9 +124,9 @@ export class SimulatedObject implements Platform {
     });
   }
 
-  log(line: LogLine): void {
+  log(line: LogLine, level: LogLevel): void {
     this.points++;
-    if (!this.isDead) this.#host.log?.(line);
+    if (!this.isDead) this.#host.log?.(line, level);
   }
 
   /** Makes durable what is written, before an answer or a call leaves. @throws Death */

@@ -8,7 +8,7 @@ export interface Duty<Step> {
   readonly step: () => Step;
 }
 
-/** A step that asks nobody else: an event that the task applies to itself. */
+/** A step that makes no call: an event that the task applies to itself. */
 export interface EventStep {
   readonly kind: "event";
   readonly event: TaskEvent;

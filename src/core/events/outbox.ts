@@ -1,4 +1,4 @@
-// The index and the operator are told about a task without changing it: its version stays.
+// Writing a task to the index and notifying the operator does not change it, so its version stays.
 
 import { changed, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { NoticeEndedEvent, PublishEndedEvent } from "./event.ts";
