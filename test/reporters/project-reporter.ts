@@ -1,13 +1,47 @@
-import { MinimalReporter, type TestModule, type TestSpecification } from "vitest/node";
+import {
+  MinimalReporter,
+  type TestModule,
+  type TestRunEndReason,
+  type TestSpecification,
+  type Vitest,
+} from "vitest/node";
+
+/** Messages that workerd writes past Vitest when a test makes the relay fail on purpose. */
+const RUNTIME_MESSAGE = /^(?:uncaught exception; source = |A header value for )/;
 
 /** Prints failures in full, but of what passes only one line per project. */
 export class ProjectReporter extends MinimalReporter {
   readonly #waiting = new Map<string, number>();
   readonly #tests = new Map<string, number>();
+  readonly #runtimeMessages: string[] = [];
+
+  override onInit(vitest: Vitest): void {
+    super.onInit(vitest);
+    for (const stream of [process.stdout, process.stderr]) {
+      const write = stream.write.bind(stream);
+      stream.write = new Proxy(write, {
+        apply: (target, self, args: unknown[]) => {
+          const text = String(args[0]);
+          if (!RUNTIME_MESSAGE.test(text)) return Reflect.apply(target, self, args);
+          this.#runtimeMessages.push(text);
+          return true;
+        },
+      });
+    }
+  }
 
   override onTestRunStart(specifications: readonly TestSpecification[]): void {
     super.onTestRunStart(specifications);
     for (const { project } of specifications) increase(this.#waiting, project.name, 1);
+  }
+
+  override onTestRunEnd(
+    testModules: readonly TestModule[],
+    errors: Parameters<MinimalReporter["onTestRunEnd"]>[1],
+    reason: TestRunEndReason,
+  ): void {
+    super.onTestRunEnd(testModules, errors, reason);
+    if (reason === "failed") for (const message of this.#runtimeMessages) this.log(message);
   }
 
   override onTestModuleEnd(testModule: TestModule): void {
