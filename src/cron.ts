@@ -1,7 +1,8 @@
 import pMap from "p-map";
 import { indexObject } from "./account/object-names.ts";
+import { placedRuntimeOf } from "./account/placed-runtime.ts";
 import type { Config } from "./config/config.ts";
-import { runtimeOf, type Runtime } from "./config/runtime.ts";
+import type { Runtime } from "./config/runtime.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
 import type { Position } from "./index-db/list.ts";
@@ -10,6 +11,7 @@ import { overdueTasks, removeExpired } from "./index-db/sweep.ts";
 import { removeRow } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
 import { notifyOperator } from "./outbound/webhooks.ts";
+import { taskObject } from "./task/task-stub.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 500;
@@ -31,7 +33,7 @@ interface Job {
  */
 export async function runScheduled(env: Env, now: number): Promise<void> {
   const { INDEX_DB: db } = env;
-  const result = await runtimeOf(env);
+  const result = await placedRuntimeOf(env);
   if (db === undefined || !result.ok) return;
   const runtime = result.value;
   const job = { env, db, runtime, now };
@@ -83,7 +85,7 @@ async function wakeOverdue(job: Job) {
 /** Wakes one task. @returns false when it no longer exists or cannot be reached. */
 async function wake(position: Position, { env, db }: Job): Promise<boolean> {
   try {
-    const createdAt = await env.TASKS.getByName(position.id).republish();
+    const createdAt = await taskObject(env, position.id).republish();
     // Another creation time means that the task is gone and its id was used again.
     const isGone = createdAt !== position.createdAt;
     if (isGone) await removeRow(db, { ...position, version: Date.now() });
@@ -98,7 +100,7 @@ async function wake(position: Position, { env, db }: Job): Promise<boolean> {
 /** Sends `index.lagging` to the operator, at most once an hour. */
 async function alertOperator(overdue: number, { env, runtime, now }: Job): Promise<void> {
   if (runtime.config.operatorCallbackUrl === null) return;
-  if (!(await indexObject(env.ACCOUNTS).claimAlertSlot())) return;
+  if (!(await indexObject(env).claimAlertSlot())) return;
   const id = `index.lagging_${crypto.randomUUID()}`;
   await notifyOperator({ type: "index.lagging", overdue }, id, now, runtime);
 }

@@ -5,6 +5,7 @@ import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { AccountProfile, type Profile } from "./account-profile.ts";
 import type { StoredEntry } from "./entry-table.ts";
 import { FailureTracker } from "./failure-tracker.ts";
+import { JurisdictionMarker } from "./jurisdiction-marker.ts";
 import { KeyOwnership } from "./key-ownership.ts";
 import { KeyTable, type StoredKey } from "./key-table.ts";
 import { type GrantAnswer, LedgerBook } from "./ledger-book.ts";
@@ -28,7 +29,7 @@ const STALE_MARGIN_MS = SECOND_MS;
  * | `key:<sha256>`      | API key    | `owner`                             | `claimKey` to `disownKey`         |
  * | `connection:<name>` | connection | `refused_at`, `told_at`             | `noteRefusedKey`, `keyRefusedAt`  |
  * | `host:<host>`       | receiver   | `failures`, `told_at`               | `noteFailure`                     |
- * | `index:`            | deployment | `told_at`                           | `claimAlertSlot`                  |
+ * | `index:`            | deployment | `told_at`, `jurisdiction`           | `claimAlertSlot`, `claimJurisdiction` |
  *
  * An account stores nothing until `create`; its other methods then answer null, false or `unknown_account`.
  * Methods are synchronous where possible: one turn each, so that two calls never see the same balance.
@@ -39,6 +40,7 @@ export class AccountObject extends DurableObject<object> {
   readonly #keys = new KeyTable(this.ctx.storage.sql);
   readonly #ownership = new KeyOwnership(this.ctx.storage.kv);
   readonly #failures = new FailureTracker(this.ctx.storage.kv);
+  readonly #marker = new JurisdictionMarker(this.ctx.storage.kv);
 
   /** Creates the account unless it exists. */
   create(): { readonly isNew: boolean; readonly account: AccountState } {
@@ -138,6 +140,11 @@ export class AccountObject extends DurableObject<object> {
   /** Notes an alert about the index. @returns true when the caller may send it: once an hour. */
   claimAlertSlot(): boolean {
     return this.#failures.claimAlertSlot(Date.now());
+  }
+
+  /** Notes the jurisdiction of the deployment's first request. @returns that one; see `JurisdictionMarker`. */
+  claimJurisdiction(jurisdiction: string): string {
+    return this.#marker.claim(jurisdiction);
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { connectionObject } from "../account/object-names.ts";
-import { runtimeOf } from "../config/runtime.ts";
+import { placedRuntimeOf } from "../account/placed-runtime.ts";
 import { json } from "./http/answer.ts";
 import { isOperator } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";
@@ -20,7 +20,7 @@ export const readHealth = publicRoute(
     errors: [],
   },
   async ({ env, request }) => {
-    const result = await runtimeOf(env);
+    const result = await placedRuntimeOf(env);
     if (!result.ok) {
       const headers = { "Retry-After": "60" };
       return json({ status: "not_configured", issues: result.error }, 503, headers);
@@ -38,7 +38,7 @@ export const readHealth = publicRoute(
 async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
   const entries = withKey.map(async ({ name, provider }) => {
-    const refusedAt = await callObject(() => connectionObject(env.ACCOUNTS, name).keyRefusedAt());
+    const refusedAt = await callObject(() => connectionObject(env, name).keyRefusedAt());
     const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
     const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
     return [name, { provider: provider.name, ...state }] as const;
@@ -61,6 +61,8 @@ function settingsOf(config: Config) {
       config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
     INDEX_DB: config.isIndexed,
     SANDBOX: config.isSandboxOn,
+    JURISDICTION: config.jurisdiction,
+    LOCATION_HINT: config.locationHint,
     PUBLIC_URL: config.publicUrl,
     SETTLEMENT_URL: config.settlementUrl === null ? null : new URL(config.settlementUrl).origin,
     secrets: {

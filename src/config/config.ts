@@ -6,10 +6,11 @@ import type { Secrets } from "../security/keyring.ts";
 import type { UrlPolicy } from "../security/url-policy.ts";
 import { parseConnections } from "./connections.ts";
 import type { ConfigIssue } from "./issue.ts";
+import type { Placement } from "./placement.ts";
 import { Variables } from "./variables.ts";
 
 /** Variables and secrets, parsed. Durations in milliseconds, sizes in bytes; lists are newest first. */
-export interface Config extends Secrets {
+export interface Config extends Secrets, Placement {
   readonly scheduleMs: readonly number[];
   readonly callbackTimeoutMs: number;
   readonly retentionMs: number;
@@ -36,6 +37,10 @@ export interface Config extends Secrets {
   readonly settlementUrl: string | null;
 }
 
+/** Keeps outgoing requests out of private networks. */
+const PUBLIC_FETCH_FLAG = "global_fetch_strictly_public";
+/** Keeps an object in memory while its calls are under way. On by default since the date 2026-10-01. */
+const EVICTION_FLAG = "durable_object_io_tasks_prevent_eviction";
 const PAUSE_LOOK_MS = 60_000;
 const PAUSE_JITTER_MS = 15_000;
 
@@ -55,10 +60,8 @@ export function parseConfig(
   const { data } = parsed;
   const connected = parseConnections(vars, data.ALLOW_LOCAL_CALLBACKS, data.SANDBOX);
   if (!connected.ok) return connected;
-  if (!data.ALLOW_LOCAL_CALLBACKS && flags["global_fetch_strictly_public"] !== true) {
-    const message = "must contain global_fetch_strictly_public";
-    return failure([{ path: "compatibility_flags", message }]);
-  }
+  const missing = missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS);
+  if (missing.length > 0) return failure(missing);
   return success({
     scheduleMs: data.CALLBACK_SCHEDULE_S,
     callbackTimeoutMs: data.CALLBACK_TIMEOUT_S,
@@ -67,6 +70,8 @@ export function parseConfig(
     maxBodyBytes: data.MAX_BODY_KB,
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     paused: data.PAUSED,
+    jurisdiction: data.JURISDICTION,
+    locationHint: data.LOCATION_HINT,
     publicUrl: data.PUBLIC_URL,
     relaySecrets: data.RELAY_SECRET,
     operatorKeys: data.OPERATOR_KEYS,
@@ -80,6 +85,14 @@ export function parseConfig(
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
     isIndexed: data.INDEX_DB !== undefined,
   });
+}
+
+/** Finds the compatibility flags that the relay's promises depend on and that the isolate runs without. */
+function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean): ConfigIssue[] {
+  const required = isLocal ? [EVICTION_FLAG] : [PUBLIC_FETCH_FLAG, EVICTION_FLAG];
+  return required.flatMap((flag) =>
+    flags[flag] === true ? [] : { path: "compatibility_flags", message: `must contain ${flag}` },
+  );
 }
 
 /**

@@ -40,6 +40,17 @@ export function flag() {
     .transform((value) => value === "true");
 }
 
+/** Reads one of several words; null when absent. */
+export function oneOf<const Word extends string>(words: readonly Word[]) {
+  return text("").transform((value, ctx) => {
+    if (value === "") return null;
+    const word = words.find((each) => each === value);
+    if (word !== undefined) return word;
+    ctx.addIssue(`must be one of ${words.join(", ")}`);
+    return z.NEVER;
+  });
+}
+
 /** Reads items that are separated by white space, all of which must be valid. */
 export function list(message: string, isValid: (item: string) => boolean) {
   return text("")

@@ -4,8 +4,9 @@ import { MAX_CALLBACK_TIMEOUT_MS } from "../core/policy.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
+import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
 import { flag, hasBytes, httpUrl, list, nullIfEmpty } from "./readers.ts";
-import { numberBetween, positiveNumber, text } from "./readers.ts";
+import { numberBetween, oneOf, positiveNumber, text } from "./readers.ts";
 
 const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
@@ -31,6 +32,8 @@ export const Variables = z.object({
   MAX_BODY_KB: numberBetween("256", 1, 400).transform((kb) => kb * 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
   PAUSED: flag(),
+  JURISDICTION: oneOf(JURISDICTIONS),
+  LOCATION_HINT: oneOf(LOCATION_HINTS),
   PUBLIC_URL: httpUrl()
     .refine((url) => url === null || url.href === `${url.origin}/`, "must not have a path")
     .transform((url) => url?.origin ?? null),

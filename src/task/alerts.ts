@@ -1,4 +1,4 @@
-import { type Accounts, connectionObject, hostObject } from "../account/object-names.ts";
+import { type AccountBindings, connectionObject, hostObject } from "../account/object-names.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { Poll } from "../core/duties/poll.ts";
@@ -12,19 +12,19 @@ import { withTimeout } from "../timeout.ts";
  * so that one message is sent and not one for every task. The reports never throw for a missing answer.
  */
 export class Alerts {
-  readonly #accounts: Accounts;
+  readonly #bindings: AccountBindings;
   readonly #timeoutMs: number;
 
   /** @param timeoutMs for one call to an account object. */
-  constructor(accounts: Accounts, timeoutMs: number) {
-    this.#accounts = accounts;
+  constructor(bindings: AccountBindings, timeoutMs: number) {
+    this.#bindings = bindings;
     this.#timeoutMs = timeoutMs;
   }
 
   /** Reports that a provider refuses the connection's key, and remembers it for `/healthz`. */
   async reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
-    const tracker = connectionObject(this.#accounts, connection);
+    const tracker = connectionObject(this.#bindings, connection);
     const event: OperatorEvent = { type: "provider.unauthorized", connection };
     await this.#send(() => tracker.noteRefusedKey(), event, runtime);
   }
@@ -33,7 +33,7 @@ export class Alerts {
   async reportFailedAttempt({ url }: Delivery, runtime: Runtime): Promise<void> {
     const host = hostOf(url);
     if (host === null || runtime.config.operatorCallbackUrl === null) return;
-    const tracker = hostObject(this.#accounts, host);
+    const tracker = hostObject(this.#bindings, host);
     await this.#send(() => tracker.noteFailure(), { type: "host.failing", host }, runtime);
   }
 

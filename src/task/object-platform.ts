@@ -10,10 +10,11 @@ import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { hostOf } from "../core/url.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
-import type { Accounts } from "../account/object-names.ts";
+import { type AccountBindings, accountObject } from "../account/object-names.ts";
+import { placedRuntimeOf } from "../account/placed-runtime.ts";
 import { policyOf } from "../config/config.ts";
 import { describeIssues } from "../config/issue.ts";
-import { type Runtime, runtimeOf } from "../config/runtime.ts";
+import type { Runtime } from "../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
 import { type IndexBindings, publishRow } from "../index-db/publish.ts";
 import { errorText, log } from "../log.ts";
@@ -25,8 +26,7 @@ import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
 
 /** Bindings that a task object uses, beside the configuration. */
-export interface ObjectBindings extends IndexBindings {
-  readonly ACCOUNTS: Accounts;
+export interface ObjectBindings extends IndexBindings, AccountBindings {
   readonly METRICS?: AnalyticsEngineDataset;
 }
 
@@ -52,7 +52,6 @@ export class ObjectPlatform implements Platform {
   readonly log = log;
   readonly #ctx: DurableObjectState;
   readonly #bindings: ObjectBindings;
-  readonly #accounts: Accounts;
   readonly #timeouts: Timeouts;
   readonly #alerts: Alerts;
   readonly #jitter = Math.random();
@@ -62,17 +61,16 @@ export class ObjectPlatform implements Platform {
   constructor(ctx: DurableObjectState, bindings: ObjectBindings, timeouts: Partial<Timeouts>) {
     this.#ctx = ctx;
     this.#bindings = bindings;
-    this.#accounts = bindings.ACCOUNTS;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
-    this.#alerts = new Alerts(bindings.ACCOUNTS, this.#timeouts.ledgerMs);
+    this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
   }
 
   /**
    * Reads the configuration and imports the keys. Has to be called before anything is decided.
    * @throws when the configuration is not valid.
    */
-  async prepare(env: object): Promise<void> {
-    const result = await runtimeOf(env);
+  async prepare(env: AccountBindings): Promise<void> {
+    const result = await placedRuntimeOf(env);
     if (!result.ok) throw new Error(`configuration: ${describeIssues(result.error)}`);
     this.#runtime = result.value;
   }
@@ -127,7 +125,7 @@ export class ObjectPlatform implements Platform {
   }
 
   charge({ accountId, chargeId: reference, amount, taskId }: Charge): Promise<ChargeAnswer> {
-    const account = this.#accounts.getByName(accountId);
+    const account = accountObject(this.#bindings, accountId);
     const { ledgerMs } = this.#timeouts;
     const notAfter = Date.now() + ledgerMs;
     const call = async () => account.charge({ reference, amount }, taskId, notAfter);
@@ -138,7 +136,7 @@ export class ObjectPlatform implements Platform {
     const { chargeId, accountId, taskId } = refund;
     const runtime = this.#prepared();
     if (chargeId !== null) {
-      const account = this.#accounts.getByName(accountId);
+      const account = accountObject(this.#bindings, accountId);
       const call = async () => account.refund(chargeId, taskId);
       return withTimeout("refund", call, false, this.#timeouts.ledgerMs);
     }

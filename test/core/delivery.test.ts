@@ -48,7 +48,10 @@ describe("the default schedule of the configuration", () => {
   it("sends at once, 3 minutes after the first attempt ended, 10 minutes after the second, then no more", () => {
     const secrets = { RELAY_SECRET: "test-only-relay-secret-0123456789abcdef" };
     const vars = { ...secrets, OPERATOR_KEYS: "test-only-operator-key" };
-    const config = parseConfig(vars, { global_fetch_strictly_public: true });
+    const config = parseConfig(vars, {
+      global_fetch_strictly_public: true,
+      durable_object_io_tasks_prevent_eviction: true,
+    });
     if (!config.ok) throw new Error(JSON.stringify(config));
     const policy = aPolicy({ scheduleMs: config.value.scheduleMs });
     let record = apply(null, report, NOW, policy);

@@ -9,7 +9,10 @@ import { hostileValue } from "./hostile.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
 import { changedText } from "./text.ts";
 
-const FLAGS = { global_fetch_strictly_public: true };
+const FLAGS = {
+  global_fetch_strictly_public: true,
+  durable_object_io_tasks_prevent_eviction: true,
+};
 const PLANTED = "planted-secret-0123456789abcdef-0123456789abcdef";
 const WHSEC = `whsec_${btoa(PLANTED)}`;
 const JWK = JSON.stringify({ kty: "OKP", crv: "Ed25519", x: "x".repeat(43), d: "d".repeat(43) });

@@ -41,7 +41,10 @@ for (const method of ["log", "warn", "error"] as const)
   vi.spyOn(console, method).mockImplementation(() => {});
 // Globals of workerd that the relay uses and Node lacks.
 Reflect.set(globalThis, "Cloudflare", {
-  compatibilityFlags: { global_fetch_strictly_public: true },
+  compatibilityFlags: {
+    global_fetch_strictly_public: true,
+    durable_object_io_tasks_prevent_eviction: true,
+  },
 });
 Reflect.set(crypto.subtle, "timingSafeEqual", (a: ArrayBuffer, b: ArrayBuffer) => {
   const other = new Uint8Array(b);
@@ -68,6 +71,9 @@ const tokens: readonly HookToken[] = await Promise.all(
     }),
   ),
 );
+
+// The first request of an isolate notes the jurisdiction, whatever it is answered.
+for (const env of ENVS) await app.fetch(new Request(`${ORIGIN}/healthz`), env);
 
 async function requireContract(request: SentRequest): Promise<boolean> {
   vi.setSystemTime(NOW);

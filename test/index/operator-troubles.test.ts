@@ -43,12 +43,12 @@ it("host.failing counts neither deliveries nor failures without OPERATOR_CALLBAC
   for (let n = 0; n < 10; n++) await failedOnce(host, {});
   outside.on(`https://${host}/`, answering("", 200));
   for (let n = 0; n < 10; n++) await failedOnce(host);
-  expect(await hostObject(env.ACCOUNTS, host).noteFailure()).toBe(false);
+  expect(await hostObject(env, host).noteFailure()).toBe(false);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
 it("host.failing comes at most once an hour, for 10 failures within 10 minutes", async () => {
-  const object = hostObject(env.ACCOUNTS, crypto.randomUUID());
+  const object = hostObject(env, crypto.randomUUID());
   const fail = async (times: number, everyMs: number) => {
     const answers: boolean[] = [];
     for (let n = 0; n < times; n++) {

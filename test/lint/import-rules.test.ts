@@ -23,6 +23,15 @@ const REFUSED = {
     ["packages", 'export * as z from "zod";', "'zod'"],
     ["the platform", 'export { env } from "cloudflare:workers";', "'cloudflare:workers'"],
   ],
+  "src/task/probe.ts": [
+    ["the API", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"],
+    ["a stub by name", 'export const stub = TASKS.getByName("x");', "'getByName'"],
+    ["a destructured namespace", "export const { getByName } = env.TASKS;", "'getByName'"],
+    ["an id by name", 'export const id = TASKS.idFromName("x");', "'idFromName'"],
+    ["an id from text", 'export const id = TASKS.idFromString("x");', "'idFromString'"],
+    ["a random id", "export const id = TASKS.newUniqueId();", "'newUniqueId'"],
+    ["a timeout signal", "export const signal = AbortSignal.timeout(1);", "AbortSignal.timeout"],
+  ],
   "src/core/record/probe.ts": [
     ["a view", 'export { x } from "../views/view.ts";', "'../views/view.ts'"],
     ["an event", 'export { x } from "../events/event.ts";', "'../events/event.ts'"],
@@ -56,7 +65,6 @@ const REFUSED = {
   "src/index-db/probe.ts": [
     ["the API", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"],
   ],
-  "src/task/probe.ts": [["the API", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"]],
   "src/api/http/probe.ts": [
     ["a route", 'export { x } from "../health.ts";', "'../health.ts'"],
     ["another folder", 'export { x } from "../tasks/wait.ts";', "'../tasks/wait.ts'"],
@@ -76,6 +84,7 @@ const ACCEPTED = [
   ["src/api/probe.ts", 'export { x } from "../task/reply.ts";'],
   ["src/api/http/probe.ts", 'export { x } from "../../task/reply.ts";'],
   ["src/probe.ts", "export const now = Date.now();"],
+  ["src/objects.ts", 'export const stub = TASKS.getByName("x");'],
   ["src/outbound/http.ts", 'export const answer = fetch("https://example.com");'],
 ] as const;
 

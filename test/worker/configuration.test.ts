@@ -61,6 +61,11 @@ const FAULTS: Readonly<Record<string, readonly (readonly [string, unknown])[]>> 
   ERROR_TEXT: [["neither upstream nor generic", MARK]],
   CONNECTIONS: [["not JSON", MARK]],
   ARK_BASE_URL: [["no URL", MARK]],
+  JURISDICTION: [
+    ["not known to the platform", MARK],
+    ["in upper case", "EU"],
+  ],
+  LOCATION_HINT: [["not known to the platform", MARK]],
   PUBLIC_URL: [
     ["no URL", MARK],
     ["a URL with a path", `https://example.com/${MARK}`],
@@ -159,11 +164,35 @@ describe("parsing the configuration", () => {
 
   it("requires global_fetch_strictly_public unless ALLOW_LOCAL_CALLBACKS is set", () => {
     const vars = { RELAY_SECRET: "r".repeat(32), OPERATOR_KEYS: "o".repeat(16) };
-    const error = [{ path: "compatibility_flags" }];
-    expect(parseConfig(vars, {})).toMatchObject({ ok: false, error });
-    expect(parseConfig({ ...vars, ALLOW_LOCAL_CALLBACKS: "true" }, {})).toMatchObject({ ok: true });
-    expect(Cloudflare.compatibilityFlags["global_fetch_strictly_public"]).toBe(true);
+    const flags = { durable_object_io_tasks_prevent_eviction: true };
+    const message = "must contain global_fetch_strictly_public";
+    const error = [{ path: "compatibility_flags", message }];
+    expect(parseConfig(vars, flags)).toEqual({ ok: false, error });
+    const local = { ...vars, ALLOW_LOCAL_CALLBACKS: "true" };
+    expect(parseConfig(local, flags)).toMatchObject({ ok: true });
   });
+
+  it("requires durable_object_io_tasks_prevent_eviction", () => {
+    const vars = { RELAY_SECRET: "r".repeat(32), OPERATOR_KEYS: "o".repeat(16) };
+    const message = "must contain durable_object_io_tasks_prevent_eviction";
+    const error = [{ path: "compatibility_flags", message }];
+    expect(parseConfig(vars, { global_fetch_strictly_public: true })).toEqual({ ok: false, error });
+  });
+
+  it.each(["global_fetch_strictly_public", "durable_object_io_tasks_prevent_eviction"])(
+    "finds %s among the flags of wrangler.toml and its date",
+    (flag) => {
+      expect(Cloudflare.compatibilityFlags[flag]).toBe(true);
+    },
+  );
+
+  it.each(["wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc", "afr", "me"])(
+    "accepts the LOCATION_HINT %s",
+    async (hint) => {
+      const response = await callWith({ ...env, LOCATION_HINT: hint }, "/healthz");
+      expect(await response.json()).toMatchObject({ configuration: { LOCATION_HINT: hint } });
+    },
+  );
 });
 
 describe("GET /healthz", () => {
@@ -191,6 +220,8 @@ describe("GET /healthz", () => {
         OPERATOR_CALLBACK_URL: null,
         INDEX_DB: false,
         SANDBOX: false,
+        JURISDICTION: null,
+        LOCATION_HINT: null,
         PUBLIC_URL: null,
         SETTLEMENT_URL: null,
         secrets: {

@@ -13,7 +13,10 @@ import { CALLBACK_URL } from "./tasks.ts";
 useClock();
 
 const MARK = "do-not-repeat-me";
-const FLAGS = { global_fetch_strictly_public: true };
+const FLAGS = {
+  global_fetch_strictly_public: true,
+  durable_object_io_tasks_prevent_eviction: true,
+};
 const REQUIRED = { RELAY_SECRET: "r".repeat(32), OPERATOR_KEYS: "o".repeat(16) };
 
 function configuredWith(vars: object) {

@@ -61,6 +61,8 @@ describe("a task without an account that ends, calls back once, is read and expi
     [7, "that was registered and fails", true, aFailure],
   ])("writes %i rows %s, and calls no account object", async (rows, _, isRegistered, event) => {
     aReceiver();
+    // Notes the jurisdiction, as the first request of a deployment does.
+    await call("/healthz");
     const accounts = (await listDurableObjectIds(env.ACCOUNTS)).length;
     const calls = accountCalls();
     const id = crypto.randomUUID();

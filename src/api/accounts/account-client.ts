@@ -1,6 +1,7 @@
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { AccountObject } from "../../account/account-object.ts";
+import { accountObject } from "../../account/object-names.ts";
 import { isolateCache } from "../http/isolate-cache.ts";
 import { unknownAccount } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
@@ -15,7 +16,7 @@ const accounts = isolateCache<Account>();
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = accounts.get(id);
   if (known !== undefined) return known;
-  const state = await callObject(() => env.ACCOUNTS.getByName(id).describe());
+  const state = await callObject(() => accountObject(env, id).describe());
   if (state === null) return null;
   const account = { id, generation: state.generation };
   accounts.set(id, account);
@@ -33,7 +34,7 @@ export async function callAccount<T>(
   id: string,
   call: (account: DurableObjectStub<AccountObject>) => Promise<T | null>,
 ): Promise<T> {
-  const result = await callObject(() => call(env.ACCOUNTS.getByName(id)));
+  const result = await callObject(() => call(accountObject(env, id)));
   if (result === null) throw unknownAccount();
   return result;
 }

@@ -1,7 +1,7 @@
 import { sha256Hex, toHex } from "../../security/encoding.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { keyObject } from "../../account/object-names.ts";
+import { accountObject, keyObject } from "../../account/object-names.ts";
 import type { StoredKey } from "../../account/key-table.ts";
 import { callAccount } from "./account-client.ts";
 import { NewKey } from "./account-schemas.ts";
@@ -60,11 +60,11 @@ export const revokeKey = route(
     errors: ["not_found"],
   },
   async ({ env, params: { account: accountId, key: id } }) => {
-    const account = env.ACCOUNTS.getByName(accountId);
+    const account = accountObject(env, accountId);
     const hash = await callObject(() => account.keyHash(id));
     if (hash === null) throw new Problem("not_found", { detail: "There is no key with this id." });
     // The account's entry goes last, so that an interrupted revocation can be repeated.
-    await callObject(() => keyObject(env.ACCOUNTS, hash).disownKey(accountId));
+    await callObject(() => keyObject(env, hash).disownKey(accountId));
     await callObject(() => account.removeKey(id));
     forgetKey(hash);
     return new Response(null, { status: 204 });
@@ -86,7 +86,7 @@ async function addKey(
   prefix: string,
   label: string | null,
 ): Promise<StoredKey> {
-  const owner = await callObject(() => keyObject(env.ACCOUNTS, sha256).claimKey(accountId));
+  const owner = await callObject(() => keyObject(env, sha256).claimKey(accountId));
   if (owner !== accountId) {
     throw new Problem("reference_reused", { detail: "This key belongs to another account." });
   }

@@ -1,4 +1,5 @@
 import type { AccountState } from "../../account/account-object.ts";
+import { accountObject } from "../../account/object-names.ts";
 import { toSeconds } from "../../core/time.ts";
 import { callAccount } from "./account-client.ts";
 import { json } from "../http/answer.ts";
@@ -25,7 +26,7 @@ export const createAccount = bodyRoute(
   },
   NewAccount,
   async ({ env, body: { id } }) => {
-    const { isNew, account } = await callObject(() => env.ACCOUNTS.getByName(id).create());
+    const { isNew, account } = await callObject(() => accountObject(env, id).create());
     const { INDEX_DB: db } = env;
     const { createdAt } = account;
     // Should this fail, creating the account again adds it to the index again.

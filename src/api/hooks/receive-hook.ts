@@ -6,6 +6,7 @@ import { publicKeys } from "../../outbound/jwks.ts";
 import { toNews } from "../../providers/observation.ts";
 import type { Authenticity, Hook } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { taskObject } from "../../task/task-stub.ts";
 import { readBody } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable } from "../http/object-call.ts";
@@ -35,7 +36,7 @@ export const receiveHook = publicRoute(
     const isSigned = (await authenticityOf(target, hook)) === "signed";
     const event = eventOf(target, json, hook, isSigned, runtime);
     if (event !== null) {
-      const receipt = await callObject(() => env.TASKS.getByName(target.taskId).hook(event));
+      const receipt = await callObject(() => taskObject(env, target.taskId).hook(event));
       if (receipt === "unknown_task") throw unknownTask();
     }
     // Some providers repeat a hook unless the answer is exactly "ok".

@@ -1,6 +1,6 @@
 import { sha256Hex } from "../../security/encoding.ts";
 import type { Env } from "../../env.ts";
-import { keyObject } from "../../account/object-names.ts";
+import { accountObject, keyObject } from "../../account/object-names.ts";
 import { isolateCache } from "./isolate-cache.ts";
 import { callObject } from "./object-call.ts";
 
@@ -20,9 +20,9 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
   const hash = await sha256Hex(key);
   const known = owners.get(hash);
   if (known !== undefined) return known;
-  const accountId = await callObject(() => keyObject(env.ACCOUNTS, hash).keyOwner());
+  const accountId = await callObject(() => keyObject(env, hash).keyOwner());
   if (accountId === null) return null;
-  const isValid = await callObject(() => env.ACCOUNTS.getByName(accountId).verifyKey(hash));
+  const isValid = await callObject(() => accountObject(env, accountId).verifyKey(hash));
   if (!isValid) return null;
   owners.set(hash, accountId);
   return accountId;

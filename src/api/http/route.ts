@@ -1,8 +1,9 @@
 import type * as z from "zod";
 import type { Env } from "../../env.ts";
 import { accountOf, type Caller } from "../../task/caller.ts";
+import { placedRuntimeOf } from "../../account/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
-import { type Runtime, runtimeOf } from "../../config/runtime.ts";
+import type { Runtime } from "../../config/runtime.ts";
 import { authenticate, type Access } from "./auth.ts";
 import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsOf } from "./path.ts";
@@ -110,7 +111,7 @@ function guarded<Path extends string, Body>(
 
 /** Returns configuration and keys. @throws Problem `not_configured`, which names the invalid variables but never their values. */
 export async function requireRuntime(env: Env): Promise<Runtime> {
-  const result = await runtimeOf(env);
+  const result = await placedRuntimeOf(env);
   if (result.ok) return result.value;
   const headers = { "Retry-After": "60" };
   throw new Problem("not_configured", { detail: describeIssues(result.error), headers });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { taskObject } from "../../task/task-stub.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
 import { bodyRoute } from "../http/route.ts";
@@ -21,7 +22,7 @@ export const reindex = bodyRoute(
   async ({ env, body: { ids } }) => {
     requireIndex(env);
     const outcomes = await callTasks(ids, async (id) => {
-      const createdAt = await callObject(() => env.TASKS.getByName(id).republish());
+      const createdAt = await callObject(() => taskObject(env, id).republish());
       return createdAt === null ? "unknown" : "indexed";
     });
     const count = (outcome: (typeof outcomes)[number]) =>

@@ -2,13 +2,14 @@ import type { Env } from "../../env.ts";
 import type { Applied, Refusal, TaskReply } from "../../task/reply.ts";
 import type { Caller } from "../../task/caller.ts";
 import type { OutsideEvent } from "../../task/task-object.ts";
+import { taskObject } from "../../task/task-stub.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable } from "../http/object-call.ts";
 
 /** Returns the calls to the object of one task. @throws Problem `unavailable` when it cannot be reached. */
 export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each call takes a new one.
-  const stub = () => env.TASKS.getByName(id);
+  const stub = () => taskObject(env, id);
   return {
     read: (caller: Caller) => callObject<TaskReply | null>(() => stub().read(caller)),
     apply: (event: OutsideEvent, caller: Caller) =>

@@ -1,0 +1,58 @@
+import { configOf, type Runtime, runtimeOf } from "../config/runtime.ts";
+import type { ConfigIssue } from "../config/issue.ts";
+import { failure, type Result } from "../core/result.ts";
+import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import { withTimeout } from "../timeout.ts";
+import { type AccountBindings, indexObject } from "./object-names.ts";
+
+/** What is noted for a deployment that sets no jurisdiction. */
+const NONE = "none";
+const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
+
+/** Last answer of the marker in this isolate; `noted` null means that it did not answer. */
+interface MarkerAnswer {
+  readonly noted: string | null;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+const answers = new WeakMap<object, MarkerAnswer>();
+
+/**
+ * Returns configuration and keys of a relay whose objects are where the configuration says, or the variables
+ * at fault: then the relay must neither write nor send anything.
+ */
+export async function placedRuntimeOf(
+  env: AccountBindings,
+): Promise<Result<Runtime, readonly ConfigIssue[]>> {
+  const issue = await jurisdictionIssue(env);
+  return issue === null ? runtimeOf(env) : failure([issue]);
+}
+
+/**
+ * Compares `JURISDICTION` with what the deployment's first request has noted, once per isolate. A marker that
+ * does not answer is asked again after a minute and does not stop the relay meanwhile: it is one object, on
+ * which otherwise every new isolate would depend.
+ */
+async function jurisdictionIssue(env: AccountBindings): Promise<ConfigIssue | null> {
+  const config = configOf(env);
+  if (!config.ok) return null;
+  const wanted = config.value.jurisdiction ?? NONE;
+  const noted = await notedJurisdiction(env, wanted);
+  if (noted === null || noted === wanted) return null;
+  const stored = noted === NONE ? "be empty" : `be ${noted}`;
+  return { path: "JURISDICTION", message: `must ${stored}, as when the first task was stored` };
+}
+
+async function notedJurisdiction(env: AccountBindings, wanted: string): Promise<string | null> {
+  const known = answers.get(env);
+  if (known !== undefined && isCurrent(known)) return known.noted;
+  const ask = async (): Promise<string | null> => indexObject(env).claimJurisdiction(wanted);
+  const noted = await withTimeout("jurisdiction", ask, null, MARKER_TIMEOUT_MS);
+  answers.set(env, { noted, at: Date.now() });
+  return noted;
+}
+
+function isCurrent({ noted, at }: MarkerAnswer): boolean {
+  return noted !== null || Date.now() - at < MINUTE_MS;
+}
