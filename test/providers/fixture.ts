@@ -27,3 +27,22 @@ export interface Fixtures {
   readonly hooks: readonly HookFixture[];
   readonly polls: readonly PollFixture[];
 }
+
+/** Makes fixtures of a job, which is polled at `path` (of `endpoint`); a hook that means nothing names no job. */
+export function fixturesOf(jobId: string, path: string, endpoint?: string) {
+  return {
+    hook: (
+      name: string,
+      body: unknown,
+      means: HookFixture["means"],
+      id: string | null = means === "nothing" ? null : jobId,
+    ): HookFixture => {
+      const raw = typeof body === "string" ? body : JSON.stringify(body);
+      return { name, body: raw, jobId: id, means };
+    },
+    poll: (name: string, body: unknown, means: PollFixture["means"], status = 200): PollFixture => {
+      const exchanges = [{ path, answer: { status, body } }];
+      return { name, jobId, exchanges, means, ...(endpoint !== undefined && { endpoint }) };
+    },
+  };
+}

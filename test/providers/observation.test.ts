@@ -27,11 +27,7 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
   ["a running job with URLs as processing", { state: "dreaming" }, { status: "processing" }],
   ["an unknown state as nothing", { state: "paused" }, null],
   ["an absent state as nothing", { state: null }, null],
-  [
-    "a cancelled job with URLs as failed",
-    { state: "canceled" },
-    failed("canceled", endedAs("canceled")),
-  ],
+  ["a cancelled job with URLs as failed", { state: "canceled" }, endedAs("canceled", "canceled")],
   [
     "a failure with the provider's text, without the key of the connection",
     { state: "failed", error: REJECTED },
