@@ -12,6 +12,13 @@ export function writeSecrets(): { readonly file: string; readonly isNew: boolean
   return FILES.map((file) => ({ file, isNew: writeIfAbsent(join(root, file), generateSecrets()) }));
 }
 
+/** Generates the secrets and says on the terminal what became of each file. */
+export function reportSecrets(): void {
+  for (const { file, isNew } of writeSecrets()) {
+    console.log(`${file} ${isNew ? "written" : "kept as it is"}`);
+  }
+}
+
 function generateSecrets(): string {
   return `RELAY_SECRET="${randomSecret()}"\nOPERATOR_KEYS="${randomSecret()}"\n`;
 }

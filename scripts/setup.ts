@@ -1,5 +1,45 @@
-import { writeSecrets } from "./secrets-files.ts";
+// Prepares a deployment: secrets, and what the options say in wrangler.toml. Used as `npm run setup`.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { reportSecrets } from "./secrets-files.ts";
+import { edit, warnings } from "./setup/edit.ts";
+import { optionsOf, type SetupOptions, WrongOption } from "./setup/options.ts";
+import { askOptions } from "./setup/questions.ts";
+import { UnexpectedToml } from "./setup/wrangler-toml.ts";
 
-for (const { file, isNew } of writeSecrets()) {
-  console.log(`${file} ${isNew ? "written" : "kept as it is"}`);
+const path = join(import.meta.dirname, "../wrangler.toml");
+
+try {
+  const args = process.argv.slice(2);
+  const options = args.length > 0 || !isTerminal() ? optionsOf(args) : await askOnTerminal();
+  apply(options);
+  reportSecrets();
+} catch (error) {
+  if (error instanceof WrongOption) console.error(error.message);
+  else if (error instanceof UnexpectedToml) console.error(`wrangler.toml ${error.message}`);
+  else throw error;
+  process.exitCode = 1;
+}
+
+function apply(options: SetupOptions): void {
+  const before = readFileSync(path, "utf8");
+  const after = edit(before, options);
+  if (after !== before) writeFileSync(path, after);
+  const isAsked = Object.keys(options).length > 0;
+  if (isAsked) console.log(`wrangler.toml ${after === before ? "kept as it is" : "changed"}`);
+  for (const warning of warnings(after)) console.log(warning);
+}
+
+function isTerminal(): boolean {
+  return process.stdin.isTTY && process.stdout.isTTY;
+}
+
+async function askOnTerminal(): Promise<SetupOptions> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await askOptions((question) => terminal.question(question));
+  } finally {
+    terminal.close();
+  }
 }

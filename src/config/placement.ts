@@ -15,7 +15,7 @@ export const LOCATION_HINTS = [
   "oc",
   "afr",
   "me",
-] as const satisfies readonly DurableObjectLocationHint[];
+] as const;
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
 /** Where the objects live. */

@@ -14,7 +14,7 @@ it("npm run setup generates different secrets for each file, readable by the own
   const setup = () => promisify(execFile)(process.execPath, ["scripts/setup.ts"], { cwd: copy });
   const contents = () => Promise.all(FILES.map((file) => readFile(join(copy, file), "utf8")));
   try {
-    for (const path of ["scripts", "package.json"]) {
+    for (const path of ["scripts", "package.json", "wrangler.toml", "src/config/placement.ts"]) {
       await cp(join(ROOT, path), join(copy, path), { recursive: true });
     }
 

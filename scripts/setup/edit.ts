@@ -1,0 +1,61 @@
+import { type SetupOptions, WrongOption } from "./options.ts";
+import { hasBlock, readKey, setKey, switchBlocks } from "./wrangler-toml.ts";
+
+const DATABASES = "[[d1_databases]]";
+const PRODUCERS = "[[queues.producers]]";
+const CONSUMERS = "[[queues.consumers]]";
+const isIndex = (block: string) => /^binding\s*=\s*"INDEX_DB"/m.test(block);
+const isIndexOrShard = (block: string) => /^binding\s*=\s*"INDEX_DB(_\d+)?"/m.test(block);
+const isIndexProducer = (block: string) => /^binding\s*=\s*"INDEX_QUEUE"/m.test(block);
+const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.test(block);
+
+/**
+ * Applies the options to the text of `wrangler.toml`. Applying them again changes nothing more.
+ * @throws WrongOption for a queue without an index; UnexpectedToml.
+ */
+export function edit(toml: string, options: SetupOptions): string {
+  let text = toml;
+  const { domain, jurisdiction, location, index, queue, isPaid } = options;
+  if (domain !== undefined) text = withDomain(text, domain);
+  if (jurisdiction !== undefined) text = setKey(text, "vars", "JURISDICTION", named(jurisdiction));
+  if (location !== undefined) text = setKey(text, "vars", "LOCATION_HINT", named(location));
+  if (isPaid !== undefined) text = switchBlocks(text, "[limits]", isPaid);
+  if (index !== undefined) text = withIndex(text, index);
+  if (queue !== undefined) text = withQueue(text, queue);
+  return text;
+}
+
+/** Says what a deployer should know about a finished `wrangler.toml`. */
+export function warnings(toml: string): readonly string[] {
+  const isWithoutDomain = readKey(toml, "PUBLIC_URL") === null;
+  return isWithoutDomain
+    ? [
+        "No domain is set: the relay will be at https://task-relay.<account>.workers.dev, for trying only. " +
+          "For production: npm run setup -- --domain relay.example.com",
+      ]
+    : [];
+}
+
+function withDomain(toml: string, domain: string): string {
+  const route = `[{ pattern = "${domain}", custom_domain = true }]`;
+  const routed = setKey(toml, null, "routes", route);
+  const exclusive = setKey(routed, null, "workers_dev", "false");
+  return setKey(exclusive, "vars", "PUBLIC_URL", `"https://${domain}"`);
+}
+
+function withIndex(toml: string, isOn: boolean): string {
+  if (isOn) return switchBlocks(toml, DATABASES, true, isIndex);
+  return withQueue(switchBlocks(toml, DATABASES, false, isIndexOrShard), false);
+}
+
+function withQueue(toml: string, isOn: boolean): string {
+  if (isOn && !hasBlock(toml, DATABASES, isIndex)) {
+    throw new WrongOption("--queue needs the index: add --index on");
+  }
+  const produced = switchBlocks(toml, PRODUCERS, isOn, isIndexProducer);
+  return switchBlocks(produced, CONSUMERS, isOn, isIndexConsumer);
+}
+
+function named(value: string): string | null {
+  return value === "none" ? null : `"${value}"`;
+}

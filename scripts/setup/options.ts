@@ -1,0 +1,66 @@
+import { parseArgs } from "node:util";
+import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
+
+/** What to change in `wrangler.toml`. A member that is absent stays as it is. */
+export interface SetupOptions {
+  readonly domain?: string;
+  /** `none` removes it. */
+  readonly jurisdiction?: string;
+  /** `none` removes it. */
+  readonly location?: string;
+  readonly index?: boolean;
+  readonly queue?: boolean;
+  /** Whether the account has the paid plan, which alone takes a limit of CPU time. */
+  readonly isPaid?: boolean;
+}
+
+/** The command line, or an answer, is wrong; the message says how to write it. */
+export class WrongOption extends Error {}
+
+const NONE = "none";
+const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
+
+/** Reads the command line. @throws WrongOption */
+export function optionsOf(args: readonly string[]): SetupOptions {
+  const { domain, jurisdiction, location, index, queue, plan } = parsed(args);
+  return checked({
+    ...(domain !== undefined && { domain }),
+    ...(jurisdiction !== undefined && { jurisdiction }),
+    ...(location !== undefined && { location }),
+    ...(index !== undefined && { index: oneOf("--index", index, ["on", "off"]) === "on" }),
+    ...(queue !== undefined && { queue }),
+    ...(plan !== undefined && { isPaid: oneOf("--plan", plan, ["free", "paid"]) === "paid" }),
+  });
+}
+
+/** Checks the options. @returns them with the domain in lower case. @throws WrongOption */
+export function checked(options: SetupOptions): SetupOptions {
+  const { jurisdiction, location } = options;
+  const domain = options.domain?.toLowerCase();
+  if (domain !== undefined && (!HOST.test(domain) || domain.endsWith(".workers.dev"))) {
+    throw new WrongOption("--domain must be a host name of your own, such as relay.example.com");
+  }
+  if (jurisdiction !== undefined) oneOf("--jurisdiction", jurisdiction, [...JURISDICTIONS, NONE]);
+  if (location !== undefined) oneOf("--location", location, [...LOCATION_HINTS, NONE]);
+  return { ...options, ...(domain !== undefined && { domain }) };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    const text = { type: "string" } as const;
+    const options = { domain: text, jurisdiction: text, location: text, index: text, plan: text };
+    const { values } = parseArgs({
+      args: [...args],
+      options: { ...options, queue: { type: "boolean" } },
+      allowNegative: true,
+    });
+    return values;
+  } catch (error) {
+    throw new WrongOption(error instanceof Error ? error.message : "unknown option");
+  }
+}
+
+function oneOf(name: string, value: string, words: readonly string[]): string {
+  if (words.includes(value)) return value;
+  throw new WrongOption(`${name} must be one of ${words.join(", ")}`);
+}

@@ -1,0 +1,110 @@
+/** `wrangler.toml` is not as these edits expect it, and has to be edited by hand. */
+export class UnexpectedToml extends Error {}
+
+/** Tells the blocks of one kind apart. @param active the lines of a block without their comment signs. */
+type IsWanted = (active: string) => boolean;
+
+const HEADER = /^\[/;
+const COMMENT = /^#\s?/;
+
+/**
+ * Sets a key on its line in a table, keeping all other lines; a line that is a comment becomes active.
+ * @param table null for the keys above all tables. @param value as TOML; null makes the line a comment.
+ * @throws UnexpectedToml when the value spans several lines.
+ */
+export function setKey(
+  toml: string,
+  table: string | null,
+  key: string,
+  value: string | null,
+): string {
+  const lines = toml.split("\n");
+  const header = table === null ? -1 : lines.findIndex((line) => line.trim() === `[${table}]`);
+  if (table !== null && header < 0) {
+    return value === null ? toml : `${toml.trimEnd()}\n\n[${table}]\n${key} = ${value}\n`;
+  }
+  const next = lines.findIndex((line, i) => i > header && HEADER.test(line));
+  const end = next < 0 ? lines.length : next;
+  const at = (pattern: RegExp) =>
+    lines.findIndex((line, i) => i > header && i < end && pattern.test(line));
+  const active = at(new RegExp(`^${key}\\s*=`));
+  if (active >= 0) lines[active] = changed(lines[active] ?? "", key, value);
+  if (active >= 0 || value === null) return lines.join("\n");
+  const comment = at(new RegExp(`^#\\s*${key}\\s*=`));
+  if (comment >= 0) lines[comment] = `${key} = ${value}`;
+  else lines.splice(lastActive(lines, header, end) + 1, 0, `${key} = ${value}`);
+  return lines.join("\n");
+}
+
+/** Reads the value of a key on an active line, as TOML; null when there is none. */
+export function readKey(toml: string, key: string): string | null {
+  const line = toml.split("\n").find((each) => new RegExp(`^${key}\\s*=`).test(each));
+  return line === undefined ? null : (partsOf(line, key)?.value ?? null);
+}
+
+/**
+ * Makes the blocks under a header active, or comments. Switching on stops at the first wanted block.
+ * @throws UnexpectedToml when a block to switch on is not there.
+ */
+export function switchBlocks(
+  toml: string,
+  header: string,
+  isOn: boolean,
+  isWanted: IsWanted = () => true,
+): string {
+  const lines = toml.split("\n");
+  const blocks = blocksUnder(lines, header).filter(({ start, end }) =>
+    isWanted(lines.slice(start, end).map(uncommented).join("\n")),
+  );
+  if (isOn && blocks.length === 0) {
+    throw new UnexpectedToml(`has no block ${header} to switch on, not even as a comment`);
+  }
+  for (const { start, end } of isOn ? blocks.slice(0, 1) : blocks) {
+    for (let i = start; i < end; i++) {
+      const plain = uncommented(lines[i] ?? "");
+      lines[i] = isOn ? plain : `# ${plain}`;
+    }
+  }
+  return lines.join("\n");
+}
+
+/** Tells whether a wanted block under the header is active. */
+export function hasBlock(toml: string, header: string, isWanted: IsWanted): boolean {
+  const lines = toml.split("\n");
+  return blocksUnder(lines, header).some(
+    ({ start, end }) => lines[start] === header && isWanted(lines.slice(start, end).join("\n")),
+  );
+}
+
+/** Finds each header, active or a comment, with the assignments that follow it. */
+function blocksUnder(lines: readonly string[], header: string) {
+  const starts = lines.flatMap((line, i) => (uncommented(line).trim() === header ? i : []));
+  return starts.map((start) => {
+    let end = start + 1;
+    while (/^\w+\s*=/.test(uncommented(lines[end] ?? ""))) end++;
+    return { start, end };
+  });
+}
+
+function uncommented(line: string): string {
+  return line.replace(COMMENT, "");
+}
+
+function changed(line: string, key: string, value: string | null): string {
+  const parts = partsOf(line, key);
+  if (parts === null) throw new UnexpectedToml(`has a value of ${key} that spans several lines`);
+  return value === null ? `# ${line}` : `${key} = ${value}${parts.comment}`;
+}
+
+/** Splits an assignment on one line into its value and the comment after it; null when it goes on below. */
+function partsOf(line: string, key: string) {
+  const pattern = new RegExp(`^${key}\\s*=\\s*("[^"]*"|\\[.*\\]|[^"[#]+?)(\\s*#.*)?\\s*$`);
+  const match = pattern.exec(line);
+  return match === null ? null : { value: match[1] ?? "", comment: match[2] ?? "" };
+}
+
+function lastActive(lines: readonly string[], header: number, end: number): number {
+  return lines.findLastIndex(
+    (line, i) => i < end && i >= Math.max(header, 0) && /^[\w[]/.test(line),
+  );
+}
