@@ -1,10 +1,10 @@
-/** A parsed JSON value. JSON is stored and compared as parsed, never as text. */
+/** A parsed JSON value. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** Compares parsed JSON: the order of keys does not matter, the order of lists does. */
+/** Compares parsed JSON values for equality: the order of keys does not matter, the order of lists does. */
 export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (isList(a) && isList(b)) {
@@ -26,8 +26,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Appends the members of one JSON object to another, both as text, without parsing either: the first
- * keeps its exact bytes. The names must differ.
+ * Appends the members of one JSON object to another, both given as text. Neither is parsed, so that the
+ * first keeps its exact bytes. The member names must differ.
  */
 export function appendMembers(object: string, members: string): string {
   if (members === "{}") return object;

@@ -1,18 +1,22 @@
-/** One booking of an account. Amounts are whole credits, more than 0. */
+/** One entry in the ledger of an account. Amounts are whole credits, more than 0. */
 export interface Entry {
   readonly kind: EntryKind;
   /**
-   * Unique per kind: chosen by the caller for a grant, the task's charge id for a charge and its refund.
+   * Reference that is unique per kind of entry: the caller's for a grant, the charge id for a charge and
+   * its refund.
    */
   readonly reference: string;
   readonly amount: number;
-  /** Balance after this entry. */
+  /** Balance of the account after this entry, in credits. */
   readonly balance: number;
 }
 
 export type EntryKind = "opening" | "grant" | "charge" | "refund";
 
-/** The result of an order: a new entry, nothing because it is booked already, or a refusal. */
+/**
+ * The result of an order to the ledger: a new entry, nothing because the order is booked already, or a
+ * refusal.
+ */
 export type Posting =
   | { readonly kind: "book"; readonly entry: Entry }
   | { readonly kind: "booked" }
@@ -25,23 +29,23 @@ export interface Booking {
   readonly amount: number;
 }
 
-/** Half of the largest safe integer: the rest is room for refunds. */
+/** Largest balance that a grant may reach: half of the largest safe integer, which leaves room for refunds. */
 const MAX_GRANTED_BALANCE = 2 ** 52;
 
 /**
- * Adds credits. The same reference again changes nothing; with another amount it is refused.
- * @param known the entry that is booked under this kind and reference.
+ * Grants credits. Repeating the same reference changes nothing; with another amount it is refused.
+ * @param known the entry that is booked under this kind and reference; null when there is none.
  */
 export function grant(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "grant", ...order });
 }
 
-/** Takes credits in advance; refused when the balance is too small. */
+/** Charges credits before the work; refused when the balance is too small. */
 export function charge(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "charge", ...order });
 }
 
-/** Gives all credits of a charge back, once. */
+/** Refunds all credits of a charge, once. */
 export function refund(balance: number, charged: Entry | null, known: Entry | null): Posting {
   if (charged === null) return { kind: "refused", reason: "no_charge" };
   const { reference, amount } = charged;

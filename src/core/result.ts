@@ -3,12 +3,12 @@ export type Result<T, E> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: E };
 
-/** Builds the result of success. */
+/** Builds a successful result. */
 export function success<T>(value: T): Result<T, never> {
   return { ok: true, value };
 }
 
-/** Builds the result of failure. */
+/** Builds a failed result. */
 export function failure<E>(error: E): Result<never, E> {
   return { ok: false, error };
 }

@@ -11,16 +11,16 @@ import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
- * Everything that a task can owe, in the order in which due steps are taken. Each entry returns what a
- * record owes of its kind, and from when; null when it owes nothing of it.
+ * All duties of a task, in the order in which due steps are taken. Each entry returns the step that a
+ * record calls for and the time from which it is due, or null.
  */
 const DUTIES = [charge, poll, passDeadline, refund, deliver, publish, notify, expire] as const;
 
-/** The next action of the work loop: it asks somebody else, applies an event, or sends an attempt. */
+/** A step of the work loop: a call to another service, an event to apply, or an attempt to send. */
 export type Step = StepOf<ReturnType<(typeof DUTIES)[number]>>;
 type StepOf<D> = D extends Duty<infer S> ? S : never;
 
-/** A step that asks somebody else; the answer becomes an event. */
+/** A step that calls another service; the answer becomes an event. */
 export type CallStep = Exclude<Step, EventStep | SendStep>;
 
 /** Returns the first step that is due at `now`; null when nothing is due. */
@@ -33,8 +33,8 @@ export function nextStep(record: TaskRecord, policy: Policy, now: number): Step 
 }
 
 /**
- * Returns when the next step is due, in Unix milliseconds. Every record owes something, at the latest its
- * own erasure, so no task is ever forgotten.
+ * Returns the time at which the next step is due, in Unix milliseconds. Every record has a next step, at
+ * the latest its own erasure, so no task is forgotten.
  */
 export function wakeAt(record: TaskRecord, policy: Policy): number {
   return Math.min(...dutiesOf(record, policy).map(({ dueAt }) => dueAt));

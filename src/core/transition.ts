@@ -11,10 +11,9 @@ import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
- * Decides what an event does to a task: the only place where a task changes. Events from outside come
- * first, then those of the work loop.
- * @param record the task as it is stored at this moment; null when there is none.
- * @param now the loop's clock, in Unix milliseconds.
+ * Decides the effect of an event on a task. This is the only function that changes a task.
+ * @param record the task as it is stored now; null when there is none.
+ * @param now time of the work loop, in Unix milliseconds.
  */
 export function transition(
   record: TaskRecord | null,

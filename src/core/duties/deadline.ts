@@ -3,7 +3,10 @@ import { isOpen, type TaskRecord } from "../record/task.ts";
 import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";
 
-/** Fails an open task at its deadline, unless the upstream can be polled: then that poll decides. */
+/**
+ * Fails an open task at its deadline. A task that can be polled has a last poll then (duties/poll.ts),
+ * which decides instead.
+ */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;
   const { deadlineAt } = record;

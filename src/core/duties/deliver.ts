@@ -3,21 +3,21 @@ import { dueAt } from "../record/callback.ts";
 import { type Account, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
-/** Everything needed to send one attempt. */
+/** Everything needed to send one attempt of a callback. */
 export interface Delivery {
   readonly taskId: string;
-  /** The account whose secrets sign the callback; null when the relay's own secrets do. */
+  /** Account whose secrets sign the callback; null when the relay's own secrets sign it. */
   readonly account: Account | null;
   readonly status: TerminalTask["status"];
   readonly body: string;
   readonly url: string;
   /** Origin of the relay, as the creator of the task addressed it. */
   readonly origin: string;
-  /** Number of the attempt. */
+  /** Number of the attempt, counted over all series of the task. */
   readonly number: number;
-  /** Unix milliseconds. */
+  /** Time at which the attempt started, in Unix milliseconds. */
   readonly startedAt: number;
-  /** Name of the connection, for measurements. */
+  /** Name of the connection to the provider, for measurements; null for a task without a provider. */
   readonly provider: string | null;
 }
 
@@ -26,7 +26,10 @@ export interface SendStep {
   readonly delivery: Delivery;
 }
 
-/** Delivers the callback: commits the start of an attempt first, and sends it in the next step. */
+/**
+ * Delivers the callback of a task: one step stores the start of an attempt, the next step sends it. The
+ * wait before the next attempt is planned in record/series.ts.
+ */
 export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
   if (!isTerminal(record) || record.callback === null) return null;
   const { state, url } = record.callback;

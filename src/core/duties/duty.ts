@@ -1,14 +1,14 @@
 import type { TaskEvent } from "../events/event.ts";
 
-/** One step that a task owes. */
+/** A duty: one step that the record of a task calls for, and when the step is due. */
 export interface Duty<Step> {
-  /** Unix milliseconds from which the step is due. */
+  /** Time from which the step is due, in Unix milliseconds. */
   readonly dueAt: number;
   /** Builds the step; called only when the step is taken. */
   readonly step: () => Step;
 }
 
-/** A step that makes no call: an event that the task applies to itself. */
+/** A step that makes no call, but applies an event to the task. */
 export interface EventStep {
   readonly kind: "event";
   readonly event: TaskEvent;

@@ -10,9 +10,9 @@ import { refund } from "./refund.ts";
 export interface OperatorNotice {
   readonly taskId: string;
   readonly kind: NoticeKind;
-  /** Version of the task when it happened. */
+  /** Version of the task when the reported event happened. */
   readonly version: number;
-  /** JSON text of the task, as the operator reads it. */
+  /** JSON text of the task as the operator may read it. */
   readonly task: string;
 }
 
@@ -21,10 +21,16 @@ export interface NotifyStep {
   readonly notice: OperatorNotice;
 }
 
-/** Longer than the operator's receiver may take to answer. */
+/**
+ * Time kept free before a refund or an attempt, in milliseconds; the operator's receiver must answer
+ * sooner.
+ */
 const CLEARANCE_MS = 5_500;
 
-/** Sends the oldest notice to the operator, unless something is due for the client before it could end. */
+/**
+ * Sends the notice that is due first to the operator, unless a refund or an attempt is due before the call
+ * could end. The wait before the next try is planned in record/notice.ts.
+ */
 export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | null {
   if (!policy.isOperatorNotified || !isTerminal(record)) return null;
   const [next] = record.notices.toSorted((a, b) => a.retryAt - b.retryAt);
@@ -36,7 +42,7 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
   return { dueAt: retryAt, step: () => ({ kind: "notify", notice: notice() }) };
 }
 
-/** Returns when the next refund or attempt is due; Infinity when none is. */
+/** Returns the time of the next refund or attempt, in Unix milliseconds; Infinity when none is due. */
 function nextClientDutyAt(record: TaskRecord, policy: Policy): number {
   return Math.min(refund(record)?.dueAt ?? Infinity, deliver(record, policy)?.dueAt ?? Infinity);
 }

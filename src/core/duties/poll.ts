@@ -4,15 +4,15 @@ import { pollableJob } from "../record/tracking.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 
-/** A question to the upstream about a job. */
+/** A poll: one question to the upstream about a job. */
 export interface Poll {
   readonly taskId: string;
-  /** Name of the connection. */
+  /** Name of the connection to the provider. */
   readonly connection: string;
   readonly job: Job;
-  /** Nudges counted before this poll. */
+  /** Number of nudges (hooks that asked for an earlier poll) before this poll was sent. */
   readonly nudges: number;
-  /** Creation of the task, in Unix milliseconds. */
+  /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
@@ -22,8 +22,9 @@ export interface PollStep {
 }
 
 /**
- * Polls the upstream when planned, and once more at the deadline; never before `notBefore`. A pause puts
- * polls off, but no deadline: a deadline within the pause passes without a last poll.
+ * Polls the upstream at the planned time and once more at the deadline, but never before `notBefore` of the
+ * plan. A pause delays polls but no deadline: a deadline within the pause passes without a last poll. The
+ * time of the next poll is planned in record/tracking.ts.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;

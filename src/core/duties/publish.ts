@@ -10,16 +10,19 @@ export interface PublishStep {
   readonly row: IndexRow;
 }
 
-/** How long an open task waits for its first row. A task that settles sooner is written only once. */
+/** Delay before the first row of an open task. A task that settles sooner is written only once. */
 const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
-/** How long a change of an open task that has a row waits. */
+/** Delay before a change of an open task is written to its existing row. */
 const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
-/** How long the end of a task waits while its callback is being sent. */
+/** Delay before the end of a task is written while its callback is being sent. */
 const SENDING_DELAY_MS = 5 * SECOND_MS;
-/** Longer than a write may take, so that no write delays an attempt. */
+/** Time kept free before an attempt, so that no write delays it; a write times out sooner. */
 const CLEARANCE_MS = 2_500;
 
-/** Writes the current row to the index. A task that is still being charged has no row. */
+/**
+ * Writes the task's current row to the index; a task that is still being charged has none. The wait after a
+ * failed write is planned in record/publication.ts.
+ */
 export function publish(record: TaskRecord, policy: Policy): Duty<PublishStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;
   const at = publishAt(record, policy);
@@ -27,8 +30,8 @@ export function publish(record: TaskRecord, policy: Policy): Duty<PublishStep> |
 }
 
 /**
- * Returns when the record has to be written to the index, in Unix milliseconds; null when the index has
- * this version already, or when the attempt that is due first changes the record anyway.
+ * Returns the time at which the row is due, in Unix milliseconds; null when the index has this version
+ * already, or when an attempt is due first, which changes the record anyway.
  */
 function publishAt(record: CreatedTask, policy: Policy): number | null {
   const { publication, version } = record;

@@ -2,14 +2,14 @@ import { errorCodeOf } from "../record/callback-body.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import type { Duty } from "./duty.ts";
 
-/** Credits of a failed task that have to be given back. */
+/** A refund of the credits of a failed task. */
 export interface Refund {
   readonly taskId: string;
   readonly accountId: string;
-  /** The ledger's reference of the charge; null when the operator's own billing refunds. */
+  /** Reference of the charge in the ledger; null when the operator's own billing refunds. */
   readonly chargeId: string | null;
   readonly amount: number;
-  /** `error.code` of the failure. */
+  /** Reason of the refund: `error.code` of the failed task. */
   readonly reason: string;
 }
 
@@ -18,7 +18,10 @@ export interface RefundStep {
   readonly refund: Refund;
 }
 
-/** Gives the credits of a failed task back, again until it is confirmed. */
+/**
+ * Refunds the credits of a failed task. The wait before a repeated refund is planned by `planRetry` in
+ * record/credits.ts, until the refund is confirmed.
+ */
 export function refund(record: TaskRecord): Duty<RefundStep> | null {
   if (!isTerminal(record) || record.credits?.state.kind !== "refunding") return null;
   const { id: taskId, body } = record;

@@ -1,18 +1,18 @@
 import type { TaskRecord } from "../record/task.ts";
 
-/** The effect of an event on a task. */
+/** The effect that an event has on a task. */
 export type Decision =
   | { readonly kind: "changed"; readonly record: TaskRecord; readonly note?: Note }
-  /** The event repeats what is known, or is about something that has ended. */
+  /** Kind of an event that repeats what is known, or is about something that has ended. */
   | { readonly kind: "unchanged"; readonly record: TaskRecord | null; readonly note?: Note }
-  /** `record` is the task that is erased. */
+  /** Kind of an event that erases the task; `record` is the erased task. */
   | { readonly kind: "erase"; readonly record: TaskRecord; readonly because: EraseReason }
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
-/** The effect of a hook, for the operator's log. */
+/** The effect of a provider hook, as it is written to the log. */
 export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 
-/** Reason of an erasure. `settled`: nothing is owed any more, and the operator or the retention ends it. */
+/** Reason why a task is erased; `settled` means that its retention has ended or the operator erases it. */
 export type EraseReason = "settled" | ChargeRefusal;
 
 /** Reason why the ledger did not charge the price of a task. */
@@ -20,10 +20,10 @@ export type ChargeRefusal =
   | { readonly code: "insufficient_credits"; readonly balance: number; readonly price: number }
   | { readonly code: "unknown_account" };
 
-/** Reason why an event changes nothing. `task` is the record that conflicts with it. */
+/** Reason why an event is rejected; `task` is the stored record that conflicts with the event. */
 export type Rejection =
   | { readonly code: "unknown_task" | "unknown_account" }
-  /** The price of the task is being charged; until the ledger answers, nothing is known of the task. */
+  /** Code while the price of the task is being charged; the task is not visible before the ledger answers. */
   | { readonly code: "charging" }
   | { readonly code: "invalid_field"; readonly field: string; readonly message: string }
   | { readonly code: ConflictCode; readonly task: TaskRecord };
@@ -56,7 +56,7 @@ export function conflict(code: ConflictCode, task: TaskRecord): Decision {
   return { kind: "reject", rejection: { code, task } };
 }
 
-/** @param field JSON Pointer into the request body. */
+/** Builds the rejection of an invalid field. @param field JSON Pointer into the request body. */
 export function invalidField(field: string, message: string): Decision {
   return { kind: "reject", rejection: { code: "invalid_field", field, message } };
 }

@@ -12,12 +12,12 @@ import {
   type TerminalTask,
 } from "../record/task.ts";
 
-/** Starts the attempt that is due. It is sent only after this change is stored. */
+/** Starts the attempt that is due. The attempt is sent only after its start is stored. */
 export function startAttempt(record: TaskRecord | null, policy: Policy, now: number): Decision {
   return changeCallback(record, policy, now, (callback) => openDueAttempt(callback, policy, now));
 }
 
-/** Records the result of an attempt. A series that ends without success is reported to the operator. */
+/** Records the result of an attempt, and plans a notice to the operator when a series ends without success. */
 export function endAttempt(
   record: TaskRecord | null,
   event: AttemptEndedEvent,
@@ -34,7 +34,7 @@ export function endAttempt(
   return changed({ ...next, notices: withNotice(next.notices, notice) });
 }
 
-/** Orders another series for a settled callback, optionally to another URL. */
+/** Orders another series of attempts for a settled callback, optionally to another URL. */
 export function redeliver(
   record: TaskRecord | null,
   event: RedeliverEvent,
@@ -54,7 +54,10 @@ export function redeliver(
   return changed(withCallback(record, next, policy, now));
 }
 
-/** @param change returns the next state of the callback; null when the event does not apply to it. */
+/**
+ * Applies a change to the callback of a task.
+ * @param change returns the next state of the callback; null when the event does not apply to it.
+ */
 function changeCallback(
   record: TaskRecord | null,
   policy: Policy,
@@ -67,7 +70,7 @@ function changeCallback(
   return changed(withCallback(record, callback, policy, now));
 }
 
-/** Returns the task with its next callback. Every change starts the retention again. */
+/** Returns the task with a changed callback. Every change starts the retention again. */
 function withCallback(
   record: TerminalTask,
   callback: Callback,

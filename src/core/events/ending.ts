@@ -9,7 +9,7 @@ export function passDeadline(record: TaskRecord | null, policy: Policy, now: num
   return changed(finishAtDeadline(record, policy, now));
 }
 
-/** Fails an open task because the operator gives it up. */
+/** Fails an open task that the operator cancels. */
 export function cancel(record: TaskRecord | null, policy: Policy, now: number): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (isTerminal(record)) return conflict("task_settled", record);

@@ -3,7 +3,7 @@ import type { NoticeKind } from "../record/notice.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { Job, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
 
-/** Everything that can happen to a task; `transition` decides what it does. */
+/** An event: anything that can happen to a task. `transition` decides its effect. */
 export type TaskEvent =
   | RegisterEvent
   | ReportEvent
@@ -22,33 +22,33 @@ export type TaskEvent =
   | PublishEndedEvent
   | NoticeEndedEvent;
 
-/** `POST /v1/tasks`. */
+/** Event of `POST /v1/tasks`, which registers a task. */
 export interface RegisterEvent {
   readonly type: "register";
   readonly id: string;
   readonly model: string;
   readonly origin: string;
   readonly registration: Registration;
-  /** Null when the job is attached later, or never. */
+  /** Job of the upstream; null when the job is attached later, or never. */
   readonly job: Job | null;
-  /** Time until the deadline; null for the configured one. */
+  /** Time until the deadline, in milliseconds; null for the configured default. */
   readonly deadlineMs: number | null;
-  /** Null without an account, and also when the charge will return the account. */
+  /** Account of the task; null without one, and also when the answer to the charge will name it. */
   readonly account: Account | null;
-  /** The ledger's reference for the charge; null when the ledger charges nothing. */
+  /** Reference under which the ledger charges the price; null when the ledger charges nothing. */
   readonly chargeId: string | null;
 }
 
-/** `POST /v1/events`. */
+/** Event of `POST /v1/events`, which reports news of a task. */
 export interface ReportEvent {
   readonly type: "report";
   readonly id: string;
   readonly news: { readonly status: "processing" } | UpstreamResult;
-  /** Counts only when the task does not exist yet; null when the event cannot create it. */
+  /** Fields for a task that does not exist yet; null when the event cannot create a task. */
   readonly creation: Creation | null;
 }
 
-/** The parts of an event that count only when it creates the task. */
+/** Fields of a reported event that count only when the event creates the task. */
 export interface Creation {
   readonly model: string;
   readonly account: Account | null;
@@ -61,28 +61,28 @@ export interface Creation {
   readonly origin: string;
 }
 
-/** `POST /v1/tasks/{id}/upstream`. */
+/** Event of `POST /v1/tasks/{id}/upstream`, which attaches a job. */
 export interface AttachEvent {
   readonly type: "attach";
   readonly connection: string;
   readonly job: Job;
 }
 
-/** `POST /hooks/{provider}/{id}/{token}`. */
+/** Event of a hook that a provider sent to `POST /hooks/{provider}/{id}/{token}`. */
 export interface HookEvent {
   readonly type: "hook";
   readonly connection: string;
-  /** The job that the hook names; null when it names none. */
+  /** Id of the job that the hook names; null when the hook names none. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
-  /** True when the provider has signed the body. */
+  /** States that the provider's signature proves the body. */
   readonly isSigned: boolean;
 }
 
-/** `POST /v1/tasks/{id}/redeliver`: 1 to 3 attempts. */
+/** Event of `POST /v1/tasks/{id}/redeliver`, which orders 1 to 3 attempts. */
 export interface RedeliverEvent extends RedeliveryOrder {
   readonly type: "redeliver";
-  /** Replaces the task's URL from now on; null keeps it. */
+  /** URL that replaces the task's `callback_url` from now on; null keeps the task's own. */
   readonly callbackUrl: string | null;
 }
 
@@ -97,7 +97,7 @@ export interface ChargeEndedEvent {
   readonly answer: ChargeAnswer;
 }
 
-/** The ledger's answer to a charge; `unknown` when there was none in time. */
+/** The ledger's answer to a charge; `unknown` means that there was none in time. */
 export type ChargeAnswer =
   | { readonly kind: "charged"; readonly generation: number }
   | { readonly kind: "insufficient"; readonly balance: number; readonly price: number }
@@ -107,35 +107,36 @@ export type ChargeAnswer =
 export interface PollEndedEvent {
   readonly type: "poll_ended";
   readonly job: Job;
-  /** Nudges counted before this poll; when the record has more, a hook came during the poll. */
-  readonly nudges: number;
   /**
-   * When the poll was sent, in Unix milliseconds. A poll sent before the deadline is not the last one.
+   * Number of nudges (hooks) before the poll; a larger number in the record means that a hook came
+   * meanwhile.
    */
+  readonly nudges: number;
+  /** Time at which the poll was sent, in Unix milliseconds; decides whether it was the poll at the deadline. */
   readonly askedAt: number;
   readonly answer: PollAnswer;
 }
 
 export type PollAnswer =
   | { readonly kind: "news"; readonly news: UpstreamNews }
-  /** The provider asks to wait; null when it does not say how long. */
+  /** Answer of a provider that limits the rate; `retryAfterMs` is null when it names no wait. */
   | { readonly kind: "limited"; readonly retryAfterMs: number | null }
-  /** The provider refuses the key. */
+  /** Answer of a provider that refuses the key. */
   | { readonly kind: "unauthorized" }
-  /** There was no answer in time, or none that could be read. */
+  /** No answer in time, or none that could be read. */
   | { readonly kind: "unanswered" };
 
 export interface RefundEndedEvent {
   readonly type: "refund_ended";
-  /** False also when there was no answer in time. */
+  /** States that the refund is confirmed; false also when there was no answer in time. */
   readonly isRefunded: boolean;
 }
 
 export interface PublishEndedEvent {
   readonly type: "publish_ended";
-  /** Version of the row. */
+  /** Version of the task in the row that was written. */
   readonly version: number;
-  /** False also when there was no answer in time. */
+  /** States that the row was stored; false also when there was no answer in time. */
   readonly isPublished: boolean;
 }
 
@@ -143,6 +144,6 @@ export interface NoticeEndedEvent {
   readonly type: "notice_ended";
   readonly kind: NoticeKind;
   readonly version: number;
-  /** True when the operator's receiver took the notice; false also when there was no answer in time. */
+  /** States that the operator's receiver accepted the notice; false also when there was no answer in time. */
   readonly isTaken: boolean;
 }

@@ -6,12 +6,12 @@ import { metadataOf } from "../record/metadata.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
 import type { Failure, UpstreamEnd, UpstreamResult } from "../record/upstream.ts";
 
-/** `error.code` of a task without a result at its deadline. */
+/** Value of `error.code` for a task that has no result at its deadline. */
 export const TIMEOUT_CODE = "upstream_timeout";
 
 /**
- * Ends an open task. The callback body is written here, once. Series 1 begins at once, or after the refund
- * when a failure has credits to give back.
+ * Ends an open task, and writes its callback body once. Series 1, the automatic attempts, begins at once,
+ * or after the refund when a failed task has credits to give back.
  */
 export function finish(
   task: OpenTask,
@@ -37,7 +37,10 @@ export function finish(
   };
 }
 
-/** Ends a task with the upstream's news. The submitted parameters fill in missing output metadata. */
+/**
+ * Ends a task with the upstream's news. The submitted parameters fill in output metadata that the news
+ * lacks.
+ */
 export function finishFromNews(
   task: OpenTask,
   news: UpstreamEnd,

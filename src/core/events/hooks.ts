@@ -23,7 +23,7 @@ import {
 } from "../record/tracking.ts";
 import { type Job, sameJob, type UpstreamNews } from "../record/upstream.ts";
 
-/** Attaches the upstream job, and applies the hooks about it that came before. */
+/** Attaches the upstream job, and applies the hooks about this job that arrived before. */
 export function attach(
   record: TaskRecord | null,
   { connection, job }: AttachEvent,
@@ -53,7 +53,7 @@ export function attach(
 
 /**
  * Handles a provider hook. A signed hook, or one whose provider cannot be polled, is applied; any other
- * only brings the next poll forward. It never conflicts: hooks after the end are ignored.
+ * hook only brings the next poll forward. A hook never conflicts: after the end of the task it is ignored.
  */
 export function applyHook(
   record: TaskRecord | null,
@@ -76,8 +76,8 @@ export function applyHook(
 }
 
 /**
- * Tells whether the news is a success that came after the deadline had failed the task. It changes nothing,
- * but it is logged for the operator.
+ * Tells whether news is a success that arrived after the deadline had failed the task. Such news changes
+ * nothing, but is logged for the operator.
  */
 export function isLateSuccess(
   record: TaskRecord | null,
@@ -115,13 +115,19 @@ function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): D
   return changeTracking(task, { ...tracking, poll }, "nudged");
 }
 
-/** Writes nothing for a repeat: each hook would cost a row, and anyone who has the hook URL can post one. */
+/**
+ * Changes the tracking of a task, unless it stays the same: each write costs a row, and anyone who has the
+ * hook URL can repeat a hook.
+ */
 function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decision {
   const isSame = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);
 }
 
-/** Applies a hook that was kept until the attachment: a nudge, or news when the job cannot be polled. */
+/**
+ * Applies a hook that was kept until the attachment: as a nudge (the next poll comes earlier), or as news
+ * when the job cannot be polled.
+ */
 function applyKeptHook(
   decision: Decision,
   { news }: KeptHook,
@@ -139,7 +145,10 @@ function applyKeptHook(
   return changed({ ...task, tracking: { ...tracking, poll } });
 }
 
-/** Tells whether a hook is about `job`. One that names no job is: its URL belongs to this task alone. */
+/**
+ * Tells whether a hook is about `job`. A hook without a job id is, because its URL belongs to this task
+ * alone.
+ */
 function isAbout(job: Job, jobId: string | null): boolean {
   return jobId === null || jobId === job.id;
 }

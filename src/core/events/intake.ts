@@ -27,7 +27,10 @@ import { DAY_MS } from "../time.ts";
 
 const MAX_DEADLINE_MS = 365 * DAY_MS;
 
-/** Registers a task. The same registration again changes nothing; another one under its id conflicts. */
+/**
+ * Registers a task. Repeating the same registration changes nothing; another one under the same id
+ * conflicts.
+ */
 export function register(
   record: TaskRecord | null,
   event: RegisterEvent,
@@ -67,8 +70,8 @@ export function register(
 }
 
 /**
- * Applies news of the upstream, which may create the task. The first terminal result wins; the same news
- * again changes nothing.
+ * Applies news of the upstream, which may create the task. The first terminal result wins; repeating the
+ * same news changes nothing.
  */
 export function report(
   record: TaskRecord | null,

@@ -1,4 +1,5 @@
-// Writing a task to the index and notifying the operator does not change it, so its version stays.
+// Events of the index and of notices. They do not change what readers see, so the version of the task
+// stays.
 
 import { changed, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { NoticeEndedEvent, PublishEndedEvent } from "./event.ts";
@@ -6,7 +7,7 @@ import { afterTry } from "../record/notice.ts";
 import { markPublished, planRewrite, UNPUBLISHED } from "../record/publication.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 
-/** Records that the index has a row, or plans the next write. */
+/** Records that the index has a row, or plans the next write after a failed one. */
 export function endPublication(
   record: TaskRecord | null,
   { version, isPublished }: PublishEndedEvent,
@@ -18,7 +19,7 @@ export function endPublication(
   return changed({ ...record, publication: next });
 }
 
-/** Removes a notice that the operator has, or plans its next try. */
+/** Removes a notice that the operator has received, or plans the next try to send it. */
 export function endNotice(
   record: TaskRecord | null,
   event: NoticeEndedEvent,
@@ -28,7 +29,7 @@ export function endNotice(
   return changed({ ...record, notices: afterTry(record.notices, event, now) });
 }
 
-/** Has the row of a task written again, to repair the index. */
+/** Plans another write of the task's row, to repair the index. */
 export function republish(record: TaskRecord | null): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   return changed({ ...record, publication: UNPUBLISHED });

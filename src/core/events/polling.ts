@@ -6,12 +6,12 @@ import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/t
 import { planNextPoll, type PollPlan } from "../record/tracking.ts";
 import { type Job, sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
 
-/** Part of its time by which an open task's deadline is extended, once. */
+/** Part of the time from creation to deadline by which the deadline of an open task is extended, once. */
 const EXTENSION = 1 / 4;
 
 /**
- * Applies the answer of a poll: ends the task, plans the next poll, or, at the deadline, extends it once
- * for an upstream that is still at work.
+ * Applies the answer to a poll: ends the task, plans the next poll, or, at the deadline, extends the
+ * deadline once for an upstream that is still at work.
  */
 export function endPoll(
   record: TaskRecord | null,
@@ -40,7 +40,10 @@ function planFor(job: Job, { upstream, tracking }: OpenTask): PollPlan | null {
   return sameJob(upstream?.job ?? null, job) ? tracking.poll : null;
 }
 
-/** Tells whether news is final. Success without output is polled once more, unless this is the last poll. */
+/**
+ * Tells whether news ends the task. Success without output is polled once more, unless this is the last
+ * poll.
+ */
 function isEnd(news: UpstreamNews, isLastPoll: boolean): news is UpstreamEnd {
   switch (news.status) {
     case "completed":
@@ -55,15 +58,15 @@ function isEnd(news: UpstreamNews, isLastPoll: boolean): news is UpstreamEnd {
 }
 
 /**
- * Tells whether the deadline deserves another poll: the upstream reported progress, rate-limited the relay,
- * or a hook arrived during this poll.
+ * Tells whether the deadline is extended: the upstream reported progress, limited the rate of polls, or a
+ * hook arrived during this poll.
  */
 function deservesExtension(poll: PollPlan, event: PollEndedEvent): boolean {
   const { kind } = event.answer;
   return kind === "news" || kind === "limited" || isOvertaken(poll, event);
 }
 
-/** Tells whether a hook arrived during the poll: its answer may be from before the hook. */
+/** Tells whether a hook arrived during the poll; the answer to the poll may then be older than the hook. */
 function isOvertaken(poll: PollPlan, { nudges }: PollEndedEvent): boolean {
   return poll.nudges !== nudges;
 }
@@ -84,7 +87,10 @@ function planAfter(
   return { ...plan, isOutputMissing, at: isOutputMissing ? plan.notBefore : plan.at };
 }
 
-/** Keeps the version unless the status changes: readers do not see when the next poll is. */
+/**
+ * Returns the task with the next poll planned. The version rises only when the status changes, because
+ * readers do not see the time of the next poll.
+ */
 function withNextPoll(
   task: OpenTask,
   news: UpstreamNews | null,

@@ -8,12 +8,12 @@ import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../
 import { trackingOf } from "../record/tracking.ts";
 import { MINUTE_MS } from "../time.ts";
 
-/** A refund that takes longer is reported to the operator. */
+/** Time after which a refund without confirmation is reported to the operator. */
 const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 
 /**
- * Applies the ledger's answer to a charge: the task becomes visible, is erased (refused), or is charged
- * again later (no answer).
+ * Applies the ledger's answer to a charge: a charged task becomes visible, a refused one is erased, and a
+ * charge without an answer is tried again later.
  */
 export function endCharge(
   record: TaskRecord | null,
@@ -47,7 +47,7 @@ export function endCharge(
   }
 }
 
-/** Applies the answer to a refund: the callback begins, or the refund is tried again later. */
+/** Applies the answer to a refund: begins the callback once refunded, else plans the next try. */
 export function endRefund(
   record: TaskRecord | null,
   event: RefundEndedEvent,
@@ -77,7 +77,10 @@ export function endRefund(
   return changed(isNews ? withDelayNotice(late, now) : late);
 }
 
-/** Tells whether this try passes the limit, so that the operator is notified once and not at every try. */
+/**
+ * Tells whether the next try of a refund is the first after the limit, so that the operator is notified
+ * once.
+ */
 function passesLimit({ finishedAt }: TerminalTask, tried: Retry, next: Retry): boolean {
   if (finishedAt === null) return false;
   const limit = finishedAt + REFUND_DELAYED_MS;

@@ -2,14 +2,14 @@ import { appendMembers, type JsonObject, type JsonValue, jsonEqual } from "../js
 import { SECOND_MS, toSeconds } from "../time.ts";
 import type { UpstreamResult } from "./upstream.ts";
 
-/** The fields of a task that its callback body contains beside the result. */
+/** The fields of a task that its callback body contains besides the result. */
 export interface Identity {
   readonly id: string;
   readonly model: string;
   readonly createdAt: number;
 }
 
-/** The metadata fields of the wire contract, in their order. Other fields follow as received. */
+/** Metadata fields of the wire contract, in their order. Other metadata fields follow as received. */
 const METADATA_FIELDS = [
   "seed",
   "ratio",
@@ -19,7 +19,7 @@ const METADATA_FIELDS = [
   "framespersecond",
 ] as const;
 
-/** Returns the callback body: exactly the fields of the wire contract, in its order, as JSON text. */
+/** Writes the callback body as JSON text: exactly the fields of the wire contract, in its order. */
 export function callbackBody(task: Identity, result: UpstreamResult, now: number): string {
   const head = {
     id: task.id,
@@ -36,7 +36,7 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
   return appendMembers(JSON.stringify(dated), `{"output":${output}}`);
 }
 
-/** Tells whether `result` is the one in the stored body; times do not count. */
+/** Tells whether `result` equals the result in a stored callback body; times are not compared. */
 export function sameResult(
   task: Identity & { readonly body: string },
   result: UpstreamResult,
@@ -46,19 +46,19 @@ export function sameResult(
   return jsonEqual(stored, reported);
 }
 
-/** Returns `error.code` of a failed task's body. */
+/** Reads `error.code` from the callback body of a failed task. */
 export function errorCodeOf(body: string): string {
   const { error }: { error?: { code: string } } = JSON.parse(body);
   return error?.code ?? "unknown";
 }
 
-/** Returns `completed_at` of a body in Unix milliseconds; null for a failed task. */
+/** Reads `completed_at` from a callback body, in Unix milliseconds; null for a failed task. */
 export function completedAtOf(body: string): number | null {
   const { completed_at }: { completed_at?: number } = JSON.parse(body);
   return completed_at === undefined ? null : completed_at * SECOND_MS;
 }
 
-/** Writes the object member by member: JSON.stringify would put integer-like keys first. */
+/** Writes metadata member by member, because JSON.stringify would put integer-like keys first. */
 function metadataText(metadata: JsonObject): string {
   const known: readonly string[] = METADATA_FIELDS;
   const rest = Object.keys(metadata).filter((key) => !known.includes(key));

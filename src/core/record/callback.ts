@@ -1,41 +1,44 @@
 import type { Policy } from "../policy.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** Attempts kept in the record. Older ones are dropped; their numbers are not used again. */
+/** Number of attempts kept in the record. Older ones are dropped; their numbers are not used again. */
 export const MAX_ATTEMPTS_KEPT = 20;
 
-/** The callback of a terminal task: the attempts so far, and the next one. */
+/** The callback of a terminal task: the attempts so far, and the plan of the next one. */
 export interface Callback {
   readonly url: string;
-  /** Ended attempts, oldest first. */
+  /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
   readonly lastNumber: number;
   readonly series: Series;
   readonly state: CallbackState;
-  /** When an attempt first succeeded; kept through later series. */
+  /**
+   * Time at which an attempt first succeeded, in Unix milliseconds; kept through redeliveries. Null when
+   * none has.
+   */
   readonly deliveredAt: number | null;
-  /** `Idempotency-Key` of the last redelivery that had one. */
+  /** `Idempotency-Key` of the latest redelivery that had one; null when none had. */
   readonly lastOrderKey: string | null;
 }
 
-/** The attempts of one order to send: series 1 is automatic, each redelivery is another. */
+/** A series: all attempts of one order to send. Series 1 is automatic, each redelivery is another series. */
 export interface Series {
   readonly number: number;
-  /** Attempts started so far. */
+  /** Number of attempts started in this series. */
   readonly started: number;
-  /** Attempts that the redelivery asks for; null when the schedule decides. */
+  /** Number of attempts that a redelivery asks for; null when the schedule decides. */
   readonly ordered: number | null;
 }
 
 export type CallbackState =
-  /** Waits until the credits are back. */
+  /** State of a callback that waits until the credits are refunded. */
   | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
   | { readonly kind: "in_flight"; readonly number: number; readonly startedAt: number }
   | { readonly kind: "delivered" }
   | { readonly kind: "failed" };
 
-/** An ended attempt. */
+/** An attempt that has ended. */
 export interface Attempt {
   readonly number: number;
   readonly series: number;
@@ -46,16 +49,16 @@ export interface Attempt {
   readonly responseExcerpt: string | null;
 }
 
-/** Result of sending one attempt. */
+/** Result of sending one attempt of a callback. */
 export interface AttemptResult {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
-  /** `Retry-After` as the receiver sent it; logged, but not obeyed. */
+  /** `Retry-After` header as the receiver sent it; logged, but not obeyed. */
   readonly retryAfter: string | null;
 }
 
-/** A redelivery: the order for another series. */
+/** An order for a redelivery, which starts another series of attempts. */
 export interface RedeliveryOrder {
   readonly attempts: number;
   readonly idempotencyKey: string | null;
@@ -78,7 +81,10 @@ export function callbackStatus({ state }: Callback): "sending" | "delivered" | "
   }
 }
 
-/** Returns when a due attempt may start: at its time, but not while the relay is paused. */
+/**
+ * Returns the time from which a due attempt may start, in Unix milliseconds: its own time, but not before
+ * the end of a pause.
+ */
 export function dueAt(state: { readonly nextAttemptAt: number }, policy: Policy): number {
   return Math.max(state.nextAttemptAt, policy.pausedUntil);
 }

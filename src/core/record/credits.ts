@@ -1,14 +1,14 @@
 import { backoff } from "../backoff.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 
-/** Credits that a task costs, and where they are. */
+/** Credits that a task costs, and whether they are charged or refunded. */
 export interface Credits {
   readonly accountId: string;
-  /** More than 0. */
+  /** Number of credits, more than 0. */
   readonly amount: number;
   /**
-   * The ledger's reference of the charge, new each time a task id is used; null when the operator's own
-   * billing has charged, and refunds.
+   * Reference of the charge in the ledger, new each time a task id is used; null when the operator's own
+   * billing charges and refunds the task, instead of the ledger.
    */
   readonly chargeId: string | null;
   readonly state: CreditsState;
@@ -19,15 +19,15 @@ export type CreditsState =
   | ({ readonly kind: "refunding" } & Retry)
   | { readonly kind: "refunded" };
 
-/** Credits that the ledger has been asked for. */
+/** Credits whose charge the ledger has not answered yet. */
 export interface ChargingCredits extends Omit<Credits, "chargeId" | "state"> {
   readonly chargeId: string;
   readonly state: { readonly kind: "charging" } & Retry;
 }
 
-/** A call that is repeated until it is answered. */
+/** Plan of a call that is repeated until it is answered. */
 export interface Retry {
-  /** Unix milliseconds. */
+  /** Time of the next try, in Unix milliseconds. */
   readonly retryAt: number;
   readonly tries: number;
 }
@@ -35,13 +35,13 @@ export interface Retry {
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 const MAX_RETRY_MS = 5 * MINUTE_MS;
 
-/** Plans the next try of an unanswered call: 5 s later, then twice as long each time, at most 5 minutes. */
+/** Plans the next try of an unanswered call: 5 s later, doubled for every earlier try, at most 5 minutes. */
 export function planRetry({ tries }: Retry, now: number): Retry {
   const waitMs = backoff(FIRST_RETRY_MS, tries, MAX_RETRY_MS);
   return { retryAt: now + waitMs, tries: tries + 1 };
 }
 
-/** Starts the refund that the failure of a task owes. */
+/** Starts the refund of the credits of a failed task. */
 export function startRefund(credits: Credits | null, now: number): Credits | null {
   if (credits === null) return null;
   return { ...credits, state: { kind: "refunding", retryAt: now, tries: 0 } };

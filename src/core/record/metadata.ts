@@ -1,11 +1,14 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 
-/** A metadata field of the wire contract, and how submit calls spell it. */
+/** A metadata field of the wire contract, and the parameters of submit calls that set it. */
 interface Field {
   readonly field: string;
-  /** Names of the parameter, best first. */
+  /** Names of the parameter, in order of preference. */
   readonly names: readonly string[];
-  /** Returns the value for the field; null when the parameter leaves it to the upstream (`adaptive`, -1). */
+  /**
+   * Converts the parameter to the value of the field; null when the parameter leaves the choice to the
+   * upstream (`adaptive`, -1).
+   */
   readonly read: (value: JsonValue) => JsonValue;
 }
 
@@ -26,14 +29,14 @@ const FIELDS: readonly Field[] = [
   { field: "framespersecond", names: ["framespersecond", "fps"], read: (value) => whole(value, 1) },
 ];
 
-/** Members in which submit calls nest their parameters. */
+/** Members of a submit call in which the parameters may be nested. */
 const PLACES = ["input", "settings", "options", "parameters"] as const;
 const TRUE: readonly JsonValue[] = [true, "on"];
 const FALSE: readonly JsonValue[] = [false, "off"];
 
 /**
  * Derives output metadata from the submitted parameters, for fields that the upstream does not report. A
- * parameter that leaves the choice to the upstream gives none.
+ * parameter that leaves the choice to the upstream sets no field.
  */
 export function metadataOf(parameters: JsonObject | null): JsonObject {
   if (parameters === null) return {};
@@ -57,7 +60,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** Reads a whole number of at least `min`, also as text: `"5"`, `"5s"`. */
+/** Reads a whole number of at least `min`, also from text (`"5"`, `"5s"`); null for any other value. */
 function whole(value: JsonValue, min: number): JsonValue {
   const text = typeof value === "string" ? /^(\d+(?:\.\d+)?)s?$/.exec(value)?.[1] : undefined;
   const number = text === undefined ? value : Number(text);

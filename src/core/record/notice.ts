@@ -1,16 +1,16 @@
 import { planRetry, type Retry } from "./credits.ts";
 
-/** A message about one task that the operator has not received yet, for `OPERATOR_CALLBACK_URL`. */
+/** A message about one task for `OPERATOR_CALLBACK_URL`, kept until the operator has received it. */
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
-  /** Version of the task when it happened; identifies the notice together with its kind. */
+  /** Version of the task when the reported event happened; identifies the notice together with its kind. */
   readonly version: number;
 }
 
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 export const NOTICE_KINDS = ["callback.failed", "refund.delayed"] as const;
 
-/** About 20 minutes of tries. The task itself goes on showing what happened. */
+/** Number of tries to send a notice, which take about 20 minutes. The task itself still shows the event. */
 const MAX_TRIES = 10;
 const MAX_KEPT = 5;
 
@@ -22,7 +22,10 @@ export function withNotice(notices: readonly Notice[], notice: Notice): readonly
   return [...notices, notice].slice(-MAX_KEPT);
 }
 
-/** Removes a notice that arrived or was tried often enough; plans its next try otherwise. */
+/**
+ * Applies the result of one try: removes a notice that arrived or was tried 10 times, else plans its next
+ * try.
+ */
 export function afterTry(
   notices: readonly Notice[],
   { kind, version, isTaken }: { kind: NoticeKind; version: number; isTaken: boolean },

@@ -1,4 +1,4 @@
-/** How one attempt of a callback ended. `interrupted`: the relay stopped before it knew. */
+/** The outcome of one attempt of a callback. `interrupted` means that the relay stopped before it knew. */
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const OUTCOMES = [
@@ -12,13 +12,13 @@ export const OUTCOMES = [
 ] as const;
 
 /**
- * Statuses that Cloudflare returns for a host that it could not reach
+ * HTTP statuses that Cloudflare returns for a host that it could not reach
  * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
  */
 const DEAD_HOST_STATUSES: readonly number[] = [521, 522, 523, 525, 526, 530];
 const ORIGIN_TIMEOUT_STATUS = 524;
 
-/** Returns the outcome of an attempt from the receiver's status; nothing after the status line counts. */
+/** Derives the outcome of an attempt from the status of the receiver's answer; its body does not count. */
 export function outcomeOfStatus(status: number): Outcome {
   if (status >= 200 && status < 300) return "delivered";
   if (status >= 300 && status < 400) return "redirected";

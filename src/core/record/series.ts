@@ -10,7 +10,7 @@ import {
   type Series,
 } from "./callback.ts";
 
-/** Returns the callback of a task that has just ended: series 1, held until it is released. */
+/** Returns the callback of a task that has just ended: series 1, held until `release` begins it. */
 export function automaticSeries(url: string): Callback {
   return {
     url,
@@ -23,13 +23,13 @@ export function automaticSeries(url: string): Callback {
   };
 }
 
-/** Begins a held series. Without a wait, its first attempt starts at once. */
+/** Begins a held series of attempts. Where the schedule has no wait, the first attempt starts at once. */
 export function release(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
 
 /**
- * Begins another series for a settled callback.
+ * Begins another series of attempts for a settled callback.
  * @param previous the callback so far; null when the task never had a URL.
  */
 export function orderedSeries(
@@ -45,13 +45,13 @@ export function orderedSeries(
   return begin({ ...callback, url, series, lastOrderKey }, policy, now);
 }
 
-/** Opens the attempt that is due; returns null when none is. */
+/** Opens the attempt that is due; returns null when no attempt is due. */
 export function openDueAttempt(callback: Callback, policy: Policy, now: number): Callback | null {
   if (callback.state.kind !== "due" || dueAt(callback.state, policy) > now) return null;
   return openAttempt(callback, now);
 }
 
-/** Closes the open attempt and plans what follows; returns null unless attempt `number` is the open one. */
+/** Closes the open attempt and plans the next one; returns null unless attempt `number` is the open one. */
 export function closeAttempt(
   callback: Callback,
   number: number,
@@ -95,7 +95,10 @@ function openAttempt(callback: Callback, now: number): Callback {
   };
 }
 
-/** Plans the next attempt of the series: the wait counts from the end of this one, as it is recorded. */
+/**
+ * Plans the next attempt of the series after a failed one. The wait counts from the end of the failed
+ * attempt.
+ */
 function afterFailure(series: Series, ended: Attempt, policy: Policy): CallbackState {
   const total = series.ordered ?? policy.scheduleMs.length;
   if (series.started >= total) return { kind: "failed" };

@@ -7,9 +7,9 @@ import type { Tracking } from "./tracking.ts";
 import type { Failure, Upstream } from "./upstream.ts";
 
 /**
- * The state of one task, stored as one value under one key of its object. Times (`…At`) are Unix
- * milliseconds; the wire speaks seconds. Every record that an older release wrote stays readable: `v`
- * changes only together with an upgrade of the older shape.
+ * The record of one task, stored as one value under one key of its object. Times (`…At`) are Unix
+ * milliseconds; the wire uses seconds. Every record that an older release wrote stays readable: `v` changes
+ * only together with an upgrade of the older shape.
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
@@ -31,7 +31,7 @@ export interface OpenTask extends TaskBase {
   /** Credits taken in advance; null when the task costs nothing. */
   readonly credits: Credits | null;
   readonly callbackUrl: string | null;
-  /** The task fails with `upstream_timeout` after this time. */
+  /** Deadline, after which the task fails with `upstream_timeout`. */
   readonly deadlineAt: number;
   readonly tracking: Tracking;
 }
@@ -39,52 +39,61 @@ export interface OpenTask extends TaskBase {
 /** A task with its final result. */
 export interface TerminalTask extends TaskBase {
   readonly status: "completed" | "failed";
-  /** The callback body, serialised once and sent byte for byte on every attempt; `GET` is built from it. */
+  /** Callback body as text, sent byte for byte on every attempt; `GET` is built from it. */
   readonly body: string;
   readonly failure: Failure | null;
   readonly credits: Credits | null;
   readonly callback: Callback | null;
-  /** When the result was accepted; null when written by a release that did not record it. */
+  /**
+   * Time at which the result was accepted; null when the task ended under a release that did not store the
+   * time.
+   */
   readonly finishedAt: number | null;
-  /** Notices that the operator has not received yet. */
+  /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /** End of the retention, which starts again with every change; a settled task is erased then. */
+  /** End of the retention, at which a settled task is erased. Every change starts the retention again. */
   readonly expiresAt: number;
 }
 
 export interface TaskBase {
   readonly v: 1;
-  /** Rises with every change that readers can see, also when an erased id is used again. */
+  /**
+   * Version of the task, which rises with every change that readers can see, also when an erased id is used
+   * again.
+   */
   readonly version: number;
   readonly id: string;
   readonly model: string;
   readonly account: Account | null;
-  /** Null when the task names no provider; its results then come as events. */
+  /** Connection and job of the task; null when the task names no provider and its results come as events. */
   readonly upstream: Upstream | null;
   readonly createdAt: number;
   readonly publication: Publication;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
-  /** Kept to tell a repeated registration from a conflict; null when an event created the task. */
+  /** Registration, kept to tell a repeated one from a conflict; null when an event created the task. */
   readonly registration: Registration | null;
 }
 
 /** The registration as the operator sent it. */
 export interface Registration {
   readonly callbackUrl: string | null;
-  /** Name of the connection. */
+  /** Name of the connection to the provider; null when the task names none. */
   readonly provider: string | null;
-  /** Parameters that were submitted to the upstream. */
+  /** Parameters that were submitted to the upstream; null when the operator sent none. */
   readonly parameters: JsonObject | null;
-  /** Labels of the operator, shown in `GET`. */
+  /** Labels that the operator has chosen, shown in `GET`; null when there are none. */
   readonly metadata: JsonObject | null;
   readonly deadlineAt: number | null;
   readonly accountId: string | null;
-  /** Price of the task; only with an account. */
+  /** Price of the task in credits, only with an account; null when the task costs nothing. */
   readonly credits: number | null;
 }
 
-/** The tenant, with the generation of its callback secret, so that signing needs no look-up. */
+/**
+ * The account that owns a task, with the generation of its callback secret, so that signing needs no
+ * look-up.
+ */
 export interface Account {
   readonly id: string;
   readonly generation: number;
@@ -98,12 +107,15 @@ export function isTerminal(record: TaskRecord): record is TerminalTask {
   return record.status === "completed" || record.status === "failed";
 }
 
-/** Tells whether nothing more is owed: the credits of a failure are back, and no attempt is due. */
+/**
+ * Tells whether a task is settled: the credits of a failure are refunded, and no attempt of the callback is
+ * due.
+ */
 export function isSettled({ credits, callback }: TerminalTask): boolean {
   return !isRefunding(credits) && (callback === null || isCallbackSettled(callback));
 }
 
-/** Returns the version of the change after `previous`: one more, or the time, whichever is larger. */
+/** Returns the version that follows `previous`: one more, or the time `now`, whichever is larger. */
 export function nextVersion(previous: TaskRecord | null, now: number): number {
   return Math.max((previous?.version ?? 0) + 1, now);
 }

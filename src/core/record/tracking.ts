@@ -4,40 +4,46 @@ import { MINUTE_MS } from "../time.ts";
 import type { OpenTask } from "./task.ts";
 import type { Job, Upstream, UpstreamNews } from "./upstream.ts";
 
-/** How the result of an open task is found. */
+/** The state of the search for the result of an open task: its polls and kept hooks. */
 export interface Tracking {
-  /** Null until a job is attached. */
+  /** Plan of the next poll; null until a job is attached. */
   readonly poll: PollPlan | null;
-  /** Unverified hooks from before the attachment: the last one of each job and status. */
+  /** Unverified hooks that arrived before the attachment: the latest of each job and status. */
   readonly keptHooks: readonly KeptHook[];
-  /** True once the deadline has been extended, which happens at most once. */
+  /** States that the deadline has been extended, which happens at most once. */
   readonly isExtended: boolean;
 }
 
-/** When the upstream is polled next; times in Unix milliseconds. */
+/** Plan of the next poll of the upstream. Times are in Unix milliseconds. */
 export interface PollPlan {
   readonly at: number;
-  /** Polls that ended without a final result. */
+  /** Number of polls that ended without a final result. */
   readonly tries: number;
-  /** Hooks that asked for an earlier poll. A poll that began with another count was overtaken by one. */
+  /**
+   * Number of nudges: hooks that asked for an earlier poll. When it rises during a poll, the answer may be
+   * outdated.
+   */
   readonly nudges: number;
   /**
-   * Earliest time of the next poll, even after a nudge: the provider's least interval or its
+   * Earliest time of the next poll, even after a nudge, because of the provider's minimum interval or its
    * `Retry-After`.
    */
   readonly notBefore: number;
-  /** True once success without output was reported; the next poll that says so too fails the task. */
+  /**
+   * States that the upstream reported success without output; a second poll with this answer fails the
+   * task.
+   */
   readonly isOutputMissing: boolean;
 }
 
 export interface KeptHook {
-  /** The job that the hook names; null when it names none. */
+  /** Id of the job that the hook names; null when the hook names none. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
 }
 
 const MAX_WAIT_MS = 5 * MINUTE_MS;
-/** The largest part by which a wait is made longer at random. */
+/** Largest part of a wait that is added to it at random. */
 const JITTER = 0.2;
 const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
@@ -49,7 +55,10 @@ export function trackingOf(upstream: Upstream | null, policy: Policy, now: numbe
   return { poll, keptHooks: [], isExtended: false };
 }
 
-/** Tells whether the upstream can be polled: its key is configured, and it still knows a job so old. */
+/**
+ * Tells whether the job can be polled: the key is configured, and the provider has not forgotten the job
+ * yet.
+ */
 export function canPoll(task: OpenTask, policy: Policy, now: number): boolean {
   const limits = limitsOf(task, policy);
   if (limits === null) return false;
@@ -57,14 +66,14 @@ export function canPoll(task: OpenTask, policy: Policy, now: number): boolean {
   return limits.maxAgeMs === null || askAt < task.createdAt + limits.maxAgeMs;
 }
 
-/** Returns the job to poll at `now`; null when there is none, or when it cannot be polled. */
+/** Returns the job to poll at `now`; null when no job is attached, or when it cannot be polled. */
 export function pollableJob(task: OpenTask, policy: Policy, now: number): Job | null {
   return canPoll(task, policy, now) ? (task.upstream?.job ?? null) : null;
 }
 
 /**
  * Plans the first poll of a job.
- * @param limits of the connection; undefined while its key is not configured, and the plan waits for one.
+ * @param limits of the connection; undefined while its key is not configured.
  */
 export function planFirstPoll(
   limits: PollLimits | undefined,
@@ -75,7 +84,10 @@ export function planFirstPoll(
   return { at, tries: 0, nudges: 0, notBefore: 0, isOutputMissing: false };
 }
 
-/** Plans the poll after one without a final result: later each time, or at once when it was overtaken. */
+/**
+ * Plans the next poll after one without a final result. Waits are longer each time; a hook during the poll
+ * (`isOvertaken`) makes the next poll due at the earliest allowed time.
+ */
 export function planNextPoll(
   plan: PollPlan,
   task: OpenTask,
@@ -92,8 +104,8 @@ export function planNextPoll(
 }
 
 /**
- * Brings the next poll forward to now, or to the earliest time that the provider allows. Changes nothing
- * when it is planned for that time already and cannot have begun.
+ * Nudges: brings the next poll forward to now, or to the earliest time that the provider allows. Changes
+ * nothing when the poll is already planned for that time and cannot have begun.
  */
 export function nudge(plan: PollPlan, now: number): PollPlan {
   const at = Math.max(now, plan.notBefore);
@@ -101,8 +113,8 @@ export function nudge(plan: PollPlan, now: number): PollPlan {
 }
 
 /**
- * Keeps a hook until the job is attached. Returns null when it is too large; nothing is lost then, because
- * the upstream is polled after the attachment anyway.
+ * Keeps a hook until the job is attached. Returns null when the hook is too large; nothing is lost then,
+ * because the upstream is polled after the attachment anyway.
  */
 export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
   const { length } = new TextEncoder().encode(JSON.stringify(hook));

@@ -1,17 +1,17 @@
 import type { JsonObject } from "../json.ts";
 
-/** Where a task is generated: through which connection, and as which job. */
+/** The upstream of a task: the connection to a provider, and the job there. */
 export interface Upstream {
-  /** Name of the connection, e.g. `ark`. */
+  /** Name of the connection to the provider, e.g. `ark`. */
   readonly connection: string;
-  /** Null until the job is attached. */
+  /** Job that generates the result; null until it is attached. */
   readonly job: Job | null;
 }
 
-/** The upstream's own name for its work, as its submit call returned it. */
+/** A job: the upstream's own identifiers for its work, as its submit call returned them. */
 export interface Job {
   readonly id: string;
-  /** Needed by some providers beyond the id to be polled, e.g. fal's endpoint. */
+  /** Endpoint that some providers need besides the id to be polled, e.g. fal; null for the others. */
   readonly endpoint: string | null;
 }
 
@@ -19,11 +19,14 @@ export function sameJob(a: Job | null, b: Job): boolean {
   return a !== null && a.id === b.id && a.endpoint === b.endpoint;
 }
 
-/** How the upstream's work ended. */
+/** The final result of a job: completed or failed. */
 export type UpstreamResult =
   | {
       readonly status: "completed";
-      /** Unix milliseconds; null when the upstream does not say. */
+      /**
+       * Time at which the upstream finished, in Unix milliseconds; null when the upstream does not report
+       * it.
+       */
       readonly completedAt: number | null;
       readonly urls: readonly string[];
       readonly metadata: JsonObject;
@@ -33,10 +36,10 @@ export type UpstreamResult =
       readonly error: { readonly code: string; readonly message: string };
     };
 
-/** News of a hook or a poll about a job. */
+/** News about a job, from a hook or a poll. */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
-  /** Success without any output. */
+  /** News of a success without any output. */
   | { readonly status: "no_output" }
   | Extract<UpstreamResult, { readonly status: "completed" }>
   | UpstreamFailure;
@@ -53,10 +56,10 @@ export interface UpstreamFailure {
   readonly failure: Failure;
 }
 
-/** The kind of a failure, shown in `GET`. */
+/** The kind of a failure, as `GET` shows it. */
 export interface Failure {
   readonly category: FailureCategory;
-  /** True when the same task may succeed if it is submitted again. */
+  /** States that the same task may succeed if it is submitted again. */
   readonly retryable: boolean;
 }
 

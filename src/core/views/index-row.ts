@@ -12,7 +12,7 @@ import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 
 /**
- * A task as the index stores it, derived from the record alone, so that it can be written again at any
+ * A task as the index stores it, derived from the record alone, so that the row can be written again at any
  * time. Times (`…At`) are Unix milliseconds.
  */
 export interface IndexRow {
@@ -20,33 +20,39 @@ export interface IndexRow {
   readonly version: number;
   readonly account: string | null;
   readonly model: string;
-  /** Name of the connection. */
+  /** Name of the connection to the provider; null when the task names none. */
   readonly provider: string | null;
   readonly status: "pending" | "processing" | "completed" | "failed";
-  /** Null when there is no `callback_url`. */
+  /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   readonly attempts: number;
   readonly lastOutcome: string | null;
   readonly lastStatusCode: number | null;
-  /** Host of the `callback_url`. */
+  /** Host of the `callback_url`; null when the task has none. */
   readonly host: string | null;
   readonly createdAt: number;
-  /** `completed_at` of the callback body; only for completed tasks. */
+  /** Time `completed_at` of the callback body; null unless the task is completed. */
   readonly completedAt: number | null;
-  /** When the terminal result was accepted. */
+  /** Time at which the terminal result was accepted; null while the task is open. */
   readonly finishedAt: number | null;
   readonly settledAt: number | null;
-  /** From the terminal result to the start of the first attempt. */
+  /**
+   * Time from the terminal result to the start of the first attempt, in milliseconds; null when it is not
+   * known.
+   */
   readonly firstAttemptMs: number | null;
-  /** From the terminal result to the end of the automatic series. */
+  /**
+   * Time from the terminal result to the end of the automatic series of attempts; null when it is not
+   * known.
+   */
   readonly settledMs: number | null;
-  /** Time by which the task changes by itself; null when it is settled. */
+  /** Time by which the task changes by itself; null when the task is settled. */
   readonly dueAt: number | null;
-  /** When the object and its row are erased; null until the task is settled. */
+  /** Time at which the task's object and its row are erased; null until the task is settled. */
   readonly expiresAt: number | null;
 }
 
-/** Time by which an open attempt has ended, however slow its receiver: the longest timeout and a margin. */
+/** Longest duration of an open attempt: the longest timeout of a receiver and a margin. */
 const MAX_ATTEMPT_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 
 export function rowOf(record: CreatedTask): IndexRow {
@@ -120,7 +126,7 @@ function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null
   return finishedAt;
 }
 
-/** Returns the start of the first attempt of the automatic series; null when it is not known. */
+/** Returns the start of the first attempt of the automatic series, in Unix milliseconds; null when unknown. */
 function firstStart({ attempts, series, state }: Callback): number | null {
   if (state.kind === "in_flight" && state.number === 1 && series.number === 1) {
     return state.startedAt;
@@ -128,7 +134,7 @@ function firstStart({ attempts, series, state }: Callback): number | null {
   return attempts.find((one) => one.number === 1 && one.series === 1)?.startedAt ?? null;
 }
 
-/** Returns the end of the automatic series; null when its attempts are no longer kept. */
+/** Returns the end of the automatic series of attempts, in Unix milliseconds; null when it is not known. */
 function endOfAutomatic({ attempts }: Callback): number | null {
   const last = attempts.findLast(({ series }) => series === 1);
   return last === undefined ? null : endedAt(last);

@@ -10,12 +10,12 @@ import { toSeconds } from "../time.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { Upstream } from "../record/upstream.ts";
 
-/** Who reads. Only the operator sees the upstream and what receivers answered. */
+/** Role of a reader. Only the operator sees the upstream and the answers of receivers. */
 export type Role = "operator" | "account";
 
 /**
- * Returns the task as `GET /v1/tasks/{id}` shows it, as JSON text. That of a terminal task begins with the
- * callback body, byte for byte.
+ * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with
+ * its callback body, byte for byte. Lists show rows of the index instead (views/index-row.ts).
  */
 export function taskView(record: TaskRecord, role: Role): string {
   const extras = JSON.stringify({
