@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
 import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
-import { seeded } from "../test/process/harness/seeded.ts";
+import { seeded } from "../test/simulation/random.ts";
 import { quantile } from "./figures.ts";
 import { compareLatencies } from "./index-latency.ts";
 

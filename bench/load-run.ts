@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { Client, completedEvent, SECRETS } from "../test/process/harness/client.ts";
-import { seeded } from "../test/process/harness/seeded.ts";
+import { seeded } from "../test/simulation/random.ts";
 import { objectFiles, storedRecord } from "../test/process/harness/stored-record.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
 import { MemoryLog, type Sample } from "./load-memory.ts";

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import * as z from "zod";
-import { seeded } from "../test/process/harness/seeded.ts";
+import { seeded } from "../test/simulation/random.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
 import { mean, quantile } from "./figures.ts";
 

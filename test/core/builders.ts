@@ -232,14 +232,14 @@ export function callbackOf(record: TaskRecord | null): Callback {
   throw new Error("expected a terminal record with a callback");
 }
 
-export type Happening = readonly [at: number, event: TaskEvent, policy?: Policy];
+export type TimedEvent = readonly [at: number, event: TaskEvent, policy?: Policy];
 
 /** The callback of a task to which all of this happened, each a commit; times count from NOW. */
-export function callbackAfter(...happenings: readonly Happening[]): Callback {
+export function callbackAfter(...happenings: readonly TimedEvent[]): Callback {
   return callbackOf(taskAfter(...happenings));
 }
 
-export function taskAfter(...happenings: readonly Happening[]): TaskRecord | null {
+export function taskAfter(...happenings: readonly TimedEvent[]): TaskRecord | null {
   let record: TaskRecord | null = null;
   for (const [at, event, policy] of happenings) {
     record = committed(transition(record, event, policy ?? POLICY, NOW + at));

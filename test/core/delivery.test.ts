@@ -13,7 +13,7 @@ import {
   aReport,
   callbackAfter,
   callbackOf,
-  type Happening,
+  type TimedEvent,
   MINUTE,
   NOW,
   SECOND,
@@ -23,20 +23,20 @@ import { apply, expectUnchanged } from "./decisions.ts";
 
 const start: TaskEvent = { type: "attempt_started" };
 const report = aReport(aCompletion(), aCreation());
-const finish: Happening = [0, report];
+const finish: TimedEvent = [0, report];
 
 // Attempt 1 ends after 2 s, attempt 2 after 10 s; each next one counts from there.
 const SECOND_AT = 2 * SECOND + 180_000;
 const THIRD_AT = SECOND_AT + 10 * SECOND + 600_000;
-const untilSecond: Happening[] = [finish, [2 * SECOND, anEnd(1)]];
-const untilThird: Happening[] = [
+const untilSecond: TimedEvent[] = [finish, [2 * SECOND, anEnd(1)]];
+const untilThird: TimedEvent[] = [
   ...untilSecond,
   [SECOND_AT, start],
   [SECOND_AT + 10 * SECOND, anEnd(2)],
 ];
-const untilFailed: Happening[] = [...untilThird, [THIRD_AT, start], [THIRD_AT + SECOND, anEnd(3)]];
+const untilFailed: TimedEvent[] = [...untilThird, [THIRD_AT, start], [THIRD_AT + SECOND, anEnd(3)]];
 
-function stateAfter(...happenings: Happening[]): CallbackState {
+function stateAfter(...happenings: TimedEvent[]): CallbackState {
   return callbackAfter(...happenings).state;
 }
 
@@ -75,7 +75,7 @@ describe("an automatic series", () => {
     ["plans attempt 2 for 180,000 ms after the end of attempt 1", untilSecond, due(SECOND_AT)],
     ["plans attempt 3 for 600,000 ms after the end of attempt 2", untilThird, due(THIRD_AT)],
     ["fails with the end of attempt 3", untilFailed, { kind: "failed" }],
-  ] satisfies [string, Happening[], object][])("%s", (_what, happenings, state) => {
+  ] satisfies [string, TimedEvent[], object][])("%s", (_what, happenings, state) => {
     expect(stateAfter(...happenings)).toMatchObject(state);
   });
 
@@ -129,7 +129,7 @@ describe("an automatic series", () => {
 describe("the end of an attempt", () => {
   it.each([1, 2, 3])("stops the series when attempt %i is delivered", (n) => {
     const before = [[finish], untilSecond, untilThird][n - 1] ?? [];
-    const began: Happening[] = n === 1 ? [] : [[THIRD_AT, start]];
+    const began: TimedEvent[] = n === 1 ? [] : [[THIRD_AT, start]];
     const at = THIRD_AT + SECOND;
     const callback = callbackAfter(...before, ...began, [at, anEndAs(n, "delivered")]);
     expect(callback).toMatchObject({ state: { kind: "delivered" }, deliveredAt: NOW + at });
@@ -140,7 +140,7 @@ describe("the end of an attempt", () => {
     "counts an attempt with outcome %s, also as the last one",
     (outcome) => {
       expect(stateAfter(finish, [SECOND, anEndAs(1, outcome)])).toEqual(due(SECOND + 180_000));
-      const last: Happening[] = [
+      const last: TimedEvent[] = [
         [THIRD_AT, start],
         [THIRD_AT, anEndAs(3, outcome)],
       ];
@@ -153,7 +153,7 @@ describe("the end of an attempt", () => {
     ["another attempt is open", [...untilSecond, [SECOND_AT, start]], 1],
     ["the attempt never was", [finish], 2],
     ["the series has ended", untilFailed, 3],
-  ] satisfies [string, Happening[], number][])(
+  ] satisfies [string, TimedEvent[], number][])(
     "changes nothing when %s",
     (_when, happenings, n) => {
       expectUnchanged(taskAfter(...happenings), anEndAs(n, "delivered"), NOW + THIRD_AT);
@@ -195,7 +195,7 @@ describe("another schedule", () => {
 
   it("prolongs a running series when it is longer, but does not revive a failed one", () => {
     const policy = aPolicy({ scheduleMs: [0, 0, 0, MINUTE] });
-    const last: Happening[] = [
+    const last: TimedEvent[] = [
       [THIRD_AT, start],
       [THIRD_AT, anEnd(3), policy],
     ];
@@ -207,7 +207,7 @@ describe("another schedule", () => {
 describe("while the relay is paused", () => {
   const until = NOW + 90 * SECOND;
   const paused = aPolicy({ pausedUntil: until });
-  const held: Happening = [0, report, paused];
+  const held: TimedEvent = [0, report, paused];
 
   it("a terminal event opens no attempt, and the task wakes when the pause may end", () => {
     const record = taskAfter(held);
@@ -223,7 +223,7 @@ describe("while the relay is paused", () => {
   });
 
   it("the end of an attempt is recorded, and the next attempt keeps its own time", () => {
-    const happenings: Happening[] = [finish, [2 * SECOND, anEnd(1), paused]];
+    const happenings: TimedEvent[] = [finish, [2 * SECOND, anEnd(1), paused]];
     const record = taskAfter(...happenings);
     expect(stateAfter(...happenings)).toEqual(due(SECOND_AT));
     expect(record && wakeAt(record, paused)).toBe(NOW + SECOND_AT);
@@ -231,7 +231,7 @@ describe("while the relay is paused", () => {
 
   it("the series waits, and goes on in its own rhythm when the pause is over", () => {
     expect(stateAfter(held, [90 * SECOND, start])).toMatchObject({ number: 1 });
-    const ended: Happening[] = [
+    const ended: TimedEvent[] = [
       [90 * SECOND, start],
       [91 * SECOND, anEnd(1)],
     ];

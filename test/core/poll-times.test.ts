@@ -26,11 +26,11 @@ import {
   aTracking,
   FIRST_POLL,
   JOB,
-  limited,
+  rateLimited,
   NO_KEY,
   NO_OUTPUT,
   QUEUED,
-  told,
+  newsAnswer,
   UNANSWERED,
   UPSTREAM,
 } from "./upstream-builders.ts";
@@ -134,7 +134,7 @@ describe("a nudge while a poll is in flight", () => {
   it.each(moments)("leads to one more poll, as soon as the provider allows: %s", (_what, times) => {
     const once = polled(nudged(inFlight, ...times));
     expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
-    const end = aPollEnd(told(QUEUED), { nudges: times.length });
+    const end = aPollEnd(newsAnswer(QUEUED), { nudges: times.length });
     const twice = apply(once, end, THEN + GAP);
     expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
   });
@@ -144,19 +144,19 @@ describe("a nudge while a poll is in flight", () => {
   });
 
   it("obeys the limit that the poll is told", () => {
-    expect(wakeAt(polled(nudged(inFlight, FIRST_POLL), limited(MINUTE)), POLICY)).toBe(
+    expect(wakeAt(polled(nudged(inFlight, FIRST_POLL), rateLimited(MINUTE)), POLICY)).toBe(
       THEN + MINUTE,
     );
   });
 
   it("changes nothing of an end that the poll tells", () => {
-    const record = polled(nudged(inFlight, FIRST_POLL), told(anUpstreamFailure()));
+    const record = polled(nudged(inFlight, FIRST_POLL), newsAnswer(anUpstreamFailure()));
     expect(record.status).toBe("failed");
   });
 
   it("counts what the hook missed", () => {
     const hook = aHook(NO_OUTPUT);
     const task = apply(inFlight, hook, FIRST_POLL);
-    expect(polled(task, told(NO_OUTPUT)).status).toBe("failed");
+    expect(polled(task, newsAnswer(NO_OUTPUT)).status).toBe("failed");
   });
 });

@@ -27,11 +27,11 @@ import {
   aPollEnd,
   aProvidedTask,
   aTracking,
-  limited,
+  rateLimited,
   NO_KEY,
   NO_OUTPUT,
   QUEUED,
-  told,
+  newsAnswer,
   UNANSWERED,
   UNAUTHORIZED,
 } from "./upstream-builders.ts";
@@ -73,13 +73,13 @@ describe("the deadline of a task whose upstream can be asked", () => {
     ["completed", aCompletion(), "completed"],
     ["failed", anUpstreamFailure(), "failed"],
   ] as const)("gives the result that the poll tells: %s", (_what, news, status) => {
-    const record = asked(told(news));
+    const record = asked(newsAnswer(news));
     expect(record.status).toBe(status);
     expect(codeOf(record)).toBe(status === "failed" ? "upstream_error" : undefined);
   });
 
   it("takes success without output for a failure at once", () => {
-    const record = asked(told(NO_OUTPUT));
+    const record = asked(newsAnswer(NO_OUTPUT));
     expect([record.status, codeOf(record)]).toEqual(["failed", "upstream_error"]);
   });
 
@@ -107,18 +107,18 @@ describe("an upstream that is still at work at the deadline", () => {
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
   ] as const)("has it put off by a quarter of its time: %s", (_what, news, status) => {
-    expect(asked(told(news))).toEqual({
+    expect(asked(newsAnswer(news))).toEqual({
       ...task,
       version: expect.any(Number),
       status,
       deadlineAt: LATE + HOUR,
       tracking: longer,
     });
-    expect(asked(told(news)).version).toBeGreaterThan(task.version);
+    expect(asked(newsAnswer(news)).version).toBeGreaterThan(task.version);
   });
 
   it("has it put off when it only says that it is asked too often, and is asked as it allows", () => {
-    const record = asked(limited(10 * MINUTE));
+    const record = asked(rateLimited(10 * MINUTE));
     expect(record).toMatchObject({ deadlineAt: LATE + HOUR, tracking: { isExtended: true } });
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
   });
@@ -131,9 +131,9 @@ describe("an upstream that is still at work at the deadline", () => {
   });
 
   it.each([
-    ["processing", told(PROCESSING)],
-    ["queued", told(QUEUED)],
-    ["limited", limited(HOUR)],
+    ["processing", newsAnswer(PROCESSING)],
+    ["queued", newsAnswer(QUEUED)],
+    ["limited", rateLimited(HOUR)],
     ["unanswered", UNANSWERED],
   ])("is given up the second time: %s", (_what, answer) => {
     const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
@@ -142,11 +142,11 @@ describe("an upstream that is still at work at the deadline", () => {
 
   it("may still tell its result the second time", () => {
     const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
-    expect(asked(told(aCompletion()), extended).status).toBe("completed");
+    expect(asked(newsAnswer(aCompletion()), extended).status).toBe("completed");
   });
 
   it("is asked on as planned between the two", () => {
-    const record = asked(told(PROCESSING));
+    const record = asked(newsAnswer(PROCESSING));
     expect(wakeAt(record, POLICY)).toBe(LATE + 300 * SECOND);
   });
 });

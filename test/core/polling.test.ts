@@ -29,12 +29,12 @@ import {
   aProvidedRegistration,
   aTracking,
   FIRST_POLL,
-  limited,
+  rateLimited,
   NO_OUTPUT,
   OTHER_JOB,
   NO_KEY,
   QUEUED,
-  told,
+  newsAnswer,
   UNANSWERED,
   UNAUTHORIZED,
   UPSTREAM,
@@ -57,14 +57,14 @@ describe("a poll that tells the end", () => {
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
   ] as const)("%s ends the task, and its first attempt is open", (status, news, failure) => {
     for (const from of [task, anAttachedTask({}, { status: "processing" })]) {
-      const record = finish(from, aPollEnd(told(news)), THEN);
+      const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
       expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
       expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: THEN });
     }
   });
 
   it("gives the client what the upstream said", () => {
-    const failed = aPollEnd(told(anUpstreamFailure()));
+    const failed = aPollEnd(newsAnswer(anUpstreamFailure()));
     const { error } = anUpstreamFailure();
     expect(JSON.parse(finish(task, failed, THEN).body)).toMatchObject({
       error,
@@ -77,7 +77,7 @@ describe("a poll that tells the end", () => {
     const metadata = { seed: 7, ratio: "9:16", fps: 3 };
     const open = anAttachedTask({}, { registration });
     const news = aCompletion({ metadata });
-    const ends = [aPollEnd(told(news)), aHook(news, { isSigned: true })];
+    const ends = [aPollEnd(newsAnswer(news)), aHook(news, { isSigned: true })];
     for (const end of ends) {
       const { body } = finish(open, end, THEN);
       expect(JSON.parse(body)).toMatchObject({
@@ -93,7 +93,7 @@ describe("a poll of a task that an event created", () => {
   it("gives the output as the upstream tells it: nothing was submitted here", () => {
     const news = aCompletion({ metadata: { seed: 7 } });
     const open = anAttachedTask({}, { registration: null });
-    const { body } = finish(open, aPollEnd(told(news)), THEN);
+    const { body } = finish(open, aPollEnd(newsAnswer(news)), THEN);
     expect(JSON.parse(body)).toMatchObject({ output: { metadata: { seed: 7 } } });
   });
 });
@@ -102,15 +102,15 @@ describe("a poll that tells no end", () => {
   it("advances a pending task to processing, with a new version", () => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     const tracking = aTracking({ poll });
-    const record = after(told(PROCESSING));
+    const record = after(newsAnswer(PROCESSING));
     expect(record).toEqual({ ...task, version: THEN, status: "processing", tracking });
   });
 
   it.each([
-    ["queued", told(QUEUED), task],
-    ["processing again", told(PROCESSING), anAttachedTask({}, { status: "processing" })],
-    ["queued after processing", told(QUEUED), anAttachedTask({}, { status: "processing" })],
-    ["nothing, for it was limited", limited(), task],
+    ["queued", newsAnswer(QUEUED), task],
+    ["processing again", newsAnswer(PROCESSING), anAttachedTask({}, { status: "processing" })],
+    ["queued after processing", newsAnswer(QUEUED), anAttachedTask({}, { status: "processing" })],
+    ["nothing, for it was limited", rateLimited(), task],
     ["nothing, for its key was refused", UNAUTHORIZED, task],
     ["nothing, for there was no answer", UNANSWERED, task],
   ])("only moves the next one, and keeps the version: %s", (_what, answer, open) => {
@@ -151,14 +151,14 @@ describe("a poll whose key was taken away meanwhile", () => {
 
 describe("a provider that limits", () => {
   it("is left alone for as long as it says, where that is longer than the wait", () => {
-    const record = after(limited(HOUR));
+    const record = after(rateLimited(HOUR));
     const poll = aPlan({ at: THEN + HOUR, tries: 1, notBefore: THEN + HOUR });
     expect(record.tracking.poll).toEqual(poll);
     expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
   });
 
   it("is left alone for the longer wait where it asks for less", () => {
-    expect(after(limited(2 * SECOND)).tracking.poll).toMatchObject({
+    expect(after(rateLimited(2 * SECOND)).tracking.poll).toMatchObject({
       at: THEN + 30 * SECOND,
       notBefore: THEN + 2 * SECOND,
     });
@@ -166,21 +166,21 @@ describe("a provider that limits", () => {
 
   it("is not asked earlier by hooks", () => {
     const nudge = aHook(aCompletion());
-    const record = afterwards(transition(after(limited(HOUR)), nudge, POLICY, THEN + SECOND));
+    const record = afterwards(transition(after(rateLimited(HOUR)), nudge, POLICY, THEN + SECOND));
     expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
   });
 
   it("is not asked earlier by the deadline", () => {
     const deadlineAt = THEN + 10 * SECOND;
-    const record = after(limited(HOUR), anAttachedTask({}, { deadlineAt }));
+    const record = after(rateLimited(HOUR), anAttachedTask({}, { deadlineAt }));
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
     expect(nextStep(record, POLICY, THEN + HOUR)).toMatchObject({ kind: "poll" });
   });
 });
 
 describe("success without output", () => {
-  const once = after(told(NO_OUTPUT));
+  const once = after(newsAnswer(NO_OUTPUT));
 
   it("is asked after once more, as soon as the provider allows", () => {
     const at = THEN + GAP;
@@ -192,7 +192,7 @@ describe("success without output", () => {
     ["told by two polls", once],
     ["told by a hook and a poll", hooked()],
   ])("is a failure of the upstream: %s", (_what, open) => {
-    const { body, failure } = finish(open, aPollEnd(told(NO_OUTPUT)), THEN);
+    const { body, failure } = finish(open, aPollEnd(newsAnswer(NO_OUTPUT)), THEN);
     expect(JSON.parse(body)).toMatchObject({
       error: { code: "upstream_error", message: "The upstream reported success without output." },
     });
@@ -201,14 +201,14 @@ describe("success without output", () => {
 
   it("is still missing after a poll that told nothing", () => {
     const silent = after(UNANSWERED, once);
-    expect(finish(silent, aPollEnd(told(NO_OUTPUT)), THEN).status).toBe("failed");
+    expect(finish(silent, aPollEnd(newsAnswer(NO_OUTPUT)), THEN).status).toBe("failed");
   });
 
   it.each([
     ["output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
   ] as const)("is forgotten when the next one tells of %s", (_what, news, status) => {
-    const record = apply(once, aPollEnd(told(news)), THEN);
+    const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
     expect(record.status).toBe(status);
     if (status === "processing") {
       expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: false } } });
@@ -218,7 +218,12 @@ describe("success without output", () => {
 
 describe("the answer to a poll that nobody waits for", () => {
   const settled = aFinishedTask({ upstream: UPSTREAM });
-  const answers = [told(aCompletion()), told(PROCESSING), limited(HOUR), UNANSWERED];
+  const answers = [
+    newsAnswer(aCompletion()),
+    newsAnswer(PROCESSING),
+    rateLimited(HOUR),
+    UNANSWERED,
+  ];
 
   it.each([
     ["there is no task", null],

@@ -17,7 +17,7 @@ import {
   callbackAfter,
   callbackOf,
   DAY,
-  type Happening,
+  type TimedEvent,
   HOUR,
   MINUTE,
   NOW,
@@ -27,11 +27,11 @@ import {
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
 const start: TaskEvent = { type: "attempt_started" };
-const delivered: Happening[] = [
+const delivered: TimedEvent[] = [
   [0, aReport(aCompletion(), aCreation())],
   [250, anEndAs(1, "delivered")],
 ];
-const order: Happening = [HOUR, aRedelivery()];
+const order: TimedEvent = [HOUR, aRedelivery()];
 const failed = aFinishedTask({
   callback: aCallback({
     attempts: [1, 2, 3].map((number) => anAttempt({ number, outcome: "timeout" })),
@@ -68,8 +68,8 @@ describe("a redelivery", () => {
   });
 
   it("numbers each series one higher", () => {
-    const second: Happening[] = [order, [HOUR, anEnd(2)]];
-    const third: Happening[] = [
+    const second: TimedEvent[] = [order, [HOUR, anEnd(2)]];
+    const third: TimedEvent[] = [
       [2 * HOUR, aRedelivery()],
       [2 * HOUR, anEndAs(3, "delivered")],
     ];
@@ -86,9 +86,9 @@ describe("a redelivery", () => {
   });
 
   it("of three attempts waits as the schedule says, and fails with the third", () => {
-    const first: Happening[] = [...delivered, [0, aRedelivery({ attempts: 3 })], [1, anEnd(2)]];
-    const second: Happening[] = [...first, [HOUR, start], [HOUR + 2, anEnd(3)]];
-    const third: Happening[] = [...second, [2 * HOUR, start], [2 * HOUR, anEnd(4)]];
+    const first: TimedEvent[] = [...delivered, [0, aRedelivery({ attempts: 3 })], [1, anEnd(2)]];
+    const second: TimedEvent[] = [...first, [HOUR, start], [HOUR + 2, anEnd(3)]];
+    const third: TimedEvent[] = [...second, [2 * HOUR, start], [2 * HOUR, anEnd(4)]];
     const states = [first, second, third].map((happenings) => callbackAfter(...happenings).state);
     expect(states).toEqual([due(1 + 180_000), due(HOUR + 2 + 600_000), { kind: "failed" }]);
   });
@@ -124,7 +124,7 @@ describe("a redelivery", () => {
   );
 
   it("keeps the latest 20 attempts, and goes on numbering", () => {
-    const rounds = Array.from({ length: 24 }, (_, i): Happening[] => [
+    const rounds = Array.from({ length: 24 }, (_, i): TimedEvent[] => [
       [i, aRedelivery()],
       [i, anEnd(i + 2)],
     ]);
@@ -138,7 +138,7 @@ describe("a redelivery", () => {
 
 describe("a redelivery to another URL", () => {
   it("replaces the callback's URL from then on", () => {
-    const repaired: Happening[] = [
+    const repaired: TimedEvent[] = [
       ...delivered,
       [HOUR, aRedelivery({ callbackUrl: URL_B })],
       [HOUR, anEnd(2)],

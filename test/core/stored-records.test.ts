@@ -8,7 +8,7 @@ import accounts from "./stored-records/1-accounts.json" with { type: "json" };
 import providers from "./stored-records/2-providers.json" with { type: "json" };
 import index from "./stored-records/3-index.json" with { type: "json" };
 import { shapeOf } from "./stored-records/shape.ts";
-import { told } from "./upstream-builders.ts";
+import { newsAnswer } from "./upstream-builders.ts";
 
 /**
  * Records as earlier builds have stored them, oldest first: before upstreams, before the index, and now.
@@ -31,22 +31,21 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
 
   it("comes to its end by its alarms alone and keeps its result", async () => {
     const record = parseRecord(structuredClone(stored));
-    const platform = new MemoryHost();
-    platform.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });
-    bookCharge(record, platform);
-    platform.commit(record, platform.clock + 1);
-    const loop = platform.newLoop();
-    for (let alarms = 0; platform.stored !== null; alarms++) {
+    const host = new MemoryHost();
+    host.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });
+    bookCharge(record, host);
+    host.commit(record, host.clock + 1);
+    for (let alarms = 0; host.stored !== null; alarms++) {
       expect(alarms).toBeLessThan(MAX_ALARMS);
-      const rung = platform.ring(loop);
-      await platform.answerPoll(told(aCompletion()));
-      await platform.answer("rejected");
+      const rung = host.ring();
+      await host.answerPoll(newsAnswer(aCompletion()));
+      await host.answer("rejected");
       await rung;
     }
     const most = Math.max(3, isTerminal(record) ? (record.callback?.lastNumber ?? 0) : 0);
-    const [first, ...later] = platform.history.filter(isTerminal).map(resultOf);
+    const [first, ...later] = host.history.filter(isTerminal).map(resultOf);
     for (const result of later) expect(result).toEqual(first);
-    for (const last of platform.history) expect(automaticAttempts(last)).toBeLessThanOrEqual(most);
+    for (const last of host.history) expect(automaticAttempts(last)).toBeLessThanOrEqual(most);
   });
 
   it.each([
@@ -71,12 +70,10 @@ describe("the records that the current build writes", () => {
   });
 });
 
-function bookCharge({ id, credits }: TaskRecord, { ledger }: MemoryHost): void {
-  if (credits === null || credits.chargeId === null) return;
-  const { chargeId, amount } = credits;
-  if (credits.state.kind !== "charging") {
-    ledger.entries.push({ kind: "charge", chargeId, taskId: id, amount });
-  }
+function bookCharge({ id: taskId, credits }: TaskRecord, { ledger, clock }: MemoryHost): void {
+  if (credits === null || credits.chargeId === null || credits.state.kind === "charging") return;
+  const { accountId, chargeId, amount } = credits;
+  ledger.charge({ taskId, accountId, chargeId, amount }, clock, clock);
 }
 
 function automaticAttempts(record: TaskRecord): number {

@@ -37,11 +37,11 @@ export function anUpstreamFailure(changes: Partial<UpstreamFailure> = {}): Upstr
   };
 }
 
-export function told(news: UpstreamNews): PollAnswer {
+export function newsAnswer(news: UpstreamNews): PollAnswer {
   return { kind: "news", news };
 }
 
-export function limited(retryAfterMs: number | null = null): PollAnswer {
+export function rateLimited(retryAfterMs: number | null = null): PollAnswer {
   return { kind: "limited", retryAfterMs };
 }
 

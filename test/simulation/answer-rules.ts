@@ -7,7 +7,7 @@ import {
   type TerminalTask,
 } from "../../src/core/record/task.ts";
 import { isEqual, firstViolation } from "./change.ts";
-import { factOf, isBelieved, isSame, saidIn } from "./end-rules.ts";
+import { endResultOf, mayHookEnd, isSameResult, storedResult } from "./end-rules.ts";
 import type { Answer } from "./answer.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { trackedFault } from "./tracking-rules.ts";
@@ -22,16 +22,16 @@ export function answerFault(answer: Answer): string | null {
       const isIdle = before !== null && isEqual(before, decision.record);
       return (
         firstViolation(
-          ["what is accepted is written", isWritten],
-          ["what changes nothing is not written", !isIdle || answer.event.type === "republish"],
+          ["an accepted event is written", isWritten],
+          ["an event without effect writes nothing", !isIdle || answer.event.type === "republish"],
         ) ?? fault
       );
     }
     case "erase":
-      return after === null ? null : "what is erased is gone";
+      return after === null ? null : "an erased task is gone";
     case "unchanged":
     case "reject":
-      return after === before ? endFault(answer) : "what is refused changes nothing";
+      return after === before ? endFault(answer) : "a refused event changes nothing";
   }
 }
 
@@ -43,14 +43,14 @@ function endFault(answer: Answer): string | null {
   if (isTerminal(before)) return settledFault(event, before, decision);
   if (event.type === "cancel") return firstViolation(["a canceled task fails", isFailed(after)]);
   if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
-  const fact = factOf(event.news);
-  const isEntitled = event.type === "report" || isBelieved(before, event, setting, now);
+  const fact = endResultOf(event.news);
+  const isEntitled = event.type === "report" || mayHookEnd(before, event, setting, now);
   const isEnd = fact !== null && isEntitled;
   const isProgress = event.type === "report" && fact === null;
   const fault = firstViolation(
-    ["the first end that is told wins", !isEnd || (isEnded(after) && isSame(saidIn(after), fact))],
-    ["what is not signed ends nothing", isEnd || isStillOpen(after)],
-    ["work that has begun is shown", !isProgress || after?.status === "processing"],
+    ["the first end wins", !isEnd || (isEnded(after) && isSameResult(storedResult(after), fact))],
+    ["an unsigned hook ends nothing", isEnd || isStillOpen(after)],
+    ["reported progress is shown", !isProgress || after?.status === "processing"],
     [
       "the same progress changes nothing",
       !isProgress || before.status !== "processing" || decision.kind === "unchanged",
@@ -59,7 +59,7 @@ function endFault(answer: Answer): string | null {
   return fault ?? trackedFault(answer, before);
 }
 
-/** Nothing but its registration, or a report that may, creates a task; a charge makes nobody see it. */
+/** Only a registration, or a report that may, creates a task. A task being charged is invisible. */
 function lifelessFault(
   event: OutsideEvent,
   after: TaskRecord | null,
@@ -68,8 +68,8 @@ function lifelessFault(
   const mayCreate =
     event.type === "register" || (event.type === "report" && event.creation !== null);
   return firstViolation(
-    ["nothing comes of nothing", before !== null || after === null || mayCreate],
-    ["a charge that is not known lets nothing happen", before === null || after === before],
+    ["only registrations and reports create tasks", before !== null || after === null || mayCreate],
+    ["a task with an unknown charge does not change", before === null || after === before],
   );
 }
 
@@ -83,32 +83,35 @@ function settledFault(
   const { attempts, callbackUrl, idempotencyKey: key } = event;
   const known = before.callback?.lastOrderKey ?? null;
   if (key !== null && key === known) {
-    return firstViolation(["the same order starts nothing new", decision.kind === "unchanged"]);
+    return firstViolation(["a repeated order starts nothing", decision.kind === "unchanged"]);
   }
   if (decision.kind !== "changed" || !isEnded(decision.record)) return null;
   const { callback } = decision.record;
   return firstViolation(
-    ["an order goes where it says", callback?.url === (callbackUrl ?? before.callback?.url)],
-    ["an order has as many attempts as it says", callback?.series.ordered === attempts],
+    ["a redelivery uses the ordered URL", callback?.url === (callbackUrl ?? before.callback?.url)],
+    ["a redelivery has the ordered number of attempts", callback?.series.ordered === attempts],
     ["the last key of an order is kept", callback?.lastOrderKey === (key ?? known)],
   );
 }
 
-/** The same end again is harmless, another one a conflict. */
+/** The same end again changes nothing; another end is a conflict. */
 function repeatFault(
   event: Extract<OutsideEvent, { readonly type: "report" }>,
   before: TerminalTask,
   { kind }: Decision,
 ): string | null {
-  const fact = factOf(event.news);
-  const isSameEnd = fact === null || isSame(fact, saidIn(before));
+  const fact = endResultOf(event.news);
+  const isSameEnd = fact === null || isSameResult(fact, storedResult(before));
   return firstViolation(
-    ["the same again is harmless", !isSameEnd || kind === "unchanged" || hasOtherDetails(event)],
+    [
+      "a repeated end changes nothing",
+      !isSameEnd || kind === "unchanged" || hasOtherDetails(event),
+    ],
     ["a second end is a conflict", isSameEnd || kind === "reject"],
   );
 }
 
-/** Results with the same links may differ in what else they say. */
+/** Results with the same links may differ in their metadata. */
 function hasOtherDetails({ news }: Extract<OutsideEvent, { readonly type: "report" }>): boolean {
   return news.status === "completed" && Object.keys(news.metadata).length > 0;
 }
@@ -125,7 +128,7 @@ function isStillOpen(record: TaskRecord | null): record is OpenTask {
   return record !== null && isOpen(record);
 }
 
-/** The task is there when its charge is known, so its caller still waits. @returns for which charge. */
+/** Returns the charge id for which the caller still waits; null when it does not wait. */
 export function chargingOf(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
   return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;

@@ -3,7 +3,7 @@ import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { Setting } from "./setting.ts";
 
-/** What somebody told the relay, and what it made of it in the same turn. */
+/** An event for the relay and its effect in the same turn. */
 export interface Answer {
   readonly event: OutsideEvent;
   readonly before: TaskRecord | null;

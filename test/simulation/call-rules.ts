@@ -5,7 +5,7 @@ import type { Refund } from "../../src/core/duties/refund.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import { firstViolation } from "./change.ts";
-import type { Ground } from "./object-host.ts";
+import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import type { TaskHistory } from "./task-history.ts";
 
@@ -22,18 +22,28 @@ export function sendFault(
   delivery: Delivery,
   { record, history, ledger, caller }: Sending,
 ): string | null {
-  if (record === null || !isTerminal(record) || record.callback === null) return "of no callback";
+  if (record === null || !isTerminal(record) || record.callback === null)
+    return "an attempt belongs to a callback";
   const { state, series, url } = record.callback;
   const { number } = delivery;
   const most = series.ordered ?? history.written.mostAttempts;
   const inSeries = history.posts.filter((post) => post.series === series.number).length + 1;
   return firstViolation(
-    ["its start is durable", state.kind === "in_flight" && state.number === number],
-    ["it is sent by who opened it", history.written.openers.get(number) === caller],
-    ["no number twice", history.posts.every((post) => post.number !== number)],
+    [
+      "the start of an attempt is durable before it is sent",
+      state.kind === "in_flight" && state.number === number,
+    ],
+    [
+      "an attempt is sent by the instance that opened it",
+      history.written.openers.get(number) === caller,
+    ],
+    ["attempt numbers are unique", history.posts.every((post) => post.number !== number)],
     ["no more attempts than promised", inSeries <= most],
-    ["the stored body", delivery.body === record.body && delivery.status === record.status],
-    ["the callback's URL", delivery.url === url],
+    [
+      "an attempt sends the stored body",
+      delivery.body === record.body && delivery.status === record.status,
+    ],
+    ["an attempt goes to the URL of the callback", delivery.url === url],
     [
       "task.failed is after the refund",
       record.status === "completed" || isPaidBack(record, ledger),
@@ -49,8 +59,8 @@ export function refundFault(
 ): string | null {
   return firstViolation(
     ["only a durable failure is refunded", record !== null && record.status === "failed"],
-    ["under the reference of its charge", history?.chargeId === chargeId],
-    ["what was charged", history?.amount === amount],
+    ["a refund has the reference of its charge", history?.chargeId === chargeId],
+    ["a refund has the amount of its charge", history?.amount === amount],
   );
 }
 
@@ -62,7 +72,7 @@ export function eraseFault(
   record: TaskRecord,
   { chargeId }: TaskHistory,
   isOrdered: boolean,
-  { ledger, now, setting }: Ground,
+  { ledger, now, setting }: SharedState,
 ): string | null {
   if (record.status === "charging") {
     const isCharged = chargeId === null || ledger.count("charge", chargeId) > 0;
@@ -73,7 +83,7 @@ export function eraseFault(
   const isRowDue = setting.isIndexed && publication.version !== version;
   return firstViolation(
     ["a task stays for its retention", isOrdered || isExpired],
-    ["only what is settled is erased", isTerminal(record) && isSettled(record)],
+    ["only a settled task is erased", isTerminal(record) && isSettled(record)],
     [
       "a row that is due is written before the task expires",
       isOrdered || !isRowDue || publication.retryAt > now,
@@ -92,45 +102,41 @@ function isSettled({ credits, callback }: TerminalTask): boolean {
   return credits?.state.kind !== "refunding" && (kind === "delivered" || kind === "failed");
 }
 
-/** What is written to the index. @param withinMs it may last so long. */
-export function publishFault(
-  row: IndexRow,
-  record: TaskRecord | null,
-  withinMs: number,
-  ground: Ground,
-): string | null {
+/** Checks a write to the index. @param withinMs its time limit. */
+export function publishFault(row: IndexRow, withinMs: number, shared: SharedState): string | null {
+  const { record } = shared.disk.durable;
   const isCreated = record !== null && record.status !== "charging";
   const isShown = isCreated && JSON.stringify(rowOf(record)) === JSON.stringify(row);
   const plannedAt = Math.max(record?.version ?? 0, record?.publication.retryAt ?? 0);
   return (
-    firstViolation(["shows what is durable", isShown]) ??
-    asideFault(record, plannedAt, withinMs, ground)
+    firstViolation(["a row shows a durable version", isShown]) ??
+    asideFault(record, plannedAt, withinMs, shared)
   );
 }
 
-/** What the operator is told. @param withinMs it may last so long. */
+/** Checks a notice to the operator. @param withinMs its time limit. */
 export function noticeFault(
   { kind, version }: OperatorNotice,
-  record: TaskRecord | null,
   withinMs: number,
-  ground: Ground,
+  shared: SharedState,
 ): string | null {
+  const { record } = shared.disk.durable;
   const notices = record !== null && isTerminal(record) ? record.notices : [];
   const notice = notices.find((one) => one.kind === kind && one.version === version);
-  return asideFault(record, notice?.retryAt ?? Infinity, withinMs, ground);
+  return asideFault(record, notice?.retryAt ?? Infinity, withinMs, shared);
 }
 
-/** What is beside the client, and leaves when it was planned, is over when an attempt is due. */
+/** A call that is not for the client leaves at its planned time and ends before an attempt is due. */
 function asideFault(
   record: TaskRecord | null,
   plannedAt: number,
   withinMs: number,
-  { now, setting }: Ground,
+  { now, setting }: SharedState,
 ): string | null {
   const state = record !== null && isTerminal(record) ? record.callback?.state : undefined;
   const isInTheWay = state?.kind === "due" && state.nextAttemptAt < plannedAt + withinMs;
   return firstViolation(
-    ["not before its time", now >= plannedAt],
-    ["nothing is in the way of an attempt", !isInTheWay || setting.isPaused],
+    ["a call is not made before its time", now >= plannedAt],
+    ["no other call delays an attempt", !isInTheWay || setting.isPaused],
   );
 }

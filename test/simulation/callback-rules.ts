@@ -36,7 +36,7 @@ export function callbackFault(
   );
 }
 
-/** What only another order to send may change, and what nothing may. */
+/** Checks what never changes, or only with another order to send. */
 function stayFault(from: Callback, after: Callback, isOrdered: boolean): string | null {
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
   return firstViolation(
@@ -46,30 +46,34 @@ function stayFault(from: Callback, after: Callback, isOrdered: boolean): string 
   );
 }
 
-/** The attempt that was open has ended. */
+/** Checks the end of the open attempt. */
 function endFault(
-  { now, history, setting, instance, wasBroken }: Change,
+  { now, history, setting, instance, hadFault }: Change,
   from: Callback,
   open: InFlight,
   after: Callback,
 ): string | null {
   const attempt = after.attempts.at(-1);
-  if (attempt === undefined || attempt.number !== open.number) return "an attempt is written down";
+  if (attempt === undefined || attempt.number !== open.number)
+    return "an ended attempt is recorded";
   const { outcome } = attempt;
   const isOwn = history.written.openers.get(open.number) === instance;
   const total = after.series.ordered ?? setting.scheduleMs.length;
   const wait = setting.scheduleMs[after.series.started] ?? setting.scheduleMs.at(-1);
   return firstViolation(
-    ["only a dead instance is interrupted", outcome !== "interrupted" || !isOwn || wasBroken],
-    ["the outcome is what was heard", outcome === "interrupted" || heard(history, attempt)],
-    ["the start stays", attempt.startedAt === open.startedAt],
+    ["only a dead instance is interrupted", outcome !== "interrupted" || !isOwn || hadFault],
+    [
+      "the recorded outcome is the received one",
+      outcome === "interrupted" || heard(history, attempt),
+    ],
+    ["the start of an attempt stays", attempt.startedAt === open.startedAt],
     ["an attempt ends now", endOf(attempt) === Math.max(now, open.startedAt)],
     [
       "2xx is delivered, nothing else",
       (after.state.kind === "delivered") === (outcome === "delivered"),
     ],
     [
-      "delivered says when",
+      "a delivery is dated",
       outcome !== "delivered" || after.deliveredAt === (from.deliveredAt ?? now),
     ],
     [
@@ -104,7 +108,7 @@ function openFault(
   );
 }
 
-/** The first attempt of a series, or its wait, where this commit begins one. */
+/** Checks the first attempt of a series, or its wait, when this commit begins one. */
 function isWaitRight(
   { now, setting }: Change,
   from: Callback,

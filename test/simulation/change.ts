@@ -5,13 +5,13 @@ import type { SimulatedObject } from "./simulated-object.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
 
-/** The answer of the upstream, and how many nudges there had been when it was polled. */
-export interface Heard {
+/** Answer of the upstream, and the number of nudges before the poll. */
+export interface PollResult {
   readonly answer: PollAnswer;
   readonly nudges: number;
 }
 
-/** One commit, and what the rules need to know to judge it. */
+/** One commit with its context. */
 export interface Change<B extends TaskRecord | null = TaskRecord | null, A = TaskRecord> {
   readonly before: B;
   readonly after: A;
@@ -20,22 +20,23 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   readonly setting: Setting;
   readonly history: TaskHistory;
   readonly ledger: SimulatedLedger;
-  /** Who commits. */
+  /** Instance that commits. */
   readonly instance: SimulatedObject;
-  /** Storage has failed, so that what was heard may not have been written. */
-  readonly wasBroken: boolean;
-  /** The end of a poll that this commit follows from; null: it follows from something else. */
-  readonly heard: Heard | null;
+  /** Storage has failed, so an answer may not have been written. */
+  readonly hadFault: boolean;
+  /** Poll that led to this commit; null when something else did. */
+  readonly pollResult: PollResult | null;
 }
 
-/** The first of the statements that is not true; null: all are. */
-export function firstViolation(
-  ...statements: readonly (readonly [said: string, isTrue: boolean])[]
-) {
+/** The text of a rule, and whether it holds. */
+export type Statement = readonly [text: string, isTrue: boolean];
+
+/** Returns the first statement that is not true; null when all are. */
+export function firstViolation(...statements: Statement[]): string | null {
   return statements.find(([, isTrue]) => !isTrue)?.[0] ?? null;
 }
 
-/** Whether two values of a record say the same. */
+/** Returns whether two values of a record are equal. */
 export function isEqual(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }

@@ -13,7 +13,7 @@ import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
 import { pollFault } from "./tracking-rules.ts";
 
-/** What is wrong with one commit; null: nothing. @param row the newest one in the index. */
+/** Returns the first rule that a commit breaks; null when it breaks none. @param row the newest in the index. */
 export function commitFault(change: Change, row: IndexRow | null): string | null {
   const { after } = change;
   return (
@@ -45,7 +45,7 @@ function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
   const { publication, version, status } = record;
   if (publication.version !== version) return null;
   const isShown = status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(record));
-  return firstViolation(["what counts as published is in the index", isShown]);
+  return firstViolation(["a published version is in the index", isShown]);
 }
 
 /** Promise 4: the record and the ledger agree. */
@@ -60,12 +60,12 @@ function creditsFault({ before, after, ledger, history }: Change): string | null
     ["a charge is never given up", after.credits?.chargeId === chargeId],
     ["a task exists when its charge is booked", after.status === "charging" || isCharged],
     [
-      "refunded is what the ledger say",
+      "a refunded task has a refund in the ledger",
       state !== "refunded" || ledger.count("refund", chargeId) === 1,
     ],
-    ["refunded is the end of it", isBack],
-    ["nobody spends what is not there", ledger.balance >= 0],
-    ["what an account has paid for is its own", after.status === "charging" || isOwn],
+    ["a refund is final", isBack],
+    ["the balance is never negative", ledger.balance >= 0],
+    ["a task belongs to the account that paid", after.status === "charging" || isOwn],
   );
 }
 
@@ -90,8 +90,8 @@ function endedFault(before: TerminalTask, after: TerminalTask, now: number): str
     !isEqual(before.callback, after.callback) || !isEqual(before.credits, after.credits);
   return firstViolation(
     ["terminal states never change", before.status === after.status && before.body === after.body],
-    ["why it failed stays", isEqual(before.failure, after.failure)],
-    ["when it ended stays", before.finishedAt === after.finishedAt],
+    ["the reason of a failure stays", isEqual(before.failure, after.failure)],
+    ["the time of the end stays", before.finishedAt === after.finishedAt],
     [
       "retention counts from the last change",
       !isSettlementChanged || after.expiresAt === now + RETENTION_MS,

@@ -5,11 +5,11 @@ import type { Setting } from "./setting.ts";
 export interface Alarm {
   /** When it is due; Unix milliseconds. */
   readonly at: number;
-  /** When it was set, and as the relay was configured then. */
+  /** Time and configuration when it was set. */
   readonly armedAt: number;
   readonly under: Setting;
   readonly by: SimulatedObject;
-  /** It was running when its instance died, and comes again. */
+  /** Its instance died while its handler ran, so it fires again. */
   readonly isRepeat: boolean;
 }
 
@@ -28,7 +28,7 @@ export class Disk {
   durable: Stored = EMPTY;
   #written: Stored = EMPTY;
 
-  /** As the living instance sees it. */
+  /** State as the living instance reads it. */
   get written(): Stored {
     return this.#written;
   }
@@ -37,7 +37,7 @@ export class Disk {
     this.#written = { ...this.#written, ...change };
   }
 
-  /** Something is written that would be lost. */
+  /** Returns whether a crash would lose something. */
   get isDirty(): boolean {
     return this.#written !== this.durable;
   }

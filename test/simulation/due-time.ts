@@ -6,13 +6,13 @@ import {
   type TerminalTask,
 } from "../../src/core/record/task.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
-import { isAskable } from "./end-rules.ts";
+import { isPollable } from "./end-rules.ts";
 import type { Setting } from "./setting.ts";
 
 const PAUSE_MS = 75 * SECOND;
 const PUBLISHED_WITHIN_MS = MINUTE;
 
-/** The latest time by which something has to be done about a record; Unix milliseconds. */
+/** Returns the latest time of the next work on a record; Unix milliseconds. */
 export function dueTime(record: TaskRecord, setting: Setting, now: number): number {
   if (record.status === "charging") return record.credits.state.retryAt;
   const own = isOpen(record) ? openDueTime(record, setting, now) : endDueTime(record, setting, now);
@@ -23,9 +23,9 @@ function openDueTime(task: OpenTask, setting: Setting, now: number): number {
   const { poll } = task.tracking;
   if (poll === null) return task.deadlineAt;
   const wantedAt = setting.isPaused ? task.deadlineAt : Math.min(poll.at, task.deadlineAt);
-  // Who wants to be left alone is, also past the deadline.
+  // The limit of the provider counts past the deadline too.
   const askAt = Math.max(wantedAt, poll.notBefore);
-  return isAskable(task, setting, Math.max(askAt, now)) ? askAt : task.deadlineAt;
+  return isPollable(task, setting, Math.max(askAt, now)) ? askAt : task.deadlineAt;
 }
 
 function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
@@ -44,7 +44,7 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
   }
 }
 
-/** The index is late, but not for ever; what is about to change again may wait for that. */
+/** The row may be late, within limits; while an attempt is due it waits for the result. */
 function publicationDueTime(
   record: Exclude<TaskRecord, { status: "charging" }>,
   setting: Setting,

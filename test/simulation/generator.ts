@@ -32,7 +32,7 @@ const NEWS: readonly UpstreamNews[] = [
   NO_OUTPUT,
   anUpstreamFailure(),
 ];
-/** How often the next move does not wait, and for how many turns at most. */
+/** Probability that the next move does not wait, and the turns it waits at most. */
 const HURRY = 0.15;
 const MAX_TURNS = 14;
 const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] = [
@@ -41,14 +41,14 @@ const REGISTRATIONS: readonly (readonly [number, typeof build.aRegistration])[] 
   [1, aSettledRegistration],
 ];
 
-/** What happens next, likely where something interesting is due. */
+/** Returns the next move, more likely one that has an effect now. */
 export function nextMove(random: Random, world: World): Move {
-  const { flights } = world.outside;
+  const { openCalls } = world.outside;
   const { alarm } = world.disk.durable;
   const kind = random.weighted<Move["kind"]>([
     [3, "event"],
-    [flights.length === 0 ? 0 : 7, "end"],
-    [alarm === null || world.ringing !== null ? 0 : 4, "ring"],
+    [openCalls.length === 0 ? 0 : 7, "end"],
+    [alarm === null || world.runningAlarmAt !== null ? 0 : 4, "ring"],
     [0.4, "read"],
     [1, "crash"],
     [0.7, "pass"],
@@ -99,7 +99,7 @@ function actionOf(kind: Action["kind"], random: Random, world: World): Action {
   }
 }
 
-/** Hooks that are kept are judged where the key is gone when the job becomes known. */
+/** Often removes the key while hooks are kept, because an attachment then judges them. */
 function deployed(random: Random, { disk }: World): Setting {
   const setting = settingFrom(random);
   return hasKept(disk.written.record) && random.isLucky(0.5)
@@ -107,7 +107,7 @@ function deployed(random: Random, { disk }: World): Setting {
     : setting;
 }
 
-/** Almost to it, so that what begins now ends after it. */
+/** Time until just before the deadline, so that a call that begins now ends after it. */
 function toDeadline({ disk, clock }: World): number {
   const { record } = disk.durable;
   return record !== null && isOpen(record) ? Math.max(0, record.deadlineAt - clock - SECOND) : 1;
@@ -173,7 +173,6 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
   }
 }
 
-/** Hooks are kept until its job is known. */
 function isJobUnknown(record: TaskRecord): boolean {
   return record.upstream !== null && record.upstream.job === null;
 }
@@ -182,12 +181,12 @@ function hasKept(record: TaskRecord | null): boolean {
   return record !== null && isOpen(record) && record.tracking.keptHooks.length > 0;
 }
 
-/** A caller who had no answer asks again. */
+/** The same registration again, from a caller without an answer. */
 function repeated({ registration: known }: ChargingTask): RegisterEvent {
   return build.aRegistration({ ...known, chargeId: "another" });
 }
 
-/** Of a task that nobody can see yet. */
+/** Returns an event for a task that is not visible yet. */
 function beginning(random: Random): OutsideEvent {
   return random.weighted<OutsideEvent>([
     [7, registration(random)],

@@ -18,7 +18,7 @@ export class SimulatedLedger {
     this.granted = granted;
   }
 
-  /** As `AccountObject` does. @param notAfter Unix milliseconds. */
+  /** Charges as `AccountObject` does. @param notAfter Unix milliseconds. */
   charge(order: Charge, notAfter: number, now: number): ChargeAnswer {
     const { chargeId } = order;
     if (now > notAfter) return { kind: "unknown" };
@@ -39,7 +39,7 @@ export class SimulatedLedger {
       : { kind: "charged", generation: ACCOUNT.generation };
   }
 
-  /** @returns whether the credits are back. */
+  /** Books a refund. @returns whether the credits are back. */
   refund({ chargeId, taskId }: Refund): boolean {
     if (chargeId === null) {
       this.settled.add(taskId);
@@ -58,7 +58,7 @@ export class SimulatedLedger {
     );
   }
 
-  /** How often a task was charged or refunded under a reference. */
+  /** Counts the charges or refunds under a reference. */
   count(kind: "charge" | "refund", reference: string): number {
     return this.entries.filter((entry) => entry.kind === kind && entry.reference === reference)
       .length;

@@ -1,9 +1,9 @@
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { Setting } from "./setting.ts";
 
-/** What the world does next to one task. In any state each of them means something, or nothing. */
+/** One step of the simulation. Each is possible in any state; where it does not apply, nothing happens. */
 export type Move = Action & {
-  /** The next move comes after so many turns already; missing: when nothing more happens by itself. */
+  /** Turns until the next move; by default it waits until nothing more happens by itself. */
   readonly turns?: number;
 };
 
@@ -44,7 +44,7 @@ export type OutsideEvent = Extract<
   }
 >;
 
-/** A move in words, for the trace. */
+/** Describes a move for the trace. */
 export function describeMove(move: Move): string {
   const { kind, turns, ...rest } = move;
   const hurry = turns === undefined ? [] : [`and after ${turns} turns`];

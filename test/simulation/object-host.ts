@@ -9,11 +9,11 @@ import { policyOf, type Setting } from "./setting.ts";
 import { Death, type Host, type SimulatedObject } from "./simulated-object.ts";
 import type { InvariantChecker } from "./invariant-checker.ts";
 
-/** Thrown by storage that does not answer. */
+/** Thrown by storage that fails. */
 export class StorageFault extends Error {}
 
-/** What the instances of one object share. */
-export interface Ground {
+/** State that the instances of one object share. */
+export interface SharedState {
   readonly disk: Disk;
   readonly outside: Parties;
   readonly ledger: SimulatedLedger;
@@ -21,14 +21,14 @@ export interface Ground {
   /** Unix milliseconds. */
   clock: number;
   /** Scheduled time of the alarm that is running. */
-  readonly ringing: number | null;
+  readonly runningAlarmAt: number | null;
   setting: Setting;
   /** How many points the living instance passes before it dies; null when it lives on. */
   deathIn: number | null;
   /** How many of the next reads fail. */
   faultyReads: number;
   /** Storage or configuration has failed: work may have stopped until the next alarm. */
-  wasBroken: boolean;
+  hadFault: boolean;
   /** Whether records go through their stored form, as they do on the real platform. */
   readonly isRoundTripped: boolean;
   /** The clock of the living instance's loop. */
@@ -44,26 +44,26 @@ const MAX_ALARM_AHEAD_MS = 30 * DAY;
 /** The host of a simulated object: every write goes to its disk and is shown to the invariant checker. */
 export class ObjectHost implements Host {
   readonly outside: Parties;
-  readonly #ground: Ground;
+  readonly #shared: SharedState;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
-    this.outside = ground.outside;
+  constructor(shared: SharedState) {
+    this.#shared = shared;
+    this.outside = shared.outside;
   }
 
   now(caller: SimulatedObject): number {
-    caller.latest = this.#ground.now;
-    return this.#ground.clock;
+    caller.latest = this.#shared.now;
+    return this.#shared.clock;
   }
 
   policy(now: number): Policy {
-    return policyOf(this.#ground.setting, now);
+    return policyOf(this.#shared.setting, now);
   }
 
   load(): TaskRecord | null {
-    const { disk, isRoundTripped } = this.#ground;
-    if (this.#ground.faultyReads > 0) {
-      this.#ground.faultyReads--;
+    const { disk, isRoundTripped } = this.#shared;
+    if (this.#shared.faultyReads > 0) {
+      this.#shared.faultyReads--;
       throw new StorageFault();
     }
     const { record } = disk.written;
@@ -71,52 +71,52 @@ export class ObjectHost implements Host {
   }
 
   commit(record: TaskRecord, alarmAt: number, caller: SimulatedObject): void {
-    const { disk, checker } = this.#ground;
+    const { disk, checker } = this.#shared;
     const before = disk.written.record;
     disk.write({ record });
     caller.commits.push(record);
-    checker.committed(before, record, caller);
+    checker.onCommit(before, record, caller);
     const opened = openAttempt(record);
     if (opened !== null && opened !== openAttempt(before)) caller.opened = opened;
     this.setAlarm(alarmAt, caller);
   }
 
   setAlarm(at: number, caller: SimulatedObject): void {
-    const { disk, checker, clock, ringing, setting, now } = this.#ground;
-    const after = Math.max(clock, ringing ?? 0);
+    const { disk, checker, clock, runningAlarmAt, setting, now } = this.#shared;
+    const after = Math.max(clock, runningAlarmAt ?? 0);
     if (at <= after || at > after + MAX_ALARM_AHEAD_MS) {
-      checker.broken("alarms are later than now and the running one", `${at - after} ms`);
+      checker.report("alarms are later than now and the running one", `${at - after} ms`);
     }
     disk.write({ alarm: { at, armedAt: now, under: setting, by: caller, isRepeat: false } });
   }
 
   async erase(caller: SimulatedObject): Promise<void> {
-    const { disk, checker } = this.#ground;
+    const { disk, checker } = this.#shared;
     const { record } = disk.written;
-    checker.erased(record);
+    checker.onErase(record);
     caller.latest = Math.max(caller.latest, (record?.version ?? 0) + 1);
     disk.write({ record: null, alarm: null });
   }
 
   flush(): void {
-    this.#ground.flush();
+    this.#shared.flush();
   }
 
   isDying(): boolean {
-    const { deathIn } = this.#ground;
+    const { deathIn } = this.#shared;
     if (deathIn === null) return false;
-    this.#ground.deathIn = deathIn === 0 ? null : deathIn - 1;
+    this.#shared.deathIn = deathIn === 0 ? null : deathIn - 1;
     return deathIn === 0;
   }
 
   died(): void {
-    this.#ground.died();
+    this.#shared.died();
   }
 
   /** Reports an error that nobody caught, unless it comes of a dead instance or of broken storage. */
-  escaped(error: unknown): void {
+  uncaught(error: unknown): void {
     if (error instanceof Death || error instanceof StorageFault) return;
-    this.#ground.checker.broken("nothing escapes", String(error));
+    this.#shared.checker.report("no error is uncaught", String(error));
   }
 }
 

@@ -1,17 +1,17 @@
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
-import { saidIn, TIMEOUT_SAID } from "./end-rules.ts";
+import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
 
-/** What a commit shows to have happened. @param teller who has said something last. */
-export function observedEvents({ before, after }: Change, teller: string): readonly string[] {
+/** Returns names of what a commit shows. @param source of the last event. */
+export function observedEvents({ before, after }: Change, source: string): readonly string[] {
   if (!isTerminal(after)) return isOpen(after) ? waiting(after) : [];
   const { callback } = after;
   const attempts = callback?.attempts ?? [];
   const isEnd = before === null || !isTerminal(before);
-  const by = isEnd && saidIn(after).said === TIMEOUT_SAID ? "its deadline" : teller;
+  const by = isEnd && storedResult(after).content === TIMEOUT_CONTENT ? "its deadline" : source;
   const seen: readonly (readonly [what: string, isSeen: boolean])[] = [
     [`a task ends by ${by}`, isEnd],
-    ["a callback is sent again by hand", callback !== null && callback.series.number > 1],
+    ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
   ];
@@ -20,10 +20,10 @@ export function observedEvents({ before, after }: Change, teller: string): reado
 
 function waiting({ tracking }: OpenTask): readonly string[] {
   const kept = tracking.keptHooks.length > 0 ? ["a hook is kept"] : [];
-  return tracking.isExtended ? [...kept, "a deadline is put off"] : kept;
+  return tracking.isExtended ? [...kept, "a deadline is extended"] : kept;
 }
 
-/** A record in a few words, for the trace. */
+/** Summarizes a record for the trace. */
 export function summary(record: TaskRecord): string {
   const { status, version } = record;
   if (!isTerminal(record)) return `${status} v${version}`;

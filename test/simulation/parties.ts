@@ -10,32 +10,18 @@ import type { Refund } from "../../src/core/duties/refund.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {
   anUpstreamFailure,
-  limited,
+  rateLimited,
   NO_OUTPUT,
   QUEUED,
-  told,
+  newsAnswer,
   UNANSWERED,
   UNAUTHORIZED,
 } from "../core/upstream-builders.ts";
 import type { SimulatedLedger } from "./ledger.ts";
-import type { Outside, SimulatedObject } from "./simulated-object.ts";
-import type { InvariantChecker } from "./invariant-checker.ts";
+import type { CallObserver, OpenCall } from "./open-call.ts";
+import type { CallName, Outside, SimulatedObject } from "./simulated-object.ts";
 
-/** A call that has left the object and has not come back. */
-export interface Flight {
-  readonly what: "send" | "charge" | "refund" | "poll" | "publish" | "notify";
-  readonly caller: SimulatedObject;
-  /** When its caller stops waiting; Unix milliseconds. */
-  readonly endsBy: number;
-  /** The call comes to one of its ends, taken modulo their number; 0 is the best. */
-  end(ending: number): void;
-  /** Nothing has come in time. */
-  expire(): void;
-  /** It still arrives, and nobody hears of it; null: it leaves nothing behind. */
-  readonly arrive: (() => void) | null;
-}
-
-/** One end of a call: what it does outside, and what the caller hears of it. */
+/** One possible end of a call: whether it has its effect outside, and the answer to the caller. */
 interface Ending<T> {
   readonly isDone: boolean;
   readonly answer: T;
@@ -44,7 +30,7 @@ interface Ending<T> {
 const CALL_MS = 2 * SECOND;
 const ATTEMPT_MS = 10 * SECOND;
 const NOTICE_MS = 5 * SECOND;
-const OUTCOMES: readonly Outcome[] = [
+export const ANSWERED_OUTCOMES: readonly Outcome[] = [
   "delivered",
   "rejected",
   "redirected",
@@ -52,15 +38,15 @@ const OUTCOMES: readonly Outcome[] = [
   "unreachable",
   "blocked",
 ];
-const UPSTREAM_SAYS: readonly PollAnswer[] = [
-  told(aCompletion()),
-  told(PROCESSING),
-  told(QUEUED),
-  told(anUpstreamFailure()),
-  told(NO_OUTPUT),
-  told(aCompletion({ urls: [URL_A], metadata: { seed: 1 } })),
-  limited(),
-  limited(HOUR),
+export const POLL_ANSWERS: readonly PollAnswer[] = [
+  newsAnswer(aCompletion()),
+  newsAnswer(PROCESSING),
+  newsAnswer(QUEUED),
+  newsAnswer(anUpstreamFailure()),
+  newsAnswer(NO_OUTPUT),
+  newsAnswer(aCompletion({ urls: [URL_A], metadata: { seed: 1 } })),
+  rateLimited(),
+  rateLimited(HOUR),
   UNAUTHORIZED,
   UNANSWERED,
 ];
@@ -70,39 +56,40 @@ const DONE_OR_NOT: readonly Ending<boolean>[] = [
   { isDone: false, answer: false },
 ];
 
-/** Receivers, ledger, upstream, index and operator of the simulation. */
+/** Receivers, ledger, upstream, index and operator: every call stays open until it is ended from outside. */
 export class Parties implements Outside {
-  flights: Flight[] = [];
-  /** Calls of the dead and the impatient that may still arrive. */
+  openCalls: OpenCall[] = [];
+  /** Calls that may still arrive although their caller is dead or has stopped waiting. */
   readonly #lateCalls: (() => void)[] = [];
   /** The newest row of the index. */
   row: IndexRow | null = null;
   readonly ledger: SimulatedLedger;
-  readonly #checker: InvariantChecker;
+  readonly #observer: CallObserver;
   readonly #now: () => number;
 
-  constructor(ledger: SimulatedLedger, checker: InvariantChecker, now: () => number) {
+  constructor(ledger: SimulatedLedger, observer: CallObserver, now: () => number) {
     this.ledger = ledger;
-    this.#checker = checker;
+    this.#observer = observer;
     this.#now = now;
   }
 
   send(delivery: Delivery, caller: SimulatedObject): Promise<AttemptResult> {
-    this.#checker.sent(delivery, caller);
-    const results = OUTCOMES.map((outcome): Ending<AttemptResult> => {
+    this.#observer.onSend(delivery, caller);
+    const results = ANSWERED_OUTCOMES.map((outcome): Ending<AttemptResult> => {
       return { isDone: true, answer: resultOf(outcome) };
     });
-    const heard = ({ outcome }: AttemptResult) => this.#checker.heard(delivery.number, outcome);
+    const heard = ({ outcome }: AttemptResult) =>
+      this.#observer.onSendResult?.(delivery.number, outcome);
     return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, heard);
   }
 
   charge(charge: Charge, caller: SimulatedObject): Promise<ChargeAnswer> {
-    this.#checker.charging(charge);
+    this.#observer.onCharge(charge);
     const notAfter = this.#now() + CALL_MS;
     let answer: ChargeAnswer = { kind: "unknown" };
     const book = () => {
       answer = this.ledger.charge(charge, notAfter, this.#now());
-      this.#checker.ledgerSaid(charge, answer);
+      this.#observer.onChargeAnswer?.(charge, answer);
     };
     const { promise, resolve } = Promise.withResolvers<ChargeAnswer>();
     void this.#call("charge", caller, CALL_MS, DONE_OR_NOT, false, book).then((isHeard) =>
@@ -112,7 +99,7 @@ export class Parties implements Outside {
   }
 
   async refund(refund: Refund, caller: SimulatedObject): Promise<boolean> {
-    this.#checker.refunding(refund);
+    this.#observer.onRefund(refund);
     let isBack = false;
     const book = () => {
       isBack = this.ledger.refund(refund);
@@ -122,15 +109,15 @@ export class Parties implements Outside {
   }
 
   poll(poll: Poll, aborted: AbortSignal, caller: SimulatedObject): Promise<PollAnswer> {
-    this.#checker.polling(poll);
-    const answers = UPSTREAM_SAYS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
-    const heard = (answer: PollAnswer) => this.#checker.upstreamSaid(poll, answer);
+    this.#observer.onPoll(poll);
+    const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
+    const heard = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer);
     const asked = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, heard);
     return this.#unlessAborted("poll", asked, aborted, UNANSWERED);
   }
 
   publish(row: IndexRow, caller: SimulatedObject): Promise<boolean> {
-    this.#checker.publishing(row, CALL_MS);
+    this.#observer.onPublish(row, CALL_MS);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
     };
@@ -138,39 +125,39 @@ export class Parties implements Outside {
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal, caller: SimulatedObject): Promise<boolean> {
-    this.#checker.telling(notice, NOTICE_MS);
-    const take = () => this.#checker.operatorTold(notice);
-    const heard = (isTaken: boolean) => this.#checker.operatorAnswered(isTaken);
+    this.#observer.onNotify(notice, NOTICE_MS);
+    const take = () => this.#observer.onNoticeTaken?.(notice);
+    const heard = (isTaken: boolean) => this.#observer.onNoticeAnswer?.(isTaken);
     const telling = this.#call("notify", caller, NOTICE_MS, DONE_OR_NOT, false, take, heard);
     return this.#unlessAborted("notify", telling, aborted, false);
   }
 
-  /** The calls that this instance waits for. */
-  of(caller: SimulatedObject): readonly Flight[] {
-    return this.flights.filter((flight) => flight.caller === caller);
+  /** Returns the open calls of an instance. */
+  of(caller: SimulatedObject): readonly OpenCall[] {
+    return this.openCalls.filter((call) => call.caller === caller);
   }
 
-  /** The call that ends first for want of an answer. @param until Unix milliseconds. */
-  firstToExpire(until: number): Flight | undefined {
-    const [first] = this.flights.toSorted((a, b) => a.endsBy - b.endsBy);
+  /** Returns the open call that times out first. @param until Unix milliseconds. */
+  firstToExpire(until: number): OpenCall | undefined {
+    const [first] = this.openCalls.toSorted((a, b) => a.endsBy - b.endsBy);
     return first !== undefined && first.endsBy <= until ? first : undefined;
   }
 
   arriveLate(pick: number): void {
     const [arrive] = this.#lateCalls.splice(pick % Math.max(1, this.#lateCalls.length), 1);
     if (arrive === undefined) return;
-    this.#checker.observed.add("a late call of a dead instance arrives");
+    this.#observer.observed?.add("a late call of a dead instance arrives");
     arrive();
   }
 
-  /** Nobody waits any longer for what the dead have asked. */
+  /** Drops all open calls, because their caller is dead. */
   abandonCalls(): void {
-    for (const { arrive } of this.flights) if (arrive !== null) this.#lateCalls.push(arrive);
-    this.flights = [];
+    for (const { arrive } of this.openCalls) if (arrive !== null) this.#lateCalls.push(arrive);
+    this.openCalls = [];
   }
 
   #call<T>(
-    what: Flight["what"],
+    what: CallName,
     caller: SimulatedObject,
     withinMs: number,
     endings: readonly Ending<T>[],
@@ -180,9 +167,9 @@ export class Parties implements Outside {
   ): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     const gone = () => {
-      this.flights = this.flights.filter((one) => one !== flight);
+      this.openCalls = this.openCalls.filter((one) => one !== call);
     };
-    const flight: Flight = {
+    const call: OpenCall = {
       what,
       caller,
       endsBy: this.#now() + withinMs,
@@ -193,34 +180,30 @@ export class Parties implements Outside {
         if (ending === undefined) return;
         if (ending.isDone) effect?.();
         if (ending.isDone && ending.answer === false)
-          this.#checker.observed.add(`a ${what} is done unheard`);
+          this.#observer.observed?.add(`a ${what} is done without an answer`);
         heard?.(ending.answer);
-        this.#checker.note(() => `  ${what} ends: ${JSON.stringify(ending)}`);
+        this.#observer.note?.(() => `  ${what} ends: ${JSON.stringify(ending)}`);
         resolve(ending.answer);
       },
       expire: () => {
         gone();
         if (effect !== null) this.#lateCalls.push(effect);
         heard?.(late);
-        this.#checker.note(() => `  ${what} takes too long`);
+        this.#observer.note?.(() => `  ${what} takes too long`);
         resolve(late);
       },
     };
-    this.flights.push(flight);
-    this.#checker.note(() => `  ${what} leaves`);
+    this.openCalls.push(call);
+    this.#observer.note?.(() => `  ${what} leaves`);
+    this.#observer.onOpenCall?.(call);
     return promise;
   }
 
-  /** Its caller stops waiting at once. */
-  #unlessAborted<T>(
-    what: Flight["what"],
-    call: Promise<T>,
-    aborted: AbortSignal,
-    answer: T,
-  ): Promise<T> {
+  /** Makes the caller stop waiting when the call is aborted. */
+  #unlessAborted<T>(what: CallName, call: Promise<T>, aborted: AbortSignal, answer: T): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     aborted.addEventListener("abort", () => {
-      this.flights = this.flights.filter((flight) => flight.what !== what);
+      this.openCalls = this.openCalls.filter((open) => open.what !== what);
       resolve(answer);
     });
     void call.then(resolve);

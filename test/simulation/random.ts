@@ -1,21 +1,25 @@
-/** A stream of numbers that its seed alone decides (mulberry32, public domain). */
+/** Returns a generator like `Math.random` whose sequence depends on the seed (mulberry32, public domain). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Random choices that depend on the seed alone. */
 export class Random {
-  #state: number;
+  /** Returns a number from 0 up to, not including, 1. */
+  readonly next: () => number;
 
   constructor(seed: number) {
-    // Neighbouring seeds must not give neighbouring lives.
-    this.#state = Math.imul(seed ^ (seed >>> 16), 0x45d9f3b) >>> 0;
+    // Without mixing, neighbouring seeds would give similar runs.
+    this.next = seeded(Math.imul(seed ^ (seed >>> 16), 0x45d9f3b));
   }
 
-  /** At least 0, less than 1. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
-
-  /** A whole number from 0, less than `limit`. */
+  /** Returns a whole number from 0 up to, not including, `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit);
   }
@@ -30,7 +34,7 @@ export class Random {
     throw new Error("nothing to choose from");
   }
 
-  /** One of the choices, each as often as its weight says. */
+  /** Returns one of the choices, each with a probability in proportion to its weight. @throws when there is none. */
   weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, choice] of choices) {

@@ -3,7 +3,7 @@ import { taskView } from "../../src/core/views/task-view.ts";
 import { MINUTE } from "../core/builders.ts";
 import { firstViolation } from "./change.ts";
 import type { Stored } from "./disk.ts";
-import type { Ground } from "./object-host.ts";
+import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
 
@@ -11,25 +11,26 @@ import { dueTime } from "./due-time.ts";
  * Never limbo (promises 2 and 6), whenever the object is left alone: would its instance die now, an
  * alarm brings the task back in time. @param living null: there is no instance.
  */
-export function restFault(ground: Ground, living: SimulatedObject | null): string | null {
-  const { disk, outside, ringing } = ground;
+export function restFault(shared: SharedState, living: SimulatedObject | null): string | null {
+  const { disk, outside, runningAlarmAt } = shared;
   const { record, alarm } = disk.durable;
   if (record === null) {
-    const isAlone = alarm === null || alarm.isRepeat || ground.wasBroken;
-    return firstViolation(["what is erased has no alarm", isAlone]);
+    const isAlone = alarm === null || alarm.isRepeat || shared.hadFault;
+    return firstViolation(["an erased task has no alarm", isAlone]);
   }
   const calls = living === null ? [] : outside.of(living);
   const callback = isTerminal(record) ? record.callback : null;
   const isOwnAttempt =
     callback?.state.kind === "in_flight" && living?.opened === callback.state.number;
-  if (isOwnAttempt && !ground.wasBroken && calls.every(({ what }) => what !== "send")) {
+  if (isOwnAttempt && !shared.hadFault && calls.every(({ what }) => what !== "send")) {
     return "an attempt that was opened is sent at once";
   }
   // An alarm whose handler runs comes again if it does not end.
-  if (alarm === null) return firstViolation(["a task has an alarm", ringing !== null]);
-  const isAtRest = living !== null && alarm.by === living && calls.length === 0 && ringing === null;
-  const watchdogMs = ground.wasBroken ? MINUTE + 1 : 15_000;
-  const slackMs = isAtRest && !ground.wasBroken ? 1 : watchdogMs;
+  if (alarm === null) return firstViolation(["a task has an alarm", runningAlarmAt !== null]);
+  const isAtRest =
+    living !== null && alarm.by === living && calls.length === 0 && runningAlarmAt === null;
+  const watchdogMs = shared.hadFault ? MINUTE + 1 : 15_000;
+  const slackMs = isAtRest && !shared.hadFault ? 1 : watchdogMs;
   const owed = dueTime(record, alarm.under, alarm.armedAt);
   return firstViolation([
     `the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`,
@@ -40,12 +41,12 @@ export function restFault(ground: Ground, living: SimulatedObject | null): strin
 /** Promise 5: a reader sees what was written last. */
 export function readFault(read: TaskRecord | null, written: TaskRecord | null): string | null {
   const isLast = read === written || shown(read) === shown(written);
-  return firstViolation(["a reader sees what was written last", isLast]);
+  return firstViolation(["a reader sees the last write", isLast]);
 }
 
 /** A read writes nothing where nothing is overdue; judged where that is known to the millisecond. */
-export function stillFault(
-  { disk, setting, now }: Ground,
+export function readWriteFault(
+  { disk, setting, now }: SharedState,
   { record, alarm }: Stored,
 ): string | null {
   const isStill = disk.written.record === record && disk.written.alarm === alarm;

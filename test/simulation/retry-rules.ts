@@ -6,12 +6,12 @@ import { type Change, isEqual, firstViolation } from "./change.ts";
 
 const FIRST_WAIT_MS = 5 * SECOND;
 const MAX_WAIT_MS = 5 * MINUTE;
-/** After so many tries a notice is given up. */
+/** Tries after which a notice is given up. */
 export const NOTICE_TRIES = 10;
-/** A refund that takes longer is told to the operator. */
+/** Duration of a refund after which the operator gets a notice. */
 const REFUND_LATE_MS = 5 * MINUTE;
 
-/** Calls without an answer: repeated later and later, and told to the operator where money waits. */
+/** Checks the waits of repeated calls, and the notice of a late refund. */
 export function retryFault({ before, after, now, setting }: Change): string | null {
   const notices = isTerminal(after) ? after.notices : [];
   const isGivenUp = notices.every(({ tries }) => tries < NOTICE_TRIES);
@@ -25,16 +25,13 @@ export function retryFault({ before, after, now, setting }: Change): string | nu
   );
 }
 
-/** The try after which a refund is late is told, and no other. */
+/** Checks that only the try after which a refund is late creates a notice. */
 function delayFault(before: TerminalTask, after: TerminalTask, isTold: boolean): string | null {
   const lateAt = (after.finishedAt ?? 0) + REFUND_LATE_MS;
   const [from, to] = [waiting(before), waiting(after)];
   const isNews = from !== null && to !== null && from.retryAt <= lateAt && to.retryAt > lateAt;
   const isNew = delays(after).some((one) => delays(before).every((two) => !isSameNotice(one, two)));
-  return firstViolation([
-    "the operator is told once of a late refund",
-    isNew === (isNews && isTold),
-  ]);
+  return firstViolation(["a late refund creates one notice", isNew === (isNews && isTold)]);
 }
 
 function* pairs(before: TaskRecord | null, after: TaskRecord): Iterable<readonly [Retry, Retry]> {
@@ -53,7 +50,7 @@ function isRepeatedLater(from: Retry, to: Retry, now: number): boolean {
   return to.tries === from.tries + 1 && to.retryAt === now + waitMs;
 }
 
-/** The charge or the refund that has had no answer yet. */
+/** Returns the charge or refund that has no answer yet. */
 function waiting(record: TaskRecord | null): Retry | null {
   const state = record?.credits?.state;
   return state?.kind === "charging" || state?.kind === "refunding" ? state : null;

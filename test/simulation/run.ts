@@ -4,14 +4,14 @@ import { PRICE } from "../core/credit-builders.ts";
 import { nextMove, registration } from "./generator.ts";
 import type { Move } from "./moves.ts";
 import { Random } from "./random.ts";
-import { type Beginning, settingFrom } from "./setting.ts";
+import { type InitialState, settingFrom } from "./setting.ts";
 import { endsFault } from "./settled-rules.ts";
 import type { Violation } from "./task-history.ts";
 import { World } from "./world.ts";
 
-/** One life as it was lived: the same beginning and moves live it again. */
+/** One run. The same initial state and moves repeat it exactly. */
 export interface RunResult {
-  readonly beginning: Beginning;
+  readonly beginning: InitialState;
   readonly moves: readonly Move[];
   readonly violation: Violation | null;
   readonly world: World;
@@ -21,17 +21,17 @@ const MIN_MOVES = 6;
 const MORE_MOVES = 26;
 const MAX_DRAIN = 400;
 
-/** A life that its seed alone decides. */
+/** Runs one task. The seed alone decides what happens. */
 export async function runSeed(seed: number): Promise<RunResult> {
   const random = new Random(seed);
-  const beginning: Beginning = {
+  const beginning: InitialState = {
     setting: settingFrom(random),
     granted: random.pick([1_000, 1_000, 1_000, 2 * PRICE, PRICE - 1]),
     hasAccount: random.isLucky(0.95),
     isRoundTripped: random.isLucky(1 / 100),
     isReceiverDown: random.isLucky(0.5),
     isUpstreamStuck: random.isLucky(0.3),
-    isOperatorDeaf: random.isLucky(0.1),
+    isOperatorDown: random.isLucky(0.1),
   };
   const world = new World(beginning, false);
   const moves: Move[] = [];
@@ -47,9 +47,9 @@ export async function runSeed(seed: number): Promise<RunResult> {
   return ended(world, beginning, moves);
 }
 
-/** The same moves once more, or what is left of them. */
+/** Repeats the moves of a run, or some of them. */
 export async function replay(
-  beginning: Beginning,
+  beginning: InitialState,
   moves: readonly Move[],
   isTraced = false,
 ): Promise<RunResult> {
@@ -63,17 +63,17 @@ export async function replay(
 
 async function ended(
   world: World,
-  beginning: Beginning,
+  beginning: InitialState,
   moves: readonly Move[],
 ): Promise<RunResult> {
   if (world.checker.violation === null) await runToEnd(world, beginning);
   return { beginning, moves, violation: world.checker.violation, world };
 }
 
-/** Everything works again, and nobody calls: by its alarms alone the task comes to its end. */
-async function runToEnd(world: World, beginning: Beginning): Promise<void> {
+/** Repairs everything and lets the task come to its end by its alarms alone. */
+async function runToEnd(world: World, beginning: InitialState): Promise<void> {
   const { setting, checker } = world;
-  const { isReceiverDown, isUpstreamStuck, isOperatorDeaf } = beginning;
+  const { isReceiverDown, isUpstreamStuck, isOperatorDown } = beginning;
   checker.note(() => "everything works again");
   await world.do({ kind: "read" });
   await world.do({ kind: "misconfigure", isBroken: false });
@@ -85,11 +85,11 @@ async function runToEnd(world: World, beginning: Beginning): Promise<void> {
     charge: 0,
     refund: 0,
     publish: 0,
-    notify: isOperatorDeaf ? 2 : 0,
+    notify: isOperatorDown ? 2 : 0,
   };
   for (let i = 0; i < MAX_DRAIN && checker.violation === null; i++) {
     if (world.disk.durable.record === null) break;
-    const [flight] = world.outside.flights;
+    const [flight] = world.outside.openCalls;
     if (flight === undefined) {
       await world.do({ kind: "ring", lateMs: 0, isSlow: false });
     } else {
@@ -97,10 +97,10 @@ async function runToEnd(world: World, beginning: Beginning): Promise<void> {
       await world.do({ kind: "end", pick: 0, ending: isStuck ? 1 : atEnd[flight.what] });
     }
   }
-  if (checker.violation === null) checker.judge("in the end", endsFault(world));
+  if (checker.violation === null) checker.check("in the end", endsFault(world));
 }
 
-/** So near that the upstream will hardly be asked again before it. */
+/** Returns whether the deadline is so near that hardly another poll comes before it. */
 function isNearDeadline({ disk, clock }: World): boolean {
   const { record } = disk.durable;
   return record !== null && isOpen(record) && record.deadlineAt - clock < 6 * MINUTE;

@@ -2,28 +2,28 @@ import type { Policy, PollLimits } from "../../src/core/policy.ts";
 import { aPolicy, CONNECTION, DAY, HOUR, LIMITS, MINUTE, SECOND } from "../core/builders.ts";
 import type { Random } from "./random.ts";
 
-/** How the relay is configured; another deployment may change it. */
+/** Configuration of the relay, which another deployment may change. */
 export interface Setting {
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
   readonly isPaused: boolean;
   readonly isIndexed: boolean;
   readonly isOperatorNotified: boolean;
-  /** What is known of the one connection with a key; null: it has none. */
+  /** Limits of the one connection; null when it has no key. */
   readonly limits: PollLimits | null;
 }
 
-/** What a life begins with. */
-export interface Beginning {
+/** Initial state of a run. */
+export interface InitialState {
   readonly setting: Setting;
   readonly granted: number;
   readonly hasAccount: boolean;
   readonly isRoundTripped: boolean;
-  /** In the end, when everything works again, receivers still refuse, or an upstream never comes to an end. */
+  /** At the end of the run the receiver refuses, or the upstream never finishes. */
   readonly isReceiverDown: boolean;
   readonly isUpstreamStuck: boolean;
-  /** Nor is the operator ever heard of. */
-  readonly isOperatorDeaf: boolean;
+  /** At the end of the run the operator does not answer. */
+  readonly isOperatorDown: boolean;
 }
 
 const PAUSE_MS = 75_000;

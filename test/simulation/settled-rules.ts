@@ -7,17 +7,17 @@ import { NOTICE_TRIES } from "./retry-rules.ts";
 /** Notices that a task keeps. */
 const NOTICES_KEPT = 5;
 
-/** What must be true when everything works again and nothing is due any more; null: all of it is. */
-export function endsFault({ disk, checker, ledger, outside, wasUntold }: World): string | null {
-  const references = new Set(checker.past.map(({ chargeId }) => chargeId));
-  const isEveryNoticeDue = !wasUntold && checker.untaken < NOTICE_TRIES;
-  const faults = checker.past.map(
+/** Returns the first rule broken at the end, when everything works and nothing is due; null when none is. */
+export function endsFault({ disk, checker, ledger, outside, hadNoticesOff }: World): string | null {
+  const references = new Set(checker.pastHistories.map(({ chargeId }) => chargeId));
+  const isEveryNoticeDue = !hadNoticesOff && checker.unconfirmedNotices < NOTICE_TRIES;
+  const faults = checker.pastHistories.map(
     (history) => historyFault(history, ledger) ?? (isEveryNoticeDue ? noticeFault(history) : null),
   );
   return (
     firstViolation(
       ["every task comes to its end", disk.durable.record === null],
-      ["nothing is under way", outside.flights.length === 0],
+      ["nothing is under way", outside.openCalls.length === 0],
       [
         "every booking belongs to a task",
         ledger.entries.every(({ reference }) => references.has(reference)),
@@ -46,9 +46,9 @@ function historyFault(history: TaskHistory, ledger: SimulatedLedger): string | n
   );
 }
 
-function noticeFault({ written, told, isErased }: TaskHistory): string | null {
+function noticeFault({ written, noticedVersions, isErased }: TaskHistory): string | null {
   const failures = [...written.failures];
   const isExcused = isErased || failures.length > NOTICES_KEPT;
-  const isAllTold = isExcused || failures.every((version) => told.has(version));
-  return firstViolation(["the operator is told of every series that failed", isAllTold]);
+  const isAllTold = isExcused || failures.every((version) => noticedVersions.has(version));
+  return firstViolation(["the operator gets a notice of each failed series", isAllTold]);
 }

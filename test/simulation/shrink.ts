@@ -2,8 +2,8 @@ import { type RunResult, replay } from "./run.ts";
 import type { Move } from "./moves.ts";
 import type { Violation } from "./task-history.ts";
 
-/** A life with the same violation and as few moves as leaving some out can give, with its trace. */
-export async function shrunk({ beginning, moves, violation }: RunResult): Promise<RunResult> {
+/** Returns a run with the same violation and as few moves as possible, with its trace. */
+export async function shrink({ beginning, moves, violation }: RunResult): Promise<RunResult> {
   let kept = moves;
   for (let size = Math.ceil(moves.length / 2); size >= 1; size = size === 1 ? 0 : size >> 1) {
     for (let from = 0; from < kept.length;) {
@@ -16,7 +16,7 @@ export async function shrunk({ beginning, moves, violation }: RunResult): Promis
   return replay(beginning, kept, true);
 }
 
-/** The numbers in brackets may differ. */
+/** Compares two violations without the numbers in brackets. */
 function isSameBreach(a: Violation | null, b: Violation | null): boolean {
   return textOf(a) === textOf(b);
 }

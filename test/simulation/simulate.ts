@@ -2,10 +2,10 @@ import { Worker } from "node:worker_threads";
 import * as z from "zod";
 
 export interface Simulation {
-  /** Life i is that of the seed `seed + i`. */
+  /** Life i has the seed `seed + i`. */
   readonly seed: number;
   readonly lives: number;
-  /** How many threads share them. */
+  /** Threads that share the lives. */
   readonly threads: number;
 }
 
@@ -13,7 +13,7 @@ type Share = Omit<Simulation, "threads">;
 
 /** A life in which a promise was broken. */
 const Broken = z.object({ seed: z.number(), report: z.string() });
-/** What was seen; `observed` counts the lives in which something happened. */
+/** Result of a share of the lives; `observed` counts the lives in which something happened. */
 const Part = z.object({
   lives: z.number(),
   observed: z.record(z.string(), z.number()),
@@ -23,7 +23,7 @@ export type Part = z.infer<typeof Part>;
 
 const NOTHING: Part = { lives: 0, observed: {}, broken: null };
 
-/** So many lives. It ends with the first that breaks a promise. */
+/** Runs many lives. Stops at the first that breaks a promise. */
 export async function simulate({ seed, lives, threads }: Simulation): Promise<Part> {
   const share = Math.ceil(lives / threads);
   const workers = Array.from({ length: threads }, (_, i) => {

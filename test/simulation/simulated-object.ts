@@ -11,7 +11,7 @@ import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/task/platform.ts";
 
-type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
+export type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
 
 /** The parties that the work loop calls, each call with the instance that makes it. */
 export type Outside = {
@@ -35,7 +35,7 @@ export interface Host {
   isDying(): boolean;
   died(): void;
   /** Takes an error that background work did not catch. */
-  escaped(error: unknown): void;
+  uncaught(error: unknown): void;
   log?(line: LogLine, level: LogLevel): void;
 }
 
@@ -120,7 +120,7 @@ export class SimulatedObject implements Platform {
 
   background(work: Promise<unknown>): void {
     void work.catch((error: unknown) => {
-      if (!(error instanceof Death)) this.#host.escaped(error);
+      if (!(error instanceof Death)) this.#host.uncaught(error);
     });
   }
 

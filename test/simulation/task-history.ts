@@ -3,27 +3,27 @@ import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/r
 import type { Change } from "./change.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
-/** How a task may end, as somebody entitled has said it. */
-export interface Fact {
+/** An end that somebody entitled has told. */
+export interface EndResult {
   readonly status: "completed" | "failed";
   /** Urls of the output or code of the error, as JSON text. */
-  readonly said: string;
+  readonly content: string;
 }
 
 /** One POST of a callback. */
 export interface Post {
   readonly number: number;
   readonly series: number;
-  /** What its sender heard; null: nothing yet, or never. */
+  /** Outcome that the sender received; null when there was none. */
   readonly heard: Outcome | null;
 }
 
-/** What commits have made of a task; one that was lost with its instance has never been. */
+/** Effect of all commits so far, except those lost with their instance. */
 export interface Written {
-  /** Readers may see it: its price is known to be charged, or there is none. */
+  /** Readers may see the task: it is charged or has no price. */
   readonly isVisible: boolean;
   readonly end: TerminalTask | null;
-  /** Who opened which attempt. */
+  /** Instance that opened each attempt. */
   readonly openers: ReadonlyMap<number, SimulatedObject>;
   /** Versions at which a series failed while the operator wanted to know of it. */
   readonly failures: ReadonlySet<number>;
@@ -61,21 +61,21 @@ function hasFailed(record: TaskRecord | null): boolean {
   return record !== null && isTerminal(record) && record.callback?.state.kind === "failed";
 }
 
-/** What has happened in one life of a task id, from its first commit to its erasure. */
+/** History of one task, from its first commit to its erasure. */
 export class TaskHistory {
-  /** The ledger's reference; null: nothing was charged there. */
+  /** Reference in the ledger; null when nothing was charged there. */
   readonly chargeId: string | null;
   readonly amount: number | null;
   written: Written = NOTHING;
-  readonly facts: Fact[] = [];
+  readonly possibleEnds: EndResult[] = [];
   isCanceled = false;
   /** When the upstream was last asked; Unix milliseconds. */
   polledAt = 0;
   readonly posts: Post[] = [];
-  /** The operator has erased it, with all that was still to be told of it. */
+  /** The operator has erased the task together with its pending notices. */
   isErased = false;
-  /** Versions that the operator was told of. */
-  readonly told = new Set<number>();
+  /** Versions in notices that the operator took. */
+  readonly noticedVersions = new Set<number>();
 
   constructor(chargeId: string | null, amount: number | null) {
     this.chargeId = chargeId;
@@ -99,7 +99,7 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** What survives the instance that wrote it. */
+/** State that survives a crash. */
 export interface Durable {
   readonly history: TaskHistory | null;
   readonly written: Written | null;

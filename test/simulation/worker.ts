@@ -1,10 +1,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod";
 import { runSeed } from "./run.ts";
-import { shrunk } from "./shrink.ts";
+import { shrink } from "./shrink.ts";
 import type { Part } from "./simulate.ts";
 
-// Deaths are errors, and there are millions of them.
+// Every death throws, millions of times.
 Error.stackTraceLimit = 0;
 
 const { seed: first, lives } = z.object({ seed: z.number(), lives: z.number() }).parse(workerData);
@@ -16,7 +16,7 @@ for (; lived < lives && broken === null; lived++) {
   const life = await runSeed(seed);
   for (const what of life.world.checker.observed) observed[what] = (observed[what] ?? 0) + 1;
   if (life.violation === null) continue;
-  const { moves, beginning, violation, world } = await shrunk(life);
+  const { moves, beginning, violation, world } = await shrink(life);
   const trace = world.checker.trace?.join("\n") ?? "";
   const said = `${violation?.promise}: ${violation?.detail}`;
   const report = `${said}\n${moves.length} of ${life.moves.length} moves, from ${JSON.stringify(beginning)}\n${trace}`;

@@ -3,23 +3,23 @@ import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { SimulatedLedger } from "./ledger.ts";
 import { type Alarm, Disk } from "./disk.ts";
-import { type Ground, ObjectHost, StorageFault } from "./object-host.ts";
+import { type SharedState, ObjectHost, StorageFault } from "./object-host.ts";
 import { SimulatedObject } from "./simulated-object.ts";
 import { type Move, type OutsideEvent, describeMove } from "./moves.ts";
 import { Parties } from "./parties.ts";
-import { readFault, restFault, stillFault } from "./rest-rules.ts";
+import { readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks } from "./microtasks.ts";
-import type { Beginning, Setting } from "./setting.ts";
+import type { InitialState, Setting } from "./setting.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
 
-type Living = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
+type Instance = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
 
 const RECOVERY_MS = MINUTE;
-/** So many turns without any activity, and nothing more happens by itself. */
+/** After so many turns without activity nothing more happens by itself. */
 const QUIET_TURNS = 16;
 
-/** One task id, the object under it, and everybody around it. */
-export class World implements Ground {
+/** One task id with its object, its host and all other parties. */
+export class World implements SharedState {
   readonly disk = new Disk();
   readonly checker: InvariantChecker;
   readonly outside: Parties;
@@ -28,20 +28,20 @@ export class World implements Ground {
   clock = NOW;
   deathIn: number | null = null;
   faultyReads = 0;
-  wasBroken = false;
+  hadFault = false;
   setting: Setting;
-  /** There was a time when the operator did not want to be told. */
-  wasUntold: boolean;
+  /** Notices to the operator were switched off at some time. */
+  hadNoticesOff: boolean;
   readonly #host: ObjectHost;
-  #living: Living | null = null;
+  #current: Instance | null = null;
   #isMisconfigured = false;
-  #rung: Alarm | null = null;
-  #lastRung: Alarm | null = null;
+  #runningAlarm: Alarm | null = null;
+  #lastAlarm: Alarm | null = null;
   #charges = 0;
 
-  constructor({ setting, granted, hasAccount, isRoundTripped }: Beginning, isTraced: boolean) {
+  constructor({ setting, granted, hasAccount, isRoundTripped }: InitialState, isTraced: boolean) {
     this.setting = setting;
-    this.wasUntold = !setting.isOperatorNotified;
+    this.hadNoticesOff = !setting.isOperatorNotified;
     this.isRoundTripped = isRoundTripped;
     this.ledger = new SimulatedLedger(granted);
     this.ledger.hasAccount = hasAccount;
@@ -50,52 +50,52 @@ export class World implements Ground {
     this.#host = new ObjectHost(this);
   }
 
-  get ringing(): number | null {
-    return this.#rung?.at ?? null;
+  get runningAlarmAt(): number | null {
+    return this.#runningAlarm?.at ?? null;
   }
 
   get now(): number {
-    return Math.max(this.clock, this.ringing ?? 0, this.living?.latest ?? 0);
+    return Math.max(this.clock, this.runningAlarmAt ?? 0, this.instance?.latest ?? 0);
   }
 
-  get living(): SimulatedObject | null {
-    return this.#living?.instance ?? null;
+  get instance(): SimulatedObject | null {
+    return this.#current?.instance ?? null;
   }
 
-  /** One move, everything that follows from it by itself, and the verdict on how it leaves the task. */
+  /** Makes a move, lets everything happen that follows from it, and checks the state at rest. */
   async do(move: Move): Promise<void> {
     this.checker.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${describeMove(move)}`);
     await this.#perform(move);
     if (move.turns !== undefined) return runMicrotasks(move.turns);
     await this.#settle();
-    this.checker.judge("never limbo", restFault(this, this.living));
+    this.checker.check("an alarm covers all work", restFault(this, this.instance));
   }
 
   flush(): void {
     this.disk.flush();
-    this.checker.flushed();
+    this.checker.onFlush();
   }
 
   died(): void {
     this.checker.note(() => "  the instance dies");
-    this.#living = null;
+    this.#current = null;
     this.deathIn = null;
     this.outside.abandonCalls();
     this.checker.observed.add(this.disk.isDirty ? "a commit is lost" : "an instance dies");
-    this.disk.lose(this.#rung);
-    this.checker.lost();
-    this.#rung = null;
+    this.disk.lose(this.#runningAlarm);
+    this.checker.onLoss();
+    this.#runningAlarm = null;
   }
 
   async #perform(move: Move): Promise<void> {
     switch (move.kind) {
       case "event":
-        void this.#tell(move.event);
+        void this.#apply(move.event);
         return;
       case "read":
         return this.#read();
       case "end":
-        this.outside.flights[move.pick % this.outside.flights.length]?.end(move.ending);
+        this.outside.openCalls[move.pick % this.outside.openCalls.length]?.end(move.ending);
         return;
       case "arriveLate":
         this.outside.arriveLate(move.pick);
@@ -103,48 +103,48 @@ export class World implements Ground {
       case "ring":
         return this.#ring(move.lateMs, move.isSlow);
       case "duplicateAlarm":
-        if (this.#rung === null && this.#lastRung !== null) this.#handle(this.#lastRung);
+        if (this.#runningAlarm === null && this.#lastAlarm !== null) this.#handle(this.#lastAlarm);
         return;
       case "pass":
         return this.#pass(move.ms, move.isSlow);
       case "crash":
-        if (move.afterPoints === 0) this.living?.die();
+        if (move.afterPoints === 0) this.instance?.die();
         else this.deathIn = move.afterPoints - 1;
         return;
       case "deploy":
-        this.living?.die();
+        this.instance?.die();
         this.setting = move.setting;
-        if (!move.setting.isOperatorNotified) this.wasUntold = true;
+        if (!move.setting.isOperatorNotified) this.hadNoticesOff = true;
         return;
       case "misconfigure":
         this.#isMisconfigured = move.isBroken;
-        if (move.isBroken) this.wasBroken = true;
-        this.living?.die();
+        if (move.isBroken) this.hadFault = true;
+        this.instance?.die();
         return;
       case "fault":
         this.faultyReads = move.reads;
-        if (move.reads > 0) this.wasBroken = true;
+        if (move.reads > 0) this.hadFault = true;
         return;
       case "grant":
         this.ledger.granted += move.amount;
     }
   }
 
-  #runSeed(): Living {
-    if (this.#living === null) {
+  #start(): Instance {
+    if (this.#current === null) {
       const instance = new SimulatedObject(this.#host);
-      this.#living = { instance, loop: new WorkLoop(instance) };
+      this.#current = { instance, loop: new WorkLoop(instance) };
     }
-    return this.#living;
+    return this.#current;
   }
 
-  /** A caller; what it is answered leaves when everything before it is durable. */
-  async #tell(given: OutsideEvent): Promise<void> {
+  /** Applies an event of a caller. The answer leaves when everything written before it is durable. */
+  async #apply(given: OutsideEvent): Promise<void> {
     if (this.#isMisconfigured) return;
-    const { instance, loop } = this.#runSeed();
+    const { instance, loop } = this.#start();
     const event = this.#charged(given);
     const before = this.disk.written.record;
-    this.checker.told(event, before);
+    this.checker.onEvent(event, before);
     this.checker.isErasing = event.type === "erase";
     instance.commits.length = 0;
     const { setting, now } = this;
@@ -155,39 +155,39 @@ export class World implements Ground {
       const commits = [...instance.commits];
       const decision = await ended;
       const answer = { event, before, after, commits, decision, setting, now };
-      if (!instance.isDead) this.checker.judge("answer", answerFault(answer));
+      if (!instance.isDead) this.checker.check("answer", answerFault(answer));
       instance.leave();
       this.checker.note(() => `  answer ${decision.kind}`);
       const chargeId = chargingOf(decision);
       if (chargeId === null) return;
       const last = await loop.runUntilIdle();
-      if (!instance.isDead) this.checker.charged(chargeId, last);
+      if (!instance.isDead) this.checker.onChargeEnd(chargeId, last);
     } catch (error) {
-      this.#host.escaped(error);
+      this.#host.uncaught(error);
     }
   }
 
   #read(): void {
     if (this.#isMisconfigured) return;
-    const { instance, loop } = this.#runSeed();
+    const { instance, loop } = this.#start();
     try {
       const before = this.disk.written;
       const read = loop.read();
-      this.checker.judge("read-your-writes", readFault(read, before.record));
-      this.checker.judge("read", stillFault(this, before));
+      this.checker.check("read-your-writes", readFault(read, before.record));
+      this.checker.check("read", readWriteFault(this, before));
       instance.leave();
     } catch (error) {
-      this.#host.escaped(error);
+      this.#host.uncaught(error);
     }
   }
 
   async #ring(lateMs: number, isSlow: boolean): Promise<void> {
-    // What was written before is durable before an alarm comes.
+    // An alarm fires only after earlier writes are durable.
     this.flush();
     const { alarm } = this.disk.durable;
-    if (alarm === null || this.#rung !== null) return;
+    if (alarm === null || this.#runningAlarm !== null) return;
     await this.#pass(Math.max(0, alarm.at + lateMs - this.clock), isSlow);
-    // What ended meanwhile may have set another one.
+    // Calls that ended meanwhile may have set another alarm.
     const due = this.disk.durable.alarm;
     if (due === null || due.at > this.clock) return;
     this.disk.write({ alarm: null });
@@ -195,19 +195,19 @@ export class World implements Ground {
     this.#handle(due);
   }
 
-  /** As the runtime calls `TaskObject.alarm`, and as that one is written. */
+  /** Runs the handler of an alarm like the runtime and `TaskObject.alarm`. */
   #handle(alarm: Alarm): void {
-    this.#rung = alarm;
-    this.#lastRung = alarm;
-    const { instance, loop } = this.#runSeed();
-    // An alarm has ended when what it wrote is durable.
+    this.#runningAlarm = alarm;
+    this.#lastAlarm = alarm;
+    const { instance, loop } = this.#start();
+    // A handler has ended when its writes are durable.
     const ended = () => {
       if (instance.isDead) return;
       this.flush();
-      this.#rung = null;
+      this.#runningAlarm = null;
     };
     const failed = (error: unknown) => {
-      this.#host.escaped(error);
+      this.#host.uncaught(error);
       const at = Math.max(this.clock, alarm.at) + RECOVERY_MS;
       if (!instance.isDead) this.#host.setAlarm(at, instance);
       ended();
@@ -216,7 +216,7 @@ export class World implements Ground {
     void work.then(ended, failed);
   }
 
-  /** Calls that nobody answers end in time, unless the machine is too slow for that. */
+  /** Lets time pass. Unanswered calls time out, unless the machine is too slow for that. */
   async #pass(ms: number, isSlow: boolean): Promise<void> {
     const until = this.clock + ms;
     for (;;) {
@@ -232,7 +232,7 @@ export class World implements Ground {
   async #settle(): Promise<void> {
     let points = -1;
     for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
-      const now = this.living?.points ?? 0;
+      const now = this.instance?.points ?? 0;
       if (now !== points) quiet = 0;
       points = now;
       await Promise.resolve();
@@ -240,7 +240,7 @@ export class World implements Ground {
     this.flush();
   }
 
-  /** Every registration brings a charge id of its own. */
+  /** Gives each registration its own charge id. */
   #charged(event: OutsideEvent): OutsideEvent {
     if (event.type !== "register" || event.chargeId === null) return event;
     return { ...event, chargeId: `charge-${++this.#charges}` };

@@ -1,189 +1,105 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { WorkLoop } from "../../../src/task/work-loop.ts";
-import { ACCOUNT, ID, NOW, POLICY, SECOND } from "../builders.ts";
-import { aPricedRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
+import { aPricedRegistration, CHARGE_ID, PRICE } from "../credit-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
-import { GRANTED } from "./model-ledger.ts";
-import { checkBooks } from "./crash-run.ts";
 
 const create = aPricedRegistration();
-const WATCHDOG = 15_000;
 
-let platform: MemoryHost;
-let loop: WorkLoop;
+let host: MemoryHost;
 
 beforeEach(() => {
-  platform = new MemoryHost();
-  loop = platform.newLoop();
+  host = new MemoryHost();
 });
 
-afterEach(() => {
-  expect(platform.badAlarms).toEqual([]);
-  expect(platform.failures).toEqual([]);
-  expect(platform.early).toEqual([]);
-});
+afterEach(() => host.expectNoFailure());
 
-/** Something that the test holds back, and lets go. */
-function gate() {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { promise, open: resolve };
+/** Runs the loop until nothing is due, and notes whether that has ended. */
+function run(): { hasEnded: boolean } {
+  const state = { hasEnded: false };
+  void host.loop.runUntilIdle().then(() => (state.hasEnded = true));
+  return state;
 }
 
-describe("a create with a price", () => {
-  it("asks the ledger once, and then the task exists", async () => {
-    loop.apply(create);
-    expect(platform.stored?.status).toBe("charging");
-    expect(platform.alarm).toBe(NOW + WATCHDOG);
-    expect((await loop.runUntilIdle())?.kind).toBe("changed");
-    expect(platform.stored).toMatchObject({ status: "pending", account: ACCOUNT });
-    expect(platform.charges).toEqual([
-      { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE },
-    ]);
-    expect(platform.ledger.balance).toBe(GRANTED - PRICE);
-    expect(platform.alarm).toBe(NOW + POLICY.taskDeadlineMs);
-    expect(platform.logs).toEqual([
-      { event: "credits.charge", task_id: ID, account: "acme", amount: PRICE, outcome: "charged" },
-    ]);
+describe("the charge of a registration", () => {
+  it("costs two writes of the record and two of the alarm", async () => {
+    host.loop.apply(create);
+    expect((await host.loop.runUntilIdle())?.kind).toBe("changed");
+    expect(host.stored?.status).toBe("pending");
+    expect(host.writes).toEqual(["put", "alarm", "put", "alarm"]);
   });
 
-  it("costs two rows of the record and two of the alarm", async () => {
-    loop.apply(create);
-    await loop.runUntilIdle();
-    expect(platform.writes).toEqual(["put", "alarm", "put", "alarm"]);
+  it.each([
+    [
+      "for lack of credits",
+      { code: "insufficient_credits", balance: PRICE - 1, price: PRICE },
+      { granted: PRICE - 1 },
+    ],
+    ["for lack of an account", { code: "unknown_account" }, { hasAccount: false }],
+  ])("leaves no task when it is refused %s", async (_why, because, ledger) => {
+    Object.assign(host.ledger, ledger);
+    host.loop.apply(create);
+    const record = { credits: { chargeId: CHARGE_ID } };
+    const decision = await host.loop.runUntilIdle();
+    expect(decision).toMatchObject({ kind: "erase", record, because });
+    expect([host.stored, host.alarm, host.ledger.entries]).toEqual([null, null, []]);
   });
 
-  it("that is refused tells the balance and leaves nothing", async () => {
-    platform.ledger.granted = PRICE - 1;
-    loop.apply(create);
-    expect(await loop.runUntilIdle()).toMatchObject({
-      kind: "erase",
-      record: { credits: { chargeId: CHARGE_ID } },
-      because: { code: "insufficient_credits", balance: PRICE - 1, price: PRICE },
-    });
-    expect([platform.stored, platform.alarm]).toEqual([null, null]);
-    expect(platform.ledger.entries).toEqual([]);
-  });
-
-  it("for an account that does not exist says so and leaves nothing", async () => {
-    platform.ledger.hasAccount = false;
-    loop.apply(create);
-    expect(await loop.runUntilIdle()).toMatchObject({
-      kind: "erase",
-      because: { code: "unknown_account" },
-    });
-    expect([platform.stored, platform.alarm]).toEqual([null, null]);
-  });
-
-  it("goes on when its caller has left", async () => {
-    const reached = gate();
-    platform.arriving = reached.promise;
-    loop.apply(create);
-    await runMicrotasks();
-    expect(platform.stored?.status).toBe("charging");
-    reached.open();
-    await runMicrotasks();
-    expect(platform.stored?.status).toBe("pending");
-  });
-
-  it("is charged once however often it comes, and every caller learns how it ended", async () => {
-    const reached = gate();
-    platform.arriving = reached.promise;
-    loop.apply(create);
+  it("is made once for several creates, and each caller gets its result", async () => {
+    host.endings = {};
+    host.loop.apply(create);
     const answers = [1, 2, 3].map(async (i) => {
-      const again = loop.apply(aPricedRegistration({ chargeId: `again-${i}` }));
+      const again = host.loop.apply(aPricedRegistration({ chargeId: `again-${i}` }));
       expect(again).toMatchObject({ kind: "unchanged", record: { status: "charging" } });
-      return loop.runUntilIdle();
+      return host.loop.runUntilIdle();
     });
-    const rung = platform.ring(loop);
-    reached.open();
+    const woken = host.loop.wake(host.clock);
+    await runMicrotasks();
+    host.end("charge");
     for (const last of await Promise.all(answers)) {
       expect(last).toMatchObject({ kind: "changed", record: { status: "pending" } });
     }
-    await rung;
-    expect(platform.ledger.entries).toHaveLength(1);
-    expect(platform.charges).toHaveLength(1);
+    await woken;
+    expect(host.charges).toHaveLength(1);
+  });
+
+  it("is not repeated before its time by a create that joins", async () => {
+    host.endings = { charge: 2 };
+    host.loop.apply(create);
+    await host.loop.runUntilIdle();
+    host.loop.apply(create);
+    expect(await host.loop.runUntilIdle()).toBeNull();
+    expect(host.charges).toHaveLength(1);
   });
 });
 
 describe("runUntilIdle", () => {
-  it("does not end before the charge is known", async () => {
-    const known = gate();
-    platform.answering = known.promise;
-    loop.apply(create);
-    let hasEnded = false;
-    const work = loop.runUntilIdle().then(() => (hasEnded = true));
+  it("does not end before the charge is answered", async () => {
+    host.endings = {};
+    host.loop.apply(create);
+    const state = run();
     await runMicrotasks();
-    expect([hasEnded, platform.ledger.entries.length]).toEqual([false, 1]);
-    known.open();
-    await work;
-    expect(platform.stored?.status).toBe("pending");
+    expect(state.hasEnded).toBe(false);
+    host.end("charge");
+    await runMicrotasks();
+    expect([state.hasEnded, host.stored?.status]).toEqual([true, "pending"]);
   });
 
   it("does not end before a refused task is erased", async () => {
-    platform.ledger.granted = 0;
-    const erased = gate();
-    platform.erasing = erased.promise;
-    loop.apply(create);
-    let hasEnded = false;
-    const work = loop.runUntilIdle().then(() => (hasEnded = true));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    host.erasing = promise;
+    host.ledger.hasAccount = false;
+    host.loop.apply(create);
+    const state = run();
     await runMicrotasks();
-    expect(hasEnded).toBe(false);
-    erased.open();
-    await work;
-    expect(platform.stored).toBeNull();
+    expect(state.hasEnded).toBe(false);
+    resolve();
+    await runMicrotasks();
+    expect(state.hasEnded).toBe(true);
   });
 
-  it("of an object with nothing to do writes nothing", async () => {
-    expect(await loop.runUntilIdle()).toBeNull();
-    expect(platform.writes).toEqual([]);
-  });
-});
-
-describe("a ledger that does not answer", () => {
-  it.each([
-    ["and has booked", "mute", 1],
-    ["and has not", "deaf", 0],
-  ] as const)(
-    "%s leaves the task charging, and the alarm asks again",
-    async (_w, outage, booked) => {
-      platform.outage = outage;
-      loop.apply(create);
-      expect((await loop.runUntilIdle())?.kind).toBe("changed");
-      expect(platform.ledger.entries).toHaveLength(booked);
-      for (const waitS of [5, 10, 20, 40, 80, 160, 300, 300, 300]) {
-        expect(platform.stored?.status).toBe("charging");
-        expect(platform.alarm).toBe(platform.clock + waitS * SECOND);
-        await platform.ring(loop);
-      }
-      platform.outage = null;
-      await platform.ring(loop);
-      expect(platform.stored?.status).toBe("pending");
-      expect(platform.ledger.entries).toHaveLength(1);
-      expect(new Set(platform.charges.map(({ chargeId }) => chargeId))).toEqual(
-        new Set([CHARGE_ID]),
-      );
-    },
-  );
-
-  it("is not asked again by a create that joins before its time", async () => {
-    platform.outage = "deaf";
-    loop.apply(create);
-    await loop.runUntilIdle();
-    loop.apply(create);
-    expect(await loop.runUntilIdle()).toBeNull();
-    expect(platform.charges).toHaveLength(1);
-    expect(platform.alarm).toBe(NOW + 5 * SECOND);
-  });
-
-  it("and refuses in the end leaves nothing", async () => {
-    platform.outage = "deaf";
-    platform.ledger.granted = 0;
-    loop.apply(create);
-    await loop.runUntilIdle();
-    platform.outage = null;
-    await platform.ring(loop);
-    expect([platform.stored, platform.alarm]).toEqual([null, null]);
-    checkBooks(platform);
+  it("writes nothing when the object has nothing to do", async () => {
+    expect(await host.loop.runUntilIdle()).toBeNull();
+    await host.loop.wake(host.clock);
+    expect(host.writes).toEqual([]);
   });
 });

@@ -1,100 +1,80 @@
-import type { ChargeAnswer, PollAnswer } from "../../../src/core/events/event.ts";
-import type { Outcome } from "../../../src/core/record/outcome.ts";
-import type { Policy } from "../../../src/core/policy.ts";
-import type { IndexRow } from "../../../src/core/views/index-row.ts";
-import type { AttemptResult } from "../../../src/core/record/callback.ts";
+import { expect } from "vitest";
 import type { Charge } from "../../../src/core/duties/charge.ts";
 import type { Delivery } from "../../../src/core/duties/deliver.ts";
-import type { OperatorNotice } from "../../../src/core/duties/notify.ts";
 import type { Poll } from "../../../src/core/duties/poll.ts";
-import type { Refund } from "../../../src/core/duties/refund.ts";
+import type { PollAnswer } from "../../../src/core/events/event.ts";
+import type { Policy } from "../../../src/core/policy.ts";
+import type { Outcome } from "../../../src/core/record/outcome.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLine } from "../../../src/log.ts";
 import { parseRecord } from "../../../src/task/record-schema.ts";
 import { WorkLoop } from "../../../src/task/work-loop.ts";
+import { SimulatedLedger } from "../../simulation/ledger.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
-import { type Host, type Outside, SimulatedObject } from "../../simulation/simulated-object.ts";
+import type { CallObserver, OpenCall } from "../../simulation/open-call.ts";
+import { ANSWERED_OUTCOMES, Parties, POLL_ANSWERS } from "../../simulation/parties.ts";
+import { type CallName, type Host, SimulatedObject } from "../../simulation/simulated-object.ts";
 import { DAY, NOW, POLICY } from "../builders.ts";
-import type { Call, Outage, Polling, Sending, Write } from "./memory-calls.ts";
-import { ModelLedger } from "./model-ledger.ts";
 
+/** Something that a test can make throw. */
+export type Operation = "load" | "policy" | "commit" | "send";
+
+export const WATCHDOG_MS = 15_000;
+export const GRANTED = 1_000;
 const RECOVERY_MS = 60_000;
 const MAX_ALARM_AHEAD_MS = 30 * DAY;
 
 /**
- * The storage, the alarm and the clock of one object, and requests that the test answers. It outlives the
- * loops that run on it, as storage outlives an object.
+ * Storage, alarm and clock of one object. It outlives the work loops that run on it, as storage outlives
+ * an object. Attempts and polls stay open until the test ends them; other calls succeed at once.
  */
-export class MemoryHost implements Host {
-  readonly outside: Outside = {
-    send: (delivery) => this.#send(delivery),
-    charge: (charge) => this.#charge(charge),
-    refund: (refund) => this.#refund(refund),
-    poll: (poll, aborted) => this.#poll(poll, aborted),
-    publish: (row) => this.#publish(row),
-    notify: (notice, aborted) => this.#notify(notice, aborted),
-  };
-  readonly sent: Sending[] = [];
-  readonly polls: Polling[] = [];
-  /** Rows that were sent to the index, and what the operator was told, taken or not. */
-  readonly published: IndexRow[] = [];
-  readonly notices: OperatorNotice[] = [];
-  isIndexDown = false;
-  isOperatorDown = false;
-  /** The operator does not answer before nobody waits any longer. */
-  isOperatorHanging = false;
-  /** Held until the test lets a write to the index end. */
-  publishing: Promise<void> | null = null;
-  readonly logs: LogLine[] = [];
-  readonly writes: Write[] = [];
-  /** Every record that was committed, in order. */
-  readonly history: TaskRecord[] = [];
-  readonly ledger = new ModelLedger();
-  /** What the ledger was asked for, answered or not. */
+export class MemoryHost implements Host, CallObserver {
+  readonly ledger = new SimulatedLedger(GRANTED);
+  readonly outside = new Parties(this.ledger, this, () => this.clock);
+  /** How calls end; a call without an entry stays open. */
+  endings: Partial<Record<CallName, number>> = { charge: 0, refund: 0, publish: 0, notify: 0 };
+  readonly sent: Delivery[] = [];
   readonly charges: Charge[] = [];
-  readonly refunds: Refund[] = [];
-  /** Failures that were sent while their credits were not back. */
-  readonly early: Delivery[] = [];
-  outage: Outage | null = null;
-  /** Held until the test lets a call reach the ledger, and until it lets the answer come back. */
-  arriving: Promise<void> | null = null;
-  answering: Promise<void> | null = null;
-  /** What escaped background work. */
+  readonly polls: Poll[] = [];
+  readonly logs: LogLine[] = [];
+  readonly writes: ("put" | "alarm" | "erase")[] = [];
+  /** Every record that was committed, oldest first. */
+  readonly history: TaskRecord[] = [];
+  /** Errors that background work did not catch. */
   readonly failures: unknown[] = [];
   /** Alarms that workerd would lose or refuse. */
   readonly badAlarms: number[] = [];
   clock = NOW;
   alarm: number | null = null;
   policyAt: (now: number) => Policy = () => POLICY;
-  /** Which calls throw. */
-  trouble: (call: Call) => boolean = () => false;
-  /** Storage that says it wrote and did not. */
+  /** Decides which operations throw. */
+  isBroken: (operation: Operation) => boolean = () => false;
+  /** Storage loses every record that it is given. */
   isForgetful = false;
-  /** Held until the test lets an erasure end. */
+  /** Delays the end of an erasure. */
   erasing: Promise<void> = Promise.resolve();
-  /** Whether an instance dies at the point that it has reached. */
-  isDying: () => boolean = () => false;
-  readonly #instances: SimulatedObject[] = [];
+  #instance = new SimulatedObject(this);
+  loop = new WorkLoop(this.#instance);
   #stored: TaskRecord | null = null;
-  #ringing: number | null = null;
-  #life = 0;
+  #runningAlarmAt: number | null = null;
+  #crashes = 0;
 
   now(): number {
     return this.clock;
   }
 
   policy(now: number): Policy {
-    this.#try("policy");
+    this.#throwIfBroken("policy");
     return this.policyAt(now);
   }
 
   load(): TaskRecord | null {
-    this.#try("load");
+    this.#throwIfBroken("load");
     return this.stored;
   }
 
   commit(record: TaskRecord, alarmAt: number): void {
-    this.#try("commit");
+    this.#throwIfBroken("commit");
     this.writes.push("put");
     if (!this.isForgetful) this.#stored = structuredClone(record);
     this.history.push(record);
@@ -102,7 +82,7 @@ export class MemoryHost implements Host {
   }
 
   setAlarm(at: number): void {
-    const after = Math.max(this.clock, this.#ringing ?? 0);
+    const after = Math.max(this.clock, this.#runningAlarmAt ?? 0);
     if (at <= after || at > after + MAX_ALARM_AHEAD_MS) this.badAlarms.push(at);
     this.writes.push("alarm");
     this.alarm = at;
@@ -115,57 +95,33 @@ export class MemoryHost implements Host {
     return this.erasing;
   }
 
-  async #send(delivery: Delivery): Promise<AttemptResult> {
-    this.#try("send");
-    const credits = this.#stored?.credits ?? null;
-    const isBack = credits === null || this.ledger.gaveBack(delivery.taskId, credits.chargeId);
-    if (delivery.status === "failed" && !isBack) this.early.push(delivery);
-    const { promise, resolve } = Promise.withResolvers<AttemptResult>();
-    const answer = (outcome: Outcome) =>
-      resolve({ outcome, statusCode: null, responseExcerpt: null, retryAfter: null });
-    this.sent.push({ delivery, answer });
-    return promise;
+  isDying(): boolean {
+    return false;
   }
 
-  async #charge(charge: Charge): Promise<ChargeAnswer> {
-    this.#try("charge");
-    this.charges.push(charge);
-    return this.#ask(() => this.ledger.charge(charge), { kind: "unknown" });
-  }
-
-  async #refund(refund: Refund): Promise<boolean> {
-    this.#try("refund");
-    this.refunds.push(refund);
-    return this.#ask(() => this.ledger.refund(refund), false);
-  }
-
-  async #poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
-    this.#try("poll");
-    const { promise, resolve } = Promise.withResolvers<PollAnswer>();
-    aborted.addEventListener("abort", () => resolve({ kind: "unanswered" }));
-    this.polls.push({ poll, askedAt: this.clock, aborted, answer: resolve });
-    return promise;
-  }
-
-  async #publish(row: IndexRow): Promise<boolean> {
-    this.#try("publish");
-    this.published.push(row);
-    if (this.publishing !== null) await this.publishing;
-    return !this.isIndexDown;
-  }
-
-  async #notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
-    this.#try("notify");
-    this.notices.push(notice);
-    if (!this.isOperatorHanging) return !this.isOperatorDown;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    aborted.addEventListener("abort", () => resolve(false));
-    return promise;
-  }
-
-  readonly escaped = (error: unknown) => this.failures.push(error);
+  readonly uncaught = (error: unknown) => this.failures.push(error);
 
   readonly log = (line: LogLine) => this.logs.push(line);
+
+  onSend(delivery: Delivery): void {
+    this.#throwIfBroken("send");
+    this.sent.push(delivery);
+  }
+
+  readonly onCharge = (charge: Charge) => this.charges.push(charge);
+
+  readonly onPoll = (poll: Poll) => this.polls.push(poll);
+
+  onRefund(): void {}
+
+  onPublish(): void {}
+
+  onNotify(): void {}
+
+  onOpenCall(call: OpenCall): void {
+    const ending = this.endings[call.what];
+    if (ending !== undefined) call.end(ending);
+  }
 
   /** The committed record, also while `load` throws. */
   get stored(): TaskRecord | null {
@@ -174,76 +130,82 @@ export class MemoryHost implements Host {
 
   /** Numbers of the attempts that were sent. */
   get numbers(): readonly number[] {
-    return this.sent.map(({ delivery }) => delivery.number);
+    return this.sent.map(({ number }) => number);
   }
 
-  /** Lets the loop go as far as it can, answers its request, and lets it go on. */
+  /** Lets the loop go as far as it can, ends its last attempt, and lets it go on. */
   async answer(outcome: Outcome, afterMs = 0): Promise<void> {
     await runMicrotasks();
     this.clock += afterMs;
-    this.sent.at(-1)?.answer(outcome);
+    this.end("send", ANSWERED_OUTCOMES.indexOf(outcome));
     await runMicrotasks();
   }
 
-  /** Lets the loop go as far as it can, answers its question to the upstream, and lets it go on. */
+  /** Lets the loop go as far as it can, answers its poll, and lets it go on. */
   async answerPoll(answer: PollAnswer, afterMs = 0): Promise<void> {
     await runMicrotasks();
     this.clock += afterMs;
-    this.polls.at(-1)?.answer(answer);
+    const isIt = (one: PollAnswer) => JSON.stringify(one) === JSON.stringify(answer);
+    this.end("poll", POLL_ANSWERS.findIndex(isIt));
     await runMicrotasks();
   }
 
+  /** Ends the last open call of a kind, if there is one. */
+  end(what: CallName, ending = 0): void {
+    this.outside.openCalls.findLast((call) => call.what === what)?.end(ending);
+  }
+
   /** Fires the alarm as the runtime and `TaskObject.alarm` do. @throws what escapes the loop. */
-  async ring(loop: WorkLoop, lateByMs = 0): Promise<void> {
-    const life = this.#life;
+  async ring(lateByMs = 0): Promise<void> {
+    const crashes = this.#crashes;
     const at = this.alarm;
     if (at === null) throw new Error("no alarm is set");
     this.alarm = null;
-    this.#ringing = at;
+    this.#runningAlarmAt = at;
     this.clock = Math.max(this.clock, at + lateByMs);
     try {
-      await loop.wake(at);
+      await this.loop.wake(at);
     } catch (error) {
-      if (life === this.#life) this.setAlarm(Math.max(this.clock, at) + RECOVERY_MS);
+      if (crashes === this.#crashes) this.setAlarm(Math.max(this.clock, at) + RECOVERY_MS);
       throw error;
     } finally {
-      if (life === this.#life) this.#ringing = null;
+      if (crashes === this.#crashes) this.#runningAlarmAt = null;
     }
   }
 
-  /** Starts an instance of the object, with its work loop. */
-  start(): { readonly instance: SimulatedObject; readonly loop: WorkLoop } {
-    const instance = new SimulatedObject(this);
-    this.#instances.push(instance);
-    return { instance, loop: new WorkLoop(instance) };
+  /** Rings while an attempt is due, which ends with this outcome. */
+  async ringAndAnswer(outcome: Outcome, afterMs = 0): Promise<void> {
+    const rung = this.ring();
+    await this.answer(outcome, afterMs);
+    await rung;
   }
 
-  newLoop(): WorkLoop {
-    return this.start().loop;
+  /** Starts another instance of the object, which from now on takes the alarms. The old one lives on. */
+  restart(): void {
+    this.#instance = new SimulatedObject(this);
+    this.loop = new WorkLoop(this.#instance);
   }
 
-  /** Kills every instance of the object. */
+  /** Lets the instance die and starts another. */
   crash(): void {
-    for (const instance of this.#instances.splice(0)) instance.isDead = true;
-    this.died();
+    this.#instance.die();
+    this.restart();
   }
 
-  /** Requests get no answer any more, and an alarm that was running comes again. */
+  /** Nobody waits for its calls any more, and an alarm that was running comes again. */
   died(): void {
-    this.#life++;
-    this.alarm ??= this.#ringing;
-    this.#ringing = null;
+    this.#crashes++;
+    this.alarm ??= this.#runningAlarmAt;
+    this.#runningAlarmAt = null;
+    this.outside.abandonCalls();
   }
 
-  /** Books even when the caller has died meanwhile, as the ledger does. */
-  async #ask<T>(book: () => T, unknown: T): Promise<T> {
-    if (this.arriving !== null) await this.arriving;
-    const answer = this.outage === "deaf" ? unknown : book();
-    if (this.answering !== null) await this.answering;
-    return this.outage === null ? answer : unknown;
+  expectNoFailure(): void {
+    expect(this.badAlarms).toEqual([]);
+    expect(this.failures).toEqual([]);
   }
 
-  #try(call: Call): void {
-    if (this.trouble(call)) throw new Error(`${call} is broken`);
+  #throwIfBroken(operation: Operation): void {
+    if (this.isBroken(operation)) throw new Error(`${operation} is broken`);
   }
 }

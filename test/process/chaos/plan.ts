@@ -1,5 +1,5 @@
 import type { Behaviour } from "../harness/receiver.ts";
-import { seeded } from "../harness/seeded.ts";
+import { seeded } from "../../simulation/random.ts";
 
 /** How a task ends; `result` is the end as `resultOf` reads it. */
 export type Ending =

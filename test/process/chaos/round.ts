@@ -1,7 +1,7 @@
 import { inParallel } from "../harness/parallel.ts";
 import { closedPort, type Post, Receiver } from "../harness/receiver.ts";
 import { SECRETS } from "../harness/client.ts";
-import { seeded } from "../harness/seeded.ts";
+import { seeded } from "../../simulation/random.ts";
 import { isRefundStored } from "../harness/stored-ledger.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FakeUpstream } from "../upstreams/fake-upstream.ts";

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { type Client, completedEvent, SECRETS, Task } from "../harness/client.ts";
 import { inParallel } from "../harness/parallel.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
-import { seeded } from "../harness/seeded.ts";
+import { seeded } from "../../simulation/random.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 
 const SEED = Number(process.env["CRASH_SEED"] ?? 20_261_121);

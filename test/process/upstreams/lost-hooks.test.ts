@@ -5,7 +5,7 @@ import * as z from "zod";
 import { Client, SECRETS, Task } from "../harness/client.ts";
 import { inParallel } from "../harness/parallel.ts";
 import { type Post, Receiver } from "../harness/receiver.ts";
-import { seeded } from "../harness/seeded.ts";
+import { seeded } from "../../simulation/random.ts";
 import { until } from "../harness/until.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { type Job, PARAMETERS, REASON, type UpstreamApi } from "./api.ts";

@@ -1,4 +1,4 @@
-/** A mistake that somebody could make, as changes to the real sources. */
+/** A plausible mistake, as changes to the sources. */
 export interface Bug {
   readonly what: string;
   readonly changes: readonly Change[];

@@ -24,7 +24,7 @@ class MutatedCopy implements AsyncDisposable {
     return new MutatedCopy(home);
   }
 
-  /** @returns which promise the simulation finds broken, and after how many lives; null: none. */
+  /** Returns the broken promise and the number of lives until then; null when none is broken. */
   async simulate(bug: Bug, seed: number, lives: number): Promise<string | null> {
     await this.#plant(bug);
     try {
@@ -65,7 +65,7 @@ class MutatedCopy implements AsyncDisposable {
   }
 }
 
-/** What became of each bug: which promise was found broken; null: the simulation did not see it. */
+/** Returns the broken promise for each bug; null for a bug that was not found. */
 export async function findBugs(
   bugs: readonly Bug[],
   { seed, lives, threads }: Simulation,

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { TaskEvent } from "../../../src/core/events/event.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
+import type { CallName } from "../../simulation/simulated-object.ts";
+import {
+  aCompletion,
+  aCreation,
+  aFailure,
+  aPolicy,
+  aRedelivery,
+  aRegistration,
+  aReport,
+  callbackOf,
+  CONNECTION,
+  ID,
+  NOW,
+  PROCESSING,
+  SECOND,
+} from "../builders.ts";
+import {
+  aHook,
+  anAttachment,
+  aProvidedRegistration,
+  FIRST_POLL,
+  JOB,
+  newsAnswer,
+} from "../upstream-builders.ts";
+import { MemoryHost, WATCHDOG_MS } from "./memory-host.ts";
+
+const finish = aReport(aCompletion(), aCreation());
+
+let host: MemoryHost;
+
+beforeEach(() => {
+  host = new MemoryHost();
+});
+
+afterEach(() => host.expectNoFailure());
+
+function openCalls(): readonly CallName[] {
+  return host.outside.openCalls.map(({ what }) => what);
+}
+
+async function startPoll(): Promise<{ readonly rung: Promise<void> }> {
+  host.loop.apply(aProvidedRegistration());
+  host.loop.apply(anAttachment());
+  const rung = host.ring();
+  await runMicrotasks();
+  expect(openCalls()).toEqual(["poll"]);
+  return { rung };
+}
+
+describe("a poll", () => {
+  it("keeps the handler of the alarm waiting for its answer", async () => {
+    const { rung } = await startPoll();
+    expect(host.polls).toEqual([
+      { taskId: ID, connection: CONNECTION, job: JOB, nudges: 0, createdAt: NOW },
+    ]);
+    let hasEnded = false;
+    void rung.then(() => (hasEnded = true));
+    await runMicrotasks();
+    expect(hasEnded).toBe(false);
+    await host.answerPoll(newsAnswer(PROCESSING));
+    expect(hasEnded).toBe(true);
+  });
+
+  it("opens the first attempt in the commit that its answer makes", async () => {
+    await startPoll();
+    const commits = host.history.length;
+    await host.answerPoll(newsAnswer(aCompletion()));
+    expect(host.history).toHaveLength(commits + 1);
+    expect(callbackOf(host.stored).state).toMatchObject({ kind: "in_flight", number: 1 });
+    expect([host.numbers, host.alarm]).toEqual([[1], FIRST_POLL + WATCHDOG_MS]);
+  });
+
+  it.each<[string, TaskEvent]>([
+    ["a signed hook", aHook(aCompletion(), { isSigned: true })],
+    ["a report", aReport(aFailure())],
+    ["a cancellation", { type: "cancel" }],
+  ])("is aborted when %s ends the task, and the first attempt is sent", async (_what, end) => {
+    const { rung } = await startPoll();
+    host.loop.apply(end);
+    await runMicrotasks();
+    expect([openCalls(), host.numbers]).toEqual([["send"], [1]]);
+    expect(host.logs).toMatchObject([{ event: "upstream.poll", outcome: "aborted" }]);
+    const { stored } = host;
+    await host.answer("delivered");
+    await rung;
+    expect(host.stored).toMatchObject({ status: stored?.status, callback: { attempts: [{}] } });
+    expect(host.polls).toHaveLength(1);
+  });
+
+  it("goes on when an event does not end the task", async () => {
+    await startPoll();
+    host.loop.apply(aHook(aCompletion()));
+    host.loop.apply(aReport(PROCESSING));
+    await runMicrotasks();
+    expect(openCalls()).toEqual(["poll"]);
+  });
+});
+
+describe("a write to the index or a notice that hangs", () => {
+  it("does not delay the first attempt, and is repeated 5 s later", async () => {
+    host.policyAt = () => aPolicy({ isIndexed: true });
+    host.endings = {};
+    host.loop.apply(aRegistration());
+    const rung = host.ring();
+    await runMicrotasks();
+    expect(openCalls()).toEqual(["publish"]);
+    host.loop.apply(aReport());
+    await runMicrotasks();
+    expect(host.numbers).toEqual([1]);
+    await host.answer("delivered");
+    await rung;
+    expect(host.alarm).toBe(host.clock + 5 * SECOND);
+  });
+
+  it.each(["publish", "notify"] as const)("does not delay a redelivery: %s", async (what) => {
+    const isIndexed = what === "publish";
+    host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });
+    host.endings = {};
+    host.loop.apply(finish);
+    await host.answer("rejected", 250);
+    expect(openCalls()).toEqual([what]);
+    host.loop.apply(aRedelivery());
+    await runMicrotasks();
+    expect(host.numbers).toEqual([1, 2]);
+  });
+});
