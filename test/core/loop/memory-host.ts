@@ -20,7 +20,7 @@ import { DAY, NOW, POLICY } from "../builders.ts";
 export type Operation = "load" | "policy" | "commit" | "send";
 
 export const WATCHDOG_MS = 15_000;
-export const GRANTED = 1_000;
+const GRANTED = 1_000;
 const RECOVERY_MS = 60_000;
 const MAX_ALARM_AHEAD_MS = 30 * DAY;
 
