@@ -1,23 +1,22 @@
 import * as fc from "fast-check";
+import { parseJson } from "../../src/core/json.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import { toNews } from "../../src/providers/observation.ts";
 import type { Hook, HookAdapter } from "../../src/providers/provider.ts";
 import type { Fixtures } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { aHook } from "../providers/hook.ts";
 import { changed, fuzz } from "./fuzz.ts";
 import { jsonBytes, jsonChange } from "./mutations.ts";
-import { requireSoundNews } from "./news.ts";
+import { requireSound } from "./news.ts";
 
-const ERROR_TEXT = { isGeneric: false, secrets: ["sk-planted-secret"] };
 const decoder = new TextDecoder();
 
 /** A valid hook with a changed body; the body is undefined when it is not JSON. */
 function hooksOf({ provider, hooks }: Fixtures): fc.Arbitrary<{ json: unknown; hook: Hook }> {
   const path = `/hooks/${provider}/task/token`;
   const cases = hooks.map(({ body, headers }) => {
-    const json = changed(fc.constant(jsonOf(body)), jsonChange, 3);
-    const damaged = jsonBytes(json).map((bytes) => jsonOf(decoder.decode(bytes)));
+    const json = changed(fc.constant(parseJson(body)), jsonChange, 3);
+    const damaged = jsonBytes(json).map((bytes) => parseJson(decoder.decode(bytes)));
     return fc.record({
       json: fc.oneof({ weight: 9, arbitrary: json }, { weight: 1, arbitrary: damaged }),
       hook: fc.constant(aHook(headers ?? {}, body, { path })),
@@ -30,11 +29,7 @@ function understands(adapter: HookAdapter, json: unknown, hook: Hook): boolean {
   const handshake = adapter.preflight?.(json) ?? null;
   if (handshake !== null) requireHandshake(handshake);
   const observation = json === undefined ? null : adapter.read(json, hook);
-  if (observation === null) return false;
-  if (observation.jobId === "") throw new Error("the job id is empty");
-  const news = toNews(observation, ERROR_TEXT);
-  if (news !== null) requireSoundNews(news);
-  return news !== null;
+  return observation !== null && requireSound(observation) !== null;
 }
 
 /** Requires that the answer to a handshake is JSON with nothing but the challenge. */
@@ -42,14 +37,6 @@ function requireHandshake(answer: string): void {
   const { challenge, ...others }: { challenge?: unknown } = JSON.parse(answer);
   const isEcho = typeof challenge === "string" && Object.keys(others).length === 0;
   if (!isEcho) throw new Error(`the answer to the handshake is ${answer}`);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 for (const fixtures of FIXTURES) {

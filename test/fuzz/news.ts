@@ -1,29 +1,21 @@
 import type { UpstreamNews } from "../../src/core/record/upstream.ts";
+import { type Observation, toNews } from "../../src/providers/observation.ts";
 import { METADATA, memberOf } from "./wire.ts";
 
-const CATEGORIES: readonly string[] = [
-  "moderation",
-  "invalid_input",
-  "rate_limited",
-  "timeout",
-  "canceled",
-  "provider",
-];
+const CATEGORIES = "moderation invalid_input rate_limited timeout canceled provider".split(" ");
+const ERROR_TEXT = { isGeneric: false, secrets: ["sk-planted-secret"] };
 const encoder = new TextEncoder();
 
-/** @throws when a task could not continue with this result of an upstream. */
-export function requireSoundNews(news: UpstreamNews): void {
-  switch (news.status) {
-    case "queued":
-    case "processing":
-    case "no_output":
-      return;
-    case "failed":
-      requireSoundFailure(news);
-      return;
-    case "completed":
-      requireSoundOutput(news);
-  }
+/**
+ * Returns the news of an observation of an upstream.
+ * @throws when a task could not continue with it.
+ */
+export function requireSound(observation: Observation): UpstreamNews | null {
+  if (observation.jobId === "") throw new Error("the job id is empty");
+  const news = toNews(observation, ERROR_TEXT);
+  if (news?.status === "failed") requireSoundFailure(news);
+  if (news?.status === "completed") requireSoundOutput(news);
+  return news;
 }
 
 function requireSoundFailure({

@@ -1,12 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
-import { call, refusal } from "../worker/client.ts";
-import { START, useClock } from "../worker/clock.ts";
-import { aRow, callWith, insert, list, listAll, useEmptyIndex, invalid } from "./support.ts";
+import { call, invalid, refusal } from "../worker/client.ts";
+import { START } from "../worker/clock.ts";
+import { aRow, callWith, insert, list, listAll, useIndex } from "./support.ts";
 
-useClock();
-useEmptyIndex();
+useIndex();
 
 /** Rows that one page of a list examines at most. */
 const MAX_SCANNED = 10_000;

@@ -3,25 +3,23 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import worker from "../../src/index.ts";
 import { post } from "../worker/client.ts";
-import { pass, until, useClock } from "../worker/clock.ts";
+import { pass, until } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { aCompletion, register } from "../worker/tasks.ts";
-import { aQueue, gated, restartWith, useBindings } from "./bindings.ts";
+import { aQueue, gated, restartWith } from "./bindings.ts";
 import {
   allRows,
   callWith,
   db,
   indexed,
   rowsOfTask,
-  useEmptyIndex,
+  useIndex,
   finish,
   indexedTask,
 } from "./support.ts";
 
-useClock();
-useEmptyIndex();
-useBindings();
+useIndex();
 
 /** Makes a settled task whose alarm has begun to publish it. */
 async function publishing(bindings: object, hasBegun: () => boolean) {

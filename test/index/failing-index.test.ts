@@ -1,12 +1,12 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { INDEX_TIMEOUT_MS } from "../../src/index-db/database.ts";
-import { call, post } from "../worker/client.ts";
-import { pass, START, until, useClock } from "../worker/clock.ts";
+import { call, post, refusal } from "../worker/client.ts";
+import { pass, START, until } from "../worker/clock.ts";
 import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { aCompletion, read, register } from "../worker/tasks.ts";
-import { gated, restartWith, useBindings } from "./bindings.ts";
+import { gated, restartWith } from "./bindings.ts";
 import {
   aRow,
   callWith,
@@ -15,15 +15,13 @@ import {
   insert,
   isPublished,
   rowsOfTask,
-  useEmptyIndex,
+  useIndex,
   wake,
   finish,
 } from "./support.ts";
 import { holdTimers } from "./timers.ts";
 
-useClock();
-useEmptyIndex();
-useBindings();
+useIndex();
 
 type Gate = () => Promise<unknown>;
 const fail: Gate = () => Promise.reject(new Error("D1 is unavailable"));
@@ -129,19 +127,6 @@ it("a hanging publication does not delay an ordered redelivery", async () => {
   await end();
 });
 
-it("a publication that failed is made up for by the alarm after a crash", async () => {
-  aReceiver();
-  const { id, fault } = await withFault(fail);
-  await finish(id);
-  pass(10);
-  await wake(id);
-  expect(await rowsOfTask(id)).toEqual([]);
-  expect(await isPublished(id)).toBe(false);
-  fault.isOn = false;
-  await evict(id);
-  expect(await indexed(id)).toMatchObject({ status: "completed", callback: "delivered" });
-});
-
 it("a publication whose row arrived late is repeated without effect after a crash", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
@@ -165,14 +150,20 @@ it("accounts are created and tasks erased when the index does not answer", async
   expect((await call(`/v1/tasks/${task}`)).status).toBe(404);
 });
 
-it.each(["/v1/tasks", "/v1/stats", "/metrics", "/v1/accounts", "/v1/redeliveries?dry_run=true"])(
-  "%s answers 503 unavailable with Retry-After when the index fails",
-  async (path) => {
-    const message = path.includes("redeliveries") ? { body: {} } : {};
-    const response = await callWith({ INDEX_DB: gated(db, fail) }, path, message);
-    expect(response.status).toBe(503);
-    expect(response.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
-    expect(await response.json()).toMatchObject({ code: "unavailable" });
+it.each([
+  ["/v1/tasks", {}],
+  ["/v1/stats", {}],
+  ["/metrics", {}],
+  ["/v1/accounts", {}],
+  ["/v1/redeliveries?dry_run=true", { body: {} }],
+])(
+  "%s answers 501 without an index, and 503 with Retry-After when it fails",
+  async (path, sent) => {
+    const absent = await callWith({ INDEX_DB: undefined }, path, sent);
+    expect(await refusal(absent)).toEqual({ status: 501, code: "index_disabled" });
+    const failed = await callWith({ INDEX_DB: gated(db, fail) }, path, sent);
+    expect(failed.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
+    expect(await refusal(failed)).toEqual({ status: 503, code: "unavailable" });
   },
 );
 

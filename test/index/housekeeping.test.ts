@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { call } from "../worker/client.ts";
-import { pass, START, START_S, until, useClock } from "../worker/clock.ts";
+import { pass, START, START_S, until } from "../worker/clock.ts";
 import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { read } from "../worker/tasks.ts";
@@ -16,12 +16,11 @@ import {
   indexed,
   insert,
   rowsOfTask,
-  useEmptyIndex,
+  useIndex,
   indexedTask,
 } from "./support.ts";
 
-useClock();
-useEmptyIndex();
+useIndex();
 
 const TEN_MINUTES = 600_000;
 

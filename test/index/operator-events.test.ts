@@ -3,12 +3,12 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
-import { pass, START, START_S, until, useClock } from "../worker/clock.ts";
+import { pass, START, START_S, until } from "../worker/clock.ts";
 import { untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { answering, type Outside } from "../worker/outside.ts";
 import { never } from "../worker/receiver.ts";
 import { aFailure, register } from "../worker/tasks.ts";
-import { restartWith, useBindings } from "./bindings.ts";
+import { restartWith } from "./bindings.ts";
 import {
   aCallbackUrl,
   idOf,
@@ -18,14 +18,12 @@ import {
   OPERATOR_BINDINGS,
   operatorEvents,
 } from "./operator.ts";
-import { callWith, DAY, useEmptyIndex, wake, finish } from "./support.ts";
+import { callWith, DAY, useIndex, wake, finish } from "./support.ts";
 import { holdTimers } from "./timers.ts";
 
 const OPERATOR_TIMEOUT_MS = 5_000;
 
-useClock();
-useEmptyIndex();
-useBindings();
+useIndex();
 
 /** Makes a task whose three attempts have failed. */
 async function failedTask(bindings: object = OPERATOR_BINDINGS): Promise<string> {

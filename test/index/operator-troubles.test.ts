@@ -1,17 +1,15 @@
 import { expect, it } from "vitest";
 import { env } from "cloudflare:workers";
 import { hostObject } from "../../src/account/object-names.ts";
-import { pass, START_S, until, useClock } from "../worker/clock.ts";
+import { pass, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
 import { CALLBACK_URL, register } from "../worker/tasks.ts";
-import { restartWith, useBindings } from "./bindings.ts";
+import { restartWith } from "./bindings.ts";
 import { OPERATOR_URL, receivers, OPERATOR_BINDINGS, operatorEvents } from "./operator.ts";
-import { aRow, callWith, cron, insert, useEmptyIndex, wake, finish } from "./support.ts";
+import { aRow, callWith, cron, insert, useIndex, wake, finish } from "./support.ts";
 
-useClock();
-useEmptyIndex();
-useBindings();
+useIndex();
 
 const MINUTE = 60_000;
 

@@ -4,11 +4,10 @@ import { listTasks } from "../../src/index-db/list.ts";
 import { statistics } from "../../src/index-db/stats.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { overdueTasks } from "../../src/index-db/sweep.ts";
-import { START, useClock } from "../worker/clock.ts";
-import { aRow, cron, DAY, db, HOUR, insert, useEmptyIndex } from "./support.ts";
+import { START } from "../worker/clock.ts";
+import { aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 
-useClock();
-useEmptyIndex();
+useIndex();
 
 const ALL: Filters = {
   status: null,

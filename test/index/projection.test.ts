@@ -1,16 +1,16 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ready } from "../../src/index-db/database.ts";
-import { aKey, anAccount } from "../worker/accounts.ts";
-import { call, post } from "../worker/client.ts";
-import { pass, START, START_S, useClock } from "../worker/clock.ts";
+import { anAccount } from "../worker/accounts.ts";
+import { post } from "../worker/client.ts";
+import { START, START_S } from "../worker/clock.ts";
 import { attach, hooked } from "../worker/hooked.ts";
 import { untilIdle, stored } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
-import { allRows, DAY, db, indexed, useEmptyIndex, wake, indexedTask } from "./support.ts";
+import { allRows, DAY, db, indexed, useIndex, wake } from "./support.ts";
 
-useClock();
+useIndex();
 
 it("the tables of a database are created once, also by two isolates at the same time", async () => {
   // The relay knows nothing of a proxy, as another isolate knows nothing of the database.
@@ -42,8 +42,6 @@ async function expectRow(id: string, row: object): Promise<void> {
 }
 
 describe("the row of a task", () => {
-  useEmptyIndex();
-
   const OPEN = {
     account: null,
     model: "seedance",
@@ -115,44 +113,10 @@ describe("the row of a task", () => {
     await expectRow(id, { ...row, expires_at: settled_at + 28 * DAY });
   });
 
-  it("the row of a redelivered task keeps the duration of the automatic series", async () => {
-    aReceiver(status(200), status(200));
-    const id = await indexedTask();
-    pass(DAY);
-    await call(`/v1/tasks/${id}/redeliver`, { method: "POST" });
-    await untilIdle(id);
-    expect(await indexed(id)).toMatchObject({
-      ...DONE,
-      attempts: 2,
-      settled_at: expect.any(Number),
-      expires_at: expect.any(Number),
-    });
-  });
-
   it("a task whose credits were refused has no row", async () => {
     const account = await anAccount(1);
     const body = { id: crypto.randomUUID(), model: "m", account, credits: 2 };
     expect((await post("/v1/tasks", body)).status).toBe(402);
     expect(await allRows()).toEqual([]);
-  });
-
-  it("a task is listed for its account as the object shows it", async () => {
-    aReceiver();
-    const account = await anAccount();
-    const { key } = await aKey(account);
-    const id = await indexedTask({ account });
-    const { data } = await (await call("/v1/tasks", { key })).json<{ data: object[] }>();
-    const task = await (await call(`/v1/tasks/${id}`, { key })).json<Record<string, unknown>>();
-    expect(data).toMatchObject([
-      {
-        id: task["id"],
-        status: task["status"],
-        model: task["model"],
-        created_at: task["created_at"],
-        completed_at: task["completed_at"],
-        account,
-        callback: { status: "delivered", attempts: 1 },
-      },
-    ]);
   });
 });

@@ -3,24 +3,13 @@ import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import worker from "../../src/index.ts";
-import { pass, START, useClock } from "../worker/clock.ts";
+import { pass, START } from "../worker/clock.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { read, register } from "../worker/tasks.ts";
-import { aQueue, gated, restartWith, useBindings } from "./bindings.ts";
-import {
-  allRows,
-  aRow,
-  db,
-  isPublished,
-  rowsOfTask,
-  useEmptyIndex,
-  wake,
-  finish,
-} from "./support.ts";
+import { aQueue, gated, restartWith } from "./bindings.ts";
+import { allRows, aRow, db, isPublished, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 
-useClock();
-useEmptyIndex();
-useBindings();
+useIndex();
 
 const fail = () => Promise.reject(new Error("D1 is unavailable"));
 

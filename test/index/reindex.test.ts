@@ -1,22 +1,13 @@
 import { expect, it } from "vitest";
 import { aCharged, anAccount } from "../worker/accounts.ts";
-import { call, post, refusal } from "../worker/client.ts";
-import { pass, until, useClock } from "../worker/clock.ts";
+import { call, invalid, post, refusal } from "../worker/client.ts";
+import { pass, until } from "../worker/clock.ts";
 import { NOTHING, stored } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
-import {
-  allRows,
-  db,
-  indexed,
-  isPublished,
-  useEmptyIndex,
-  indexedTask,
-  invalid,
-} from "./support.ts";
+import { callWith, allRows, db, indexed, isPublished, useIndex, indexedTask } from "./support.ts";
 
-useClock();
-useEmptyIndex();
+useIndex();
 
 const withoutTime = async () => (await allRows()).map((row) => ({ ...row, indexed_at: null }));
 
@@ -62,18 +53,13 @@ it("a reindex changes neither a task nor a correct row", async () => {
   expect(await after.text()).toBe(await before.text());
 });
 
-it("a reindex counts unknown ids and stores nothing for them", async () => {
+it("a reindex takes 500 ids in either case, and stores nothing for unknown ones", async () => {
   const [id, unknown] = [await register(), crypto.randomUUID()];
-  const response = await call("/v1/reindex", { body: { ids: [id, unknown] } });
-  expect(await response.json()).toEqual({ indexed: 1, unknown: 1, failed: 0 });
-  expect(await stored(unknown)).toEqual(NOTHING);
-});
-
-it("a reindex takes 500 ids in upper or lower case", async () => {
-  const id = await register();
-  const ids = [id.toUpperCase(), ...Array.from({ length: 499 }, () => crypto.randomUUID())];
+  const others = Array.from({ length: 498 }, () => crypto.randomUUID());
+  const ids = [id.toUpperCase(), unknown, ...others];
   const response = await call("/v1/reindex", { body: { ids } });
   expect(await response.json()).toEqual({ indexed: 1, unknown: 499, failed: 0 });
+  expect(await stored(unknown)).toEqual(NOTHING);
 });
 
 it.each([
@@ -84,4 +70,10 @@ it.each([
   ["an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],
 ])("a reindex is refused with %s", async (_, body, path) => {
   expect(await refusal(await call("/v1/reindex", { body }))).toEqual(invalid(path));
+});
+
+it("a reindex answers 501 without an index", async () => {
+  const body = { ids: [crypto.randomUUID()] };
+  const response = await callWith({ INDEX_DB: undefined }, "/v1/reindex", { body });
+  expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
 });

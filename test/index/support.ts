@@ -8,8 +8,10 @@ import worker from "../../src/index.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { aRequest, call, post } from "../worker/client.ts";
+import { useClock } from "../worker/clock.ts";
 import { untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aCompletion, completed } from "../worker/tasks.ts";
+import { useBindings } from "./bindings.ts";
 
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
@@ -23,7 +25,10 @@ function boundIndex(): D1Database {
 
 const TABLES = ["tasks", "rollups", "latencies", "accounts"];
 
-export function useEmptyIndex(): void {
+/** Gives each test the still clock, an empty index and bindings of its own. */
+export function useIndex(): void {
+  useClock();
+  useBindings();
   beforeEach(async () => {
     await ready(db);
     await db.batch(TABLES.map((table) => db.prepare(`DELETE FROM ${table}`)));
@@ -162,6 +167,3 @@ export async function indexedTask(fields: object = {}): Promise<string> {
   await indexed(id);
   return id;
 }
-
-/** The refusal of a request whose field at `path` is not valid. */
-export const invalid = (path: string) => ({ status: 400, code: "invalid_request", paths: [path] });

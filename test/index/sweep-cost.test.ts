@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
-import { pass, START, useClock } from "../worker/clock.ts";
-import { allRows, aRow, DAY, db, HOUR, insert, list, useEmptyIndex } from "./support.ts";
+import { pass, START } from "../worker/clock.ts";
+import { allRows, aRow, DAY, db, HOUR, insert, list, useIndex } from "./support.ts";
 
-useClock();
-useEmptyIndex();
+useIndex();
 
 const NOON = START - (START % HOUR);
 
