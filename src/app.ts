@@ -15,7 +15,7 @@ app.use(requestId());
 app.use(async (c, next) => {
   await next();
   c.header("X-Request-Id", c.get("requestId"));
-  // Defaults to `no-store`: two users may share a browser cache.
+  // `Cache-Control` defaults to `no-store`, because two users may share a browser cache.
   if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
 });
 app.use(secureHeaders());

@@ -17,19 +17,20 @@ const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 500;
 const CONCURRENCY = 50;
 
-/** What the steps of the cron trigger work on. */
+/** Input of the steps of the cron trigger. */
 interface Job {
   readonly env: Env;
   readonly db: D1Database;
   readonly runtime: Runtime;
-  /** Unix milliseconds. */
+  /** Time of the cron trigger, in Unix milliseconds. */
   readonly now: number;
 }
 
 /**
  * Handles the cron trigger: deletes expired rows of the index, recounts its rollups and wakes overdue
- * tasks. A step that fails does not stop the others and runs again next time. Does nothing without an
- * index. @param now Unix milliseconds.
+ * tasks. A step that fails does not stop the others and runs again next time. Without an index nothing is
+ * done.
+ * @param now time of the trigger, in Unix milliseconds.
  */
 export async function runScheduled(env: Env, now: number): Promise<void> {
   const { INDEX_DB: db } = env;
@@ -43,7 +44,7 @@ export async function runScheduled(env: Env, now: number): Promise<void> {
   if (!runtime.config.paused) await runStep("overdue", () => wakeOverdue(job));
 }
 
-/** Runs one step and logs its counts, or its failure. */
+/** Runs one step of the cron trigger, and logs its counts or its failure. */
 async function runStep(name: string, step: () => Promise<Record<string, number>>): Promise<void> {
   try {
     log({ event: `index.${name}`, ...(await step()) });
@@ -62,7 +63,7 @@ async function recount({ db, runtime, now }: Job) {
 }
 
 /**
- * Returns how far back rollups are counted again: two days, or until the latest deadline and the callback
+ * Returns the reach of the recount in milliseconds: two days, or until the latest deadline and the callback
  * after it are over, but not beyond the retention.
  */
 function recountedMs({ taskDeadlineMs, retentionMs }: Config): number {
@@ -71,7 +72,7 @@ function recountedMs({ taskDeadlineMs, retentionMs }: Config): number {
 
 /**
  * Wakes tasks that should have changed ten minutes ago, because their alarm or their row was lost. Each
- * publishes its row again and performs its duties; the row of a task that no longer exists is deleted.
+ * task writes its row again and takes its due steps; the row of a task that no longer exists is deleted.
  */
 async function wakeOverdue(job: Job) {
   const overdue = await overdueTasks(job.db, job.now - OVERDUE_MS, MAX_WOKEN);
@@ -82,7 +83,7 @@ async function wakeOverdue(job: Job) {
   return { overdue: overdue.length, woken: woken.filter(Boolean).length };
 }
 
-/** Wakes one task. @returns false when it no longer exists or cannot be reached. */
+/** Wakes one task. @returns false when the task no longer exists or cannot be reached. */
 async function wake(position: Position, { env, db }: Job): Promise<boolean> {
   try {
     const createdAt = await taskObject(env, position.id).republish();
@@ -97,7 +98,7 @@ async function wake(position: Position, { env, db }: Job): Promise<boolean> {
   }
 }
 
-/** Sends `index.lagging` to the operator, at most once an hour. */
+/** Alerts the operator of a lagging index (`index.lagging`), at most once an hour. */
 async function alertOperator(overdue: number, { env, runtime, now }: Job): Promise<void> {
   if (runtime.config.operatorCallbackUrl === null) return;
   if (!(await indexObject(env).claimAlertSlot())) return;

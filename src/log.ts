@@ -1,5 +1,5 @@
 /**
- * One structured log line. It never contains payloads, query strings or secrets: only ids, outcomes and
+ * A structured log line. It never contains payloads, query strings or secrets: only ids, outcomes and
  * durations.
  */
 export interface LogLine {
@@ -8,19 +8,19 @@ export interface LogLine {
 }
 
 /**
- * `warn`: somebody else failed (a receiver, an upstream, the index) and the relay goes on. `error`: the
- * relay itself failed or needs its operator.
+ * Level of a log line. `warn`: another service failed (a receiver, an upstream, the index) and the relay
+ * goes on. `error`: the relay itself failed or needs its operator.
  */
 export type LogLevel = "info" | "warn" | "error";
 
 const METHOD = { info: "log", warn: "warn", error: "error" } as const;
 
-/** Writes one line of JSON at the given level, so that an operator can filter by level. */
+/** Writes one log line as JSON at the given level, so that an operator can filter by level. */
 export function log(line: LogLine, level: LogLevel = "info"): void {
   console[METHOD[level]](JSON.stringify(line));
 }
 
-/** Describes something thrown, for a log line. */
+/** Describes a thrown value for a log line. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }

@@ -1,15 +1,18 @@
 import { configOf } from "./config/runtime.ts";
 
-/** The part of a namespace that names an object; `DurableObjectNamespace` and its jurisdictions have it. */
+/**
+ * The methods of a namespace that lead to an object; `DurableObjectNamespace` and its jurisdictions have
+ * them.
+ */
 type Names<T extends Rpc.DurableObjectBranded> = Pick<
   DurableObjectNamespace<T>,
   "getByName" | "jurisdiction"
 >;
 
 /**
- * Returns the object of this name where the configuration places it. A name means another object in each
- * jurisdiction, so that every stub comes from here; lint forbids other uses of a namespace.
- * @param env what the platform passed; holds `JURISDICTION` and `LOCATION_HINT`.
+ * Returns the object of this name in the configured jurisdiction and region. A name means another object in
+ * each jurisdiction, so every stub is created here; lint forbids other uses of a namespace.
+ * @param env environment of the platform, which holds `JURISDICTION` and `LOCATION_HINT`.
  */
 export function objectNamed<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,
@@ -23,7 +26,7 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
   return locationHint === null ? placed.getByName(name) : placed.getByName(name, { locationHint });
 }
 
-/** Returns the object of this name outside all jurisdictions, whatever the configuration says. */
+/** Returns the object of this name outside all jurisdictions, independent of the configuration. */
 export function unplacedObject<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,
   name: string,

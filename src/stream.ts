@@ -1,7 +1,7 @@
-/** The beginning of a stream. */
+/** The bytes read from the beginning of a stream. */
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** True when the stream failed before its end and before the limit. */
+  /** States that the stream failed before its end and before the limit. */
   readonly isBroken: boolean;
 }
 

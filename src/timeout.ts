@@ -1,11 +1,12 @@
 import { errorText, log } from "./log.ts";
 
-/** Reason of a signal that a deadline aborted, to tell it from one that the caller aborted. */
+/** Abort reason of a signal whose deadline passed, as opposed to one that the caller aborted. */
 const DEADLINE_PASSED = new Error("deadline passed");
 
 /**
  * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when the caller aborts. The
- * signal aborts also when the work has ended, which frees the connection of a body not read to its end.
+ * signal also aborts when the work has ended, to free the connection of a body that was not read to its
+ * end.
  */
 export async function withDeadline<T>(
   ms: number,
@@ -29,9 +30,9 @@ export function isDeadlinePassed({ reason }: AbortSignal): boolean {
 }
 
 /**
- * Waits at most `ms` milliseconds for a call to another object or to the index, and returns `fallback`
- * when it fails or takes longer. The call itself is not cancelled: its outcome is then unknown.
- * @param name what is called, for the log.
+ * Waits at most `ms` milliseconds for a call to another object or to the index, and returns `fallback` when
+ * the call fails or takes longer. The call is not cancelled, so its outcome is then unknown.
+ * @param name of the called service, for the log.
  */
 export async function withTimeout<T>(
   name: string,

@@ -21,7 +21,7 @@ const STALE_MARGIN_MS = SECOND_MS;
 
 /**
  * One class for objects of five kinds, told apart by their names (`object-names.ts`). An account id has no
- * colon, so the kinds cannot meet. Each object uses only the keys, tables and methods of its kind:
+ * colon, so it cannot equal another kind of name. Each object uses the keys, tables and methods of its kind:
  *
  * | name                | one per    | stores                              | methods                           |
  * | ------------------- | ---------- | ----------------------------------- | --------------------------------- |
@@ -58,13 +58,16 @@ export class AccountObject extends DurableObject<object> {
     return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
   }
 
-  /** Charges a task; see `LedgerBook.charge`. @param notAfter Unix milliseconds. */
+  /**
+   * Charges a task, once per reference; see `LedgerBook.charge`.
+   * @param notAfter time after which the charge is not booked, in Unix milliseconds.
+   */
   charge(order: Booking, taskId: string, notAfter: number): ChargeAnswer {
     const generation = this.#profile.read()?.generation ?? null;
     return this.#ledger.charge(order, taskId, notAfter, generation);
   }
 
-  /** Refunds a charge; see `LedgerBook.refund`. */
+  /** Refunds a charge, once; see `LedgerBook.refund`. */
   refund(reference: string, taskId: string): boolean {
     return this.#exists() && this.#ledger.refund(reference, taskId);
   }
@@ -73,12 +76,12 @@ export class AccountObject extends DurableObject<object> {
     return this.#exists() ? this.#ledger.grant(order) : null;
   }
 
-  /** Returns entries before position `before`, newest first: all of them, or the grants alone. */
+  /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
   entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
-  /** Adds an API key. @returns the stored key, which is an older one when the hash is known already. */
+  /** Adds an API key. @returns the stored key, which is an older one when its hash is known already. */
   addKey(key: StoredKey, sha256: string): StoredKey | null {
     return this.#exists() ? this.#keys.add(key, sha256) : null;
   }
@@ -95,18 +98,21 @@ export class AccountObject extends DurableObject<object> {
     if (this.#exists()) this.#keys.remove(id);
   }
 
-  /** Tells whether the account has a key with this hash, and notes the day of its use. */
+  /** Tells whether the account has an API key with this hash, and stores the day of the use. */
   verifyKey(sha256: string): boolean {
     return this.#exists() && this.#keys.use(sha256, Math.floor(Date.now() / DAY_MS));
   }
 
-  /** Rotates the callback secret; see `AccountProfile.rotate`. */
+  /** Rotates the callback secret of the account; see `AccountProfile.rotate`. */
   rotateSecret(seen: number | null): AccountState | null {
     this.#profile.rotate(seen);
     return this.describe();
   }
 
-  /** Claims this key for an account. @returns the owner, which stays the first account that claimed it. */
+  /**
+   * Claims this API key for an account.
+   * @returns the owner of the key, which stays the first account that claimed it.
+   */
   claimKey(accountId: string): string {
     return this.#ownership.claim(accountId);
   }
@@ -115,42 +121,48 @@ export class AccountObject extends DurableObject<object> {
     return this.#ownership.owner();
   }
 
-  /** Erases this object if the account owns the key. */
+  /** Erases this object if the account owns the API key. */
   async disownKey(accountId: string): Promise<void> {
     if (this.keyOwner() === accountId) await this.ctx.storage.deleteAll();
   }
 
-  /** Notes that the provider refused this connection's key. @returns true when to alert the operator. */
+  /** Stores that the provider refused this connection's key. @returns true when to alert the operator. */
   noteRefusedKey(): boolean {
     return this.#failures.noteRefusedKey(Date.now());
   }
 
-  /** Returns when this connection's key was last refused, in Unix milliseconds; null when never. */
+  /**
+   * Returns the time at which this connection's key was last refused, in Unix milliseconds; null when
+   * never.
+   */
   keyRefusedAt(): number | null {
     return this.#failures.refusedAt();
   }
 
-  /** Notes a failed attempt at this host. @returns true when to alert the operator. */
+  /** Counts a failed attempt at this host. @returns true when to alert the operator. */
   async noteFailure(): Promise<boolean> {
     const isAlertDue = this.#failures.noteFailure(Date.now());
     if ((await this.ctx.storage.getAlarm()) === null) this.#eraseOnceStale();
     return isAlertDue;
   }
 
-  /** Notes an alert about the index. @returns true when the caller may send it: once an hour. */
+  /** Claims an alert about the index. @returns true when the caller may send the alert: once an hour. */
   claimAlertSlot(): boolean {
     return this.#failures.claimAlertSlot(Date.now());
   }
 
-  /** Notes the jurisdiction of the deployment's first request. @returns that one; see `JurisdictionMarker`. */
+  /**
+   * Stores the jurisdiction of the deployment's first request.
+   * @returns the stored jurisdiction; see `JurisdictionMarker`.
+   */
   claimJurisdiction(jurisdiction: string): string {
     return this.#marker.claim(jurisdiction);
   }
 
   /**
-   * Compacts the ledger of an account, every 28 days; erases the object of a host whose failures are too
-   * old to matter, because clients choose the hosts and would fill the storage with them. Objects of the
-   * other kinds set no alarm.
+   * Handles the alarm: compacts the ledger of an account, every 28 days; erases the object of a host whose
+   * failures are too old to matter, because clients choose the hosts and would fill the storage with them.
+   * Objects of the other kinds set no alarm.
    */
   override async alarm(): Promise<void> {
     if (this.#exists()) this.#compactLedger();
@@ -159,7 +171,7 @@ export class AccountObject extends DurableObject<object> {
   }
 
   #compactLedger(): void {
-    // Set first, so that an alarm remains if the work throws.
+    // The next alarm is set first, so that an alarm remains if the work throws.
     void this.ctx.storage.setAlarm(Date.now() + COMPACT_EVERY_MS);
     const hasMore = this.#ledger.compact(Date.now() - COMPACT_AFTER_MS);
     if (hasMore) void this.ctx.storage.setAlarm(Date.now() + COMPACT_PAUSE_MS);

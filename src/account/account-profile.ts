@@ -1,14 +1,14 @@
-/** Facts of an account other than its ledger and its keys. */
+/** Profile of an account: its facts other than its ledger and its keys. */
 export interface Profile {
-  /** Generation of the callback secret; the first is 1. */
+  /** Generation of the callback secret, which counts its rotations; the first is 1. */
   readonly generation: number;
-  /** Unix milliseconds. */
+  /** Time at which the account was created, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
 const PROFILE_KEY = "account";
 
-/** Profile of an account, under the key `account`; the account exists once its profile does. */
+/** Store of the profile, under the key `account`; the account exists once its profile does. */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;
 
@@ -16,7 +16,7 @@ export class AccountProfile {
     this.#kv = kv;
   }
 
-  /** Returns null when the account does not exist. */
+  /** Reads the profile of the account; null when the account does not exist. */
   read(): Profile | null {
     return this.#kv.get<Profile>(PROFILE_KEY) ?? null;
   }
@@ -27,8 +27,8 @@ export class AccountProfile {
 
   /**
    * Raises the generation of the callback secret.
-   * @param seen the generation that the caller knows: any other is left alone, so that a repeated request
-   * rotates once. Null rotates in any case.
+   * @param seen the generation that the caller knows. When another one is stored, nothing changes, so that
+   * a repeated request rotates once. Null rotates in any case.
    * @returns null when the account does not exist.
    */
   rotate(seen: number | null): Profile | null {

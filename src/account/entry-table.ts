@@ -1,12 +1,12 @@
 import type { Entry, EntryKind } from "../core/ledger.ts";
 import type { SqlRow } from "./sql-row.ts";
 
-/** Ledger entry as it is stored. */
+/** A ledger entry as it is stored. */
 export interface StoredEntry extends Entry {
-  /** Position in the ledger; rises with every entry. */
+  /** Position of the entry in the ledger; rises with every entry. */
   readonly seq: number;
   readonly taskId: string | null;
-  /** Unix milliseconds. */
+  /** Time at which the entry was booked, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
@@ -30,7 +30,7 @@ const GRANTS = `
 const INSERT = `
   INSERT INTO entries (kind, reference, amount, balance, task_id, created_at)
   VALUES (?, ?, ?, ?, ?, ?)`;
-/** The youngest of the first `?2` entries that is older than `?1`. */
+/** Query for the last entry that is older than `?1`, among the first `?2` entries. */
 const LAST_OLD = `
   SELECT ${ENTRY} FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
   WHERE created_at < ?1 ORDER BY seq DESC LIMIT 1`;
@@ -39,10 +39,10 @@ const INSERT_OPENING = `
   INSERT INTO entries (seq, kind, reference, amount, balance, created_at)
   VALUES (?1, 'opening', 'opening', ?2, ?2, ?3)`;
 
-/** Bounds one turn of `compact`, so that other calls need not wait for long. */
+/** Number of entries that one call of `compact` replaces, so that other calls need not wait for long. */
 const COMPACT_AT_ONCE = 5_000;
 
-/** Table `entries` of an account object: its ledger. The table exists only after `create`. */
+/** Table `entries` of an account object, which stores its ledger. The table exists only after `create`. */
 export class EntryTable {
   readonly #sql: SqlStorage;
 
@@ -54,7 +54,7 @@ export class EntryTable {
     this.#sql.exec(SCHEMA);
   }
 
-  /** Returns the balance after the newest entry. */
+  /** Returns the balance of the account after the newest entry. */
   balance(): number {
     const [newest] = this.#sql.exec<{ balance: number }>(BALANCE);
     return newest?.balance ?? 0;
@@ -69,7 +69,7 @@ export class EntryTable {
     this.#sql.exec(INSERT, kind, reference, amount, balance, taskId, now);
   }
 
-  /** Returns entries before position `before`, newest first: all of them, or the grants alone. */
+  /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     const query = kind === null ? PAGE : GRANTS;
     return this.#sql.exec<SqlRow<StoredEntry>>(query, before, limit).toArray();
@@ -77,7 +77,8 @@ export class EntryTable {
 
   /**
    * Replaces a batch of the entries older than `time` by one opening entry with their balance.
-   * @param time Unix milliseconds. @returns true when there may be more to replace.
+   * @param time in Unix milliseconds.
+   * @returns true when there may be more entries to replace.
    */
   compact(time: number): boolean {
     const [last] = this.#sql.exec<SqlRow<StoredEntry>>(LAST_OLD, time, COMPACT_AT_ONCE);

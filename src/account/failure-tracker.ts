@@ -2,17 +2,17 @@ import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 
 const REFUSED_KEY = "refused_at";
 const FAILURES_KEY = "failures";
-/** Time of the last alert; the name is older than the code. */
+/** Storage key for the time of the last alert; older than the code, so the name stays. */
 const ALERTED_KEY = "told_at";
-/** Many tasks meet the same refusal at once, so it is stored at most once a minute. */
+/** Minimum time between two stored refusals of a key, because many tasks meet the same refusal at once. */
 const REFUSAL_PAUSE_MS = MINUTE_MS;
 const FAILING_COUNT = 10;
 const FAILING_WITHIN_MS = 10 * MINUTE_MS;
 const ALERT_PAUSE_MS = HOUR_MS;
 
 /**
- * Failures of one connection, one receiver's host or the index, over all tasks, and when the operator was
- * last alerted. All times are Unix milliseconds.
+ * Tracks the failures of one connection, one receiver's host or the index over all tasks, and the time of
+ * the last alert to the operator. All times are Unix milliseconds.
  */
 export class FailureTracker {
   readonly #kv: SyncKvStorage;
@@ -21,21 +21,21 @@ export class FailureTracker {
     this.#kv = kv;
   }
 
-  /** Notes that a provider refused the connection's key. @returns true when the operator is to be alerted. */
+  /** Stores that a provider refused the connection's key. @returns true when to alert the operator. */
   noteRefusedKey(now: number): boolean {
     const last = this.refusedAt();
     if (last === null || now - last > REFUSAL_PAUSE_MS) this.#kv.put(REFUSED_KEY, now);
     return this.claimAlertSlot(now);
   }
 
-  /** Returns when the key was last refused; null when it never was. */
+  /** Returns the time at which the key was last refused, in Unix milliseconds; null when it never was. */
   refusedAt(): number | null {
     return this.#kv.get<number>(REFUSED_KEY) ?? null;
   }
 
   /**
-   * Notes a failed attempt; stores nothing within the hour after an alert.
-   * @returns true when the operator is to be alerted: after 10 failures in 10 minutes.
+   * Counts a failed attempt at a host; stores nothing within the hour after an alert.
+   * @returns true when to alert the operator: after 10 failures in 10 minutes.
    */
   noteFailure(now: number): boolean {
     if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
@@ -45,13 +45,13 @@ export class FailureTracker {
     return failures.length >= FAILING_COUNT && this.claimAlertSlot(now);
   }
 
-  /** Returns when everything stored here will be too old to matter. */
+  /** Returns the time from which the stored failures are too old to matter, in Unix milliseconds. */
   staleAt(): number {
     const last = this.#kv.get<number[]>(FAILURES_KEY)?.at(-1) ?? 0;
     return Math.max(last + FAILING_WITHIN_MS, this.#alertedAt() + ALERT_PAUSE_MS);
   }
 
-  /** Notes an alert, unless there was one within the last hour. @returns true when the caller may send it. */
+  /** Claims an alert, unless there was one within the last hour. @returns true when the caller may send it. */
   claimAlertSlot(now: number): boolean {
     if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
     this.#kv.put(ALERTED_KEY, now);

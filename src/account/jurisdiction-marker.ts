@@ -1,8 +1,8 @@
 const JURISDICTION_KEY = "jurisdiction";
 
 /**
- * The jurisdiction under which this deployment's objects are stored, under the key `jurisdiction`. Written
- * by the first request and never changed: under another jurisdiction the stored tasks could not be found.
+ * Store of the jurisdiction under which this deployment's objects exist, under the key `jurisdiction`. The
+ * first request writes it; it never changes, because the tasks could not be found in another jurisdiction.
  */
 export class JurisdictionMarker {
   readonly #kv: SyncKvStorage;
@@ -11,7 +11,7 @@ export class JurisdictionMarker {
     this.#kv = kv;
   }
 
-  /** Notes the jurisdiction unless one is noted. @returns the noted one. */
+  /** Stores the jurisdiction unless one is stored already. @returns the stored jurisdiction. */
   claim(jurisdiction: string): string {
     const noted = this.#kv.get<string>(JURISDICTION_KEY);
     if (noted === undefined) this.#kv.put(JURISDICTION_KEY, jurisdiction);

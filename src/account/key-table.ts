@@ -1,14 +1,14 @@
 import type { SqlRow } from "./sql-row.ts";
 
-/** API key of an account as it is stored; the key itself is kept only as its SHA-256. */
+/** API key of an account as it is stored, with the SHA-256 of the key in place of the key itself. */
 export interface StoredKey {
   readonly id: string;
-  /** First characters of the key, by which people tell keys apart. */
+  /** First characters of the API key, by which people tell keys apart. */
   readonly prefix: string;
   readonly label: string | null;
-  /** Unix milliseconds. */
+  /** Time at which the API key was added, in Unix milliseconds. */
   readonly createdAt: number;
-  /** Days since 1970-01-01 UTC; null when the key was never used. */
+  /** Day of the last use, in days since 1970-01-01 UTC; null when the key was never used. */
   readonly lastUsedDay: number | null;
 }
 
@@ -29,7 +29,7 @@ const HASH = "SELECT sha256 FROM keys WHERE id = ?";
 const MARK_USED = "UPDATE keys SET last_used_day = ? WHERE id = ?";
 const DELETE = "DELETE FROM keys WHERE id = ?";
 
-/** Table `keys` of an account object: its API keys. The table exists only after `create`. */
+/** Table `keys` of an account object, which stores its API keys. The table exists only after `create`. */
 export class KeyTable {
   readonly #sql: SqlStorage;
 
@@ -41,7 +41,7 @@ export class KeyTable {
     this.#sql.exec(SCHEMA);
   }
 
-  /** Adds a key. @returns the stored key, which is an older one when the hash is known already. */
+  /** Adds an API key. @returns the stored key, which is an older one when its hash is known already. */
   add(key: StoredKey, sha256: string): StoredKey {
     const known = this.#find(sha256);
     if (known !== null) return known;
@@ -49,7 +49,7 @@ export class KeyTable {
     return key;
   }
 
-  /** Returns all keys, oldest first. */
+  /** Returns all API keys of the account, oldest first. */
   all(): StoredKey[] {
     return this.#sql.exec<SqlRow<StoredKey>>(ALL).toArray();
   }
@@ -60,8 +60,9 @@ export class KeyTable {
   }
 
   /**
-   * Tells whether a key with this hash exists, and notes its use, at most once a day because every write
-   * costs. @param today days since 1970-01-01 UTC.
+   * Tells whether an API key with this hash exists, and stores its use, at most once a day because every
+   * write costs.
+   * @param today days since 1970-01-01 UTC.
    */
   use(sha256: string, today: number): boolean {
     const key = this.#find(sha256);

@@ -8,8 +8,8 @@ export type GrantAnswer =
   | { readonly kind: "reference_reused" | "too_large" };
 
 /**
- * Ledger of one account: applies the decisions of `core/ledger.ts` to the stored entries. Each method is
- * one synchronous turn, so two orders never see the same balance.
+ * Ledger of one account, which applies the decisions of `core/ledger.ts` to the stored entries. Each method
+ * runs without an `await`, so two orders never see the same balance.
  */
 export class LedgerBook {
   readonly #entries: EntryTable;
@@ -28,9 +28,9 @@ export class LedgerBook {
   }
 
   /**
-   * Charges a task once per reference; a charge that was refused stays refused.
-   * @param notAfter Unix milliseconds. A call that took longer to arrive is not booked, because its task
-   * may have been refused and erased meanwhile.
+   * Charges a task, once per reference; a charge that was refused stays refused.
+   * @param notAfter time in Unix milliseconds, after which the charge is not booked, because its task may
+   * have been refused and erased meanwhile.
    * @param generation of the account's callback secret; null when the account does not exist.
    */
   charge(
@@ -55,7 +55,10 @@ export class LedgerBook {
     return { kind: "charged", generation };
   }
 
-  /** Refunds a charge once. @returns true when it is refunded, false when there was no such charge. */
+  /**
+   * Refunds a charge, once.
+   * @returns true when the charge is refunded, false when there was no such charge.
+   */
   refund(reference: string, taskId: string): boolean {
     const charged = this.#entries.find("charge", reference);
     const known = this.#entries.find("refund", reference);
@@ -75,12 +78,12 @@ export class LedgerBook {
     return { kind, balance: this.balance() };
   }
 
-  /** Returns entries before position `before`, newest first: all of them, or the grants alone. */
+  /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#entries.page(kind, before, limit);
   }
 
-  /** Compacts entries older than `time`; see `EntryTable.compact`. */
+  /** Compacts ledger entries older than `time`; see `EntryTable.compact`. */
   compact(time: number): boolean {
     return this.#entries.compact(time);
   }

@@ -1,10 +1,10 @@
 import { objectNamed, unplacedObject } from "../objects.ts";
 import type { AccountObject } from "./account-object.ts";
 
-/** Namespace of `AccountObject`, which holds objects of five kinds; see there. */
+/** Namespace of `AccountObject`, whose objects are of five kinds; see its table. */
 export type Accounts = DurableObjectNamespace<AccountObject>;
 
-/** The part of the environment that leads to the objects; the rest of it says where they live. */
+/** The part of the environment that leads to account objects; the rest of it configures their place. */
 export interface AccountBindings {
   readonly ACCOUNTS: Accounts;
 }
@@ -14,7 +14,7 @@ export function accountObject(env: AccountBindings, id: string) {
   return objectNamed(env.ACCOUNTS, id, env);
 }
 
-/** Returns the object that knows who owns an API key. @param hash SHA-256 of the key, in hex. */
+/** Returns the object that stores the owner of an API key. @param hash SHA-256 of the key, in hex. */
 export function keyObject(env: AccountBindings, hash: string) {
   return objectNamed(env.ACCOUNTS, `key:${hash}`, env);
 }
@@ -24,14 +24,14 @@ export function hostObject(env: AccountBindings, host: string) {
   return objectNamed(env.ACCOUNTS, `host:${host}`, env);
 }
 
-/** Returns the object that notes when a provider refused the key of a connection. */
+/** Returns the object that stores refusals of a connection's key by the provider. */
 export function connectionObject(env: AccountBindings, name: string) {
   return objectNamed(env.ACCOUNTS, `connection:${name}`, env);
 }
 
 /**
- * Returns the object that notes the deployment's jurisdiction, and when the operator was last alerted of a
- * lagging index. It lies outside all jurisdictions, so that a change of jurisdiction finds it.
+ * Returns the object that stores the deployment's jurisdiction and the time of the last alert about a
+ * lagging index. The object lies outside all jurisdictions, so that a change of jurisdiction finds it.
  */
 export function indexObject(env: AccountBindings) {
   return unplacedObject(env.ACCOUNTS, "index:");

@@ -5,22 +5,22 @@ import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 import { type AccountBindings, indexObject } from "./object-names.ts";
 
-/** What is noted for a deployment that sets no jurisdiction. */
+/** Value stored as the jurisdiction of a deployment that sets none. */
 const NONE = "none";
 const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
 
-/** Last answer of the marker in this isolate; `noted` null means that it did not answer. */
+/** Last answer of the `JurisdictionMarker` in this isolate; `noted` null means that it did not answer. */
 interface MarkerAnswer {
   readonly noted: string | null;
-  /** Unix milliseconds. */
+  /** Time of the answer, in Unix milliseconds. */
   readonly at: number;
 }
 
 const answers = new WeakMap<object, MarkerAnswer>();
 
 /**
- * Returns configuration and keys of a relay whose objects are where the configuration says, or the variables
- * at fault: then the relay must neither write nor send anything.
+ * Returns configuration and keys, and checks that the stored objects are in the configured jurisdiction.
+ * The error lists the variables at fault; the relay then must neither write nor send anything.
  */
 export async function placedRuntimeOf(
   env: AccountBindings,
@@ -30,9 +30,9 @@ export async function placedRuntimeOf(
 }
 
 /**
- * Compares `JURISDICTION` with what the deployment's first request has noted, once per isolate. A marker that
- * does not answer is asked again after a minute and does not stop the relay meanwhile: it is one object, on
- * which otherwise every new isolate would depend.
+ * Compares `JURISDICTION` with the one that the deployment's first request stored, once per isolate.
+ * Without an answer the relay goes on and asks again after a minute: the marker is one object, on which
+ * otherwise every new isolate would depend.
  */
 async function jurisdictionIssue(env: AccountBindings): Promise<ConfigIssue | null> {
   const config = configOf(env);

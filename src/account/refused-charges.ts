@@ -3,9 +3,9 @@ import type { ChargeAnswer } from "../core/events/event.ts";
 const MAX_KEPT = 1_000;
 
 /**
- * Charges that were refused. They stay refused even after a grant, because their task has been erased
- * while another call of the same charge may still be on its way. Kept in memory only: an account that
- * restarts within the time that a call may take forgets them.
+ * Remembers refused charges. They stay refused even after a grant, because their task has been erased while
+ * another call of the same charge may still be on its way. They are kept in memory only: an account object
+ * that restarts within the time that a call may take forgets them.
  */
 export class RefusedCharges {
   readonly #answers = new Map<string, ChargeAnswer>();

@@ -1,2 +1,2 @@
-/** The same properties as `T`, as a type that SQL queries accept for their rows. */
+/** Copies the properties of `T` to a type that SQL queries accept for their rows. */
 export type SqlRow<T> = { [K in keyof T]: T[K] };

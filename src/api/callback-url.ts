@@ -3,7 +3,7 @@ import { urlPolicyOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { invalidRequest } from "./http/problem.ts";
 
-/** Returns the reason why the URL policy refuses a `callback_url`; null when it accepts it or there is none. */
+/** Returns the reason why the URL policy refuses a `callback_url`; null when the URL is allowed or absent. */
 export function refusalOf(url: string | null, runtime: Runtime, origin: string): string | null {
   if (url === null) return null;
   const verdict = checkCallbackUrl(url, urlPolicyOf(runtime.config, origin));

@@ -8,7 +8,7 @@ import { isOperator } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";
 import { publicRoute } from "./http/route.ts";
 
-/** Longer than any pause between two polls of a task, so that a refused key is shown while it is in use. */
+/** Time for which a refused key is shown: longer than any pause between two polls, so that it stays visible. */
 const REFUSAL_SHOWN_MS = 15 * MINUTE_MS;
 
 export const readHealth = publicRoute(
@@ -34,7 +34,7 @@ export const readHealth = publicRoute(
   },
 );
 
-/** Describes the connections that have an API key, and whether the provider refused it recently. */
+/** Describes the connections that have an API key, and whether the provider recently refused the key. */
 async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
   const entries = withKey.map(async ({ name, provider }) => {

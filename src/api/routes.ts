@@ -21,7 +21,7 @@ import { reportEvent } from "./tasks/report-event.ts";
 import type { Route } from "./http/route.ts";
 import { testCallback } from "./test-callback.ts";
 
-/** The whole HTTP surface. */
+/** All routes of the HTTP API. */
 export const ROUTES: readonly Route[] = [
   registerTask,
   attachUpstream,

@@ -9,7 +9,7 @@ import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
 import { bodyRoute } from "./http/route.ts";
 
-/** Body of `POST /v1/callbacks/test`. */
+/** Body of `POST /v1/callbacks/test`, which sends a test callback. */
 export const TestOrder = z.strictObject({
   callback_url: z.string(),
   status: z

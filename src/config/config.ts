@@ -9,7 +9,10 @@ import type { ConfigIssue } from "./issue.ts";
 import type { Placement } from "./placement.ts";
 import { Variables } from "./variables.ts";
 
-/** Variables and secrets, parsed. Durations in milliseconds, sizes in bytes; lists are newest first. */
+/**
+ * Configuration of the relay, parsed from variables and secrets. Durations are in milliseconds, sizes in
+ * bytes; lists of keys and secrets are newest first.
+ */
 export interface Config extends Secrets, Placement {
   readonly scheduleMs: readonly number[];
   readonly callbackTimeoutMs: number;
@@ -18,28 +21,31 @@ export interface Config extends Secrets, Placement {
   readonly maxBodyBytes: number;
   readonly allowLocalCallbacks: boolean;
   readonly paused: boolean;
-  /** Origin under which others reach the relay; null means as each request addressed it. */
+  /** Origin under which others reach the relay; null means the origin that each request addressed. */
   readonly publicUrl: string | null;
   readonly operatorKeys: readonly string[];
-  /** Connections to providers, by name. */
+  /** Connections to providers, by name of the connection. */
   readonly connections: ReadonlyMap<string, Connection>;
-  /** Limits of the connections that can be polled, by name. */
+  /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
-  /** Whether simulated providers are registered. */
+  /** States that simulated providers are registered. */
   readonly isSandboxOn: boolean;
-  /** Receiver of events for the operator; null means none. */
+  /** URL of the operator's receiver of events; null when there is none. */
   readonly operatorCallbackUrl: string | null;
-  /** Whether `INDEX_DB` is bound. */
+  /** States that `INDEX_DB` is bound. */
   readonly isIndexed: boolean;
-  /** Whether the upstream's own text of a failure is kept from clients. */
+  /** States that clients must not read the upstream's own text of a failure. */
   readonly isErrorTextGeneric: boolean;
-  /** The operator's own billing, which takes refunds; null means that the ledger does. */
+  /** URL of the operator's own billing, which takes refunds; null means that the ledger refunds. */
   readonly settlementUrl: string | null;
 }
 
-/** Keeps outgoing requests out of private networks. */
+/** Compatibility flag that keeps outgoing requests out of private networks. */
 const PUBLIC_FETCH_FLAG = "global_fetch_strictly_public";
-/** Keeps an object in memory while its calls are under way. On by default since the date 2026-10-01. */
+/**
+ * Compatibility flag that keeps an object in memory while its calls are under way. On by default from the
+ * compatibility date 2026-10-01.
+ */
 const EVICTION_FLAG = "durable_object_io_tasks_prevent_eviction";
 const PAUSE_LOOK_MS = 60_000;
 const PAUSE_JITTER_MS = 15_000;
@@ -87,7 +93,7 @@ export function parseConfig(
   });
 }
 
-/** Finds the compatibility flags that the relay's promises depend on and that the isolate runs without. */
+/** Finds the compatibility flags that the relay depends on and that the isolate runs without. */
 function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean): ConfigIssue[] {
   const required = isLocal ? [EVICTION_FLAG] : [PUBLIC_FETCH_FLAG, EVICTION_FLAG];
   return required.flatMap((flag) =>
@@ -96,8 +102,9 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 }
 
 /**
- * Selects what the core decides by. While the relay is paused, each task looks again after 60 to 75 s.
- * @param jitter from 0 to 1.
+ * Selects the part of the configuration that the core decides by. While the relay is paused, each task
+ * checks after 60 to 75 s whether the pause is over.
+ * @param jitter random number from 0 to 1.
  */
 export function policyOf(config: Config, now: number, jitter: number): Policy {
   return {
@@ -114,13 +121,13 @@ export function policyOf(config: Config, now: number, jitter: number): Policy {
 
 /** Selects how much of an upstream's own text the client of a task may read. */
 export function errorTextOf(config: Config, { key, webhookSecret }: Connection): ErrorText {
-  // Each half of a key of two parts is a secret too.
+  // A key of two parts (`access:secret`) contains two secrets.
   const known = [key, ...(key ?? "").split(":"), webhookSecret];
   const secrets = known.flatMap((secret) => (secret !== null && secret.length >= 8 ? secret : []));
   return { isGeneric: config.isErrorTextGeneric, secrets };
 }
 
-/** Selects the rules for a `callback_url`. @param origin the relay's own, as its caller addressed it. */
+/** Selects the rules for a `callback_url`. @param origin of the relay, as the caller addressed it. */
 export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
   const ownOrigins = config.publicUrl === null ? [origin] : [origin, config.publicUrl];
   return { allowLocal: config.allowLocalCallbacks, ownOrigins };

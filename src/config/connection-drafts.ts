@@ -6,7 +6,7 @@ import { PROVIDERS } from "../providers/registry.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { text } from "./readers.ts";
 
-/** The variable with further connections, as JSON. */
+/** Name of the variable that defines further connections, as JSON. */
 export const VARIABLE = "CONNECTIONS";
 
 const VariableText = text("");
@@ -24,7 +24,7 @@ const Entries = z.record(
 );
 export type Entry = z.infer<typeof Entries>[string];
 
-/** A connection as it was written, not checked yet, with the variable that it comes from. */
+/** A connection as it is configured, not checked yet, and the name of its variable. */
 export interface Draft {
   readonly variable: string;
   readonly name: string;
@@ -72,7 +72,7 @@ function furtherDrafts(vars: object): Result<readonly Draft[], readonly ConfigIs
     const entries = Object.entries(parsed.data);
     return success(entries.map(([name, entry]) => ({ variable: VARIABLE, name, entry })));
   }
-  // Names where the fault is and never quotes what stands there, which may be a key.
+  // The message contains the place of the fault, never the value, which may be a key.
   const wrong = parsed.error.issues.map((issue) => {
     const keys = issue.code === "unrecognized_keys" ? issue.keys : [];
     return [...issue.path, ...keys].join(".");

@@ -8,19 +8,22 @@ import type { ConfigIssue } from "./issue.ts";
 
 export interface Connections {
   readonly connections: ReadonlyMap<string, Connection>;
-  /** Limits of the connections that can be polled. */
+  /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
 }
 
 const FIRST_POLL_MS = 15_000;
-/** Printable ASCII, which a header can carry; the platform would print a rejected header into its log. */
+/**
+ * Pattern of an API key: printable ASCII, which a header can carry. The platform would print a header that
+ * it rejects into its log.
+ */
 const KEY = /^[\x21-\x7e]+$/;
 
 /**
  * Parses the connections: one for each provider, named after it, from the provider's own variables, and
- * those of `CONNECTIONS`. Credentials go only to the hosts that the provider's adapter names, and to
- * this machine where `allowLocal`.
- * @param isSandboxOn whether simulated providers get a connection too.
+ * those of `CONNECTIONS`. Credentials go only to the hosts that the provider's adapter names, and with
+ * `allowLocal` also to this machine.
+ * @param isSandboxOn true when simulated providers get a connection too.
  */
 export function parseConnections(
   vars: object,
@@ -57,7 +60,10 @@ function unknownProvider({ variable, name }: Draft): ConfigIssue {
   return { path: variable, message: `must name a provider in ${name}: one of ${known}` };
 }
 
-/** Finds connections of `CONNECTIONS` that have the name of a provider, which has variables of its own. */
+/**
+ * Finds connections of `CONNECTIONS` that have the name of a provider, whose own variables configure that
+ * connection.
+ */
 function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
   const reserved = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];
   const taken = drafts.filter(({ variable, name }) => {
@@ -110,7 +116,7 @@ function secretIssues(
 
 function isPinned(text: string, hosts: readonly string[], allowLocal: boolean): boolean {
   const url = URL.parse(text);
-  // Even a bare ? or # is refused: the path of a request would be lost behind it.
+  // A base URL may not contain even a bare ? or #, because the path of a request would be lost behind it.
   if (url === null || url.username !== "" || url.password !== "" || /[?#]/.test(text)) return false;
   if (allowLocal && isLoopback(url)) return true;
   return hosts.some((host) => new URL(host).origin === url.origin);

@@ -1,8 +1,8 @@
-/** One fault of the configuration. It names a variable and never repeats a value. */
+/** A fault of the configuration. It names a variable and never contains a value. */
 export interface ConfigIssue {
-  /** Name of the variable. */
+  /** Name of the variable that has the fault. */
   readonly path: string;
-  /** Continues the name, e.g. "must be true or false". */
+  /** Rest of a sentence that begins with the name of the variable, e.g. "must be true or false". */
   readonly message: string;
 }
 

@@ -18,10 +18,13 @@ export const LOCATION_HINTS = [
 ] as const;
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
-/** Where the objects live. */
+/** The place of the objects, which store the tasks and accounts. */
 export interface Placement {
-  /** Null means that the platform chooses. Decided before the first task, because names mean other objects in each. */
+  /**
+   * Jurisdiction of all objects, chosen before the first task, because a name means another object in each;
+   * null means none.
+   */
   readonly jurisdiction: Jurisdiction | null;
-  /** Applies when an object is created. Null means near whoever calls it first. */
+  /** Region near which a new object is created; null means near its first caller. */
   readonly locationHint: LocationHint | null;
 }

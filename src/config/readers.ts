@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** Reads text. TOML numbers and booleans arrive as such; an empty variable counts as absent. */
+/** Reads a variable as text. TOML numbers and booleans are converted; an empty variable counts as absent. */
 export function text(fallback: string) {
   return z
     .union([z.string(), z.number(), z.boolean()], "must be text")
@@ -8,21 +8,21 @@ export function text(fallback: string) {
     .transform((value) => (value ?? "").toString().trim() || fallback);
 }
 
-/** Reads a number from `min` to `max`, both included; `min` is more than 0. */
+/** Reads a variable as a number from `min` to `max`, both included; `min` is more than 0. */
 export function numberBetween(fallback: string, min: number, max: number) {
   return text(fallback)
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 }
 
-/** Reads a number above 0 and up to `max`. */
+/** Reads a variable as a number above 0 and up to `max`. */
 export function positiveNumber(fallback: string, max: number) {
   return text(fallback)
     .transform(Number)
     .refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`);
 }
 
-/** Reads an http(s) URL; null when absent. */
+/** Reads a variable as an http(s) URL; null when the variable is absent. */
 export function httpUrl() {
   return text("").transform((value, ctx) => {
     if (value === "") return null;
@@ -33,14 +33,14 @@ export function httpUrl() {
   });
 }
 
-/** Reads `true` or `false`; false when absent. */
+/** Reads a variable as `true` or `false`; false when the variable is absent. */
 export function flag() {
   return text("false")
     .refine((value) => value === "true" || value === "false", "must be true or false")
     .transform((value) => value === "true");
 }
 
-/** Reads one of several words; null when absent. */
+/** Reads a variable as one of several words; null when the variable is absent. */
 export function oneOf<const Word extends string>(words: readonly Word[]) {
   return text("").transform((value, ctx) => {
     if (value === "") return null;
@@ -51,7 +51,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
   });
 }
 
-/** Reads items that are separated by white space, all of which must be valid. */
+/** Reads a variable as a list of items that are separated by white space and must all be valid. */
 export function list(message: string, isValid: (item: string) => boolean) {
   return text("")
     .transform((value) => value.split(/\s+/).filter((item) => item !== ""))
@@ -63,7 +63,7 @@ export function hasBytes(secret: string, bytes: number): boolean {
   return new TextEncoder().encode(secret).length >= bytes;
 }
 
-/** Turns an empty list into null, which means that the variable is absent. */
+/** Converts an empty list to null, which means that the variable is absent. */
 export function nullIfEmpty(items: readonly string[]): readonly string[] | null {
   return items.length === 0 ? null : items;
 }

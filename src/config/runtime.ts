@@ -4,7 +4,7 @@ import { type Keyring, keyringOf } from "../security/keyring.ts";
 import { type Config, parseConfig } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
 
-/** Configuration and keys of the running relay. */
+/** Configuration and imported keys of the running relay. */
 export interface Runtime {
   readonly config: Config;
   readonly keyring: Keyring;
@@ -27,7 +27,10 @@ export function configOf(env: object): ConfigResult {
   return result;
 }
 
-/** Returns configuration and keys, or the variables at fault: then the relay must not send anything. */
+/**
+ * Returns configuration and keys. The error lists the variables at fault; the relay then must not send
+ * anything.
+ */
 export async function runtimeOf(env: object): Promise<Result<Runtime, readonly ConfigIssue[]>> {
   const result = configOf(env);
   if (!result.ok) return result;

@@ -2,11 +2,11 @@ import { ready } from "./database.ts";
 
 export interface ListedAccount {
   readonly id: string;
-  /** Unix milliseconds. */
+  /** Time at which the account was created, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
-/** Notes an account, so that it can be listed. Repeating it changes nothing. */
+/** Adds an account to the list of accounts. Repeating the call changes nothing. */
 export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
   const database = await ready(db);
   await database
@@ -15,7 +15,7 @@ export async function noteAccount(db: D1Database, account: ListedAccount): Promi
     .run();
 }
 
-/** Lists accounts in the order of their ids, starting after `after`. */
+/** Lists the ids of accounts in ascending order, starting after the id `after`. */
 export async function listAccountIds(
   db: D1Database,
   after: string,

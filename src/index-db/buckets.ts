@@ -1,19 +1,24 @@
-/** Upper bounds of the latency histograms, in milliseconds; a last bucket holds everything above. */
+/**
+ * Upper bounds of the buckets of the latency histograms, in milliseconds; a last bucket holds everything
+ * above.
+ */
 export const BOUNDS_MS: readonly number[] = [
   5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 180_000, 200_000,
   600_000, 780_000, 800_000, 900_000, 3_600_000,
 ];
 
-/** Builds the SQL expression of the bucket number of a column. */
+/** Builds the SQL expression for the histogram bucket of the value in a column. */
 export function bucketOf(column: string): string {
   const cases = BOUNDS_MS.map((bound, index) => `WHEN ${column} <= ${bound} THEN ${index}`);
   return `CASE ${cases.join(" ")} ELSE ${BOUNDS_MS.length} END`;
 }
 
 /**
- * Estimates a quantile of a histogram, in milliseconds, by interpolating within its bucket; a value above
- * the last bound counts as that bound.
- * @param counts by bucket. @param q from 0 to 1. @returns null when nothing was counted.
+ * Estimates a quantile of a latency histogram, in milliseconds, by interpolating within the bucket; a value
+ * above the last bound counts as that bound.
+ * @param counts number of values in each bucket.
+ * @param q quantile, from 0 to 1.
+ * @returns null when the histogram is empty.
  */
 export function quantile(counts: readonly number[], q: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);

@@ -9,8 +9,8 @@ const MAX_RETRY_S = 3_600;
 
 /**
  * Consumes a batch of `INDEX_QUEUE`: writes its rows in one statement and acknowledges them. Messages that
- * are not rows are retried until the platform moves them to the dead-letter queue. When the database
- * fails, all rows are retried later.
+ * are not rows are retried until the platform moves them to the dead-letter queue. When the database fails,
+ * all rows are retried later (`retryDelayS`).
  */
 export async function consume(batch: MessageBatch, db: D1Database | undefined): Promise<void> {
   const rows: IndexRow[] = [];
@@ -35,14 +35,14 @@ export async function consume(batch: MessageBatch, db: D1Database | undefined): 
 }
 
 /**
- * Returns the delay before a message is retried. Its 100 attempts span four days, so an outage of the
- * database for a day loses no rows.
+ * Returns the delay before a queue message is retried, in seconds. The 100 attempts of a message span four
+ * days, so an outage of the database for a day loses no rows.
  */
 function retryDelayS(attempts: number): number {
   return backoff(FIRST_RETRY_S, attempts - 1, MAX_RETRY_S);
 }
 
-/** Writes rows; returns false when the database fails. */
+/** Writes rows to the index; returns false when the database fails. */
 async function tryWrite(rows: readonly IndexRow[], db: D1Database | undefined): Promise<boolean> {
   try {
     if (db === undefined) throw new Error("INDEX_QUEUE is bound without INDEX_DB");

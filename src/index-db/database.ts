@@ -1,6 +1,6 @@
 import { MIGRATIONS } from "./migrations.ts";
 
-/** How long a write to the index may hold up other work. */
+/** Longest time in milliseconds that a write to the index may delay other work. */
 export const INDEX_TIMEOUT_MS = 2_000;
 
 const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
@@ -8,10 +8,14 @@ const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
   applied_at INTEGER NOT NULL
 ) STRICT`;
 
-// Holds databases, not promises: one request must not await a promise of another.
+// Databases whose schema is up to date. The set holds no promises: a request must not await a promise of
+// another.
 const migrated = new WeakSet<D1Database>();
 
-/** Returns the database with the newest schema: the first use in an isolate applies missing migrations. */
+/**
+ * Returns the index database with the newest schema. The first call in an isolate applies missing
+ * migrations.
+ */
 export async function ready(db: D1Database): Promise<D1Database> {
   if (migrated.has(db)) return db;
   await db.prepare(VERSIONS).run();

@@ -2,7 +2,10 @@ import type { IndexRow } from "../core/views/index-row.ts";
 import { columnOf, type RowField } from "./columns.ts";
 import { ready } from "./database.ts";
 
-/** Filters of a list; times in Unix milliseconds, `since` inclusive, `until` exclusive; null means any. */
+/**
+ * Filters of a list of tasks. Times are Unix milliseconds, `since` inclusive, `until` exclusive; null means
+ * any.
+ */
 export interface Filters {
   readonly status: string | null;
   readonly callback: string | null;
@@ -14,14 +17,14 @@ export interface Filters {
   readonly until: number | null;
 }
 
-/** Position of a row in the list, which runs from the newest row to the oldest. */
+/** Position of a row in the list of tasks, which runs from the newest row to the oldest. */
 export interface Position {
-  /** Unix milliseconds. */
+  /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
   readonly id: string;
 }
 
-/** Fields that a list reads. */
+/** Fields of a row that the list of tasks reads. */
 const LISTED = [
   "id",
   "account",
@@ -51,7 +54,10 @@ interface Query {
   readonly values: readonly (string | number)[];
 }
 
-/** Rows that one page examines at most, so that a filter that matches nothing does not read the whole index. */
+/**
+ * Largest number of rows that one page examines, so that a filter that matches nothing does not read the
+ * whole index.
+ */
 const MAX_SCANNED = 10_000;
 
 const COLUMNS = [...LISTED.map(columnOf), "expires_at"].join(", ");
@@ -61,7 +67,7 @@ const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
 
 /**
  * Lists one page of tasks, newest first. A page may be short, or empty, although more rows match, because
- * each examines a limited number of rows: only `next` tells the end.
+ * each page examines a limited number of rows; only `next` shows the end of the list.
  */
 export async function listTasks(
   db: D1Database,
@@ -81,7 +87,7 @@ export async function listTasks(
   return { tasks, next: last ? { createdAt: last.createdAt, id: last.id } : null };
 }
 
-/** Returns the last row that a short page examined; null when it examined all that there are. */
+/** Returns the last row that a short page examined; null when the page examined all remaining rows. */
 async function lastScannedRow(database: D1Database, filters: Filters, after: Position | null) {
   const { sql, values } = candidateRows("created_at, id", filters, after);
   return database
@@ -90,7 +96,7 @@ async function lastScannedRow(database: D1Database, filters: Filters, after: Pos
     .first<{ createdAt: number; id: string }>();
 }
 
-/** Selects the rows that a page examines, through the index of the database that holds the fewest. */
+/** Builds the query for the rows that a page examines, through the database index with the fewest entries. */
 function candidateRows(columns: string, filters: Filters, after: Position | null): Query {
   const { account, callback, since, until } = filters;
   const isFailed = account === null && callback === "failed";
@@ -115,7 +121,7 @@ function indexHint(account: string | null, isFailed: boolean): string {
   return isFailed ? "INDEXED BY tasks_failed" : "";
 }
 
-/** Selects those of the candidates that match all filters and have not expired. */
+/** Builds the query for those candidate rows that match all filters and have not expired. */
 function filterPage(candidates: Query, filters: Filters, limit: number, now: number): Query {
   const wanted = EQUALS.flatMap((name) => {
     const value = filters[name];

@@ -2,9 +2,9 @@
  * Migrations of the index schema, oldest first; a released one is never changed. Every statement may run
  * twice, because two isolates may apply a migration at the same time.
  *
- * Every index entry costs as much as a row, so there are few: the primary key of `tasks` has the order of
- * the list, `tasks_of_account` has an entry per task of an account, `tasks_failed` only failed callbacks,
- * and `tasks_due` only tasks that are not settled.
+ * Every entry of a database index costs as much as a row, so there are few: the primary key of `tasks` has
+ * the order of the list, `tasks_of_account` has an entry per task of an account, `tasks_failed` only failed
+ * callbacks, and `tasks_due` only tasks that are not settled.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [

@@ -9,7 +9,8 @@ export interface IndexBindings {
 }
 
 /**
- * Publishes a row: sends it to the queue, whose consumer writes it, or without a queue writes it itself.
+ * Publishes the row of a task: sends it to the queue, whose consumer writes it (consumer.ts), or writes it
+ * itself without a queue. The task retries a failed publication as planned in core/record/publication.ts.
  * @returns true when the row was stored durably; false when that failed or took longer than `timeoutMs`.
  */
 export function publishRow(

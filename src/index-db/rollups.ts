@@ -2,15 +2,18 @@ import { bucketOf } from "./buckets.ts";
 import { ready } from "./database.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time.ts";
 
-/** Length of the range of creation times that one transaction counts. */
+/** Length of the range of creation times that one transaction recounts. */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
-/** Everything in reach is counted in this part of an hour; later only the current range, to save reads. */
+/** Part of each hour in which the whole reach is recounted; later only the current range is, to save reads. */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
-/** Hosts counted by name in a range, those with most failures first; the rest are `*`, as clients choose hosts. */
+/**
+ * Number of hosts counted by name in a range, those with most failures first. The others are counted as
+ * `*`, because clients choose hosts.
+ */
 const MAX_HOSTS = 100;
 
-/** Name of each latency histogram, and the SQL expression of what it measures, in milliseconds. */
+/** Latency histograms: the name of each, and the SQL expression of its values in milliseconds. */
 const MEASURES = [
   ["first_attempt", "first_attempt_ms"],
   ["settled", "settled_ms"],
@@ -37,7 +40,10 @@ const COUNT_LATENCIES = MEASURES.map(
   FROM tasks WHERE ${IN_RANGE} AND ${column} IS NOT NULL GROUP BY 1, 3`,
 ).join(" UNION ALL ");
 
-/** Written rows are what D1 costs, so counts are written only where they differ. */
+/**
+ * Statements that recount one range. They write only counts that differ, because D1 charges for written
+ * rows.
+ */
 const STATEMENTS: readonly string[] = [
   ...updateTable(
     "rollups",
@@ -54,9 +60,10 @@ const STATEMENTS: readonly string[] = [
 ];
 
 /**
- * Recounts the tasks created within the last `reachMs`, hour by hour. Counting the rows again, instead of
- * adding to counters, stays exact in whatever order and however often rows arrived. Older hours keep their
- * counts. @param now Unix milliseconds.
+ * Recounts the tasks created within the last `reachMs`, hour by hour. Recounting the rows, instead of
+ * adding to counters, stays exact in whatever order and however often rows arrive. Older hours keep their
+ * counts.
+ * @param now current time, in Unix milliseconds.
  */
 export async function rollUp(db: D1Database, reachMs: number, now: number): Promise<void> {
   const database = await ready(db);
@@ -78,8 +85,8 @@ export async function rollUp(db: D1Database, reachMs: number, now: number): Prom
 }
 
 /**
- * Builds the statements that bring `table` in line with the query `counted` for the range `?1` to `?2`:
- * an upsert of the rows that differ, and a deletion of those that the query no longer returns.
+ * Builds the statements that make `table` equal to the query `counted` for the range `?1` to `?2`: an
+ * upsert of the rows that differ, and a deletion of those that the query no longer returns.
  */
 function updateTable(
   table: string,

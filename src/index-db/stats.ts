@@ -2,13 +2,13 @@ import { MINUTE_MS } from "../core/time.ts";
 import { BOUNDS_MS } from "./buckets.ts";
 import { ready } from "./database.ts";
 
-/** Tasks of one model, host and outcome, summed over the hours of a window. */
+/** Number of tasks of one model, host and outcome, summed over the hours of a window. */
 export interface Count {
   readonly model: string;
-  /** Empty when there is no `callback_url`. */
+  /** Host of the receiver; empty when the tasks have no `callback_url`. */
   readonly host: string;
   readonly status: string;
-  /** Empty when there is no `callback_url`. */
+  /** Status of the callback; empty when the tasks have no `callback_url`. */
   readonly callback: string;
   readonly tasks: number;
   readonly attempts: number;
@@ -17,9 +17,9 @@ export interface Count {
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
-  /** Tasks in the index that are not settled; `oldestAt` is when the oldest was created. */
+  /** Tasks in the index that are not settled; `oldestAt` is the creation time of the oldest. */
   readonly backlog: Backlog;
-  /** Those of them whose row should have changed a minute ago; `oldestAt` is the earliest due time. */
+  /** Unsettled tasks whose row should have changed a minute ago; `oldestAt` is the earliest due time. */
   readonly overdue: Backlog;
 }
 
@@ -40,7 +40,7 @@ interface HistogramRow {
 
 export interface Backlog {
   readonly tasks: number;
-  /** Unix milliseconds; null when there are no tasks. */
+  /** Earliest creation or due time of the counted tasks, in Unix milliseconds; null when there are no tasks. */
   readonly oldestAt: number | null;
 }
 
@@ -61,8 +61,8 @@ const OVERDUE = `
 const EMPTY: Backlog = { tasks: 0, oldestAt: null };
 
 /**
- * Sums the rollups of whole hours, and counts the backlog; never reads the rows of settled tasks. The
- * window and `now` are in Unix milliseconds.
+ * Sums the rollups of whole hours, and counts the tasks that are not settled; never reads the rows of
+ * settled tasks. The window and `now` are in Unix milliseconds.
  */
 export async function statistics(
   db: D1Database,

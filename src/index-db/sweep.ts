@@ -4,12 +4,12 @@ import type { Position } from "./list.ts";
 
 const DELETE_AT_ONCE = 5_000;
 const MAX_ROUNDS = 40;
-/** Longest time that a queue of the platform keeps a message. */
+/** Longest time for which a queue of the platform keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
 
 /**
- * None expires sooner than the retention after its creation, so younger rows are not examined: there is no
- * index on `expires_at`.
+ * Deletes a batch of expired rows. No row expires sooner than the retention after its creation, so younger
+ * rows are not examined: there is no database index on `expires_at`.
  */
 const DELETE_EXPIRED = `
   DELETE FROM tasks WHERE (created_at, id) IN (
@@ -24,7 +24,8 @@ const OVERDUE = `
 /**
  * Deletes the rows of expired tasks, because objects do not announce their end, and the notes of erased
  * tasks once no queued row of them can arrive any more.
- * @param now Unix milliseconds. @returns how many rows were deleted.
+ * @param now current time, in Unix milliseconds.
+ * @returns the number of deleted rows.
  */
 export async function removeExpired(
   db: D1Database,
@@ -45,8 +46,9 @@ export async function removeExpired(
 }
 
 /**
- * Returns a random sample of the tasks overdue since `before`, so that stuck ones cannot starve the rest.
- * @param before Unix milliseconds.
+ * Returns a random sample of the tasks overdue since `before`, so that tasks that cannot proceed do not
+ * starve the others.
+ * @param before latest due time of the sampled tasks, in Unix milliseconds.
  */
 export async function overdueTasks(
   db: D1Database,

@@ -26,7 +26,12 @@ const UPSERT = `
 const NOTE_ERASED = "INSERT OR REPLACE INTO erased (created_at, id, version) VALUES (?, ?, ?)";
 const DELETE = "DELETE FROM tasks WHERE created_at = ? AND id = ? AND version <= ?";
 
-/** Writes rows in one statement. @param now Unix milliseconds. @throws when the database fails. */
+/**
+ * Writes rows in one statement. A failed write is retried by the task (core/record/publication.ts) or by
+ * the queue (consumer.ts).
+ * @param now current time, in Unix milliseconds.
+ * @throws when the database fails.
+ */
 export async function writeRows(
   db: D1Database,
   rows: readonly IndexRow[],
@@ -37,7 +42,7 @@ export async function writeRows(
 }
 
 /**
- * Deletes the row of an erased task, and keeps a row that is still on its way from being written.
+ * Deletes the row of an erased task, and prevents a row that is still on its way from being written.
  * @param version of the task when it was erased; a later task of the same id has a higher one.
  */
 export async function removeRow(

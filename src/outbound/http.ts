@@ -1,3 +1,5 @@
+// Outgoing HTTP requests. This is the only file that may call `fetch`; lint enforces it.
+
 import type { AttemptResult } from "../core/record/callback.ts";
 import { parseJson } from "../core/json.ts";
 import { outcomeOfStatus } from "../core/record/outcome.ts";
@@ -19,14 +21,14 @@ export interface GetAnswer extends Answer {
 
 const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
-/** Large, because providers echo the input, which may hold whole images. */
+/** Largest answer of a provider that is read. Providers echo the input, which may hold whole images. */
 const MAX_ANSWER_BYTES = 8_388_608;
 const MAX_RETRY_AFTER_CHARS = 64;
 
 /**
  * Sends one POST without following redirects, under one deadline that includes reading the answer. Never
- * throws: whatever the receiver does is a result. The status line decides the outcome; of the body only
- * an excerpt is kept.
+ * throws: a failure of the receiver is a result. The status line decides the outcome; only an excerpt of
+ * the body is kept.
  */
 export function post(
   request: PostRequest,

@@ -4,9 +4,12 @@ import { withDeadline } from "../timeout.ts";
 import { get } from "./http.ts";
 
 const KEEP_MS = DAY_MS;
-/** Minimum time between two fetches, so that hooks with invented keys cannot make the relay flood the provider. */
+/**
+ * Minimum time between two fetches of a key set, so that hooks with invented keys cannot make the relay
+ * flood the provider.
+ */
 const REFRESH_PAUSE_MS = 30 * SECOND_MS;
-/** Short, because a hook waits for the keys and must be answered within a second. */
+/** Timeout of a fetch: short, because a hook waits for the keys and must be answered within a second. */
 const TIMEOUT_MS = 800;
 
 const Ed25519Jwk = z.object({
@@ -18,16 +21,16 @@ const JwkSet = z.object({ keys: z.array(z.unknown()).max(100) });
 
 interface CachedKeys {
   readonly keys: readonly CryptoKey[];
-  /** Unix milliseconds. */
+  /** Time at which the key set was fetched, in Unix milliseconds. */
   readonly fetchedAt: number;
 }
 
-/** Key sets by URL; the URLs come from the configuration, so there are few. */
+/** Cached key sets by URL; the URLs come from the configuration, so there are few. */
 const cache = new Map<string, CachedKeys>();
 
 /**
  * Returns the Ed25519 keys of a JWK set (RFC 7517, RFC 8037), which this isolate caches for a day.
- * @param isFresh true when a key was missing from the cached set, which then is fetched again.
+ * @param isFresh true to fetch the set again, because the cached one lacked a key.
  * @returns null when the set cannot be fetched or has no Ed25519 key.
  */
 export async function publicKeys(

@@ -10,14 +10,14 @@ import type { Runtime } from "../config/runtime.ts";
 import { withDeadline } from "../timeout.ts";
 import { get, type GetAnswer } from "./http.ts";
 
-/** Limit for a provider that needs further requests, e.g. one for the status and one for the output. */
+/** Largest number of requests in one poll, for a provider that needs several, e.g. for status and output. */
 const MAX_REQUESTS = 3;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
 const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
 /**
- * Asks the provider about a job, with the same timeout as a callback attempt. Never throws: a failure is
- * an answer too.
+ * Asks the provider about a job, with the same timeout as a callback attempt. Never throws: a failure is an
+ * answer too.
  */
 export async function askUpstream(
   poll: Poll,
@@ -62,7 +62,10 @@ async function ask(
   return UNANSWERED;
 }
 
-/** Judges the status codes that mean the same for every provider; returns null when the adapter must read the answer. */
+/**
+ * Reads the status codes that mean the same for every provider; returns null when the adapter must read the
+ * answer.
+ */
 function readingOfStatus({ status }: GetAnswer, { readsErrors }: PollAdapter): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };
   if (status === 429) return { kind: "limited" };
@@ -99,7 +102,7 @@ function pollAnswer(
   }
 }
 
-/** Parses `Retry-After` (RFC 9110 §10.2.3), seconds or a date, and limits it to an hour. */
+/** Parses the header `Retry-After` (RFC 9110 §10.2.3), seconds or a date, to milliseconds, at most one hour. */
 function retryAfterMs(header: string | null): number | null {
   if (header === null) return null;
   const ms = /^\d+$/.test(header) ? Number(header) * SECOND_MS : Date.parse(header) - Date.now();

@@ -11,7 +11,7 @@ import { sign, signedHeaders } from "../security/signature.ts";
 import { checkCallbackUrl } from "../security/url-policy.ts";
 import { post } from "./http.ts";
 
-/** Event for the operator; `task` is JSON text. */
+/** An event for the operator; `task` is the JSON text of the task. */
 export type OperatorEvent =
   | { readonly type: "callback.failed" | "refund.delayed"; readonly task: string }
   | { readonly type: "host.failing"; readonly host: string }
@@ -29,9 +29,9 @@ const BLOCKED: AttemptResult = {
 };
 
 /**
- * Sends one attempt of a callback. Checks the URL again, because the policy or the relay's own address
- * may have changed since it was accepted. The body and `webhook-id` are the same on every attempt, the
- * timestamp and the signature are those of this one.
+ * Sends one attempt of a callback. The URL is checked again, because the policy or the relay's own address
+ * may have changed since the registration. The body and `webhook-id` are the same on every attempt;
+ * timestamp and signature are new.
  */
 export async function deliver(delivery: Delivery, runtime: Runtime): Promise<AttemptResult> {
   const { config, keyring } = runtime;
@@ -58,7 +58,7 @@ export async function deliver(delivery: Delivery, runtime: Runtime): Promise<Att
 
 /**
  * Asks the operator's own billing at `SETTLEMENT_URL` to refund a task.
- * @returns true when it answered with 2xx: only then are the credits back.
+ * @returns true when the billing answered with 2xx, which confirms the refund.
  */
 export async function settle(
   { taskId, accountId: account, amount: credits, reason }: Refund,
@@ -78,9 +78,10 @@ export async function settle(
 }
 
 /**
- * Sends an event to `OPERATOR_CALLBACK_URL`, signed with a secret of its own.
- * @param id the same on every try. @param happenedAt Unix milliseconds.
- * @returns true when it was delivered; false also when no URL is configured.
+ * Sends an event to `OPERATOR_CALLBACK_URL`, signed with the operator secrets.
+ * @param id `webhook-id`, the same on every try.
+ * @param happenedAt time of the event, in Unix milliseconds.
+ * @returns true when the event was delivered; false also when no URL is configured.
  */
 export async function notifyOperator(
   event: OperatorEvent,
@@ -106,7 +107,7 @@ export async function notifyOperator(
   return false;
 }
 
-/** Writes `{type, timestamp, data}`, as Standard Webhooks recommends. */
+/** Writes the body of an operator event, `{type, timestamp, data}`, as Standard Webhooks recommends. */
 function operatorBody(event: OperatorEvent, happenedAt: number): string {
   const head = { type: event.type, timestamp: toSeconds(happenedAt) };
   if ("task" in event) {
@@ -119,18 +120,18 @@ function operatorBody(event: OperatorEvent, happenedAt: number): string {
 interface SignedPost {
   readonly url: string;
   readonly body: string;
-  /** `webhook-id`, by which a receiver recognises a repetition. */
+  /** Value of `webhook-id`, by which a receiver recognises a repeated request. */
   readonly id: string;
   /** Time of the signature, in Unix milliseconds. */
   readonly signedAt: number;
-  /** Headers in addition to the content type and the signature. */
+  /** Headers besides the content type and the signature. */
   readonly headers: Readonly<Record<string, string>>;
   readonly keys: SigningKeys;
   readonly timeoutMs: number;
   readonly aborted?: AbortSignal | null;
 }
 
-/** Sends JSON with the headers of Standard Webhooks. */
+/** Sends a JSON body with the headers of Standard Webhooks. */
 async function signedPost(request: SignedPost): Promise<AttemptResult> {
   const { url, body, id, signedAt, keys, timeoutMs, aborted = null } = request;
   const message = { id, timestamp: String(toSeconds(signedAt)), body };

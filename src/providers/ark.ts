@@ -4,8 +4,8 @@ import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Volcengine Ark and BytePlus ModelArk (Seedance). Hooks are unsigned, come on every change of status and
- * have the format of the query API (https://www.volcengine.com/docs/82379/1520757).
+ * Adapter for Volcengine Ark and BytePlus ModelArk (Seedance). Hooks are unsigned, come on every change of
+ * status and have the format of the query API (https://www.volcengine.com/docs/82379/1520757).
  */
 export const ark: UpstreamProvider = {
   name: "ark",
@@ -55,7 +55,7 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Reads the duration in seconds. Ark reports either `duration` or `frames`, never both. */
+/** Reads the duration of a video in seconds. Ark reports either `duration` or `frames`, never both. */
 function durationOf(body: unknown): number | null {
   const frames = numberAt(body, "frames");
   const perSecond = integerAt(body, "framespersecond");

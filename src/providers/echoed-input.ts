@@ -1,7 +1,10 @@
 import { booleanAt, integerAt, textAt } from "./json-fields.ts";
 import type { Metadata } from "./observation.ts";
 
-/** Reads metadata from the submit call that aggregators echo. Values left to the model (`-1`, `auto`) are null. */
+/**
+ * Reads output metadata from the input of the submit call, which some providers echo. Values that leave the
+ * choice to the model (`-1`, `auto`) become null.
+ */
 export function submittedMetadata(input: unknown): Metadata {
   const ratio = textAt(input, "aspect_ratio");
   return {

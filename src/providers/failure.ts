@@ -1,17 +1,20 @@
 import type { UpstreamFailure, FailureCategory } from "../core/record/upstream.ts";
 import { publicText } from "./redaction.ts";
 
-/** A failure as the provider reports it. */
+/** A failure of a job as the provider reports it. */
 export interface UpstreamError {
   readonly code: string | null;
   readonly text: string | null;
-  /** Set where the adapter knows it from the code; absent, it is derived from state, code and text. */
+  /**
+   * Category of the failure, where the adapter knows it from the code; otherwise derived from state, code
+   * and text.
+   */
   readonly category?: FailureCategory;
 }
 
-/** How much of the upstream's own text clients may read. */
+/** Rule for the upstream's own text of a failure: how much of it clients may read. */
 export interface ErrorText {
-  /** Whether they read none of it (`ERROR_TEXT=generic`). */
+  /** States that clients read none of the text (`ERROR_TEXT=generic`). */
   readonly isGeneric: boolean;
   /** Credentials of the connection, which are removed from the text. */
   readonly secrets: readonly string[];
@@ -20,7 +23,10 @@ export interface ErrorText {
 const GENERIC = "The upstream reported a failure.";
 const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provider"];
 
-/** Categories with the words that reveal them in the provider's state, code or text; the first wins. */
+/**
+ * Failure categories with the words that reveal them in the provider's state, code or text; the first match
+ * wins.
+ */
 const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
   [
     "moderation",

@@ -23,9 +23,9 @@ const MAX_OUTPUT_DEPTH = 4;
 const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
 
 /**
- * fal. Hooks contain the result and are signed with keys that all customers of fal share
- * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll takes two requests, for the status
- * and for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
+ * Adapter for fal. Hooks contain the result and are signed with keys that all customers of fal share
+ * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll takes two requests, for the status and
+ * for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
  */
 export const fal: UpstreamProvider = {
   name: "fal",
@@ -101,7 +101,7 @@ function readStatus({ body }: Answer, job: Job): Reading {
   return { kind: "observed", observation: observationOf(state, idAt(body, "request_id")) };
 }
 
-/** Reads the result or the error: a request with the status COMPLETED may have failed. */
+/** Reads the result or the error of a request: one with the status COMPLETED may have failed. */
 function readResult({ status, body }: Answer): Reading {
   if (status < 300 && body !== undefined) {
     return { kind: "observed", observation: { ...observationOf("OK", null), ...outputOf(body) } };
@@ -148,7 +148,7 @@ function statusError(text: string | null): UpstreamError {
   return isServerError ? { code: null, text, category: "provider" } : { code: null, text };
 }
 
-/** Returns the path of a request: fal keeps it under the app, not under the endpoint that took it. */
+/** Returns the path of a request. fal serves requests under the app, not under the endpoint that took them. */
 function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");
   const root = segments.slice(0, NAMESPACES.includes(segments[0]) ? 3 : 2);

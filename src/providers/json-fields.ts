@@ -1,8 +1,8 @@
 import { parseJson } from "../core/json.ts";
 
-/** Readers of foreign JSON: a field of another type counts as absent. */
+/** Readers of JSON that others wrote: a field of another type counts as absent. */
 
-/** Reads the value at a path; undefined when absent. */
+/** Reads the value at a path in parsed JSON; undefined when absent. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let found = value;
   for (const key of path) {
@@ -12,15 +12,15 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return found;
 }
 
-/** Reads text that is not empty. */
+/** Reads non-empty text at a path; null when absent. */
 export function textAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
   return typeof found === "string" && found !== "" ? found : null;
 }
 
 /**
- * Reads an id, which providers write as text or as a number. A number that parsing may have rounded
- * counts as absent.
+ * Reads an id, which providers write as text or as a number; null when absent. A number that parsing may
+ * have rounded counts as absent.
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -29,8 +29,8 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
 }
 
 /**
- * Reads a number, also from text (`"5"`, `"5.1"`, `"5s"`). A number that parsing may have rounded counts as
- * absent.
+ * Reads a number, also from text (`"5"`, `"5.1"`, `"5s"`); null when absent. A number that parsing may have
+ * rounded counts as absent.
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);
@@ -40,38 +40,38 @@ export function numberAt(value: unknown, ...path: readonly (string | number)[]):
   return Math.abs(Number(written)) <= Number.MAX_SAFE_INTEGER ? Number(written) : null;
 }
 
-/** Reads a number and rounds it: providers report a duration of 5.041 where 5 was requested. */
+/** Reads a number rounded to an integer: providers report a duration of 5.041 where 5 was requested. */
 export function integerAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = numberAt(value, ...path);
   return found === null ? null : Math.round(found);
 }
 
-/** Reads true or false. */
+/** Reads a boolean at a path; null when absent. */
 export function booleanAt(value: unknown, ...path: readonly (string | number)[]): boolean | null {
   const found = at(value, ...path);
   return typeof found === "boolean" ? found : null;
 }
 
-/** Reads a list; a single value counts as a list of one, an absent value as an empty list. */
+/** Reads a list at a path; a single value counts as a list of one, an absent value as an empty list. */
 export function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
   const found = at(value, ...path);
   if (found === undefined || found === null) return [];
   return Array.isArray(found) ? found : [found];
 }
 
-/** Selects the http(s) URLs. */
+/** Selects the http(s) URLs among the values. */
 export function urlsOf(values: readonly unknown[]): readonly string[] {
   return values.filter((value): value is string => typeof value === "string" && isHttpUrl(value));
 }
 
-/** Collects the values that are neither list nor object, down to `depth` levels. */
+/** Collects the scalar values of nested lists and objects, down to `depth` levels. */
 export function leavesOf(value: unknown, depth: number): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [value];
   if (depth === 0) return [];
   return Object.values(value).flatMap((part) => leavesOf(part, depth - 1));
 }
 
-/** Reads an ISO 8601 time as Unix milliseconds. */
+/** Reads an ISO 8601 time at a path as Unix milliseconds; null when absent. */
 export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const text = textAt(value, ...path) ?? "";
   // Date.parse accepts other texts too: "5" would be a day in May.
@@ -79,7 +79,7 @@ export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): 
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Parses JSON that is text inside other JSON; undefined when it is not JSON. */
+/** Parses JSON that is text inside other JSON; undefined when the text is not JSON. */
 export function jsonAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return parseJson(textAt(value, ...path) ?? "");
 }

@@ -17,8 +17,9 @@ import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 
 /**
- * kie.ai. Hooks have the format of the query API (https://docs.kie.ai/market/common/get-task-detail).
- * Their signature covers the job id, not the body (https://docs.kie.ai/common-api/webhook-verification).
+ * Adapter for kie.ai. Hooks have the format of the query API
+ * (https://docs.kie.ai/market/common/get-task-detail). Their signature covers the job id, not the body
+ * (https://docs.kie.ai/common-api/webhook-verification).
  */
 export const kie: UpstreamProvider = {
   name: "kie",
@@ -55,7 +56,7 @@ async function authenticate(
   return (await verifyWithText(webhookSecret, [signature], content)) ? "unsigned" : "refused";
 }
 
-/** Reads `code`, because the HTTP status is 200 for errors too. */
+/** Reads the answer by its member `code`, because the HTTP status is 200 for errors too. */
 function readAnswer({ body }: Answer): Reading {
   const code = numberAt(body, "code");
   if (code === 401) return { kind: "unauthorized" };

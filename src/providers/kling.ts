@@ -5,7 +5,7 @@ import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Kling, with both generations of its API: the classic one, where the query path contains the path of
+ * Adapter for both generations of the Kling API: the classic one, where the query path contains the path of
  * the submit call, and that of 2026. Hooks are unsigned and come on every change of status
  * (https://app.klingai.com/global/dev/document-api).
  */
@@ -46,7 +46,10 @@ export const kling: UpstreamProvider = {
   },
 };
 
-/** Returns the bearer token: a key `accesskey:secretkey` of the classic API signs one for 30 minutes. */
+/**
+ * Returns the bearer token of a request. A key `accesskey:secretkey` of the classic API signs a token for
+ * 30 minutes.
+ */
 async function tokenOf(key: string, now: number): Promise<string> {
   const [, accessKey, secretKey] = /^([^:]+):([^:]+)$/.exec(key) ?? [];
   if (accessKey === undefined || secretKey === undefined) return key;
@@ -74,7 +77,7 @@ function observe(task: unknown): Observation | null {
   };
 }
 
-/** Returns the videos, or else the images: next to a video, an image is only its cover. */
+/** Returns the videos of a job, or else its images: next to a video, an image is only the cover. */
 function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
   const [videos, images] = ["video", "image"].map((type) =>
     outputs.filter((output) => at(output, "type") === type),

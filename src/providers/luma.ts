@@ -3,8 +3,8 @@ import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Luma Dream Machine. Hooks are unsigned and have the format of the query API; Luma tries each four times
- * within a second (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance).
+ * Adapter for Luma Dream Machine. Hooks are unsigned and have the format of the query API; Luma tries each
+ * hook four times within a second (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance).
  */
 export const luma: UpstreamProvider = {
   name: "luma",

@@ -14,9 +14,9 @@ import {
 } from "./provider.ts";
 
 /**
- * MiniMax Hailuo, v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the format of the
- * query API and come only after a handshake. In v1 the video takes a second request, and errors have the
- * HTTP status 200.
+ * Adapter for MiniMax Hailuo, v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the
+ * format of the query API and come only after a handshake. In v1 the URL of the video takes a second
+ * request, and errors have the HTTP status 200.
  */
 export const minimax: UpstreamProvider = {
   name: "minimax",
@@ -46,7 +46,7 @@ export const minimax: UpstreamProvider = {
 const MAX_CHALLENGE_CHARS = 512;
 const UNAUTHORIZED = "1004";
 const LIMITED = "1002";
-/** Codes of moderation: of the input and of the output. */
+/** Error codes of moderation: of the input and of the output. */
 const MODERATED: readonly (string | null)[] = ["1026", "1027"];
 
 function preflight(body: unknown): string | null {
@@ -120,7 +120,7 @@ function errorOf(body: unknown, task: unknown): UpstreamError {
   return MODERATED.includes(error.code) ? { ...error, category: "moderation" } : error;
 }
 
-/** Reads the error code of a request; null means none, even where the job itself failed. */
+/** Reads the error code of a request; null means that the request succeeded, even if the job itself failed. */
 function errorCodeOf(body: unknown): string | null {
   const code = idAt(body, "base_resp", "status_code");
   return code === "0" ? null : code;

@@ -3,22 +3,22 @@ import type { UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { phaseOf } from "./phase.ts";
 
-/** A provider's report on a job, in our fields but with the provider's own state. */
+/** An observation: a provider's report on a job, in the relay's fields but with the provider's own state. */
 export interface Observation {
   /** The provider's id of the job; null when not reported. */
   readonly jobId: string | null;
-  /** Our task id, where it was submitted and is echoed. */
+  /** The relay's task id, where the submit call contained it and the provider echoes it. */
   readonly taskId?: string | null;
-  /** As the provider spells it. */
+  /** State of the job as the provider spells it; null when not reported. */
   readonly state: string | null;
   readonly urls: readonly string[];
   readonly metadata: Metadata;
-  /** Unix milliseconds; null when not reported. */
+  /** Time at which the job completed, in Unix milliseconds; null when not reported. */
   readonly completedAt: number | null;
   readonly error: UpstreamError | null;
 }
 
-/** Output metadata of the task object; null or absent when not reported. */
+/** Output metadata of the task object; a field is null or absent when not reported. */
 export interface Metadata {
   readonly seed?: number | null;
   readonly ratio?: string | null;
@@ -28,10 +28,10 @@ export interface Metadata {
   readonly framespersecond?: number | null;
 }
 
-/** The largest time that events may contain. */
+/** Largest time that events may contain, in Unix milliseconds. */
 const MAX_TIME_MS = 99_999_999_999_000;
 
-/** Translates an observation into news about the task; null when its state is unknown. */
+/** Converts an observation to news about the task; null when its state is unknown. */
 export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
   const { state, urls, completedAt } = observation;
   const phase = phaseOf(state);
@@ -54,7 +54,7 @@ export function toNews(observation: Observation, errorText: ErrorText): Upstream
   }
 }
 
-/** Rounds a time to whole milliseconds; null when it is out of range. */
+/** Rounds a time to whole milliseconds; null when the time is out of range. */
 function timeOf(ms: number | null): number | null {
   return ms === null || !(ms >= 0 && ms <= MAX_TIME_MS) ? null : Math.round(ms);
 }

@@ -14,7 +14,7 @@ import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
 
 /**
- * OpenRouter. Hooks are events that contain the job, signed where the workspace has a secret
+ * Adapter for OpenRouter. Hooks are events that contain the job, signed where the workspace has a secret
  * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
  */
 export const openrouter: UpstreamProvider = {
@@ -58,7 +58,7 @@ async function authenticate(
   return (await verifyWithText(webhookSecret, signatures, content)) ? "signed" : "refused";
 }
 
-/** Reads the event of a hook. A job that failed early has no id yet. */
+/** Reads the event of a hook as an observation. A job that failed early has no id yet. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const observation = observe(at(body, "data"));
@@ -66,7 +66,7 @@ function readHook(body: unknown): Observation | null {
   return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
 }
 
-/** Returns null for an observation with neither job id nor state. */
+/** Returns the observation; null when it has neither job id nor state. */
 function nullIfEmpty(observation: Observation): Observation | null {
   return observation.jobId === null && observation.state === null ? null : observation;
 }

@@ -1,6 +1,6 @@
 export type Phase = "queued" | "processing" | "completed" | "failed";
 
-/** The states of all providers, in lower case. Two generations of one API may differ. */
+/** Job states of all providers by phase, in lower case. Two generations of one API may differ. */
 const STATES: Readonly<Record<Phase, string>> = {
   queued:
     "queued submitted pending preparing queueing queuing waiting created starting staged in_queue throttled",
@@ -15,7 +15,7 @@ const PHASES: ReadonlyMap<string, Phase> = new Map(
   ),
 );
 
-/** Returns the phase that a provider's state means, in any case; null when the state is unknown. */
+/** Returns the phase of a provider's job state, in upper or lower case; null when the state is unknown. */
 export function phaseOf(state: string | null): Phase | null {
   return PHASES.get((state ?? "").toLowerCase()) ?? null;
 }

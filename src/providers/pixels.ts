@@ -1,4 +1,4 @@
-/** Ratio and resolution from the size of a video in pixels, which is null when not reported. */
+/** Ratio and resolution of a video from its size in pixels, which is null when not reported. */
 
 const COMMON_RATIOS = [
   [16, 9],
@@ -9,7 +9,10 @@ const COMMON_RATIOS = [
   [21, 9],
 ] as const;
 
-/** Returns the nearest common ratio, e.g. `16:9`: encoders round sizes (1366 × 768). */
+/**
+ * Returns the common ratio nearest to a size in pixels, e.g. `16:9`, because encoders round sizes (1366 ×
+ * 768).
+ */
 export function ratioOf(width: number | null, height: number | null): string | null {
   if (!isSide(width) || !isSide(height)) return null;
   const distances = COMMON_RATIOS.map(([w, h]) => ({
@@ -20,7 +23,7 @@ export function ratioOf(width: number | null, height: number | null): string | n
     .ratio;
 }
 
-/** Returns the smaller side, e.g. `768p`. */
+/** Returns the resolution of a video: its smaller side in pixels, e.g. `768p`. */
 export function resolutionOf(width: number | null, height: number | null): string | null {
   return isSide(width) && isSide(height) ? `${Math.round(Math.min(width, height))}p` : null;
 }

@@ -1,11 +1,11 @@
-/** A kind of text that clients must not read, with what takes its place. */
+/** A kind of text that clients must not read, and its replacement. */
 interface Redaction {
   readonly what: string;
   readonly pattern: RegExp;
   readonly replacement: string;
 }
 
-/** Applied in this order. All patterns are global. */
+/** Redactions in the order in which they are applied. All patterns are global. */
 export const REDACTIONS: readonly Redaction[] = [
   {
     what: "user name and password of a URL",
@@ -45,12 +45,12 @@ export const REDACTIONS: readonly Redaction[] = [
 ];
 
 const MAX_BYTES = 1024;
-/** Limits the work: a longer text is never shown. */
+/** Number of characters of a text that are examined, to limit the work; a longer text is never shown. */
 const MAX_CHARS_READ = 8192;
 
 /**
- * Removes what clients must not read from an upstream's text, and shortens it to 1 KB.
- * @param secrets the credentials of the connection.
+ * Removes from an upstream's text what clients must not read, and shortens the text to 1 KB.
+ * @param secrets credentials of the connection.
  */
 export function publicText(text: string, secrets: readonly string[]): string {
   const longestFirst = secrets.filter(Boolean).toSorted((a, b) => b.length - a.length);

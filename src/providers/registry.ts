@@ -12,12 +12,15 @@ import { wavespeed } from "./wavespeed.ts";
 import { sandbox } from "./sandbox.ts";
 import type { SimulatedProvider, UpstreamProvider } from "./provider.ts";
 
-/** Every upstream service that the relay knows, by name. */
+/**
+ * Adapters of all upstream services, by name of the provider. The tables in docs/providers.md and README.md
+ * list the providers too; test/providers/documentation.test.ts compares them.
+ */
 export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
   [ark, replicate, fal, kling, minimax, vidu, luma, runway, kie, wavespeed, openrouter].map(
     (provider) => [provider.name, provider],
   ),
 );
 
-/** Every simulated provider. They are available only where `SANDBOX` is on. */
+/** All simulated providers, which are available only where `SANDBOX` is on. */
 export const SIMULATED_PROVIDERS: readonly SimulatedProvider[] = [sandbox];

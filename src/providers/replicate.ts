@@ -17,7 +17,7 @@ import { submittedMetadata } from "./echoed-input.ts";
 const MAX_OUTPUT_DEPTH = 4;
 
 /**
- * Replicate. Hooks have the format of the query API and are signed with Standard Webhooks
+ * Adapter for Replicate. Hooks have the format of the query API and are signed with Standard Webhooks
  * (https://replicate.com/docs/topics/webhooks).
  */
 export const replicate: UpstreamProvider = {
@@ -57,7 +57,7 @@ async function authenticate(
   return (await verify(headers, body, [secret], now)) ? "signed" : "refused";
 }
 
-/** Imports the secret; null when it is none of Standard Webhooks. */
+/** Imports the secret of the hooks; null when the text is no secret of Standard Webhooks. */
 async function importSecret(text: string): Promise<HmacSecret | null> {
   try {
     return await hmacSecret(text);

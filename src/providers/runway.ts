@@ -5,7 +5,10 @@ import type { Observation } from "./observation.ts";
 import { ratioOf, resolutionOf } from "./pixels.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 
-/** Runway. It sends no hooks, and allows one poll per task every 5 s (https://docs.dev.runwayml.com). */
+/**
+ * Adapter for Runway, which sends no hooks and allows one poll per task every 5 s
+ * (https://docs.dev.runwayml.com).
+ */
 export const runway: UpstreamProvider = {
   name: "runway",
   variables: { key: "RUNWAY_API_KEY", baseUrl: "RUNWAY_BASE_URL" },
@@ -39,7 +42,7 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Reads width and height, which Runway reports as the ratio: `1280:720`. */
+/** Reads width and height in pixels from the ratio that Runway reports, e.g. `1280:720`. */
 function pixelsOf(ratio: string): readonly number[] {
   return /^\d{3,5}:\d{3,5}$/.test(ratio) ? ratio.split(":").map(Number) : [];
 }

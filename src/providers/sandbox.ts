@@ -18,18 +18,21 @@ const MODERATED = {
   text: "The request failed because the output video may contain sensitive information.",
 };
 
-/** Time until the job of each model ends, how it ends, and the deadline where it is not the default. */
+/**
+ * Simulated models: the time until their job ends, how it ends, and their deadline where it is not the
+ * default.
+ */
 const MODELS = {
   "sandbox/ok": { doneMs: 0, error: null, deadlineMs: null },
   "sandbox/moderated": { doneMs: 0, error: MODERATED, deadlineMs: null },
-  // Ends like a job whose hook was lost: only a poll finds the result.
+  // This job ends like one whose hook was lost: only a poll finds the result.
   "sandbox/lost-hook": { doneMs: 15 * SECOND_MS, error: null, deadlineMs: null },
   "sandbox/slow": { doneMs: 45 * SECOND_MS, error: null, deadlineMs: null },
-  // Never ends. The short deadline shows a timeout without a wait of days.
+  // This job never ends. The short deadline shows a timeout without a wait of days.
   "sandbox/late": { doneMs: Infinity, error: null, deadlineMs: 20 * SECOND_MS },
 } as const;
 
-/** The sandbox, for developers of receivers. The model chooses what happens, and is the job's id. */
+/** Simulated provider for developers of receivers. The model chooses what happens, and is the id of the job. */
 export const sandbox: SimulatedProvider = {
   name: "sandbox",
   hooks: null,

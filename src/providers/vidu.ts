@@ -15,8 +15,8 @@ import { macFromBase64, verifyWithText } from "../security/hmac.ts";
 const TOLERANCE_MS = 300_000;
 
 /**
- * Vidu. Hooks have the format of the query API. Their signature covers the request line and some headers,
- * not the body (https://platform.vidu.com/docs/callback-signature).
+ * Adapter for Vidu. Hooks have the format of the query API. Their signature covers the request line and
+ * some headers, not the body (https://platform.vidu.com/docs/callback-signature).
  */
 export const vidu: UpstreamProvider = {
   name: "vidu",
@@ -57,7 +57,7 @@ async function authenticate(
   return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
 }
 
-/** Requires date and nonce under the signature: without them an old request could be replayed. */
+/** Tells whether the signature covers date and nonce, without which an old request could be replayed. */
 function coversReplay(names: readonly string[], headers: Headers): boolean {
   const covered = names.map((name) => name.toLowerCase());
   return (

@@ -16,8 +16,8 @@ import { verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 
 /**
- * WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks, but as `v3`, in hex,
- * with the text of the secret as the key (https://wavespeed.ai/docs/verify-webhooks).
+ * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks, but as
+ * `v3`, in hex, with the text of the secret as the key (https://wavespeed.ai/docs/verify-webhooks).
  */
 export const wavespeed: UpstreamProvider = {
   name: "wavespeed",

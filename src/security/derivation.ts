@@ -1,6 +1,6 @@
 /**
- * Derives every key and secret that is not configured from `RELAY_SECRET`: HKDF-SHA-256 (RFC 5869) without
- * salt, with one label for each use. No two uses share a key, and none reveals `RELAY_SECRET`.
+ * Derivation of every key and secret that is not configured from `RELAY_SECRET`: HKDF-SHA-256 (RFC 5869)
+ * without salt, with one label for each use. No two uses share a key, and none reveals `RELAY_SECRET`.
  */
 import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";
 import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";
@@ -28,7 +28,7 @@ export async function derivedHmacKeys(
 // An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).
 const PKCS8_ED25519 = fromBase64("MC4CAQAwBQYDK2VwBCIEIA==");
 
-/** Derives one Ed25519 private key from each relay secret, as JWK. */
+/** Derives one Ed25519 private key, as a JWK, from each relay secret. */
 export async function derivedJwks(relaySecrets: readonly string[]): Promise<readonly unknown[]> {
   return Promise.all(
     relaySecrets.map(async (secret) => {

@@ -1,6 +1,6 @@
 /**
- * Conversion between bytes and text, and digests. `fromHex` and `macFromBase64` read signatures from
- * outside and are strict, so that one signature has one spelling.
+ * Conversion between bytes and text, and digests. `fromHex` reads signatures from outside and is strict, so
+ * that one signature has one spelling; so does `macFromBase64` in hmac.ts.
  */
 import {
   base64ToUint8Array,
@@ -11,36 +11,36 @@ import {
   uint8ArrayToHex,
 } from "uint8array-extras";
 
-/** Bytes in memory of their own, which is what Web Crypto takes. */
+/** Bytes in a buffer of their own, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Encodes with the standard alphabet and padding (RFC 4648 §4). */
+/** Encodes bytes as base64, with the standard alphabet and padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToBase64(bytes);
 }
 
-/** Encodes with the URL-safe alphabet, without padding (RFC 4648 §5). */
+/** Encodes bytes as base64url, without padding (RFC 4648 §5). */
 export function toBase64Url(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToBase64(bytes, { urlSafe: true });
 }
 
-/** Decodes either alphabet, with or without padding. @throws DOMException for other characters. */
+/** Decodes base64 or base64url, with or without padding. @throws DOMException for other characters. */
 export function fromBase64(text: string): Bytes {
   return base64ToUint8Array(text);
 }
 
-/** Encodes in lower case. */
+/** Encodes bytes as lower-case hex. */
 export function toHex(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToHex(bytes);
 }
 
-/** Decodes exactly `length` bytes of hex in either case; null for any other text. */
+/** Decodes exactly `length` bytes from hex, in either case; null for any other text. */
 export function fromHex(text: string | undefined, length: number): Bytes | null {
   const isHex = text?.length === 2 * length && /^[\da-f]*$/i.test(text);
   return isHex ? hexToUint8Array(text) : null;
 }
 
-/** Joins texts, as UTF-8, and bytes. */
+/** Joins texts, encoded as UTF-8, and bytes to one sequence of bytes. */
 export function bytesOf(...parts: readonly (string | Uint8Array)[]): Bytes {
   return concatUint8Arrays(
     parts.map((part) => (typeof part === "string" ? stringToUint8Array(part) : part)),

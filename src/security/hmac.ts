@@ -4,23 +4,30 @@
  */
 import { type Bytes, bytesOf, fromBase64 } from "./encoding.ts";
 
-/** A secret of Standard Webhooks, ready to sign and verify with. */
+/** A secret of Standard Webhooks, imported to sign and verify with. */
 export interface HmacSecret {
-  /** `whsec_…`, as receivers and upstreams configure it. */
+  /** Text of the secret, `whsec_…`, as receivers and upstreams configure it. */
   readonly text: string;
   readonly key: CryptoKey;
 }
 
-/** One header must not make the relay compute any number of HMACs. */
+/**
+ * Limit on the signatures read from one header, so that it cannot make the relay compute any number of
+ * HMACs.
+ */
 const MAX_SIGNATURES_READ = 16;
 
-/** Imports a secret. @param text `whsec_` and base64. @throws DOMException when it is not. */
+/**
+ * Imports a secret of Standard Webhooks.
+ * @param text `whsec_` and base64.
+ * @throws DOMException when the text is not valid.
+ */
 export async function hmacSecret(text: string): Promise<HmacSecret> {
   const bytes = fromBase64(text.slice("whsec_".length));
   return { text, key: await hmacKey(bytes) };
 }
 
-/** Tells whether a text is `whsec_` and the base64 of 24 to 64 bytes, as Standard Webhooks requires. */
+/** Tells whether a text is a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. */
 export function isHmacSecret(text: string): boolean {
   const base64 = /^whsec_((?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(
     text,
@@ -36,14 +43,14 @@ export async function hmacKey(bytes: Bytes): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", bytes, algorithm, false, ["sign", "verify"]);
 }
 
-/** Signs with the first, newest of `keys`. @throws Error when there is none. */
+/** Computes an HMAC with the first key, which is the newest. @throws Error when there is no key. */
 export async function signWithNewest(keys: readonly CryptoKey[], content: Bytes): Promise<Bytes> {
   const [newest] = keys;
   if (newest === undefined) throw new Error("no key to sign with");
   return new Uint8Array(await crypto.subtle.sign("HMAC", newest, content));
 }
 
-/** Tells whether `mac`, HMAC or Ed25519 like the keys, is a signature of `content` under one of them. */
+/** Tells whether `mac` is a signature (HMAC or Ed25519, as the keys) of `content` under one of the keys. */
 export async function verifyAny(
   keys: readonly CryptoKey[],
   mac: Bytes,
@@ -54,8 +61,8 @@ export async function verifyAny(
 }
 
 /**
- * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature
- * that could not be decoded is null and counts among the 16.
+ * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature that
+ * could not be decoded is null and counts among the 16.
  */
 export async function verifyAnyOf(
   keys: readonly CryptoKey[],
@@ -68,7 +75,10 @@ export async function verifyAnyOf(
   return (await Promise.all(checks)).includes(true);
 }
 
-/** As `verifyAnyOf`, with the UTF-8 of `secret` as the key. An empty secret verifies nothing. */
+/**
+ * Verifies signatures as `verifyAnyOf` does, with the UTF-8 of `secret` as the key. An empty secret
+ * verifies nothing.
+ */
 export async function verifyWithText(
   secret: string,
   signatures: readonly (Bytes | null)[],

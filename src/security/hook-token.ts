@@ -5,7 +5,7 @@
 import { type Bytes, bytesOf, fromBase64, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
 
-/** HMAC-SHA-256 in base64url without padding. */
+/** Pattern of a token: an HMAC-SHA-256 in base64url without padding. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** Makes the token for the hook URL of a connection and a task. */

@@ -17,42 +17,42 @@ export const Ed25519JwkSchema = z.object({
   d: z.base64url().length(43),
 });
 
-/** The configured secrets, newest first. Null means derived from the relay secrets. */
+/** The configured secrets and keys, newest first; null means derived from the relay secrets. */
 export interface Secrets {
   readonly relaySecrets: readonly string[];
-  /** `whsec_…` */
+  /** Secrets that sign callbacks, as `whsec_…`; null means derived from the relay secrets. */
   readonly signingSecrets: readonly string[] | null;
-  /** `whsec_…` */
+  /** Secrets that verify events of upstreams, as `whsec_…`; null means derived from the relay secrets. */
   readonly eventsSecrets: readonly string[] | null;
   readonly signingKeys: readonly Ed25519Jwk[] | null;
 }
 
-/** Everything that the relay signs and verifies with, newest first. */
+/** All keys that the relay signs and verifies with, newest first. */
 export interface Keyring {
-  /** Sign callbacks of tasks without an account. */
+  /** Secrets that sign callbacks of tasks without an account. */
   readonly callbackSecrets: readonly HmacSecret[];
-  /** Verify events that upstreams report. */
+  /** Secrets that verify the events that upstreams report. */
   readonly eventsSecrets: readonly HmacSecret[];
-  /** Sign callbacks as well, for receivers that verify with a public key. */
+  /** Ed25519 keys that also sign callbacks, for receivers that verify with a public key. */
   readonly signingKeys: readonly SigningKey[];
-  /** Sign refunds for the operator's own billing. */
+  /** Secrets that sign refunds for the operator's own billing. */
   readonly settlementSecrets: readonly HmacSecret[];
-  /** Sign events for the operator. */
+  /** Secrets that sign events for the operator. */
   readonly operatorSecrets: readonly HmacSecret[];
-  /** Sign the cursors of lists. */
+  /** Keys that sign the cursors of lists. */
   readonly cursorKeys: readonly CryptoKey[];
-  /** Make and check the tokens in hook URLs. */
+  /** Keys that make and check the tokens in hook URLs. */
   readonly hookKeys: readonly CryptoKey[];
 }
 
-/** An Ed25519 key pair that signs. */
+/** An Ed25519 key pair that signs callbacks. */
 export interface SigningKey {
   readonly privateKey: CryptoKey;
-  /** Raw public key, 32 bytes, base64url (the JWK member `x`). */
+  /** Public key: 32 bytes in base64url (the JWK member `x`). */
   readonly x: string;
 }
 
-// Holds values, never promises: a promise of one request must not be awaited by another.
+// The map holds keyrings, never promises: a promise of one request must not be awaited by another.
 const keyrings = new WeakMap<Secrets, Keyring | null>();
 
 /**
@@ -88,8 +88,8 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
 }
 
 /**
- * Derives the secrets that callbacks of an account are signed with: those of its generation, the next
- * and the previous one, so that a receiver may change secrets at any time around a rotation.
+ * Derives the secrets that sign callbacks of an account: those of its generation, the next and the previous
+ * one, so that a receiver may change secrets at any time around a rotation.
  */
 export async function accountSecrets(
   { relaySecrets }: Secrets,
@@ -101,17 +101,20 @@ export async function accountSecrets(
   return secrets.flat();
 }
 
-/** Builds the public half as a JWK (RFC 8037); its `kid` is the key itself, so it needs no registry. */
+/** Builds the JWK of the public key (RFC 8037); its `kid` is the key itself, so it needs no registry. */
 export function publicJwk({ x }: SigningKey) {
   return { kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: x, x };
 }
 
-/** Builds the public half as Standard Webhooks writes it. */
+/** Builds the text of the public key as Standard Webhooks writes it (`whpk_…`). */
 export function publicWhpk({ x }: SigningKey): string {
   return `whpk_${toBase64(fromBase64(x))}`;
 }
 
-/** Imports a private key; null when its halves are not a pair, whose signatures would verify nowhere. */
+/**
+ * Imports an Ed25519 key pair; null when its halves do not match, because its signatures would verify
+ * nowhere.
+ */
 async function importPair(key: unknown): Promise<SigningKey | null> {
   const { kty, crv, x, d } = Ed25519JwkSchema.parse(key);
   try {

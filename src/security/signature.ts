@@ -7,22 +7,22 @@ import { type Bytes, bytesOf, toBase64 } from "./encoding.ts";
 import { type HmacSecret, macFromBase64, verifyAnyOf } from "./hmac.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** What Standard Webhooks signs (https://www.standardwebhooks.com): id, timestamp and raw body. */
+/** The message that Standard Webhooks signs (https://www.standardwebhooks.com): id, timestamp and raw body. */
 export interface SignedMessage {
   readonly id: string;
-  /** Unix seconds, as the header spells them. */
+  /** Time of the signature in Unix seconds, as the header spells it. */
   readonly timestamp: string;
   readonly body: string | Bytes;
 }
 
 const TOLERANCE_S = 300;
 
-/** Builds the three headers of Standard Webhooks. */
+/** Builds the three headers of Standard Webhooks: id, timestamp and signature. */
 export function signedHeaders({ id, timestamp }: SignedMessage, signature: string) {
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
 }
 
-/** Builds `webhook-signature`: a `v1` HMAC for every secret, then a `v1a` Ed25519 for every key. */
+/** Builds the header `webhook-signature`: a `v1` HMAC for every secret, then a `v1a` Ed25519 for every key. */
 export async function sign(
   message: SignedMessage,
   keyring: Pick<Keyring, "callbackSecrets" | "signingKeys">,

@@ -8,25 +8,26 @@ import { failure, type Result, success } from "../core/result.ts";
 const MAX_CHARS = 2048;
 
 /**
- * Zones without public hosts: RFC 6761, RFC 6762 with appendix G, RFC 7686, ICANN's `internal`,
+ * Domains without public hosts: RFC 6761, RFC 6762 with appendix G, RFC 7686, ICANN's `internal`,
  * `localdomain`, which `/etc/hosts` often assigns to the machine itself, and `arpa`, which serves the DNS
  * and contains `home.arpa` (RFC 8375).
  */
 const PRIVATE_ZONE =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;
 
-/** The range that IANA assigns to global unicast; `ipaddr.js` calls unassigned ranges unicast too. */
+/** The IPv6 range that IANA assigns to global unicast; `ipaddr.js` calls unassigned ranges unicast too. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
-// WHATWG URL removes these silently, so the URL that is called would differ from the one written.
+// WHATWG URL removes these characters silently, so the URL that is called would differ from the one
+// written.
 const SILENTLY_DROPPED = /^\s|\s$|\p{Cc}/u;
 // WHATWG URL drops an empty user name (`https://@host/`). An @ after the authority is harmless.
 const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
 const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** The rules of this deployment. */
+/** The rules of this deployment for URLs that clients write. */
 export interface UrlPolicy {
-  /** Also allows http: and loopback hosts, for development. */
+  /** Also allows `http:` and loopback hosts, for development. */
   readonly allowLocal: boolean;
   /** Origins of the relay itself, e.g. "https://relay.example.com"; other text is ignored. */
   readonly ownOrigins: readonly string[];

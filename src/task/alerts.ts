@@ -8,20 +8,20 @@ import { notifyOperator, type OperatorEvent } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
 
 /**
- * Reports to the operator what concerns many tasks. An object for each connection and host claims the alert,
- * so that one message is sent and not one for every task. The reports never throw for a missing answer.
+ * Alerts the operator of faults that concern many tasks. An object for each connection and host claims the
+ * alert, so that one message is sent and not one for every task. A missing answer never throws.
  */
 export class Alerts {
   readonly #bindings: AccountBindings;
   readonly #timeoutMs: number;
 
-  /** @param timeoutMs for one call to an account object. */
+  /** Creates the alerts of one task object. @param timeoutMs limit for one call to an account object. */
   constructor(bindings: AccountBindings, timeoutMs: number) {
     this.#bindings = bindings;
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Reports that a provider refuses the connection's key, and remembers it for `/healthz`. */
+  /** Alerts the operator of a refused key of a connection, and stores the refusal for `/healthz`. */
   async reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
     const tracker = connectionObject(this.#bindings, connection);
@@ -29,7 +29,7 @@ export class Alerts {
     await this.#send(() => tracker.noteRefusedKey(), event, runtime);
   }
 
-  /** Counts the failure of the receiver's host, and reports a host that keeps failing. */
+  /** Counts a failed attempt at the receiver's host, and alerts the operator of a host that keeps failing. */
   async reportFailedAttempt({ url }: Delivery, runtime: Runtime): Promise<void> {
     const host = hostOf(url);
     if (host === null || runtime.config.operatorCallbackUrl === null) return;
@@ -37,7 +37,10 @@ export class Alerts {
     await this.#send(() => tracker.noteFailure(), { type: "host.failing", host }, runtime);
   }
 
-  /** @param claim returns true when the alert is due; it is then taken as sent. */
+  /**
+   * Sends an alert once its claim succeeds.
+   * @param claim returns true when the alert is due; the alert then counts as sent.
+   */
   async #send(claim: () => Promise<boolean>, event: OperatorEvent, runtime: Runtime) {
     const now = Date.now();
     if (!(await withTimeout(event.type, claim, false, this.#timeoutMs))) return;

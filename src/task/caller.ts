@@ -1,17 +1,20 @@
 import type { Role } from "../core/views/task-view.ts";
 
-/** The authenticated sender of a request. An upstream is known by its signature, an account by its key. */
+/** The authenticated sender of a request. An upstream is identified by its signature, an account by its key. */
 export type Caller =
   | { readonly kind: "operator" }
   | { readonly kind: "upstream" }
   | { readonly kind: "account"; readonly id: string };
 
-/** Returns the view that the caller gets: an upstream must not see what the client's receiver answered. */
+/** Returns the role in which the caller reads a task. An upstream must not see the answers of receivers. */
 export function roleOf(caller: Caller): Role {
   return caller.kind === "operator" ? "operator" : "account";
 }
 
-/** Returns the account whose tasks alone the caller may reach; null means every task. */
+/**
+ * Returns the account to whose tasks the caller is limited; null means that the caller may reach every
+ * task.
+ */
 export function accountOf(caller: Caller): string | null {
   switch (caller.kind) {
     case "operator":

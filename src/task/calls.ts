@@ -3,7 +3,7 @@ import type { CallStep } from "../core/step.ts";
 import type { LogLevel, LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
 
-/** The answer to a call, as an event for the task and as a log line. */
+/** The outcome of a call: an event for the task and a line for the log. */
 export interface CallOutcome {
   readonly event: TaskEvent;
   readonly line: LogLine;
@@ -12,8 +12,8 @@ export interface CallOutcome {
 
 /**
  * Makes the call of a step. A call that is not answered in time is an outcome, not an error.
- * @param aborted ends the wait early, because the answer is no longer needed.
- * @param now the loop's clock, in Unix milliseconds.
+ * @param aborted ends the wait early, when the answer is no longer needed.
+ * @param now time of the work loop, in Unix milliseconds.
  */
 export async function makeCall(
   step: CallStep,
@@ -76,12 +76,15 @@ function levelOfCharge({ kind }: ChargeAnswer): LogLevel {
   return level(kind !== "unknown");
 }
 
-/** Warns of a missing answer or a refused key: somebody else failed, and the relay goes on. */
+/**
+ * Returns the log level of a call: `warn` without an answer or with a refused key, because another service
+ * failed and the relay goes on.
+ */
 function level(isAnswered: boolean): LogLevel {
   return isAnswered ? "info" : "warn";
 }
 
-/** Waits for a write until it ends or is aborted. An aborted write goes on; only the waiting ends. */
+/** Waits until a write ends or is aborted. An aborted write goes on; only the waiting ends. */
 async function unlessAborted(write: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stop = () => resolve(false);

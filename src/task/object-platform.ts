@@ -25,18 +25,21 @@ import { Alerts } from "./alerts.ts";
 import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
 
-/** Bindings that a task object uses, beside the configuration. */
+/** Bindings that a task object uses, besides the configuration. */
 export interface ObjectBindings extends IndexBindings, AccountBindings {
   readonly METRICS?: AnalyticsEngineDataset;
 }
 
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
-  /** How long beyond the longest outgoing call the watchdog alarm waits before it declares a run dead. */
+  /**
+   * Time beyond the longest outgoing call after which the watchdog alarm takes a run for dead and restarts
+   * it.
+   */
   readonly watchdogMarginMs: number;
-  /** For one call to an account object. */
+  /** Limit for one call to an account object. */
   readonly ledgerMs: number;
-  /** For one write to the index. */
+  /** Limit for one write to the index. */
   readonly indexMs: number;
 }
 
@@ -47,7 +50,10 @@ const TIMEOUTS: Timeouts = {
 };
 const RECORD_KEY = "task";
 
-/** The platform of a Durable Object: its storage and alarm, the clock, and the calls to others. */
+/**
+ * The platform of a task's Durable Object: its storage and alarm, the clock, and the calls to other
+ * services.
+ */
 export class ObjectPlatform implements Platform {
   readonly log = log;
   readonly #ctx: DurableObjectState;
@@ -57,7 +63,7 @@ export class ObjectPlatform implements Platform {
   readonly #jitter = Math.random();
   #runtime: Runtime | null = null;
 
-  /** @param timeouts limits that differ from the defaults. */
+  /** Creates the platform of one object. @param timeouts limits that differ from the defaults. */
   constructor(ctx: DurableObjectState, bindings: ObjectBindings, timeouts: Partial<Timeouts>) {
     this.#ctx = ctx;
     this.#bindings = bindings;
@@ -66,7 +72,7 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Reads the configuration and imports the keys. Has to be called before anything is decided.
+   * Reads the configuration and imports the keys. Must be called before the work loop decides anything.
    * @throws when the configuration is not valid.
    */
   async prepare(env: AccountBindings): Promise<void> {
@@ -92,10 +98,11 @@ export class ObjectPlatform implements Platform {
     return value === undefined ? null : parseRecord(value);
   }
 
-  // Two calls without an await between them are one commit. A failing storage breaks the output gate and
-  // resets the object, so the promise of `setAlarm` need not be awaited.
+  // Two storage calls without an await between them are one commit. A failing storage breaks the output
+  // gate and resets the object, so the promise of `setAlarm` need not be awaited.
   commit(record: TaskRecord, alarmAt: number): void {
-    // Validate before writing: a bug then fails this event instead of storing an unreadable record.
+    // The record is validated before the write: a bug then fails this event instead of storing an
+    // unreadable record.
     parseRecord(record);
     this.#ctx.storage.kv.put(RECORD_KEY, record);
     this.setAlarm(alarmAt);
@@ -174,7 +181,7 @@ export class ObjectPlatform implements Platform {
     this.#ctx.waitUntil(guarded);
   }
 
-  /** Writes a point to the time series, if one is bound: host, connection and outcome of an attempt. */
+  /** Writes an attempt to the time series, if one is bound: host, connection, outcome and duration. */
   #measure({ url, number, startedAt, account, provider }: Delivery, result: AttemptResult): void {
     this.#bindings.METRICS?.writeDataPoint({
       indexes: [account?.id ?? ""],

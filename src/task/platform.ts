@@ -10,33 +10,36 @@ import type { TaskRecord } from "../core/record/task.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../log.ts";
 
-/** The environment of the work loop: a Durable Object, or a simulated one. */
+/** The environment of the work loop: a Durable Object, or a simulated one in tests. */
 export interface Platform {
   /** Returns the time in Unix milliseconds. */
   now(): number;
   policy(now: number): Policy;
-  /** Reads the committed record. @throws when it cannot be read. */
+  /** Reads the committed record of the task. @throws when the record cannot be read. */
   load(): TaskRecord | null;
-  /** Commits the record together with the alarm that covers it. */
+  /** Commits the record together with the alarm for its next step. */
   commit(record: TaskRecord, alarmAt: number): void;
   setAlarm(at: number): void;
   /** Removes the record and the alarm. */
   erase(): Promise<void>;
-  /** Sends one attempt. A failure of the receiver is a result. */
+  /** Sends one attempt of a callback. A failure of the receiver is a result, not an error. */
   send(delivery: Delivery): Promise<AttemptResult>;
-  /** Charges the price at the ledger; `unknown` when there is no answer in time. */
+  /** Charges the price at the ledger; `unknown` without an answer in time. */
   charge(charge: Charge): Promise<ChargeAnswer>;
-  /** Gives the credits back; false when there is no such answer in time. */
+  /** Refunds the credits of a failed task; false unless the refund is confirmed in time. */
   refund(refund: Refund): Promise<boolean>;
-  /** Polls the upstream; every failure is an answer. Ends at once when aborted. */
+  /** Polls the upstream; every failure is an answer. The poll ends at once when aborted. */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
-  /** Writes the row of a task to the index; false when there is no such answer in time. */
+  /** Writes the row of a task to the index; false unless the index confirms in time. */
   publish(row: IndexRow): Promise<boolean>;
-  /** Notifies the operator; false when there is no such answer in time. Ends at once when aborted. */
+  /**
+   * Sends a notice to the operator; false unless the receiver accepts it in time. Ends at once when
+   * aborted.
+   */
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
-  /** Keeps work going after the answer has left. */
+  /** Keeps the object alive for work that continues after its answer has been sent. */
   background(work: Promise<unknown>): void;
   log(line: LogLine, level: LogLevel): void;
-  /** Delay of the alarm that restarts work after a crash: longer than any call. */
+  /** Delay of the watchdog alarm, which restarts work after a crash; longer than any call. */
   readonly watchdogMs: number;
 }

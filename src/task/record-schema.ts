@@ -6,7 +6,9 @@ import { OUTCOMES } from "../core/record/outcome.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
 
-// Objects are loose: fields that a later release adds within the same `v` survive a write by this one.
+// Schema of the stored record. Objects are loose: fields that a later release adds within the same `v`
+// survive a write by this release. A record of a later `v` is refused and stays untouched: requests get
+// `unavailable` (api/http/object-call.ts), and its alarm is repeated until that release is back.
 const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
 const Time = z.int().nonnegative();
 
@@ -94,7 +96,7 @@ const Credits = z.looseObject({
   ]),
 });
 
-// Fields with a default did not exist in the first records.
+// Fields with a default did not exist in the records of the first release.
 const base = {
   v: z.literal(1),
   version: z.int(),
@@ -150,7 +152,7 @@ const TerminalTask = z.looseObject({
 
 const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
 
-/** The fields of a body that the core reads again. */
+/** The fields of a callback body that the core reads again. */
 const Body = z.object({
   id: z.string(),
   completed_at: Time.optional(),
@@ -162,10 +164,16 @@ function isBody(text: string): boolean {
   return text.endsWith("}") && Body.safeParse(parseJson(text)).success;
 }
 
-/** Marks the error of a record from a later release: only its message reaches the caller of an object. */
+/**
+ * Text that marks the error of a record from a later release: only its message reaches the caller of an
+ * object.
+ */
 export const OF_A_LATER_RELEASE = "of a later release";
 
-/** Parses a stored record. @throws when this release cannot read it; nothing may act on it then. */
+/**
+ * Parses a stored record of a task. @throws when this release cannot read the record; nothing may then act
+ * on it.
+ */
 export function parseRecord(value: unknown): TaskRecord {
   const parsed = Record.safeParse(value);
   if (parsed.success) return parsed.data;

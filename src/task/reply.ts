@@ -2,18 +2,18 @@ import type { ChargeRefusal, ConflictCode, Decision, Rejection } from "../core/e
 import { isTerminal, type TaskRecord } from "../core/record/task.ts";
 import { type Role, taskView } from "../core/views/task-view.ts";
 
-/** A task as one reader may see it. */
+/** A task as one reader may see it, with the data for its ETag. */
 export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
-  /** JSON text of the task object. */
+  /** JSON text of the task for this reader. */
   readonly json: string;
 }
 
-/** The effect of an event from outside. */
+/** The effect of an event that came from outside the object. */
 export type Applied =
   | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
-  /** `createdAt` and `version` find the task's row in the index. */
+  /** Effect of an erasure; `createdAt` and `version` identify the task's row in the index. */
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 

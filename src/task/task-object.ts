@@ -11,28 +11,28 @@ import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-pla
 import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
-/** Events that come from outside; all others come from the work loop. */
+/** Events that come from outside the object; all other events come from the work loop. */
 export type OutsideEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
-/** When an alarm that failed comes again. */
+/** Time after which a failed alarm is repeated. */
 const RECOVERY_MS = MINUTE_MS;
 
-/** One task: one stored record, and the alarm that follows from it. */
+/** The Durable Object of one task, which stores one record and one alarm for its next step. */
 export class TaskObject extends DurableObject<ObjectBindings> {
   readonly #platform: ObjectPlatform;
   readonly #loop: WorkLoop;
 
-  /** @param timeouts limits that differ from the defaults. */
+  /** Creates the object. @param timeouts limits that differ from the defaults. */
   constructor(ctx: DurableObjectState, env: ObjectBindings, timeouts: Partial<Timeouts> = {}) {
     super(ctx, env);
     this.#platform = new ObjectPlatform(ctx, env, timeouts);
     this.#loop = new WorkLoop(this.#platform);
   }
 
-  /** Applies an event from outside. A foreign task is unknown to the caller. */
+  /** Applies an event from outside. The task of another account is unknown to the caller. */
   async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
@@ -46,7 +46,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return applied;
   }
 
-  /** Applies a provider hook, which never conflicts. */
+  /** Applies a hook of a provider. A hook never conflicts with the task. */
   async hook(event: HookEvent): Promise<"taken" | "unknown_task"> {
     await this.#platform.prepare(this.env);
     const decision = this.#loop.apply(event);
@@ -58,14 +58,17 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return isUnknown ? "unknown_task" : "taken";
   }
 
-  /** Has the task's index row written again. Returns the task's creation time; null when there is none. */
+  /**
+   * Plans another write of the task's index row. Returns the task's creation time; null when there is no
+   * task.
+   */
   async republish(): Promise<number | null> {
     await this.#platform.prepare(this.env);
     const decision = this.#loop.apply({ type: "republish" });
     return decision.kind === "changed" ? decision.record.createdAt : null;
   }
 
-  /** Returns the task; null when there is none, or when the caller may not see it. */
+  /** Returns the task; null when the task does not exist, or when the caller may not see it. */
   async read(caller: Caller): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
@@ -80,7 +83,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       await this.#loop.wake(scheduledTime);
     } catch (error) {
       // The platform drops an alarm that keeps throwing, but keeps one that was set before the throw. The
-      // loop's memory of its alarm is stale until this one comes.
+      // work loop does not know of this alarm before it fires.
       this.#platform.setAlarm(Math.max(Date.now(), scheduledTime) + RECOVERY_MS);
       log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");
       throw error;
@@ -121,7 +124,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 }
 
-/** Returns the id of the charge that has to be answered before the task exists. */
+/** Returns the id of the charge that must be answered before the task exists; null when there is none. */
 function outstandingCharge(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
   return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
@@ -131,7 +134,7 @@ function isCharging(record: TaskRecord, chargeId: string): boolean {
   return record.status === "charging" && record.credits.chargeId === chargeId;
 }
 
-/** Names an event in the log: by its type, or by the status that was reported. */
+/** Returns the name of an event in the log: its type, or the status that was reported. */
 function nameOf(event: OutsideEvent): string {
   return event.type === "report" ? event.news.status : event.type;
 }

@@ -10,11 +10,14 @@ import { transition } from "../core/transition.ts";
 import { makeCall } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 
-/** The platform's alarms reach less than 30 days; later times are reached in several alarms. */
+/**
+ * Furthest time at which an alarm is set: the platform allows less than 30 days, so a later time takes
+ * several alarms.
+ */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
-/** How late an alarm may be before a reader sets it again. */
+/** Delay from which an alarm counts as lost, so that a reader sets it again. */
 const OVERDUE_MS = MINUTE_MS;
-/** Guard against an endless loop: a run takes a handful of steps. */
+/** Limit on the steps of one run, as a guard against an endless loop: a run takes a handful of steps. */
 const MAX_STEPS_PER_RUN = 100;
 const INTERRUPTED: AttemptResult = {
   outcome: "interrupted",
@@ -26,20 +29,20 @@ const INTERRUPTED: AttemptResult = {
 /**
  * The loop around the pure core, one per object instance: it loads the record, asks the core for the next
  * step, commits and acts. Nothing that was read before an `await` is written after it: every result is an
- * event, applied to the record as it then is.
+ * event, which is applied to the record as stored at that moment.
  */
 export class WorkLoop {
   readonly #platform: Platform;
   #running = false;
-  /** The current or last run; resolves to the decision of its last step. */
+  /** The current or last run of the loop; resolves to the decision of its last step. */
   #run: Promise<Decision | null> = Promise.resolve(null);
-  /** The attempt that this instance has opened and not sent yet. */
+  /** Number of the attempt that this instance has opened and not sent yet; null when there is none. */
   #ownAttempt: number | null = null;
-  /** Time that the pending alarm was set for; null when this instance does not know. */
+  /** Time for which the pending alarm is set, in Unix milliseconds; null when this instance does not know. */
   #armedFor: number | null = null;
-  /** Scheduled time of the running alarm. */
+  /** Scheduled time of the alarm that is being handled, in Unix milliseconds; 0 outside an alarm. */
   #alarmTime = 0;
-  /** The latest time seen: the loop's clock does not go back, even if the machine's does. */
+  /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
   #clock = 0;
   #callInFlight: AbortController | null = null;
 
@@ -47,7 +50,7 @@ export class WorkLoop {
     this.#platform = platform;
   }
 
-  /** Applies an event to the record as it is now, and starts a run if something became due. */
+  /** Applies an event to the stored record, and starts a run of the loop if a step became due. */
   apply(event: TaskEvent): Decision {
     const now = this.#now();
     const policy = this.#platform.policy(now);
@@ -62,14 +65,14 @@ export class WorkLoop {
     const decision = this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
-      // A later task under this id is newer than this one, even within the same millisecond.
+      // A later task under this id must get a higher version, even within the same millisecond.
       this.#clock = Math.max(this.#clock, decision.record.version + 1);
       await this.#platform.erase();
     }
     return decision;
   }
 
-  /** Works, or joins the work, until nothing is due. Returns the decision of the last step. */
+  /** Takes steps until none is due, or joins the run that does. Returns the decision of the last step. */
   async runUntilIdle(): Promise<Decision | null> {
     let last: Decision | null;
     do last = await this.#start();
@@ -77,7 +80,10 @@ export class WorkLoop {
     return last;
   }
 
-  /** Returns the record for a reader. Writes nothing, except to set the alarm of an overdue record again. */
+  /**
+   * Returns the record for a reader. Writes nothing, except to set the lost alarm of an overdue record
+   * again.
+   */
   read(): TaskRecord | null {
     const record = this.#platform.load();
     if (record === null || this.#running) return record;
@@ -88,8 +94,8 @@ export class WorkLoop {
   }
 
   /**
-   * Works from an alarm. It returns only when the work has ended: after a crash the platform repeats an
-   * alarm that was running, and no other.
+   * Handles an alarm. Returns only when the work has ended: after a crash the platform repeats an alarm
+   * that was being handled, and no other.
    */
   async wake(scheduledTime: number): Promise<void> {
     this.#alarmTime = scheduledTime;
@@ -127,7 +133,8 @@ export class WorkLoop {
       }
       throw new Error(`the work loop has taken ${MAX_STEPS_PER_RUN} steps without an end`);
     } finally {
-      // Cleared in the turn in which nothing was due, so that the next event starts another run.
+      // The flag is cleared in the turn in which nothing was due, so that the next event starts another
+      // run.
       this.#running = false;
     }
   }
@@ -149,7 +156,8 @@ export class WorkLoop {
 
   async #send(delivery: Delivery): Promise<Decision> {
     const { number } = delivery;
-    // An open attempt of an earlier instance may have arrived or not. It counts, and is not sent again.
+    // An open attempt of an earlier instance may have arrived or not. The attempt counts as sent and is not
+    // repeated.
     const isOwn = this.#ownAttempt === number;
     this.#ownAttempt = null;
     const result = isOwn ? await this.#platform.send(delivery) : INTERRUPTED;
@@ -174,7 +182,7 @@ export class WorkLoop {
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
     const opened = openAttempt(record);
     this.#platform.commit(record, this.#arm(alarmAt, now));
-    // A call in flight must not delay the first attempt.
+    // A call in flight must not delay the first attempt of the callback.
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
@@ -185,7 +193,10 @@ export class WorkLoop {
     return this.#armable(at, now);
   }
 
-  /** Returns a time that the platform accepts. It can lose an alarm that is not in the future (workerd #6866). */
+  /**
+   * Returns an alarm time that the platform accepts; the platform can lose an alarm that is not in the
+   * future (workerd #6866).
+   */
   #armable(at: number, now: number): number {
     return Math.min(Math.max(at, now + 1), now + MAX_ALARM_AHEAD_MS);
   }

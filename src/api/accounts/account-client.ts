@@ -7,12 +7,12 @@ import { unknownAccount } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
 
 /**
- * Accounts with their secret generation. One that is a rotation behind still signs correctly, because
- * callbacks are also signed with the generations before and after it.
+ * Cache of accounts with the generation of their callback secret. An account that is one rotation behind
+ * still signs correctly, because callbacks are also signed with the previous and the next generation.
  */
 const accounts = isolateCache<Account>();
 
-/** Returns the account as a task stores it; null when it does not exist. */
+/** Returns the account in the form that a task stores; null when the account does not exist. */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = accounts.get(id);
   if (known !== undefined) return known;
@@ -23,12 +23,12 @@ export async function findAccount(env: Env, id: string): Promise<Account | null>
   return account;
 }
 
-/** Makes this isolate look the account up again; others do within a minute. */
+/** Removes the account from this isolate's cache; other isolates see the change within a minute. */
 export function forgetAccount(id: string): void {
   accounts.delete(id);
 }
 
-/** Calls an account's object. @throws Problem `not_found` when it returns null: no such account. */
+/** Calls an account's object. @throws Problem `not_found` when the call returns null: no such account. */
 export async function callAccount<T>(
   env: Env,
   id: string,

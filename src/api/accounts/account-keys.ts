@@ -63,7 +63,7 @@ export const revokeKey = route(
     const account = accountObject(env, accountId);
     const hash = await callObject(() => account.keyHash(id));
     if (hash === null) throw new Problem("not_found", { detail: "There is no key with this id." });
-    // The account's entry goes last, so that an interrupted revocation can be repeated.
+    // The account forgets the key last, so that an interrupted revocation can be repeated.
     await callObject(() => keyObject(env, hash).disownKey(accountId));
     await callObject(() => account.removeKey(id));
     forgetKey(hash);
@@ -71,14 +71,14 @@ export const revokeKey = route(
   },
 );
 
-/** Generates a key for the account. Its prefix identifies it in lists. */
+/** Generates an API key for the account, and its prefix, which identifies the key in lists. */
 function generateKey(accountId: string): { readonly key: string; readonly prefix: string } {
   const random = crypto.getRandomValues(new Uint8Array(24));
   const hex = toHex(random);
   return { key: `trk_${accountId}_${hex}`, prefix: `trk_${accountId}_${hex.slice(0, 6)}` };
 }
 
-/** Stores a key by its hash. @throws Problem `reference_reused` when it belongs to another account. */
+/** Stores an API key by its hash. @throws Problem `reference_reused` when another account owns the key. */
 async function addKey(
   env: Env,
   accountId: string,

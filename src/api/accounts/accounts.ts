@@ -29,7 +29,7 @@ export const createAccount = bodyRoute(
     const { isNew, account } = await callObject(() => accountObject(env, id).create());
     const { INDEX_DB: db } = env;
     const { createdAt } = account;
-    // Should this fail, creating the account again adds it to the index again.
+    // If this write fails, creating the account again repeats it.
     if (db !== undefined) {
       await withTimeout(
         "index",

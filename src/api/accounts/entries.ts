@@ -64,7 +64,7 @@ export const listEntries = route(
   (call) => pageOf(call, null),
 );
 
-/** Answers with one page of the ledger, of one kind of entry or of all. */
+/** Answers with one page of the ledger of an account, of one kind of entry or of all. */
 async function pageOf(
   { env, url, params }: AuthenticatedRequest<{ readonly account: string }>,
   kind: "grant" | null,
@@ -82,7 +82,7 @@ async function pageOf(
   });
 }
 
-/** Reads the cursor: the number of the last entry seen. @throws Problem `invalid_request`. */
+/** Reads the cursor of a ledger page: the number of the last entry seen. @throws Problem `invalid_request`. */
 function sequenceOf(cursor: string | null): number {
   if (cursor === null) return MAX_CURSOR;
   const sequence = Number(cursor);

@@ -40,7 +40,7 @@ export const readErrorsPage = publicRoute(
     }),
 );
 
-/** Allows nothing but the one inline style, by its hash. */
+/** Builds the Content-Security-Policy of the page, which allows only its one inline style, by hash. */
 async function contentSecurityPolicy(): Promise<string> {
   const hash = toBase64(await sha256(STYLE));
   return [

@@ -5,7 +5,7 @@ import { unknownTask } from "../http/problem.ts";
 import type { PathParams } from "../http/path.ts";
 import { TaskId } from "../http/fields.ts";
 
-/** The connection and task that a hook URL belongs to. */
+/** The connection and the task that a hook URL belongs to. */
 export interface HookTarget {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
@@ -13,8 +13,8 @@ export interface HookTarget {
 }
 
 /**
- * Returns what the submit call needs, as fields of the answer to a registration; `{}` for a provider
- * without hooks.
+ * Returns the hook fields of the answer to a registration, which the submit call to the provider needs;
+ * `{}` for a provider without hooks.
  */
 export async function hookFields(
   connection: Connection,
@@ -37,8 +37,8 @@ export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
- * Resolves a hook URL, without calling any object.
- * @throws Problem `unknown_task` when the relay did not make it.
+ * Resolves a hook URL to its connection and task, without calling any object.
+ * @throws Problem `unknown_task` when the relay did not make the URL.
  */
 export async function parseHookUrl(
   { provider: name, id, token }: HookParams,

@@ -45,7 +45,7 @@ export const receiveHook = publicRoute(
 );
 
 /**
- * Checks the provider's signature.
+ * Checks the provider's signature of a hook.
  * @throws Problem `unauthenticated`; `unavailable` when the public keys cannot be fetched.
  */
 async function authenticityOf(
@@ -68,7 +68,10 @@ async function authenticityOf(
   }
 }
 
-/** Converts the hook to an event; null, with a log line, when it says nothing about the task. */
+/**
+ * Converts a hook to an event for the task; null, with a log line, when the hook says nothing about the
+ * task.
+ */
 function eventOf(
   { adapter, connection, taskId }: HookTarget,
   json: unknown,
@@ -82,7 +85,7 @@ function eventOf(
   };
   const observation = json === undefined ? null : adapter.read(json, hook);
   if (observation === null) return ignored("malformed");
-  // Anything but a task id is no contradiction: the operator may use this field for other purposes.
+  // Another value than a task id is ignored: the operator may use this field for other purposes.
   const named = TaskId.safeParse(observation.taskId);
   if (named.success && named.data !== taskId) return ignored("other_task");
   const news = toNews(observation, errorTextOf(runtime.config, connection));

@@ -5,7 +5,7 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
   return jsonText(JSON.stringify(value), status, headers);
 }
 
-/** Answers with a task, which its object has serialised already. */
+/** Answers with a task, given as the JSON text that its object has written. */
 export function taskAnswer(
   task: TaskReply,
   status: number,

@@ -7,8 +7,9 @@ import { ownerOfKey } from "./key-owner.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * Who may call a route. `owner`: also the account that the resource belongs to. `upstream`: also a sender
- * that signs the body with the events secret. The operator may call every route.
+ * The callers that a route admits. Each route names its `access`: `operator` admits only the operator,
+ * `owner` also the account that the resource belongs to, `upstream` also a sender that signs the body with
+ * the events secret, `anyone` every caller.
  */
 export type Access = "operator" | "owner" | "upstream" | "anyone";
 
@@ -18,7 +19,7 @@ const REQUIRED = {
   upstream: "An operator key or a Standard Webhooks signature is required.",
 };
 
-/** Checks for an operator key, in the same time for every wrong key. */
+/** Tells whether the request carries an operator key, in the same time for every wrong key. */
 export async function isOperator(headers: Headers, runtime: Runtime): Promise<boolean> {
   const given = bearerOf(headers);
   if (given === null) return false;
@@ -33,7 +34,7 @@ export async function isOperator(headers: Headers, runtime: Runtime): Promise<bo
 }
 
 /**
- * Identifies the caller, by key or by signature. The body is read only to verify a signature.
+ * Identifies the caller of a request by its key or signature. The body is read only to verify a signature.
  * @throws Problem `unauthenticated`; `operator_only` for an account on an operator's route.
  */
 export async function authenticate(

@@ -7,8 +7,9 @@ import { type Issue, invalidRequest, Problem } from "./problem.ts";
 const MAX_DEPTH = 64;
 
 /**
- * Reads the raw body.
- * @throws Problem `payload_too_large` as soon as the limit is passed; `invalid_json` when the body breaks off.
+ * Reads the raw body of a request.
+ * @throws Problem `payload_too_large` as soon as the limit is passed; `invalid_json` when the body breaks
+ * off.
  */
 export async function readBody(
   request: Request,
@@ -23,7 +24,7 @@ export async function readBody(
 }
 
 /**
- * Parses a JSON body.
+ * Parses the JSON body of a request.
  * @throws Problem `invalid_json`, also for text that is not UTF-8; `invalid_request` when nested deeper
  * than 64 levels.
  */
@@ -37,7 +38,10 @@ export function readJson(body: Uint8Array): unknown {
   return value;
 }
 
-/** Parses with a schema. @throws Problem `invalid_request`, with an issue for every invalid field. */
+/**
+ * Validates a value with a schema. @throws Problem `invalid_request`, with an issue for every invalid
+ * field.
+ */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { error: messageOf });
   if (parsed.success) return parsed.data;

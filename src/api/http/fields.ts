@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 
 const MAX_TIME_S = 99_999_999_999;
 
-/** Any 8-4-4-4-12 hex string. Upper and lower case name the same task. */
+/** Task id: any 8-4-4-4-12 hex string. Upper and lower case name the same task. */
 export const TaskId = z.guid().toLowerCase();
 
 export const AccountId = z
@@ -12,10 +12,10 @@ export const AccountId = z
 
 export const Model = z.string().min(1).max(256);
 
-/** Unix seconds. A time in milliseconds exceeds the maximum and is refused. */
+/** Time in Unix seconds. A time in milliseconds exceeds the maximum and is refused. */
 export const TimeS = z.int().min(0).max(MAX_TIME_S, "must be Unix seconds");
 
-/** An object parsed from JSON, so its members are JSON values. */
+/** Object in a JSON body, whose members are JSON values. */
 export const JsonField = z.custom<JsonObject>(isObject, "must be an object");
 
 /** Body of a `POST` without fields. */

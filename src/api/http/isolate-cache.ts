@@ -2,8 +2,8 @@ import QuickLRU from "quick-lru";
 import { MINUTE_MS } from "../../core/time.ts";
 
 /**
- * Creates a cache that lives as long as the isolate and keeps each value for a minute. Other isolates do
- * not see a change until theirs expires.
+ * Creates a cache that lives as long as the isolate and keeps each value for a minute. Another isolate does
+ * not see a change until its own value expires.
  */
 export function isolateCache<V>(): Map<string, V> {
   return new QuickLRU({ maxSize: 10_000, maxAge: MINUTE_MS });

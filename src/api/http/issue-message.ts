@@ -1,8 +1,8 @@
 import type * as z from "zod";
 
 /**
- * Returns the message of an issue as the rest of a sentence about its field ("must be a string"); undefined
- * means that the schema's own message stands.
+ * Returns the message of a validation issue as the rest of a sentence about its field ("must be a string");
+ * undefined means that the schema's own message is used.
  */
 export function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_type") {

@@ -4,11 +4,11 @@ import { accountObject, keyObject } from "../../account/object-names.ts";
 import { isolateCache } from "./isolate-cache.ts";
 import { callObject } from "./object-call.ts";
 
-/** Keys may look like anything of this length: those made elsewhere are imported by their hash. */
+/** Minimum length of an API key. Its form is free, because keys made elsewhere are imported by their hash. */
 const MIN_KEY_CHARS = 16;
 const MAX_KEY_CHARS = 256;
 
-/** Owners by the hash of the key. Valid keys only, so a revoked key works for up to a minute more. */
+/** Cache of the owners of valid API keys, by hash. A revoked key works for up to a minute more. */
 const owners = isolateCache<string>();
 
 /**
@@ -28,7 +28,7 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
   return accountId;
 }
 
-/** Makes this isolate look the key up again. */
+/** Removes an API key from this isolate's cache of owners. */
 export function forgetKey(hash: string): void {
   owners.delete(hash);
 }

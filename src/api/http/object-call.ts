@@ -2,12 +2,15 @@ import { OF_A_LATER_RELEASE } from "../../task/record-schema.ts";
 import { Problem } from "./problem.ts";
 
 const RETRY_AFTER_S = "2";
-/** Flags that the platform sets on its errors. */
+/** Properties that the platform sets to true on its errors. */
 const PLATFORM_FLAGS = ["overloaded", "retryable", "durableObjectReset"];
-/** Platform errors without a flag. The second covers storage that is full or cannot be opened. */
+/**
+ * Messages of platform errors without such a property. The second covers storage that is full or cannot be
+ * opened.
+ */
 const PLATFORM_MESSAGES = ["Network connection lost", "internal error; reference = "];
 
-/** Calls an object. @throws Problem `unavailable` when the object cannot be reached. */
+/** Calls a Durable Object. @throws Problem `unavailable` when the object cannot be reached. */
 export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -25,7 +28,7 @@ export function unavailable(detail: string): Problem {
   });
 }
 
-/** Recognises failures of the platform: overload, a reset object, a lost connection, failed storage. */
+/** Recognises a failure of the platform: overload, a reset object, a lost connection, failed storage. */
 function isPlatformFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
@@ -34,7 +37,10 @@ function isPlatformFailure(error: unknown): boolean {
   );
 }
 
-/** Recognises a record that a later release has written. After a roll-back it is readable again once that release is back. */
+/**
+ * Recognises the error of a record that a later release has written. After a roll-back the record is
+ * readable again once that release is back.
+ */
 function isOfALaterRelease(error: unknown): boolean {
   return error instanceof Error && error.message.includes(OF_A_LATER_RELEASE);
 }

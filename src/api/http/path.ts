@@ -1,4 +1,4 @@
-/** Names of the `{…}` in a path: `"id"` for `/v1/tasks/{id}`. */
+/** Names of the `{…}` parameters in a path: `"id"` for `/v1/tasks/{id}`. */
 type ParamName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParamName<Rest>
   : never;
@@ -13,7 +13,10 @@ export function honoPath(path: string): string {
   return path.replaceAll(PARAM, ":$1");
 }
 
-/** Narrows `params` to those of `path`. @throws Error when one is missing, which is a bug in the routing. */
+/**
+ * Narrows `params` to the parameters of `path`.
+ * @throws Error when one is missing, which is a bug in the routing.
+ */
 export function paramsOf<Path extends string>(
   path: Path,
   params: Readonly<Record<string, string>>,

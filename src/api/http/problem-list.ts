@@ -1,13 +1,13 @@
 interface ProblemType {
   readonly status: number;
   readonly title: string;
-  /** When the relay answers with this problem. */
+  /** Cause for which the relay answers with this problem. */
   readonly cause: string;
-  /** What the caller or the operator can do about it. */
+  /** Action by which the caller or the operator can solve the problem. */
   readonly cure: string;
 }
 
-/** Every code with which a request can be refused (RFC 9457). The list is closed. */
+/** All problem codes with which a request can be refused (RFC 9457). The list is closed. */
 export const PROBLEMS = {
   invalid_json: {
     status: 400,

@@ -1,7 +1,10 @@
 import { appendMembers } from "../../core/json.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-list.ts";
 
-/** An invalid part of a request. `path` is a JSON Pointer (RFC 6901); `/Name` for a header or parameter. */
+/**
+ * An invalid part of a request. `path` is a JSON Pointer (RFC 6901) into the body, or `/Name` for a header
+ * or a query parameter.
+ */
 export interface Issue {
   readonly path: string;
   readonly message: string;
@@ -10,7 +13,7 @@ export interface Issue {
 export interface ProblemDetails {
   readonly detail: string;
   readonly issues?: readonly Issue[];
-  /** Further members of the body. */
+  /** Further members of the problem's body. */
   readonly members?: Readonly<Record<string, number>>;
   /** JSON text of the task that the request conflicts with. */
   readonly taskJson?: string;
@@ -37,7 +40,10 @@ export function invalidRequest(issues: readonly Issue[]): Problem {
   });
 }
 
-/** The same answer for unknown, malformed and foreign ids, so that it reveals nothing. */
+/**
+ * Builds the problem `unknown_task`, the same for unknown, malformed and foreign ids, so that it reveals
+ * nothing.
+ */
 export function unknownTask(): Problem {
   return new Problem("unknown_task", { detail: "There is no task with this id." });
 }
@@ -46,7 +52,7 @@ export function unknownAccount(): Problem {
   return new Problem("not_found", { detail: "There is no account with this id." });
 }
 
-/** @param origin of the relay, where `/docs/errors` explains every code. */
+/** Answers with a problem (RFC 9457). @param origin of the relay, where `/docs/errors` explains every code. */
 export function problemResponse({ code, details }: Problem, origin: string): Response {
   const { status, title } = PROBLEMS[code];
   const { detail, issues, members: more, taskJson, headers } = details;

@@ -1,13 +1,13 @@
 import { jsonPointer } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Page sizes of a list: the one used without `limit`, and the largest. */
+/** Page sizes of a list: `fallback` applies without `limit`, and `max` is the largest. */
 export interface PageLimits {
   readonly fallback: number;
   readonly max: number;
 }
 
-/** Returns the parameters of a query by name. @throws Problem `invalid_request` for a repeated one. */
+/** Reads the parameters of a query by name. @throws Problem `invalid_request` for a repeated one. */
 export function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
   const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1);
   if (repeated.length === 0) return Object.fromEntries(query);
@@ -16,7 +16,10 @@ export function queryOf(query: URLSearchParams): Readonly<Record<string, string>
   );
 }
 
-/** Reads `limit`. @throws Problem `invalid_request` unless it is a whole number from 1 to `max`. */
+/**
+ * Reads the parameter `limit` of a list.
+ * @throws Problem `invalid_request` unless it is a whole number from 1 to `max`.
+ */
 export function limitOf(text: string | null | undefined, { fallback, max }: PageLimits): number {
   if (text === null || text === undefined) return fallback;
   const limit = Number(text);

@@ -12,25 +12,25 @@ import type { ProblemCode } from "./problem-list.ts";
 import { AccountId, TaskId } from "./fields.ts";
 
 /**
- * One row of the route table: a method and path, its description and its handler. The table is the one
- * source from which a description of the API can be made. Hono is therefore only the router and the
- * middleware: typed Hono handlers would state paths, bodies and answers a second time.
+ * A row of the route table: a method and path, its description and its handler. Descriptions of the API are
+ * derived from the table. Hono is only the router and the middleware: typed Hono handlers would state
+ * paths, bodies and answers a second time.
  */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
-  /** With `{id}` for a task and `{account}` for an account. */
+  /** Path of the route, with `{id}` for a task and `{account}` for an account. */
   readonly path: string;
   readonly access: Access;
   readonly summary: string;
   readonly body: z.ZodType | null;
-  /** Meaning of each status that is not a problem. */
+  /** Description of each status that is not a problem. */
   readonly answers: Readonly<Record<number, string>>;
-  /** Problems of this route; those of authentication, body and platform are common to all routes. */
+  /** Problems of this route, besides those of authentication, body and platform, which all routes share. */
   readonly errors: readonly ProblemCode[];
   readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
 }
 
-/** Parameters of a path as received. */
+/** Parameters of a path as received, not validated. */
 type Params = Readonly<Record<string, string>>;
 
 /** A request that the router has matched. */
@@ -41,7 +41,7 @@ export interface RouteRequest<P> {
   readonly params: P;
 }
 
-/** A request whose caller is known, on a configured relay. Its `id` and `account` are valid. */
+/** A request whose caller is authenticated, on a configured relay. Its `id` and `account` are valid. */
 export interface AuthenticatedRequest<P, Body = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;
@@ -109,7 +109,7 @@ function guarded<Path extends string, Body>(
   };
 }
 
-/** Returns configuration and keys. @throws Problem `not_configured`, which names the invalid variables but never their values. */
+/** Returns the configuration and keys. @throws Problem `not_configured`, which names the invalid variables. */
 export async function requireRuntime(env: Env): Promise<Runtime> {
   const result = await placedRuntimeOf(env);
   if (result.ok) return result.value;
@@ -127,7 +127,10 @@ function checkedParams(params: Params, caller: Caller): Params {
   };
 }
 
-/** @throws Problem `not_found` for an account that is not the caller's; `invalid_request` for no valid id. */
+/**
+ * Returns a valid account id of the caller.
+ * @throws Problem `not_found` for another account; `invalid_request` for no valid id.
+ */
 function requireAccountId(param: string, caller: Caller): string {
   const own = accountOf(caller);
   if (own !== null && own !== param) throw unknownAccount();
@@ -136,7 +139,10 @@ function requireAccountId(param: string, caller: Caller): string {
   throw invalidRequest(parsed.error.issues.map(({ message }) => ({ path: "/account", message })));
 }
 
-/** @throws Problem `unknown_task` for no valid id, the same as for an unknown one. */
+/**
+ * Returns a valid task id. @throws Problem `unknown_task` for any other text, the same as for an unknown
+ * id.
+ */
 function requireTaskId(param: string): string {
   const id = TaskId.safeParse(param);
   if (!id.success) throw unknownTask();

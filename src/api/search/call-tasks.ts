@@ -5,8 +5,8 @@ import { Problem } from "../http/problem.ts";
 const CONCURRENCY = 50;
 
 /**
- * Calls the objects of many tasks, at most 50 at a time. A task that fails is logged and yields `"failed"`,
- * so that it does not hold up the others.
+ * Calls the objects of many tasks, at most 50 at a time. A call that fails is logged and yields `"failed"`,
+ * so that the other tasks go on.
  * @throws Problem `unavailable` when an object cannot be reached.
  */
 export async function callTasks<T>(

@@ -3,10 +3,13 @@ import { signWithNewest, verifyAny } from "../../security/hmac.ts";
 import type { Filters, Position } from "../../index-db/list.ts";
 import { invalidRequest } from "../http/problem.ts";
 
-/** Position in the list and its signature, which is valid for the same filters only. */
+/**
+ * Pattern of a cursor: a position in the list of tasks and its signature, which is valid for the same
+ * filters only.
+ */
 const CURSOR = /^(\d{1,16})_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})$/;
 
-/** Makes the cursor of a position in the list. */
+/** Makes the signed cursor of a position in the list of tasks. */
 export async function cursorOf(
   { createdAt, id }: Position,
   filters: Filters,
@@ -18,7 +21,7 @@ export async function cursorOf(
 }
 
 /**
- * Reads a cursor; null means the start of the list.
+ * Reads a cursor; null means the start of the list of tasks.
  * @throws Problem `invalid_request` for a cursor that the relay has not made for these filters.
  */
 export async function positionOf(

@@ -6,7 +6,7 @@ import { invalidRequest } from "../http/problem.ts";
 import { limitOf, type PageLimits, queryOf } from "../http/query.ts";
 import { AccountId } from "../http/fields.ts";
 
-/** A time in a query, in Unix seconds; milliseconds have more than 11 digits. */
+/** Time in a query, in Unix seconds; a time in milliseconds has more than 11 digits and is refused. */
 export const QueryTimeS = z
   .string()
   .regex(/^\d{1,11}$/, "must be Unix seconds")
@@ -31,7 +31,7 @@ export interface ListQuery {
   readonly filters: Filters;
   readonly limit: number;
   readonly cursor: string | null;
-  /** Always false on a route without `dry_run`. */
+  /** Value of `dry_run`; false on a route without this parameter. */
   readonly isDryRun: boolean;
 }
 
@@ -39,7 +39,10 @@ export interface ListOptions extends PageLimits {
   readonly hasDryRun: boolean;
 }
 
-/** Reads the query of a list. @throws Problem `invalid_request` with an issue for every invalid parameter. */
+/**
+ * Reads the query of a list of tasks.
+ * @throws Problem `invalid_request` with an issue for every invalid parameter.
+ */
 export function listQueryOf(
   query: URLSearchParams,
   caller: Caller,
@@ -65,8 +68,8 @@ export function listQueryOf(
 }
 
 /**
- * Refuses unknown parameters, and from an account also `account`, because it lists only its own tasks, and
- * `provider`, which it must not see.
+ * Refuses unknown parameters, and from an account also `account`, because an account lists only its own
+ * tasks, and `provider`, which it must not see.
  */
 function refuseUnknown(query: URLSearchParams, caller: Caller, options: ListOptions): void {
   const withheld = accountOf(caller) === null ? [] : ["provider", "account"];

@@ -11,7 +11,7 @@ export function requireIndex({ INDEX_DB: db }: Env): D1Database {
   throw new Problem("index_disabled", { detail });
 }
 
-/** Queries the index. @throws Problem `unavailable` when it fails. */
+/** Queries the index database. @throws Problem `unavailable` when the query fails. */
 export async function queryIndex<T>(query: () => Promise<T>): Promise<T> {
   try {
     return await query();

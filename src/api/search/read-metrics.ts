@@ -30,8 +30,9 @@ export const readMetrics = route(
 );
 
 /**
- * Formats OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). All values are gauges: they cover the
- * tasks created in the last 48 hours, a moving window, and a redelivery or an erasure can lower them.
+ * Formats statistics as OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). All values are gauges:
+ * they cover the tasks created in the last 48 hours, a moving window, and a redelivery or an erasure can
+ * lower them.
  */
 function textOf({ counts, histograms, backlog, overdue }: Statistics, now: number): string {
   const ended = counts.filter(({ status }) => status === "completed" || status === "failed");

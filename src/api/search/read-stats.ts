@@ -37,8 +37,8 @@ export const readStats = route(
 );
 
 /**
- * Reads the window, in Unix seconds, and widens it to whole hours. Defaults to the last 24 hours and the
- * current one.
+ * Reads the window of the statistics, in Unix seconds, and widens it to whole hours. Defaults to the last
+ * 24 hours and the current one.
  */
 function windowOf(query: URLSearchParams, nowS: number) {
   const given = validate(Window, queryOf(query));
@@ -96,7 +96,7 @@ function topFailing(counts: readonly Count[]) {
     .map(([host, number]) => ({ host, failed: number, tasks: all[host] ?? number }));
 }
 
-/** Sums tasks by key, without those that have none (the empty key). */
+/** Sums numbers of tasks by key; tasks with an empty key are left out. */
 function sumBy(counts: readonly Count[], keyOf: (count: Count) => string): Record<string, number> {
   const groups = Map.groupBy(counts, keyOf);
   groups.delete("");

@@ -46,8 +46,8 @@ export const redeliverMany = bodyRoute(
 );
 
 /**
- * Orders one attempt for each task. A task that is open, still sending, gone, or already ordered under this
- * key is skipped: its object decides, not the index. Returns how many series began.
+ * Orders one attempt for each task, and returns how many series began. A task that is open, still sending,
+ * gone, or already ordered under this key is skipped: its object decides, not the index.
  */
 async function redeliver(
   ids: readonly string[],

@@ -26,7 +26,10 @@ export const attachUpstream = bodyRoute(
   },
 );
 
-/** Checks the endpoint that the provider needs for polling. @throws Problem `invalid_request`. */
+/**
+ * Checks that the attachment has the endpoint that the provider needs for polling.
+ * @throws Problem `invalid_request`.
+ */
 function requireEndpoint({ provider, key }: Connection, endpoint: string | null): void {
   const expected = provider.polls?.endpoint ?? null;
   if (expected === null && endpoint !== null) {

@@ -3,8 +3,9 @@ import type { Connection } from "../../providers/provider.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
- * Returns the connection.
- * @throws Problem `invalid_request` when it is unknown, or can neither be polled nor send hooks.
+ * Returns the connection to a provider by name.
+ * @throws Problem `invalid_request` when the connection is unknown, or can neither be polled nor send
+ * hooks.
  */
 export function requireConnection(name: string, { connections }: Config): Connection {
   const connection = connections.get(name);

@@ -25,7 +25,7 @@ export const eraseTask = route(
   },
 );
 
-/** Removes the index row. A failure is ignored: the task is erased, and its row expires by itself. */
+/** Removes the index row of an erased task. A failure is ignored, because the row expires anyway. */
 async function removeIndexRow(
   { INDEX_DB: db }: Env,
   task: Parameters<typeof removeRow>[1],

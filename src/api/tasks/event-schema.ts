@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { AccountId, JsonField, Model, optional, TaskId, TimeS } from "../http/fields.ts";
 import { messageOf } from "../http/issue-message.ts";
 
-/** Accepts integers beyond 2^53 too, which JSON.parse rounds: a long seed must not cost a result. */
+/** Integer of any size. JSON.parse rounds one beyond 2^53, but a long seed must not cost a result. */
 const Integer = z.number().refine(Number.isInteger, "must be an integer");
 
 const MetadataFields = z.object({
@@ -15,7 +15,10 @@ const MetadataFields = z.object({
   framespersecond: Integer.nullish(),
 });
 
-/** Known fields must have their types or be null, which means absent. Unknown fields are kept as they are. */
+/**
+ * Metadata of a result. Known fields must have their types or be null, which means absent. Unknown fields
+ * are kept unchanged.
+ */
 const Metadata = JsonField.superRefine((metadata, ctx) => {
   const issues = MetadataFields.safeParse(metadata, { error: messageOf }).error?.issues ?? [];
   for (const { path, message } of issues) {
@@ -32,7 +35,7 @@ const Output = z.object({
 
 const TaskError = z.object({ code: z.string().min(1), message: z.string().min(1) });
 
-/** Fields of every event. All but `id` count only when the event creates the task. */
+/** Fields of every event. All except `id` count only when the event creates the task. */
 const creation = {
   id: TaskId,
   model: optional(Model),
@@ -43,7 +46,10 @@ const creation = {
 
 const misplaced = z.null("does not belong to this status").optional();
 
-/** Body of `POST /v1/events`: the task object itself. Unknown fields outside the metadata are dropped. */
+/**
+ * Body of `POST /v1/events`, which is the task object itself. Unknown fields outside the metadata are
+ * dropped.
+ */
 export const TaskFinishEvent = z.discriminatedUnion("status", [
   z.object({
     ...creation,

@@ -3,7 +3,7 @@ import { sha256, toHex } from "../../security/encoding.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
- * Returns the header `Idempotency-Key`; null when it is absent.
+ * Reads the header `Idempotency-Key`; null when it is absent.
  * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
  */
 export function idempotencyKeyOf(headers: Headers): string | null {
@@ -13,7 +13,7 @@ export function idempotencyKeyOf(headers: Headers): string | null {
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);
 }
 
-/** Derives the task id of a caller's key: UUIDv8 (RFC 9562 §5.8) of a SHA-256. */
+/** Derives a task id from the caller's `Idempotency-Key`: a UUIDv8 (RFC 9562 §5.8) of its SHA-256. */
 export async function idOfKey(caller: Role, key: string): Promise<string> {
   const digest = await sha256(`${caller}\n${key}`);
   const hex = toHex(digest.slice(0, 16).map(withVersion));

@@ -68,7 +68,10 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
   };
 }
 
-/** Starts the job of a simulated provider, whose job is its model. @throws Problem `invalid_request`. */
+/**
+ * Returns the upstream of a new task, and starts the job of a simulated provider, whose job is its model.
+ * @throws Problem `invalid_request`.
+ */
 function upstreamOf(model: string, connection: Connection | null) {
   if (connection === null || connection.provider.polls !== null) {
     return { job: null, deadlineMs: null };
@@ -78,7 +81,10 @@ function upstreamOf(model: string, connection: Connection | null) {
   return started.value;
 }
 
-/** Looks the account up, unless the relay's own ledger charges it and thereby tells whether it exists. */
+/**
+ * Looks up the account of a new task. When the relay's own ledger charges the task, its answer shows that
+ * the account exists, so no look-up is needed.
+ */
 async function billingOf(
   { account: accountId, credits }: Body,
   env: Env,
@@ -93,14 +99,20 @@ async function billingOf(
   return { account, chargeId: null };
 }
 
-/** Requires an id, because a charge whose answer was lost must be repeatable. */
+/**
+ * Builds the problem of a registration with a price but without an id: a charge whose answer was lost must
+ * be repeatable.
+ */
 function nameRequired(): Problem {
   return invalidRequest([
     { path: "/id", message: "id or Idempotency-Key is required with credits" },
   ]);
 }
 
-/** @throws Problem `idempotency_key_reused` when another task was registered under the key. */
+/**
+ * Checks the outcome of a registration under an `Idempotency-Key`.
+ * @throws Problem `idempotency_key_reused` when another task was registered under the key.
+ */
 function requireUnusedKey(applied: Applied): void {
   if (applied.kind !== "refused" || !("task" in applied.refusal)) return;
   const detail = "The member task is the task that was registered under this key.";

@@ -6,7 +6,7 @@ import { taskObject } from "../../task/task-stub.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable } from "../http/object-call.ts";
 
-/** Returns the calls to the object of one task. @throws Problem `unavailable` when it cannot be reached. */
+/** Returns a client for the object of one task. @throws Problem `unavailable` when it cannot be reached. */
 export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each call takes a new one.
   const stub = () => taskObject(env, id);
@@ -30,7 +30,7 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
   }
 }
 
-/** Converts the refusal of an event to a problem. */
+/** Converts the task object's refusal of an event to a problem. */
 function problemOf(refusal: Refusal): Problem {
   switch (refusal.code) {
     case "unknown_task":

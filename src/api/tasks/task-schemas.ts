@@ -8,7 +8,7 @@ const Labels = JsonField.refine(
   `must be at most ${MAX_METADATA_BYTES} bytes of JSON`,
 );
 
-/** Body of `POST /v1/tasks`. */
+/** Body of `POST /v1/tasks`, which registers a task. */
 export const Registration = z
   .strictObject({
     id: optional(TaskId),
@@ -27,8 +27,8 @@ export const Registration = z
   });
 
 /**
- * Body of `POST /v1/tasks/{id}/upstream`. `id` and `endpoint` become part of a URL path and must not be able
- * to leave their place in it.
+ * Body of `POST /v1/tasks/{id}/upstream`, which attaches a job. `id` and `endpoint` become part of a URL
+ * path; the pattern keeps them from leaving their place in it.
  */
 export const Attachment = z.strictObject({
   provider: z.string(),
@@ -41,7 +41,7 @@ export const Attachment = z.strictObject({
   ),
 });
 
-/** Body of `POST /v1/tasks/{id}/redeliver`. */
+/** Body of `POST /v1/tasks/{id}/redeliver`, which orders a redelivery. */
 export const RedeliverOrder = z.strictObject({
   attempts: z
     .int()

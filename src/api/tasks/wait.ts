@@ -1,13 +1,14 @@
 import { invalidRequest } from "../http/problem.ts";
 
 const MAX_WAIT_S = 60;
-/** Pauses between the first reads; each later one lasts `LATER_PAUSE_MS`. */
+/** Pauses between the first reads of a waiting request; each later pause lasts `LATER_PAUSE_MS`. */
 const PAUSES_MS = [1000, 1000, 2000, 2000, 3000];
 const LATER_PAUSE_MS = 5000;
 
 /**
- * Reads how long the answer may be delayed: `?wait=N`, else `Prefer: wait=N` (RFC 7240 §4.3), in seconds,
- * clamped to 0…60. @throws Problem `invalid_request` when the parameter is not a number.
+ * Reads for how long the answer may be delayed, and returns milliseconds: `?wait=N`, else `Prefer: wait=N`
+ * (RFC 7240 §4.3), in seconds, limited to 0…60.
+ * @throws Problem `invalid_request` when the parameter is not a number.
  */
 export function waitMsOf(query: URLSearchParams, headers: Headers): number {
   const param = query.get("wait");
@@ -23,8 +24,8 @@ export function waitMsOf(query: URLSearchParams, headers: Headers): number {
 }
 
 /**
- * Polls until the answer is wanted or null, or the time is up. The Worker waits, not the object, which would
- * be billed for being kept in memory.
+ * Polls a task until the answer is wanted or null, or the time is up. The Worker waits, not the object,
+ * which would be billed for the time in memory.
  */
 export async function pollUntil<T>(
   read: () => Promise<T | null>,

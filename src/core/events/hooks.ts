@@ -75,10 +75,7 @@ export function applyHook(
     : nudgeOrKeep(record, event, now);
 }
 
-/**
- * Tells whether news is a success that arrived after the deadline had failed the task. Such news changes
- * nothing, but is logged for the operator.
- */
+/** Tells whether news is a success after the deadline had failed the task; it is only logged. */
 export function isLateSuccess(
   record: TaskRecord | null,
   { status }: { readonly status: string },
@@ -102,7 +99,7 @@ function applyNews(task: OpenTask, news: UpstreamNews, policy: Policy, now: numb
   }
 }
 
-/** Handles an unverified hook: brings the poll forward, or keeps the hook until the job is attached. */
+/** Handles an unverified hook: brings the poll forward, or keeps the hook until the attachment. */
 function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): Decision {
   const { tracking } = task;
   if (news.status === "queued" || news.status === task.status) return unchanged(task, "ignored");
@@ -116,18 +113,15 @@ function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): D
 }
 
 /**
- * Changes the tracking of a task, unless it stays the same: each write costs a row, and anyone who has the
- * hook URL can repeat a hook.
+ * Changes the tracking of a task. A repeated hook writes nothing: a write costs a row, and anyone can
+ * repeat it.
  */
 function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decision {
   const isSame = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);
 }
 
-/**
- * Applies a hook that was kept until the attachment: as a nudge (the next poll comes earlier), or as news
- * when the job cannot be polled.
- */
+/** Applies a kept hook: brings the poll forward, or is news when the job cannot be polled. */
 function applyKeptHook(
   decision: Decision,
   { news }: KeptHook,
@@ -145,10 +139,7 @@ function applyKeptHook(
   return changed({ ...task, tracking: { ...tracking, poll } });
 }
 
-/**
- * Tells whether a hook is about `job`. A hook without a job id is, because its URL belongs to this task
- * alone.
- */
+/** Tells whether a hook is about `job`; one without a job id is, as its URL belongs to this task alone. */
 function isAbout(job: Job, jobId: string | null): boolean {
   return jobId === null || jobId === job.id;
 }
