@@ -128,6 +128,9 @@ describe("POST /v1/tasks/{id}/upstream", () => {
     ["an empty id", { ...JOB, id: "" }, ["/id"]],
     ["an id with path segments", { ...JOB, id: "../keys" }, ["/id"]],
     ["an id with a query", { ...JOB, id: "a?b=c" }, ["/id"]],
+    ["an id with a fragment", { ...JOB, id: "a#b" }, ["/id"]],
+    ["an id with an encoded slash", { ...JOB, id: "..%2f" }, ["/id"]],
+    ["an id with a host", { ...JOB, id: "@127.0.0.1" }, ["/id"]],
     ["an id with a space", { ...JOB, id: "a b" }, ["/id"]],
     ["an id of 257 characters", { ...JOB, id: "a".repeat(257) }, ["/id"]],
     ["a number as an id", { ...JOB, id: 17 }, ["/id"]],
@@ -135,6 +138,8 @@ describe("POST /v1/tasks/{id}/upstream", () => {
     ["an endpoint with ..", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
     ["an endpoint with a leading slash", { ...JOB, endpoint: "/a" }, ["/endpoint"]],
     ["an endpoint that is a URL", { ...JOB, endpoint: "https://a.example" }, ["/endpoint"]],
+    ["an endpoint with a host", { ...JOB, endpoint: "a@b" }, ["/endpoint"]],
+    ["an endpoint with a backslash", { ...JOB, endpoint: "a\\b" }, ["/endpoint"]],
     ["an endpoint with a query", { ...JOB, endpoint: "a?b" }, ["/endpoint"]],
   ])("rejects %s with 400 and changes nothing", async (_, body, paths) => {
     const task = await hooked({ provider: "ark", bindings: KEYED });
