@@ -49,11 +49,11 @@ export default defineConfig({
       }),
       node("process", ["test/process/**/*.test.ts"], {
         exclude: [...WAITING_TESTS, ...SMOKE_TESTS],
-        testTimeout: 300_000,
+        testTimeout: 600_000,
         sequence: { groupOrder: 4 },
       }),
       node("waiting", WAITING_TESTS, {
-        testTimeout: 300_000,
+        testTimeout: 600_000,
         maxWorkers: WAITING_TESTS.length,
         maxConcurrency: 12,
         sequence: { groupOrder: 5 },

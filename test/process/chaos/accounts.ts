@@ -1,9 +1,8 @@
 import * as z from "zod";
+import type { Client } from "../harness/client.ts";
 import type { Caller } from "./caller.ts";
 import { ACCOUNTS } from "./plan.ts";
 import type { TaskHistory } from "./task-history.ts";
-
-const PAGE = 200;
 
 export type Entry = z.infer<typeof Entry>;
 const Entry = z.object({
@@ -14,7 +13,6 @@ const Entry = z.object({
   task_id: z.string().optional(),
 });
 const Account = z.object({ balance: z.int() });
-const Page = z.object({ data: z.array(Entry), next_cursor: z.string().nullable() });
 
 export interface Ledger {
   readonly accountId: string;
@@ -32,18 +30,10 @@ export async function openAccounts(caller: Caller): Promise<void> {
   }
 }
 
-export async function readLedger(caller: Caller, accountId: string): Promise<Ledger> {
+export async function readLedger(client: Client, accountId: string): Promise<Ledger> {
   const path = `/v1/accounts/${accountId}`;
-  const account = await caller.ask({ method: "GET", path }, [200]);
-  const entries: Entry[] = [];
-  for (let cursor: string | null = ""; cursor !== null;) {
-    const query = `limit=${PAGE}${cursor === "" ? "" : `&cursor=${cursor}`}`;
-    const answer = await caller.ask({ method: "GET", path: `${path}/entries?${query}` }, [200]);
-    const page: z.infer<typeof Page> = Page.parse(answer.json);
-    entries.push(...page.data);
-    cursor = page.next_cursor;
-  }
-  const { balance } = Account.parse(account.json);
+  const { balance } = Account.parse((await client.ask("GET", path)).json);
+  const entries = await client.list(`${path}/entries`, Entry);
   return { accountId, balance, entries: entries.toReversed() };
 }
 

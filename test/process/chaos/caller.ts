@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { OPERATOR_KEY } from "../harness/client.ts";
+import type { Client } from "../harness/client.ts";
 import { field } from "../upstreams/api.ts";
 
 const REPEAT_AFTER_MS = 250;
@@ -34,11 +34,11 @@ export class Fault extends Error {}
 export class Caller {
   repeats = 0;
   readonly statuses = new Map<number, number>();
-  readonly #url: string;
+  readonly #client: Client;
   #booking = Promise.withResolvers<void>();
 
-  constructor(relay: { readonly url: string }) {
-    this.#url = relay.url;
+  constructor(client: Client) {
+    this.#client = client;
   }
 
   /** Resolves at the next request that leads to a charge or a refund. */
@@ -80,17 +80,12 @@ export class Caller {
     throw new Fault(`${call.method} ${call.path}: no answer but ${last}`);
   }
 
-  async #send({ method, path, body, headers }: Call, isRepeat: boolean): Promise<Answer> {
+  async #send({ method, path, body, headers = {} }: Call, isRepeat: boolean): Promise<Answer> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), ANSWER_WITHIN_MS);
-    const authorization = { Authorization: `Bearer ${OPERATOR_KEY}` };
+    const { signal } = deadline;
     try {
-      const response = await fetch(`${this.#url}${path}`, {
-        method,
-        headers: { ...authorization, "Content-Type": "application/json", ...headers },
-        signal: deadline.signal,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
+      const response = await this.#client.send(method, path, body, { headers, signal });
       const text = await response.text();
       const { status } = response;
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);

@@ -52,8 +52,13 @@ export async function chaos({ minutes, seed, print }: ChaosOptions): Promise<rea
   const loadMs = Math.max(5, (minutes * 60) / rounds - TAIL_S) * 1000;
   const total = new Counters();
   for (let nth = 0; nth < rounds; nth++) {
-    const options = { loadMs, parallel: PARALLEL, planOf, disturb: killAtRandom };
-    const { counters, faults } = await runRound({ seed: seed + nth, ...options });
+    const { counters, faults } = await runRound({
+      seed: seed + nth,
+      isEnough: (_, elapsedMs) => elapsedMs > loadMs,
+      parallel: PARALLEL,
+      planOf,
+      disturb: killAtRandom,
+    });
     total.addAll(counters);
     const figures = `${counters.of("tasks")} tasks, ${counters.of("kills")} kills`;
     print(`seed ${seed + nth}: ${figures}, ${faults.length} faults`);

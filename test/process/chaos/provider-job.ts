@@ -30,12 +30,12 @@ export async function runJob(
   const api = providerOf(plan);
   const id = api.newId(nth);
   const hookUrl = String(field(registration, "hook_url"));
-  const job = { id, taskId: history.id, hookUrl, path: "", url: jobUrl(nth), seed: nth };
+  const endpoint = api.endpoint?.(plan.isKeyed) ?? null;
+  const job = { id, taskId: history.id, hookUrl, endpoint, url: jobUrl(nth), seed: nth };
   world.upstream.jobs.set(id, { ...job, state: ending.state });
 
   const attach = async () => {
     await sleep(pausesMs[0]);
-    const endpoint = api.attachEndpoint(plan.isKeyed);
     const body = { provider: connectionOf(plan), id, endpoint };
     const answer = await world.underCurrent(() =>
       history.askTask("POST", "/upstream", [200, 409], { body }),

@@ -1,6 +1,6 @@
 import { inParallel } from "../harness/parallel.ts";
 import { closedPort, type Post, Receiver } from "../harness/receiver.ts";
-import { SECRETS } from "../harness/client.ts";
+import { type Client, LOCAL_VARS } from "../harness/client.ts";
 import { seeded } from "../../simulation/random.ts";
 import { isRefundStored } from "../harness/stored-ledger.ts";
 import { Workerd } from "../harness/workerd.ts";
@@ -17,15 +17,15 @@ import { type Evidence, faultsOf, ReadTask } from "./task-faults.ts";
 import type { TaskHistory, World } from "./task-history.ts";
 import { runTask } from "./task-run.ts";
 
-const TIMEOUT_S = 2;
+const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: SCHEDULE_S, CALLBACK_TIMEOUT_S: "2" };
 const READS_AT_ONCE = 12;
 /** Log lines of failures that no crash explains. */
 const TROUBLE = /^.*(?:alarm\.failed|loop\.failed|internal.error).*$/gim;
 
 export interface RoundOptions {
   readonly seed: number;
-  /** How long new tasks are started. */
-  readonly loadMs: number;
+  /** Tells from the tasks started and the time since the start whether to start no more. */
+  readonly isEnough: (tasks: number, elapsedMs: number) => boolean;
   /** Tasks that run at the same time. */
   readonly parallel: number;
   readonly planOf: (seed: number, nth: number) => TaskPlan;
@@ -46,9 +46,11 @@ export interface RoundReport {
  * says so: a read could wake a task that is stuck.
  */
 export async function runRound(options: RoundOptions): Promise<RoundReport> {
-  const { seed, loadMs, planOf } = options;
+  const { seed, planOf, isEnough } = options;
   await using upstream = await FakeUpstream.start();
-  await using relay = await Workerd.start({ vars: varsOf(upstream) });
+  await using relay = await Workerd.start({
+    vars: { ...VARS, CONNECTIONS: upstream.connections },
+  });
   const plans = new Map<string, TaskPlan>();
   const tooEarly: string[] = [];
   await using receiver = await Receiver.start((path, headers) => {
@@ -57,17 +59,17 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     const id = headers["x-task-id"] ?? "";
     if (!isRefundStored(relay.storage, id)) tooEarly.push(`${id}: task.failed before its refund`);
   });
-  const caller = new Caller(relay);
+  const caller = new Caller(relay.client);
   await openAccounts(caller);
   const verifier = await CallbackVerifier.create(caller);
 
-  const closesAt = Date.now() + loadMs;
+  const startedAt = Date.now();
   const world: World = {
     caller,
     receiver,
     upstream,
     closedUrl: await closedPort(),
-    isClosing: () => Date.now() > closesAt,
+    isClosing: () => isEnough(plans.size, Date.now() - startedAt),
     underCurrent: options.underCurrent ?? ((work) => work()),
   };
   const nextPlan = () => {
@@ -84,7 +86,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   const accountOf = ({ path }: Post) => plans.get(path)?.accountId ?? null;
   await quiescence(relay, () => verifier.check(receiver.posts, accountOf));
 
-  const ledgers = await Promise.all(ACCOUNTS.map(({ id }) => readLedger(caller, id)));
+  const ledgers = await Promise.all(ACCOUNTS.map(({ id }) => readLedger(relay.client, id)));
   const entries = Map.groupBy(
     ledgers.flatMap((ledger) => ledger.entries),
     ({ task_id }) => task_id,
@@ -92,7 +94,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   const posts = Map.groupBy(receiver.posts, ({ path }) => path);
   const evidence = await inParallel(READS_AT_ONCE, histories, async (history) => ({
     history,
-    ...(await readTask(caller, history.id)),
+    ...(await readTask(relay.client, history.id)),
     posts: posts.get(history.plan.path) ?? [],
     entries: entries.get(history.id) ?? [],
   }));
@@ -110,16 +112,6 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   return { counters, evidence, faults };
 }
 
-function varsOf(upstream: FakeUpstream) {
-  return {
-    ...SECRETS,
-    CALLBACK_SCHEDULE_S: SCHEDULE_S,
-    CALLBACK_TIMEOUT_S: String(TIMEOUT_S),
-    ALLOW_LOCAL_CALLBACKS: "true",
-    CONNECTIONS: upstream.connections,
-  };
-}
-
 /** Runs tasks one after another on parallel lanes until the round closes. */
 async function runTasks(
   world: World,
@@ -134,8 +126,7 @@ async function runTasks(
   return histories;
 }
 
-async function readTask(caller: Caller, id: string): Promise<Pick<Evidence, "text" | "task">> {
-  const call = { method: "GET", path: `/v1/tasks/${id}` };
-  const { status, text, json } = await caller.ask(call, [200, 404]);
+async function readTask(client: Client, id: string): Promise<Pick<Evidence, "text" | "task">> {
+  const { status, text, json } = await client.ask("GET", `/v1/tasks/${id}`);
   return status === 404 ? { text: null, task: null } : { text, task: ReadTask.parse(json) };
 }

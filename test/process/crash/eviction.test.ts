@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { Client, SECRETS } from "../harness/client.ts";
+import { LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 
@@ -10,14 +10,12 @@ const TRIES = 8;
 
 it("the object of a delivered task leaves memory, while one with a running timer stays", async () => {
   await using receiver = await Receiver.start();
-  const vars = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
   const entry = "evictable.ts";
-  await using relay = await Workerd.start({ entry, vars });
-  await using pinned = await Workerd.start({ entry, vars: { ...vars, PINNED: "true" } });
+  await using relay = await Workerd.start({ entry, vars: LOCAL_VARS });
+  await using pinned = await Workerd.start({ entry, vars: { ...LOCAL_VARS, PINNED: "true" } });
   const relays = [relay, pinned];
   const url = receiver.at("/fast", { kind: "answer", status: 200 });
-  const tasks = relays.map(async (each) => {
-    const client = new Client(each);
+  const tasks = relays.map(async ({ client }) => {
     const id = await client.finish(url);
     expect((await client.settled(id)).callback?.status).toBe("delivered");
     return () => client.read(id);

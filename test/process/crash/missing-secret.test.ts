@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Client, SECRETS } from "../harness/client.ts";
+import { LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { storedCallback } from "../harness/stored-record.ts";
 import { until } from "../harness/until.ts";
@@ -9,29 +9,28 @@ const TASKS = 5;
 /** A failed alarm comes again after a minute. */
 const RECOVERED_WITHIN_MS = 120_000;
 
-const SETTINGS = { CALLBACK_SCHEDULE_S: "0,10,3", ALLOW_LOCAL_CALLBACKS: "true" };
-const { RELAY_SECRET: _secret, ...WITHOUT_SECRET } = SECRETS;
+const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,10,3" };
+const { RELAY_SECRET: _secret, ...WITHOUT_SECRET } = VARS;
 
 it("a relay without RELAY_SECRET makes no attempt, and settles every task by itself once it is set", async () => {
   await using receiver = await Receiver.start();
-  await using relay = await Workerd.start({ vars: { ...SECRETS, ...SETTINGS } });
-  const client = new Client(relay);
+  await using relay = await Workerd.start({ vars: VARS });
   const finished = Array.from({ length: TASKS }, (_, i) => {
     const refused = { kind: "answer", status: 500 } as const;
-    return client.finish(receiver.at(`/${i}`, refused, { kind: "answer", status: 200 }));
+    return relay.client.finish(receiver.at(`/${i}`, refused, { kind: "answer", status: 200 }));
   });
   const ids = await Promise.all(finished);
   const stored = () => ids.map((id) => storedCallback(`${relay.storage}/tasks`, id));
   await until(() => stored().every((callback) => callback?.state.kind === "due"), 8_000);
   const before = stored();
 
-  await relay.restart({ ...WITHOUT_SECRET, ...SETTINGS });
+  await relay.restart(WITHOUT_SECRET);
   const failures = () => relay.output.split('"event":"alarm.failed"').length - 1;
   await until(() => failures() === TASKS, 60_000);
   expect(stored()).toEqual(before);
   expect(receiver.posts).toHaveLength(TASKS);
 
-  await relay.restart({ ...SECRETS, ...SETTINGS });
+  await relay.restart(VARS);
   const settled = () => stored().every((callback) => callback?.state.kind === "delivered");
   await until(settled, RECOVERED_WITHIN_MS);
   expect(receiver.posts.map(({ headers }) => headers["x-attempt"])).toEqual([

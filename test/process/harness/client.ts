@@ -11,6 +11,8 @@ export const SECRETS = {
   RELAY_SECRET: "process-test-relay-secret-0123456789abcdef",
   OPERATOR_KEYS: OPERATOR_KEY,
 };
+/** The variables of a relay that may call the servers of these tests. */
+export const LOCAL_VARS = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
 
 const Attempt = z.object({
   number: z.int(),
@@ -40,6 +42,13 @@ export const Task = z.object({
 
 const SigningSecrets = z.object({ callbacks: z.array(z.string()).min(1) });
 
+const Page = z.object({ data: z.array(z.unknown()), next_cursor: z.string().nullable() });
+
+interface SendOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
 /** An HTTP client with the operator's key. */
 export class Client {
   readonly #url: string;
@@ -48,10 +57,11 @@ export class Client {
     this.#url = relay.url;
   }
 
-  send(method: string, path: string, body?: object): Promise<Response> {
-    const headers = { Authorization: `Bearer ${OPERATOR_KEY}`, "Content-Type": "application/json" };
+  send(method: string, path: string, body?: object, init: SendOptions = {}): Promise<Response> {
+    const own = { Authorization: `Bearer ${OPERATOR_KEY}`, "Content-Type": "application/json" };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    return fetch(`${this.#url}${path}`, { method, headers, ...sent });
+    const headers = { ...own, ...init.headers };
+    return fetch(`${this.#url}${path}`, { ...init, method, headers, ...sent });
   }
 
   /** Reads the whole answer. @throws when it holds a secret. */
@@ -59,11 +69,24 @@ export class Client {
     method: string,
     path: string,
     body?: object,
-  ): Promise<{ status: number; json: unknown }> {
+  ): Promise<{ status: number; text: string; json: unknown }> {
     const response = await this.send(method, path, body);
     const text = await response.text();
     refuseLeaksInAnswer(`${method} ${path}`, response.headers, text);
-    return { status: response.status, json: text === "" ? null : JSON.parse(text) };
+    return { status: response.status, text, json: text === "" ? null : JSON.parse(text) };
+  }
+
+  /** Reads all pages of a list. */
+  async list<T>(path: string, row: z.ZodType<T>): Promise<T[]> {
+    const rows: T[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const query = `limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`;
+      const { json } = await this.ask("GET", `${path}?${query}`);
+      const page = Page.parse(json);
+      rows.push(...page.data.map((each) => row.parse(each)));
+      cursor = page.next_cursor;
+    }
+    return rows;
   }
 
   /** Reports a completed task with this callback URL. @returns the id of the task. */

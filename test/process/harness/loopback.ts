@@ -6,30 +6,27 @@ const KEEP_ALIVE_MS = 600_000;
 
 /** An HTTP server on a loopback port that the system chose. */
 export class LoopbackServer implements AsyncDisposable {
-  readonly origin: string;
   readonly #server: Server;
 
-  private constructor(server: Server, port: number) {
-    this.#server = server;
-    this.origin = `http://127.0.0.1:${port}`;
+  constructor(listener: RequestListener) {
+    this.#server = createServer(listener);
+    this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
   }
 
-  static async start(listener: RequestListener): Promise<LoopbackServer> {
-    const server = createServer(listener);
-    server.keepAliveTimeout = KEEP_ALIVE_MS;
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    return new LoopbackServer(server, portOf(server));
+  async listen(): Promise<this> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return this;
   }
 
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
+  get origin(): string {
+    return `http://127.0.0.1:${portOf(this.#server)}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
   }
 }
 

@@ -43,41 +43,29 @@ type OnArrival = (path: string, headers: Readonly<Record<string, string>>) => vo
 const CHUNK = Buffer.alloc(16 * 1024, "x");
 
 /** A client's server on loopback, which records every request and answers by script. */
-export class Receiver implements AsyncDisposable {
+export class Receiver extends LoopbackServer {
   readonly posts: Post[] = [];
   readonly #scripts = new Map<string, readonly Behaviour[]>();
   readonly #onArrival: OnArrival;
-  #server: LoopbackServer | null = null;
 
   private constructor(onArrival: OnArrival) {
+    super((request, response) => void this.#handle(request, response));
     this.#onArrival = onArrival;
   }
 
   /** @param onArrival runs when the headers have arrived, before the request is answered. */
   static async start(onArrival: OnArrival = () => {}): Promise<Receiver> {
-    const receiver = new Receiver(onArrival);
-    receiver.#server = await LoopbackServer.start((request, response) => {
-      void receiver.#handle(request, response);
-    });
-    return receiver;
+    return new Receiver(onArrival).listen();
   }
 
   /** Returns the URL of a path whose requests meet the behaviours in turn; the last one repeats. */
   at(path: string, ...behaviours: readonly Behaviour[]): string {
     this.#scripts.set(path, behaviours);
-    return `${this.#server?.origin}${path}`;
+    return this.origin + path;
   }
 
   postsAt(path: string): readonly Post[] {
     return this.posts.filter((post) => post.path === path);
-  }
-
-  async stop(): Promise<void> {
-    await this.#server?.stop();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

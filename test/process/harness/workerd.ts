@@ -6,6 +6,7 @@ import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { Child, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
+import { Client } from "./client.ts";
 import { freePort } from "./loopback.ts";
 
 /** The bundle of `wrangler deploy --dry-run`. */
@@ -23,12 +24,13 @@ export interface WorkerdOptions {
   readonly script?: string;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;
+  /** Command that runs the command after it, e.g. with other limits. */
+  readonly wrapper?: readonly string[];
 }
 
 const NativeWorkerd = z.object({ default: z.string() });
 const require = createRequire(import.meta.url);
-/** Path of the native workerd executable. */
-export const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
+const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
 const bundles = new Map<string, Promise<Bundle>>();
 
 /** Bundles an entry, once per test file; by default the one that is deployed. */
@@ -40,33 +42,35 @@ export function bundleOf(entry = ""): Promise<Bundle> {
 
 /** The relay on released workerd, with storage on disk and only `TASKS` and `ACCOUNTS` bound. */
 export class Workerd implements AsyncDisposable {
+  readonly url: string;
+  readonly client: Client;
   readonly #home: string;
   readonly #port: number;
+  readonly #command: readonly string[];
   #child: Child | null = null;
   #earlierOutput = "";
 
-  private constructor(home: string, port: number) {
+  private constructor(home: string, port: number, wrapper: readonly string[]) {
     this.#home = home;
     this.#port = port;
+    this.url = `http://127.0.0.1:${port}`;
+    this.client = new Client(this);
+    this.#command = [...wrapper, workerdBinary, "serve"];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
-    const { vars, entry, parent = tmpdir() } = options;
+    const { vars, entry, parent = tmpdir(), wrapper = [] } = options;
     const script = options.script ?? (await bundleOf(entry)).script;
     const home = await mkdtemp(join(parent, "task-relay-workerd-"));
-    const relay = new Workerd(home, await freePort());
+    const relay = new Workerd(home, await freePort(), wrapper);
     try {
       await mkdir(relay.storage);
       await relay.restart(vars, script);
     } catch (error) {
-      await relay.stop();
+      await relay[Symbol.asyncDispose]();
       throw error;
     }
     return relay;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
   }
 
   /** Id of the current process. */
@@ -100,17 +104,14 @@ export class Workerd implements AsyncDisposable {
     const config = join(this.#home, "config.capnp");
     if (script !== null) await writeFile(join(this.#home, "index.js"), script);
     if (vars !== "kept") await writeFile(config, this.#config(vars));
-    this.#child = new Child(workerdBinary, ["serve", config], process.env);
+    const [command = "", ...args] = this.#command;
+    this.#child = new Child(command, [...args, config], process.env);
     await this.#child.answering(`${this.url}/healthz`);
   }
 
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.kill9();
     await rm(this.#home, { recursive: true, force: true });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
   }
 
   #config(vars: Vars): string {

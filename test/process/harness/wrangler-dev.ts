@@ -47,7 +47,7 @@ export class WranglerDev implements AsyncDisposable {
     try {
       await relay.restart();
     } catch (error) {
-      await relay.stop();
+      await relay[Symbol.asyncDispose]();
       throw error;
     }
     return relay;
@@ -66,12 +66,8 @@ export class WranglerDev implements AsyncDisposable {
     await this.#child.answering(`${this.url}/healthz`);
   }
 
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.kill9();
     await rm(this.#home, { recursive: true, force: true });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
   }
 }

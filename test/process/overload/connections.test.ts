@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { Client, completedEvent, SECRETS, type Task } from "../harness/client.ts";
+import { completedEvent, LOCAL_VARS, type Task } from "../harness/client.ts";
 import { inParallel } from "../harness/parallel.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
-import { LimitedRelay, type Shortage } from "./limited-relay.ts";
+import { limit, type Shortage, startLimitable } from "./shortage.ts";
 
 const EARLIER_TASKS = 20;
 const MAX_ATTEMPTS = 3;
@@ -36,14 +36,13 @@ describe.skipIf(process.platform !== "linux")("hundreds of connections at once",
 /** Sends one event per connection, then repeats what was not accepted, on a new process if limited. */
 async function burst(connections: number, shortage: Shortage | null) {
   await using receiver = await Receiver.start();
-  await using relay = await LimitedRelay.start({
-    ...SECRETS,
+  await using relay = await startLimitable({
+    ...LOCAL_VARS,
     CALLBACK_SCHEDULE_S: "0,2,2",
     // Long enough that no late answer on a slow machine leads to another attempt.
     CALLBACK_TIMEOUT_S: "25",
-    ALLOW_LOCAL_CALLBACKS: "true",
   });
-  const client = new Client(relay);
+  const { client } = relay;
   const send = async (id: string, ...behaviours: readonly Behaviour[]): Promise<Answer> => {
     const event = completedEvent(id, receiver.at(`/${id}`, ...behaviours));
     try {
@@ -58,7 +57,7 @@ async function burst(connections: number, shortage: Shortage | null) {
   };
   const [earlier, ids] = [someIds(EARLIER_TASKS), someIds(connections)];
   await inParallel(PARALLEL, earlier, (id) => send(id, FAILS, ACCEPTS));
-  if (shortage !== null) relay.limit(shortage);
+  if (shortage !== null) limit(relay, shortage);
   const answers = await Promise.all(ids.map((id) => send(id, ACCEPTS)));
   if (shortage !== null) await relay.restart();
   const missing = ids.filter((_, i) => answers[i] !== 202);

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Client, isSettled, SECRETS, Task } from "../harness/client.ts";
+import { type Client, isSettled, LOCAL_VARS, Task } from "../harness/client.ts";
 import { inParallel } from "../harness/parallel.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
-import { LimitedRelay, type Shortage } from "./limited-relay.ts";
+import { limit, type Shortage, startLimitable } from "./shortage.ts";
 import { type Answer, type Request, requestsTo } from "./requests.ts";
 
 const EARLIER_TASKS = 3;
@@ -14,10 +14,9 @@ const WAIT_S = 1;
 const SHORTAGE_MS = 2.5 * WAIT_S * 1000;
 const FAILS_ONCE: readonly Behaviour[] = [500, 200].map((status) => ({ kind: "answer", status }));
 const VARS = {
-  ...SECRETS,
+  ...LOCAL_VARS,
   CALLBACK_SCHEDULE_S: `0,${WAIT_S},${WAIT_S}`,
   CALLBACK_TIMEOUT_S: "2",
-  ALLOW_LOCAL_CALLBACKS: "true",
 };
 const SHORTAGES: readonly [string, Shortage, "in place" | "by a restart"][] = [
   ["whose disk is full", { what: "file_size", left: 0 }, "in place"],
@@ -43,8 +42,8 @@ describe.skipIf(process.platform !== "linux").concurrent("a relay", () => {
 /** Sends requests of every kind during a shortage, and the refused ones again after it. */
 async function run(shortage: Shortage, recovery: "in place" | "by a restart") {
   await using receiver = await Receiver.start();
-  await using relay = await LimitedRelay.start(VARS);
-  const client = new Client(relay);
+  await using relay = await startLimitable(VARS);
+  const { client } = relay;
   const callbackUrl = (id: string) => receiver.at(`/${id}`, ...FAILS_ONCE);
   const requests = await requestsTo(client, callbackUrl);
   const read = async ({ taskId }: Request): Promise<Task | null> => {
@@ -59,11 +58,11 @@ async function run(shortage: Shortage, recovery: "in place" | "by a restart") {
   const earlier = await inTurn(Array.from({ length: EARLIER_TASKS }, randomUUID), (id) =>
     client.finish(callbackUrl(id), id),
   );
-  relay.limit(shortage);
+  const restoreLimit = limit(relay, shortage);
   const answers = await inTurn(requests, ({ send }) => send());
   await sleep(SHORTAGE_MS);
   const postsAfter = requests.map(posts);
-  if (recovery === "in place") relay.restoreLimit();
+  if (recovery === "in place") restoreLimit();
   else await relay.restart();
   const after = await inTurn(requests, read);
   const repeated = await inTurn([...requests.entries()], async ([i, { send }]) => {

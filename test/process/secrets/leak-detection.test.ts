@@ -72,9 +72,9 @@ it("a server that has printed a known or a planted secret fails the test that st
 });
 
 async function ask(method: string, path: string, body: string, header = "") {
-  await using server = await LoopbackServer.start((_, response) => {
+  await using server = await new LoopbackServer((_, response) => {
     response.setHeader("X-Test", header).end(JSON.stringify({ body }));
-  });
+  }).listen();
   return await new Client({ url: server.origin }).ask(method, path);
 }
 

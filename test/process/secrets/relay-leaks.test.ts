@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { derived, hookToken, publicHalf, whsec } from "./derived.ts";
-import { type Answer, exercise, type Exercise } from "./exercise.ts";
+import { type Answer, exercise } from "./exercise.ts";
 import {
   CONFIGURED,
   EVENTS,
@@ -21,40 +22,27 @@ import {
   WEBHOOK_SECRET,
 } from "./values.ts";
 
-let receiver: Receiver;
-let relay: Workerd;
-let withDerived: Exercise;
-let withConfigured: Exercise;
-let complaints: readonly string[];
+const ACCEPTS = { kind: "answer", status: 204 } as const;
 
-beforeAll(async () => {
-  receiver = await Receiver.start();
-  const accepts = { kind: "answer", status: 204 } as const;
-  const entry = { provider: "replicate", key: UPSTREAM_KEY, webhook_secret: WEBHOOK_SECRET };
-  const base_url = new URL(receiver.at("/", accepts)).origin;
-  const vars = {
-    RELAY_SECRET: RELAY_SECRETS.join(" "),
-    OPERATOR_KEYS: OPERATOR_KEYS.join(" "),
-    CONNECTIONS: JSON.stringify({ rep: { ...entry, base_url } }),
-    SETTLEMENT_URL: receiver.at(`/settlement?t=${SETTLEMENT_TOKEN}`, accepts),
-    OPERATOR_CALLBACK_URL: receiver.at(`/operator?t=${OPERATOR_URL_TOKEN}`, accepts),
-    ALLOW_LOCAL_CALLBACKS: "true",
-    CALLBACK_SCHEDULE_S: "0,1",
-  };
-  relay = await Workerd.start({ vars });
-  withDerived = await exercise(relay.url, receiver);
-  await relay.restart({ ...vars, ...CONFIGURED, SIGNING_KEYS: JSON.stringify(JWK) });
-  withConfigured = await exercise(relay.url, receiver);
-  complaints = await complaintsAboutInvalid(vars);
-}, 240_000);
-
-afterAll(async () => {
-  await relay?.stop();
-  await receiver?.stop();
-});
+const receiver = await forThisFile(Receiver.start());
+const entry = { provider: "replicate", key: UPSTREAM_KEY, webhook_secret: WEBHOOK_SECRET };
+const vars = {
+  RELAY_SECRET: RELAY_SECRETS.join(" "),
+  OPERATOR_KEYS: OPERATOR_KEYS.join(" "),
+  CONNECTIONS: JSON.stringify({ rep: { ...entry, base_url: receiver.origin } }),
+  SETTLEMENT_URL: receiver.at(`/settlement?t=${SETTLEMENT_TOKEN}`, ACCEPTS),
+  OPERATOR_CALLBACK_URL: receiver.at(`/operator?t=${OPERATOR_URL_TOKEN}`, ACCEPTS),
+  ALLOW_LOCAL_CALLBACKS: "true",
+  CALLBACK_SCHEDULE_S: "0,1",
+};
+const relay = await forThisFile(Workerd.start({ vars }));
+const withDerived = await exercise(relay.url, receiver);
+await relay.restart({ ...vars, ...CONFIGURED, SIGNING_KEYS: JSON.stringify(JWK) });
+const withConfigured = await exercise(relay.url, receiver);
+const complaints = await complaintsAboutInvalid();
 
 /** Starts the relay with each invalid value, and returns what it answers. */
-async function complaintsAboutInvalid(vars: Readonly<Record<string, string>>) {
+async function complaintsAboutInvalid() {
   const texts: string[] = [];
   for (const [name, value] of INVALID) {
     await relay.restart({ ...vars, [name]: value });
@@ -87,16 +75,16 @@ function leaksIn(
 }
 
 describe.each([
-  ["derived from RELAY_SECRET", () => withDerived],
-  ["configured one by one", () => withConfigured],
-])("secrets that are %s", (_, exerciseOf) => {
+  ["derived from RELAY_SECRET", withDerived],
+  ["configured one by one", withConfigured],
+])("secrets that are %s", (_, exercised) => {
   it("are in no answer but those that give them on purpose", () => {
-    expect(leaksIn(secretsOf(exerciseOf()), exerciseOf().answers)).toEqual([]);
+    expect(leaksIn(secretsOf(exercised), exercised.answers)).toEqual([]);
   });
 
   it("are not in the relay's log", () => {
     const log = { route: "the log", text: relay.output };
-    const everywhere = secretsOf(exerciseOf()).map((secret) => ({ ...secret, givenBy: null }));
+    const everywhere = secretsOf(exercised).map((secret) => ({ ...secret, givenBy: null }));
     expect(leaksIn(everywhere, [log])).toEqual([]);
   });
 
@@ -111,7 +99,7 @@ describe.each([
     expect([...routes].toSorted()).toEqual(
       ["first", "operator", "second", "settlement", "test"].map((path) => `sent /${path}`),
     );
-    expect(leaksIn(secretsOf(exerciseOf()), sent)).toEqual([]);
+    expect(leaksIn(secretsOf(exercised), sent)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
-import { Client, completedEvent, SECRETS } from "../harness/client.ts";
+import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { bundleOf, Workerd } from "../harness/workerd.ts";
 
@@ -13,8 +13,8 @@ it("the deployed bundle is smaller than 100 KiB gzipped", async () => {
 
 it("the bundle serves a whole task on plain workerd with TASKS and ACCOUNTS only", async () => {
   await using receiver = await Receiver.start();
-  await using relay = await Workerd.start({ vars: { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" } });
-  const client = new Client(relay);
+  await using relay = await Workerd.start({ vars: LOCAL_VARS });
+  const { client } = relay;
   const id = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
   const callback_url = receiver.at("/done", { kind: "answer", status: 204 });
   const status = async (method: string, path: string, body?: object) =>

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { deserialize, serialize } from "node:v8";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Client, completedEvent, SECRETS } from "../harness/client.ts";
+import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { objectFiles, storedRecord } from "../harness/stored-record.ts";
 import { until } from "../harness/until.ts";
@@ -18,9 +18,9 @@ const Row = z.object({ value: z.instanceof(Uint8Array) });
 it("a task with a record of a newer schema is left alone, and goes on once that schema is known again", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({
-    vars: { ...SECRETS, CALLBACK_SCHEDULE_S: "0,2,2", ALLOW_LOCAL_CALLBACKS: "true" },
+    vars: { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,2,2" },
   });
-  const client = new Client(relay);
+  const { client } = relay;
   const url = receiver.at("/open", { kind: "answer", status: 200 });
   const task = { id: OPEN, model: "m", callback_url: url };
   expect((await client.ask("POST", "/v1/tasks", task)).status).toBe(201);

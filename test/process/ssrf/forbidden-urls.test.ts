@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { Client, completedEvent, SECRETS } from "../harness/client.ts";
+import { type Client, completedEvent, LOCAL_VARS, SECRETS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
 import { type Vars, Workerd } from "../harness/workerd.ts";
 import { Canary } from "./canary.ts";
 import { DISGUISED, ITSELF, LIKE_FAL, LOOPBACK, PRIVATE, UNSPECIFIED } from "./forbidden-urls.ts";
 
 // These relays can reach private addresses, so that only the URL policy protects them.
 const PRODUCTION: Vars = { ...SECRETS, PUBLIC_URL: "https://relay.example.com" };
-const DEVELOPMENT: Vars = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
 const FORBIDDEN = [...LOOPBACK, ...UNSPECIFIED, ...PRIVATE, ...DISGUISED, ...ITSELF];
 
 const Refusal = z.object({
@@ -17,13 +17,9 @@ const Refusal = z.object({
   issues: z.tuple([z.object({ path: z.literal("/callback_url"), message: z.string() })]),
 });
 
-let canary: Canary;
-
-beforeAll(async () => {
-  canary = await Canary.start();
-});
-
-afterAll(() => canary[Symbol.asyncDispose]());
+const canary = await forThisFile(Canary.start());
+const production = await forThisFile(Workerd.start({ vars: PRODUCTION }));
+const development = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
 
 /** Creates a task that has completed without a callback. */
 async function settledTask(client: Client): Promise<string> {
@@ -60,25 +56,16 @@ async function expectRefused(
   expect(canary.hits).toEqual([]);
 }
 
-describe("a relay in production", () => {
-  let relay: Workerd;
-  let client: Client;
-  let settledId: string;
-
-  beforeAll(async () => {
-    relay = await Workerd.start({ vars: PRODUCTION });
-    client = new Client(relay);
-    settledId = await settledTask(client);
-  });
-
-  afterAll(() => relay?.stop());
+describe("a relay in production", async () => {
+  const { client, url: ownUrl } = production;
+  const settledId = await settledTask(client);
 
   it.each(FORBIDDEN)("neither accepts nor calls %j, by any route", async (url) => {
     await expectRefused(client, settledId, canary.aimed(url));
   });
 
   it("does not accept the address of the request as a callback_url", async () => {
-    const { host } = new URL(relay.url);
+    const { host } = new URL(ownUrl);
     for (const own of [host, host.replace("127.0.0.1", "localhost")]) {
       await expectRefused(client, settledId, `https://${own}/v1/events`);
     }
@@ -104,7 +91,7 @@ describe("a connection in CONNECTIONS", () => {
     });
     const vars = { ...PRODUCTION, CONNECTIONS: JSON.stringify(Object.fromEntries(entries)) };
     await using relay = await Workerd.start({ vars });
-    const { status, json } = await new Client(relay).ask("GET", "/healthz");
+    const { status, json } = await relay.client.ask("GET", "/healthz");
     expect(status).toBe(503);
     const Issue = z.object({ path: z.literal("CONNECTIONS"), message: z.string() });
     const { issues } = z.object({ issues: z.array(Issue) }).parse(json);
@@ -116,15 +103,7 @@ describe("a connection in CONNECTIONS", () => {
 });
 
 describe("a relay for development", () => {
-  let relay: Workerd;
-  let client: Client;
-
-  beforeAll(async () => {
-    relay = await Workerd.start({ vars: DEVELOPMENT });
-    client = new Client(relay);
-  });
-
-  afterAll(() => relay?.stop());
+  const { client } = development;
 
   it("accepts loopback only, in no other spelling, and no private network", async () => {
     const settledId = await settledTask(client);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { Client, completedEvent, SECRETS } from "../harness/client.ts";
+import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { until } from "../harness/until.ts";
 import { Workerd } from "../harness/workerd.ts";
@@ -13,39 +14,22 @@ const ACCEPTS = { kind: "answer", status: 204 } as const;
 
 const Registered = z.object({ id: z.string(), hook_url: z.string() });
 
-let canary: Canary;
-let receiver: Receiver;
-let relay: Workerd;
-let client: Client;
-
+const canary = await forThisFile(Canary.start());
+const receiver = await forThisFile(Receiver.start());
+const connections = {
+  plain: { provider: "replicate" },
+  polled: { provider: "replicate", key: "process-test-replicate-token", base_url: receiver.origin },
+  keyset: { provider: "fal", jwks_url: receiver.at("/keyset", leadingAway(302)) },
+};
 // Loopback is allowed, so that only the relay's own rules keep it from the canary.
-beforeAll(async () => {
-  canary = await Canary.start();
-  receiver = await Receiver.start();
-  const base_url = new URL(receiver.at("/", ACCEPTS)).origin;
-  const connections = {
-    plain: { provider: "replicate" },
-    polled: { provider: "replicate", key: "process-test-replicate-token", base_url },
-    keyset: { provider: "fal", jwks_url: receiver.at("/keyset", leadingAway(302)) },
-  };
-  relay = await Workerd.start({
-    vars: {
-      ...SECRETS,
-      ALLOW_LOCAL_CALLBACKS: "true",
-      CALLBACK_SCHEDULE_S: "0",
-      SETTLEMENT_URL: receiver.at("/settlement", leadingAway(307), ACCEPTS),
-      OPERATOR_CALLBACK_URL: receiver.at("/operator", leadingAway(308)),
-      CONNECTIONS: JSON.stringify(connections),
-    },
-  });
-  client = new Client(relay);
-});
-
-afterAll(async () => {
-  await relay?.stop();
-  await receiver?.stop();
-  await canary?.[Symbol.asyncDispose]();
-});
+const vars = {
+  ...LOCAL_VARS,
+  CALLBACK_SCHEDULE_S: "0",
+  SETTLEMENT_URL: receiver.at("/settlement", leadingAway(307), ACCEPTS),
+  OPERATOR_CALLBACK_URL: receiver.at("/operator", leadingAway(308)),
+  CONNECTIONS: JSON.stringify(connections),
+};
+const { client } = await forThisFile(Workerd.start({ vars }));
 
 function canaryUrl(): string {
   return canary.aimed("http://127.0.0.1:PORT/canary");
@@ -126,25 +110,6 @@ describe("an upstream whose hook names URLs", () => {
     await until(() => receiver.postsAt(poll).length > 0, POLLED_WITHIN_MS);
     expect(await client.read(id)).toMatchObject({ status: "pending" });
     expect(canary.hits).toEqual([]);
-  });
-
-  it.each([
-    ["id", "../../canary"],
-    ["id", "@127.0.0.1/canary"],
-    ["id", "a?url=http://127.0.0.1"],
-    ["id", "a#b"],
-    ["id", "..%2f"],
-    ["endpoint", "//127.0.0.1/canary"],
-    ["endpoint", "a/../../b"],
-    ["endpoint", "http://127.0.0.1/canary"],
-    ["endpoint", "a@b"],
-    ["endpoint", "a\\b"],
-  ])("cannot be attached with a job whose %s is %s", async (field, value) => {
-    const { id } = await registered("polled");
-    const job = { provider: "polled", id: "job", [field]: value };
-    const { status, json } = await client.ask("POST", `/v1/tasks/${id}/upstream`, job);
-    const expected = { status: 400, json: { issues: [{ path: `/${field}` }] } };
-    expect({ status, json }).toMatchObject(expected);
   });
 
   it("has its key set fetched from the configured URL without following redirects", async () => {

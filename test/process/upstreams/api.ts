@@ -5,33 +5,19 @@ export type JobState = "queued" | "processing" | "completed" | "failed" | "empty
 
 export interface Job {
   readonly id: string;
-  /** The relay's task id, if the submit call has a field for it. */
-  readonly taskId: string | null;
+  /** The relay's task id, which some providers repeat in their hooks. */
+  readonly taskId: string;
   readonly hookUrl: string;
-  /** Path of the submit call, from the base URL on. */
-  readonly path: string;
+  /** The endpoint with which the job is attached. */
+  readonly endpoint: string | null;
   readonly url: string;
   readonly seed: number;
   state: JobState;
 }
 
-/** A request to an upstream; `path` is relative to the base URL and includes the query. */
-export interface ApiRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly authorization: string;
-  readonly body: unknown;
-}
-
 export interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;
-}
-
-/** The documented fields of a submit call. */
-export interface Submission {
-  readonly hookUrl: unknown;
-  readonly taskId?: unknown;
 }
 
 /** One provider's API according to its public documentation. */
@@ -41,30 +27,29 @@ export interface UpstreamApi {
   readonly base: string;
   readonly key: string;
   /** Further settings of a connection. */
-  readonly secrets: Readonly<Record<string, string>>;
-  /** Path of the submit call; without a key, that of an endpoint whose hooks carry the output. */
-  readonly submitPath: (isKeyed: boolean) => string;
-  readonly submitBody: object;
-  readonly attachEndpoint: (isKeyed: boolean) => string | null;
-  readonly submission: (request: ApiRequest) => Submission;
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Field of a submit call for the hook URL; `?` marks a query parameter. */
+  readonly hookParameter: string;
+  /** Field of a submit call for an id of the caller. */
+  readonly idParameter?: string;
+  /** Endpoint of a job; without a key, one whose hooks carry the output. By default none. */
+  readonly endpoint?: (isKeyed: boolean) => string | null;
   readonly newId: (nth: number) => string;
-  readonly accepted: (job: Job) => unknown;
-  /** The `Authorization` header of a submit call. */
-  readonly submitAuthorization: () => string;
-  readonly isAuthorized: (authorization: string) => boolean;
+  /** Checks the `Authorization` header of a poll; by default it must be the key as a bearer token. */
+  readonly isAuthorized?: (authorization: string) => boolean;
   /** Returns the body of a hook; null when the provider sends none in this state. */
   readonly hook: (job: Job, state: JobState) => object | null;
-  readonly sign: (job: Job, body: string) => Readonly<Record<string, string>>;
-  /** Returns the job id of a poll; null when the request is no poll. */
-  readonly polled: (path: string) => string | null;
+  /** Returns the signature headers of a hook; by default none. */
+  readonly sign?: (job: Job, body: string) => Readonly<Record<string, string>>;
+  /** Captures the job id in the path of a poll. */
+  readonly pollPaths: readonly RegExp[];
   readonly answer: (job: Job, path: string) => ApiAnswer;
 }
 
-export const PROMPT = { prompt: "a fox" };
 /** The failure message of every provider that has one. */
 export const REASON = "The generation was stopped.";
 
-/** Parameters of the submit calls; each provider echoes some of them. */
+/** Parameters of a registration; each provider echoes some of them in its hooks. */
 export const PARAMETERS = { aspect_ratio: "16:9", duration: 5, resolution: "720p" };
 
 /** Returns the provider's name of a state; a success without output has the name of a success. */
@@ -76,23 +61,8 @@ export function ends(state: JobState): boolean {
   return state === "completed" || state === "failed" || state === "empty";
 }
 
-/** Signs nothing, as most providers. */
-export function unsigned(): Readonly<Record<string, string>> {
-  return {};
-}
-
-export function bearerIs(key: string): (authorization: string) => boolean {
-  return (authorization) => authorization === `Bearer ${key}`;
-}
-
 export function field(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((found, name) => Reflect.get(Object(found), name), value);
-}
-
-/** Returns the part of a path that `pattern` captures. */
-export function captured(path: string, pattern: RegExp): string | null {
-  const part = pattern.exec(path)?.[1];
-  return part === undefined ? null : decodeURIComponent(part);
 }
 
 export function ok(body: unknown): ApiAnswer {
@@ -142,16 +112,6 @@ export class FalKey {
       "X-Fal-Webhook-Signature": sign(null, message, this.#pair.privateKey).toString("hex"),
     };
   }
-}
-
-/** Makes a token for the classic Kling API. */
-export function klingToken(accessKey: string, secretKey: string): string {
-  const claims = { iss: accessKey, exp: nowS() + 1800, nbf: nowS() - 5 };
-  const parts = [{ alg: "HS256", typ: "JWT" }, claims].map((part) =>
-    Buffer.from(JSON.stringify(part)).toString("base64url"),
-  );
-  const signature = createHmac("sha256", secretKey).update(parts.join(".")).digest("base64url");
-  return `Bearer ${parts.join(".")}.${signature}`;
 }
 
 /** Checks a JWT of the classic Kling API: HS256 with the secret key, valid now. */

@@ -1,20 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "svix";
 import {
-  bearerIs,
-  captured,
   ends,
   FalKey,
-  field,
   type Job,
   type JobState,
   named,
   nowS,
   ok,
   PARAMETERS,
-  PROMPT,
   REASON,
-  unsigned,
   type UpstreamApi,
 } from "./api.ts";
 import { kling, minimax, vidu } from "./kling-minimax-vidu.ts";
@@ -29,18 +24,10 @@ const ark: UpstreamApi = {
   provider: "ark",
   base: "/ark/api/v3",
   key: "process-test-ark-key",
-  secrets: {},
-  submitPath: () => "/contents/generations/tasks",
-  submitBody: { model: "doubao-seedance-2-0-260128", content: [{ type: "text", text: "a fox" }] },
-  attachEndpoint: () => null,
-  submission: ({ body }) => ({ hookUrl: field(body, "callback_url") }),
+  hookParameter: "callback_url",
   newId: (nth) => `cgt-20260101000000-${nth}`,
-  accepted: ({ id }) => ({ id }),
-  submitAuthorization: () => "Bearer process-test-ark-key",
-  isAuthorized: bearerIs("process-test-ark-key"),
   hook: arkTask,
-  sign: unsigned,
-  polled: (path) => captured(path, /^\/contents\/generations\/tasks\/([^/?]+)$/),
+  pollPaths: [/^\/contents\/generations\/tasks\/([^/?]+)$/],
   answer: (job) => ok(arkTask(job, job.state)),
 };
 
@@ -64,14 +51,8 @@ const replicate: UpstreamApi = {
   base: "/replicate",
   key: "process-test-replicate-token",
   secrets: { webhook_secret: REPLICATE_SECRET },
-  submitPath: () => "/v1/models/bytedance/seedance-1-pro/predictions",
-  submitBody: { input: { ...PROMPT, ...PARAMETERS }, webhook_events_filter: ["completed"] },
-  attachEndpoint: () => null,
-  submission: ({ body }) => ({ hookUrl: field(body, "webhook") }),
+  hookParameter: "webhook",
   newId: (nth) => `ufawqhfynnddngldkg${nth}`,
-  accepted: (job) => prediction(job, "queued"),
-  submitAuthorization: () => "Bearer process-test-replicate-token",
-  isAuthorized: bearerIs("process-test-replicate-token"),
   hook: prediction,
   sign: (job, body) => {
     const id = `msg_${job.id}`;
@@ -80,7 +61,7 @@ const replicate: UpstreamApi = {
     const signature = new Webhook(REPLICATE_SECRET).sign(id, at, body);
     return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
   },
-  polled: (path) => captured(path, /^\/v1\/predictions\/([^/?]+)$/),
+  pollPaths: [/^\/v1\/predictions\/([^/?]+)$/],
   answer: (job) => ok(prediction(job, job.state)),
 };
 
@@ -90,7 +71,7 @@ function prediction({ id, url, seed }: Job, state: JobState) {
     id,
     model: "bytedance/seedance-1-pro",
     status: named(state, { ...names, completed: "succeeded" }),
-    input: { ...PROMPT, ...PARAMETERS, seed },
+    input: { ...PARAMETERS, seed },
     output: state === "completed" ? url : null,
     error: state === "failed" ? REASON : null,
     completed_at: ends(state) ? new Date().toISOString() : null,
@@ -103,15 +84,9 @@ const fal: UpstreamApi = {
   base: "/fal",
   key: "process-test-fal-key",
   secrets: { user_id: FAL_USER },
-  submitPath: () => `/${FAL_ENDPOINT}`,
-  submitBody: { ...PROMPT, duration: "5" },
-  attachEndpoint: () => FAL_ENDPOINT,
-  submission: ({ path }) => ({
-    hookUrl: new URL(path, "http://queue").searchParams.get("fal_webhook"),
-  }),
+  endpoint: () => FAL_ENDPOINT,
+  hookParameter: "?fal_webhook",
   newId: (nth) => `764cabcf-b745-4b3e-ae38-${String(nth).padStart(12, "0")}`,
-  accepted: ({ id }) => ({ request_id: id, gateway_request_id: id }),
-  submitAuthorization: () => "Key process-test-fal-key",
   isAuthorized: (authorization) => authorization === "Key process-test-fal-key",
   hook: ({ id, url, seed }, state) => {
     if (!ends(state)) return null;
@@ -128,7 +103,7 @@ const fal: UpstreamApi = {
   },
   sign: (job, body) => FAL_KEY.sign(job.id, FAL_USER, body),
   // Requests are found under the app's path, not under the endpoint's.
-  polled: (path) => captured(path, /^\/fal-ai\/kling-video\/requests\/([^/?]+)(?:\/status)?$/),
+  pollPaths: [/^\/fal-ai\/kling-video\/requests\/([^/?]+)(?:\/status)?$/],
   answer: ({ url, seed, state }, path) => {
     if (path.endsWith("/status")) {
       const names = { queued: "IN_QUEUE", processing: "IN_PROGRESS", failed: "COMPLETED" };

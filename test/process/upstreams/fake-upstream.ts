@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
-import type { ApiAnswer, ApiRequest, Job, JobState, UpstreamApi } from "./api.ts";
+import { LoopbackServer } from "../harness/loopback.ts";
+import type { ApiAnswer, Job, JobState, UpstreamApi } from "./api.ts";
 import { APIS, FAL_KEY } from "./apis.ts";
 
 const JWKS_PATH = "/fal-keys/jwks.json";
@@ -13,27 +13,21 @@ export interface SeenPoll {
 }
 
 /** Six providers on one loopback port, each under the base URL of its API. */
-export class FakeUpstream implements AsyncDisposable {
-  /** Submitted jobs by id. */
+export class FakeUpstream extends LoopbackServer {
+  /** Jobs by id. */
   readonly jobs = new Map<string, Job>();
   readonly polls: SeenPoll[] = [];
   /** Polls of these jobs are answered once the promise is settled. */
   readonly holds = new Map<string, Promise<unknown>>();
   /** Jobs with a poll that is held now. */
   readonly held = new Set<string>();
-  #server: LoopbackServer | null = null;
-  #submissions = 0;
 
-  static async start(): Promise<FakeUpstream> {
-    const upstream = new FakeUpstream();
-    upstream.#server = await LoopbackServer.start((request, response) => {
-      void upstream.#handle(request, response);
-    });
-    return upstream;
+  private constructor() {
+    super((request, response) => void this.#handle(request, response));
   }
 
-  get origin(): string {
-    return this.#server?.origin ?? "";
+  static async start(): Promise<FakeUpstream> {
+    return new FakeUpstream().listen();
   }
 
   /** The variable `CONNECTIONS`: each provider with an API key (`ark-keyed`) and without (`ark-plain`). */
@@ -60,6 +54,23 @@ export class FakeUpstream implements AsyncDisposable {
     this.job(id).state = state;
   }
 
+  /** Creates a job for a task. @returns its id. @throws when the relay does not repeat a challenge. */
+  async submit(
+    { provider, newId, endpoint }: UpstreamApi,
+    isKeyed: boolean,
+    taskId: string,
+    hookUrl: string,
+  ): Promise<string> {
+    const seed = 1 + this.jobs.size;
+    const id = newId(seed);
+    const url = `https://cdn.example.com/${provider}/${id}.mp4`;
+    const job = { id, taskId, hookUrl, endpoint: endpoint?.(isKeyed) ?? null, url, seed };
+    this.jobs.set(id, { ...job, state: "queued" });
+    // MiniMax sends hooks only to a URL that has repeated its challenge.
+    if (provider === "minimax") await expectRepeated(hookUrl, id);
+    return id;
+  }
+
   /**
    * Posts a hook in the provider's format and with its signature.
    * @param headers replace the signature.
@@ -75,65 +86,31 @@ export class FakeUpstream implements AsyncDisposable {
     const content = hook(job, state);
     if (content === null) return null;
     const body = JSON.stringify(content);
-    const signed = headers ?? sign(job, body);
+    const signed = headers ?? sign?.(job, body);
     const sent = { "Content-Type": "application/json", "User-Agent": provider, ...signed };
     const response = await fetch(job.hookUrl, { method: "POST", headers: sent, body });
     return { status: response.status, text: await response.text() };
   }
 
-  async stop(): Promise<void> {
-    await this.#server?.stop();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-  }
-
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // The relay aborts polls of tasks that have ended.
     response.on("error", () => {});
-    const answer = await this.#answer(request);
+    const answer = await this.#answerTo(request);
     if (response.destroyed) return;
     response.writeHead(answer.status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(answer.body));
   }
 
-  async #answer(request: IncomingMessage): Promise<ApiAnswer> {
-    const { url = "", method, headers } = request;
+  async #answerTo({ url = "", headers }: IncomingMessage): Promise<ApiAnswer> {
     if (url === JWKS_PATH) return { status: 200, body: { keys: [FAL_KEY.jwk] } };
     const api = APIS.find(({ base }) => url.startsWith(`${base}/`));
     if (api === undefined) return { status: 404, body: {} };
     const path = url.slice(api.base.length);
-    const authorization = headers.authorization ?? "";
-    if (method !== "POST") return this.#poll(api, path, authorization);
-    const body: unknown = JSON.parse((await bodyOf(request)) ?? "null");
-    return this.#submit(api, { method, path, authorization, body });
-  }
-
-  async #submit(api: UpstreamApi, request: ApiRequest): Promise<ApiAnswer> {
-    if (!api.isAuthorized(request.authorization)) return { status: 401, body: {} };
-    const { hookUrl, taskId = null } = api.submission(request);
-    if (typeof hookUrl !== "string" || (taskId !== null && typeof taskId !== "string")) {
-      return { status: 400, body: { missing: "the hook URL in its documented field" } };
-    }
-    const nth = ++this.#submissions;
-    const id = api.newId(nth);
-    const path = request.path.split("?")[0] ?? "";
-    const url = `https://cdn.example.com/${api.provider}/${id}.mp4`;
-    const job: Job = { id, taskId, hookUrl, path, url, seed: nth, state: "queued" };
-    // MiniMax sends hooks only to a URL that has repeated its challenge.
-    if (api.provider === "minimax" && !(await repeatsChallenge(hookUrl, id))) {
-      return { status: 400, body: { missing: "the answer to the challenge" } };
-    }
-    this.jobs.set(id, job);
-    return { status: 200, body: api.accepted(job) };
-  }
-
-  async #poll(api: UpstreamApi, path: string, authorization: string): Promise<ApiAnswer> {
-    const id = api.polled(path) ?? "";
+    const [id = ""] = api.pollPaths.flatMap((pattern) => pattern.exec(path)?.[1] ?? []);
+    const isAuthorized = api.isAuthorized ?? ((given) => given === `Bearer ${api.key}`);
     const job = this.jobs.get(id);
     let answer: ApiAnswer = { status: job === undefined ? 404 : 401, body: {} };
-    if (job !== undefined && api.isAuthorized(authorization)) {
+    if (job !== undefined && isAuthorized(headers.authorization ?? "")) {
       const hold = this.holds.get(id);
       if (hold !== undefined) {
         this.held.add(id);
@@ -147,8 +124,9 @@ export class FakeUpstream implements AsyncDisposable {
   }
 }
 
-async function repeatsChallenge(hookUrl: string, challenge: string): Promise<boolean> {
+async function expectRepeated(hookUrl: string, challenge: string): Promise<void> {
   const body = JSON.stringify({ challenge });
   const response = await fetch(hookUrl, { method: "POST", body });
-  return response.status === 200 && (await response.text()) === body;
+  const text = await response.text();
+  if (response.status !== 200 || text !== body) throw new Error(`the challenge got ${text}`);
 }

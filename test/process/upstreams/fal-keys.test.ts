@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { Client, SECRETS } from "../harness/client.ts";
+import { LOCAL_VARS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FalKey } from "./api.ts";
@@ -20,27 +21,13 @@ const REFUSED = { status: 401, task: "pending" };
 const Registered = z.object({ id: z.string(), hook_url: z.string() });
 
 /** Serves the key set of each connection under its name. */
-let server: Receiver;
-let relay: Workerd;
-let client: Client;
-
-beforeAll(async () => {
-  server = await Receiver.start();
-  const entries = CONNECTIONS.map((name) => {
-    const user = name === "anyone" ? {} : { user_id: USER };
-    return [name, { provider: "fal", jwks_url: server.at(`/${name}`), ...user }];
-  });
-  const vars = { ALLOW_LOCAL_CALLBACKS: "true" };
-  relay = await Workerd.start({
-    vars: { ...SECRETS, ...vars, CONNECTIONS: JSON.stringify(Object.fromEntries(entries)) },
-  });
-  client = new Client(relay);
+const server = await forThisFile(Receiver.start());
+const connections = CONNECTIONS.map((name) => {
+  const user = name === "anyone" ? {} : { user_id: USER };
+  return [name, { provider: "fal", jwks_url: server.at(`/${name}`), ...user }];
 });
-
-afterAll(async () => {
-  await relay?.stop();
-  await server?.stop();
-});
+const vars = { ...LOCAL_VARS, CONNECTIONS: JSON.stringify(Object.fromEntries(connections)) };
+const { client } = await forThisFile(Workerd.start({ vars }));
 
 function publish(name: string, ...keys: readonly object[]): void {
   server.at(`/${name}`, { kind: "answer", status: 200, body: JSON.stringify({ keys }) });

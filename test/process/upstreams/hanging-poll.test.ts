@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Client, SECRETS } from "../harness/client.ts";
+import { describe, expect, it } from "vitest";
+import { LOCAL_VARS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { until } from "../harness/until.ts";
 import { Workerd } from "../harness/workerd.ts";
@@ -7,34 +8,14 @@ import { apiOf } from "./apis.ts";
 import { FakeUpstream } from "./fake-upstream.ts";
 import { attach, type Submitted, submitted } from "./submission.ts";
 
-const POLL_TIMEOUT_S = 25;
-/** Well before the poll times out. */
+/** Well before the poll times out after `CALLBACK_TIMEOUT_S`. */
 const WITHIN_MS = 15_000;
 
-let relay: Workerd;
-let receiver: Receiver;
-let upstream: FakeUpstream;
-let client: Client;
-
-beforeAll(async () => {
-  receiver = await Receiver.start();
-  upstream = await FakeUpstream.start();
-  relay = await Workerd.start({
-    vars: {
-      ...SECRETS,
-      ALLOW_LOCAL_CALLBACKS: "true",
-      CALLBACK_TIMEOUT_S: String(POLL_TIMEOUT_S),
-      CONNECTIONS: upstream.connections,
-    },
-  });
-  client = new Client(relay);
-});
-
-afterAll(async () => {
-  await relay?.stop();
-  await receiver?.stop();
-  await upstream?.stop();
-});
+const receiver = await forThisFile(Receiver.start());
+const upstream = await forThisFile(FakeUpstream.start());
+const vars = { ...LOCAL_VARS, CALLBACK_TIMEOUT_S: "25", CONNECTIONS: upstream.connections };
+const relay = await forThisFile(Workerd.start({ vars }));
+const { client } = relay;
 
 interface Case {
   readonly provider: string;
@@ -70,7 +51,7 @@ describe.concurrent("a poll that hangs", () => {
       const callbackUrl = receiver.at(path, { kind: "answer", status: 200 });
       const api = apiOf(provider);
       const task = await submitted({ client, upstream, api, isKeyed: true, callbackUrl });
-      await attach(client, task);
+      await attach(client, upstream, task);
       upstream.set(task.jobId, "processing");
       upstream.holds.set(task.jobId, called.promise);
       // A success without output makes the relay poll at once, even when it is signed.

@@ -1,18 +1,11 @@
 import {
-  bearerIs,
-  captured,
   ends,
-  field,
   isKlingToken,
-  klingToken,
   type Job,
   type JobState,
   named,
   ok,
-  PARAMETERS,
-  PROMPT,
   REASON,
-  unsigned,
   type UpstreamApi,
   viduSignature,
 } from "./api.ts";
@@ -25,21 +18,13 @@ export const kling: UpstreamApi = {
   provider: "kling",
   base: "/kling",
   key: `${KLING_ACCESS}:${KLING_SECRET}`,
-  secrets: {},
-  submitPath: () => "/v1/videos/text2video",
-  submitBody: { ...PROMPT, model_name: "kling-v2-master", duration: "5", aspect_ratio: "16:9" },
-  attachEndpoint: () => "videos/text2video",
-  submission: ({ body }) => ({
-    hookUrl: field(body, "callback_url"),
-    taskId: field(body, "external_task_id"),
-  }),
+  endpoint: () => "videos/text2video",
+  hookParameter: "callback_url",
+  idParameter: "external_task_id",
   newId: (nth) => String(867_283_741_000_000_000n + BigInt(nth)),
-  accepted: (job) => ({ code: 0, message: "SUCCEED", data: klingTask(job, "queued") }),
-  submitAuthorization: () => klingToken(KLING_ACCESS, KLING_SECRET),
   isAuthorized: (given) => isKlingToken(given, KLING_ACCESS, KLING_SECRET),
   hook: klingTask,
-  sign: unsigned,
-  polled: (path) => captured(path, /^\/v1\/videos\/text2video\/([^/?]+)$/),
+  pollPaths: [/^\/v1\/videos\/text2video\/([^/?]+)$/],
   answer: (job) => ok({ code: 0, message: "SUCCEED", data: klingTask(job, job.state) }),
 };
 
@@ -63,20 +48,14 @@ export const minimax: UpstreamApi = {
   provider: "minimax",
   base: "/minimax",
   key: "process-test-minimax-key",
-  secrets: {},
-  submitPath: (isKeyed) => (isKeyed ? "/v1/video_generation" : "/v2/video_generation"),
-  submitBody: { ...PROMPT, model: "MiniMax-Hailuo-02", duration: 5 },
-  attachEndpoint: (isKeyed) => (isKeyed ? null : "v2"),
-  submission: ({ body }) => ({ hookUrl: field(body, "callback_url") }),
+  endpoint: (isKeyed) => (isKeyed ? null : "v2"),
+  hookParameter: "callback_url",
   newId: (nth) => String(115_334_141_000_000_000n + BigInt(nth)),
-  accepted: ({ id }) => ({ task_id: id, base_resp: { status_code: 0, status_msg: "success" } }),
-  submitAuthorization: () => "Bearer process-test-minimax-key",
-  isAuthorized: bearerIs("process-test-minimax-key"),
   hook: minimaxTask,
-  sign: unsigned,
-  polled: (path) =>
-    captured(path, /^\/v1\/query\/video_generation\?task_id=([^&]+)$/) ??
-    captured(path, /^\/v1\/files\/retrieve\?file_id=file-([^&]+)$/),
+  pollPaths: [
+    /^\/v1\/query\/video_generation\?task_id=([^&]+)$/,
+    /^\/v1\/files\/retrieve\?file_id=file-([^&]+)$/,
+  ],
   answer: (job, path) => {
     const base_resp = { status_code: 0, status_msg: "success" };
     if (!path.startsWith("/v1/files/")) return ok(minimaxTask(job, job.state));
@@ -84,8 +63,8 @@ export const minimax: UpstreamApi = {
   },
 };
 
-function minimaxTask({ id, url, path }: Job, state: JobState) {
-  if (path.startsWith("/v2/")) {
+function minimaxTask({ id, url, endpoint }: Job, state: JobState) {
+  if (endpoint === "v2") {
     const names = { queued: "queued", processing: "running", failed: "failed" };
     const status = named(state, { ...names, completed: "succeeded" });
     const error = state === "failed" ? { code: "2056", message: REASON } : undefined;
@@ -108,21 +87,13 @@ export const vidu: UpstreamApi = {
   provider: "vidu",
   base: "/vidu/ent/v2",
   key: VIDU_KEY,
-  secrets: {},
-  submitPath: () => "/text2video",
-  submitBody: { ...PROMPT, ...PARAMETERS, model: "viduq1" },
-  attachEndpoint: () => null,
-  submission: ({ body }) => ({
-    hookUrl: field(body, "callback_url"),
-    taskId: field(body, "payload"),
-  }),
+  hookParameter: "callback_url",
+  idParameter: "payload",
   newId: (nth) => String(854_332_142_000_000_000n + BigInt(nth)),
-  accepted: ({ id }) => ({ task_id: id, state: "created" }),
-  submitAuthorization: () => `Token ${VIDU_KEY}`,
   isAuthorized: (authorization) => authorization === `Token ${VIDU_KEY}`,
   hook: viduTask,
   sign: ({ hookUrl }) => viduSignature(hookUrl, VIDU_KEY),
-  polled: (path) => captured(path, /^\/tasks\/([^/?]+)\/creations$/),
+  pollPaths: [/^\/tasks\/([^/?]+)\/creations$/],
   answer: (job) => ok(viduTask(job, job.state)),
 };
 

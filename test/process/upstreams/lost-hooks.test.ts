@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { Client, SECRETS, Task } from "../harness/client.ts";
+import { type Client, LOCAL_VARS, Task } from "../harness/client.ts";
 import { inParallel } from "../harness/parallel.ts";
 import { type Post, Receiver } from "../harness/receiver.ts";
 import { seeded } from "../../simulation/random.ts";
@@ -51,9 +51,9 @@ it("1,000 tasks of six providers end as their upstream says, with one callback e
   await using receiver = await Receiver.start();
   await using upstream = await FakeUpstream.start();
   await using relay = await Workerd.start({
-    vars: { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true", CONNECTIONS: upstream.connections },
+    vars: { ...LOCAL_VARS, CONNECTIONS: upstream.connections },
   });
-  const client = new Client(relay);
+  const { client } = relay;
   const runs = await runTasks({ client, upstream, receiver });
   const calledBack = () => new Set(receiver.posts.map(({ path }) => path)).size;
   await until(() => calledBack() === TASKS, ENDED_WITHIN_MS).catch(() => undefined);
@@ -111,7 +111,7 @@ async function sendHooks({ client, upstream }: World, run: TaskRun): Promise<voi
   };
   upstream.set(task.jobId, "processing");
   const finished = sleep(plan.finishAfterMs).then(() => upstream.set(task.jobId, plan.end));
-  const attached = sleep(plan.attachAfterMs).then(() => attach(client, task));
+  const attached = sleep(plan.attachAfterMs).then(() => attach(client, upstream, task));
   const early = plan.early.map(send);
   if (plan.final !== null) {
     await send(plan.final);
