@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 
 const TMPFS = "/dev/shm";
 
-/** True on a machine with tmpfs, where storage needs no disk. */
+/** States that the machine has tmpfs, a file system in memory, where storage needs no disk. */
 export const HAS_TMPFS = existsSync(TMPFS);
 
 /** Directory for measurements that are not to include the disk: tmpfs where there is one. */
 export const FASTEST_DIRECTORY = HAS_TMPFS ? TMPFS : tmpdir();
 
-/** Returns a quantile of the values, by the nearest rank; 0 when there are none. @param q from 0 to 1. */
+/** Returns a quantile of the values, by the nearest rank; 0 when there are no values. @param q from 0 to 1. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? 0;

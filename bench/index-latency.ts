@@ -7,7 +7,10 @@ import { Receiver } from "../test/process/harness/receiver.ts";
 import { FASTEST_DIRECTORY, quantile } from "./figures.ts";
 
 const ROUNDS = 6;
-/** With a pause, the work after a callback does not compete with the next task. */
+/**
+ * Loads that are compared. In the one with a pause, work after a callback does not compete with the next
+ * task.
+ */
 const LOADS = [
   { concurrency: 1, pauseMs: 150, tasks: 50 },
   { concurrency: 1, pauseMs: 0, tasks: 200 },
@@ -18,9 +21,9 @@ const VARS = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
 type Load = (typeof LOADS)[number];
 
 interface Measured {
-  /** Milliseconds from the request to its 202. */
+  /** Times from the request to its answer 202, in milliseconds. */
   readonly accepted: number[];
-  /** Milliseconds from the request to the arrival of the callback. */
+  /** Times from the request to the arrival of the callback, in milliseconds. */
   readonly delivered: number[];
 }
 
@@ -38,7 +41,7 @@ export async function compareLatencies(): Promise<void> {
     ];
     for (let i = 0; i < ROUNDS; i++) {
       for (const { relay, measured } of relays) {
-        // The first round warms up.
+        // The first round only warms up, so its times are dropped.
         const kept = i === 0 ? { accepted: [], delivered: [] } : measured;
         await round(relay, receiver, load, kept);
       }

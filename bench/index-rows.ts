@@ -1,13 +1,13 @@
 import { DAY_MS } from "../src/core/time.ts";
 
-/** How long rows are kept. */
+/** Retention of the rows in the benchmark. */
 export const KEPT_MS = 28 * DAY_MS;
-/** Number of newest rows, whose tasks are open or still calling back. */
+/** Number of newest rows, whose tasks are open or still send their callback. */
 const UNSETTLED = 5_000;
 
 /**
  * Inserts rows `?1` to `?2` of `?3`, oldest first and spread evenly over the 28 days before `?4`; `?5` is
- * the seed. A fifth of the tasks belongs to one account, the rest to 500 accounts or to none. There are 8
+ * the seed. A fifth of the tasks belongs to one account, the others to 500 accounts or to none. There are 8
  * models and 60 hosts, a few of which get most callbacks; 5 % of the tasks and 2 % of the callbacks failed.
  */
 export const FILL = `

@@ -8,7 +8,7 @@ import { rollUp } from "../src/index-db/rollups.ts";
 import { overdueTasks, removeExpired } from "../src/index-db/sweep.ts";
 import { FILL, KEPT_MS } from "./index-rows.ts";
 
-/** Request of the benchmark; durations in milliseconds. */
+/** Request of the benchmark to its worker; durations in milliseconds. */
 export type Order =
   | { readonly kind: "fill"; readonly from: number; readonly to: number; readonly rows: number }
   | { readonly kind: "list"; readonly pages: readonly PageOrder[] }
@@ -22,7 +22,7 @@ export interface PageOrder {
   readonly limit: number;
 }
 
-/** Duration of each call, and the number of rows read or written by all of them. */
+/** Durations of the measured calls, and the number of rows that all of them read or wrote. */
 interface Measurement {
   readonly ms: readonly number[];
   readonly rows: number;
@@ -31,7 +31,7 @@ interface Measurement {
 interface Body {
   readonly order: Order;
   readonly seed: number;
-  /** Time that the benchmark takes as the current one, in Unix milliseconds. */
+  /** Current time of the benchmark, in Unix milliseconds. */
   readonly now: number;
 }
 
@@ -77,7 +77,7 @@ async function measure({ order, seed, now }: Body, db: D1Database): Promise<Meas
   }
 }
 
-/** How far back the cron recounts with the default deadline. */
+/** Reach of the cron's recount with the default deadline. */
 const REACH_MS = 91 * HOUR_MS;
 
 /** Returns the steps of the cron trigger. */
@@ -92,7 +92,10 @@ function cronSteps(db: D1Database, now: number) {
   };
 }
 
-/** Times calls one after the other. The clock of a Worker advances only with I/O, which is what is measured. */
+/**
+ * Measures the durations of calls, one after the other. The clock of a Worker advances only with I/O, which
+ * is what is measured.
+ */
 async function timed<T>(
   items: readonly T[],
   work: (item: T) => Promise<number>,

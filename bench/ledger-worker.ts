@@ -9,8 +9,8 @@ const PRICE = 3;
 const GRANTED = 1_000_000_000;
 
 /**
- * Charges and refunds one account, `concurrency` pairs at a time, until `pairs` are done or `ms` have
- * passed. Answers the number of pairs done.
+ * Charges and refunds one account, `concurrency` pairs at a time, until `pairs` are done or `ms`
+ * milliseconds have passed. Answers with the number of pairs done.
  */
 export default {
   async fetch(request: Request, env: { readonly ACCOUNTS: DurableObjectNamespace<AccountObject> }) {

@@ -16,10 +16,16 @@ const CONCURRENCIES = [1, 8, 64];
 const ENTRIES = 20_000;
 const TASKS_PER_MONTH = 1_000_000;
 const DAYS_PER_MONTH = 365.25 / 12;
-/** Entries older than 400 days are compacted by the account's alarm, which comes every 28 days. */
+/**
+ * Largest age of a ledger entry in days: those older than 400 days are compacted by the account's alarm,
+ * which comes every 28 days.
+ */
 const MAX_DAYS_KEPT = 400 + 28;
 const OBJECT_LIMIT_BYTES = 10e9;
-/** A charge for every task and a refund for each that fails: none fail, 10 % fail, all fail. */
+/**
+ * Numbers of ledger entries per task, which are a charge and, for a failed task, a refund: no task fails,
+ * 10 % fail, all fail.
+ */
 const ENTRIES_PER_TASK = [1, 1.1, 2];
 
 const Done = z.object({ pairs: z.int() });
@@ -71,7 +77,7 @@ function start(parent: string): Promise<Workerd> {
   return Workerd.start({ vars: {}, entry: join(import.meta.dirname, "ledger-worker.ts"), parent });
 }
 
-/** Has the worker charge and refund. @returns the number of pairs done. */
+/** Asks the worker to charge and refund. @returns the number of pairs done. */
 async function ask(relay: Workerd, query: Readonly<Record<string, number>>): Promise<number> {
   const texts = Object.entries(query).map(([name, value]) => [name, String(value)]);
   const parameters = new URLSearchParams({ account: "bench", ...Object.fromEntries(texts) });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { mean } from "./figures.ts";
 
-/** Memory and files of the relay's process at one moment. */
+/** A sample: memory and open files of the relay's process at one moment. */
 export interface Sample {
   /** Number of tasks accepted so far. */
   readonly tasks: number;
@@ -18,7 +18,7 @@ export class MemoryLog implements Disposable {
   readonly #tasks: () => number;
   readonly #timer: NodeJS.Timeout;
 
-  /** @param tasks returns how many tasks were accepted so far. */
+  /** Starts the sampling of a process. @param tasks returns the number of tasks accepted so far. */
   constructor(pid: number, tasks: () => number) {
     this.#pid = pid;
     this.#tasks = tasks;
@@ -26,7 +26,7 @@ export class MemoryLog implements Disposable {
     this.#timer = setInterval(() => this.sample(), EVERY_MS);
   }
 
-  /** Takes a sample now. */
+  /** Takes a sample of the process now. */
   sample(): Sample {
     const status = readFileSync(`/proc/${this.#pid}/status`, "utf8");
     const rssKb = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
@@ -46,7 +46,10 @@ export function sampleAt(samples: readonly Sample[], tasks: number): Sample | un
   return samples.find((sample) => sample.tasks >= tasks);
 }
 
-/** Fits a line by least squares. @returns the bytes that one more task costs, from `fromTasks` tasks on. */
+/**
+ * Fits a line to the samples by least squares.
+ * @returns the bytes that one more task costs, from `fromTasks` tasks on.
+ */
 export function bytesPerTask(samples: readonly Sample[], fromTasks: number): number {
   const later = samples.filter(({ tasks }) => tasks >= fromTasks);
   const tasksMean = mean(later.map(({ tasks }) => tasks));

@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-// Process with the callback receivers of `bench/load.ts`: the kind in `/{kind}/{task id}` says how one behaves.
+// Process with the callback receivers of `bench/load.ts`. The kind in the path `/{kind}/{task id}`
+// determines the answer.
 
 const REPORT_EVERY_MS = 100;
 const KEEP_ALIVE_MS = 600_000;

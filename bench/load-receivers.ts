@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import * as z from "zod";
 
-/** Behaviour of a receiver: answers 200, never answers, or answers 500. */
+/** Behaviour of a callback receiver: answers 200, never answers, or answers 500. */
 export type Kind = "healthy" | "hangs" | "fails";
 
-/** Attempt that arrived at a receiver, at a time in Unix milliseconds. */
+/** Attempt that arrived at a receiver; the time is in Unix milliseconds. */
 export interface Arrival {
   readonly attempt: number;
   readonly at: number;
@@ -17,7 +17,7 @@ const Message = z.object({
   arrivals: z.array(z.tuple([z.string(), z.int(), z.int()])),
 });
 
-/** Process of all receivers, and the attempts that arrived there. */
+/** Process of all callback receivers, and the attempts that arrived there. */
 export class Receivers implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #arrivals = new Map<string, Arrival[]>();
@@ -45,7 +45,7 @@ export class Receivers implements AsyncDisposable {
     return `http://127.0.0.1:${this.#port}/${kind}/${taskId}`;
   }
 
-  /** Returns the arrivals of one task, in order. */
+  /** Returns the attempts of one task that arrived, in order. */
   of(taskId: string): readonly Arrival[] {
     return this.#arrivals.get(taskId) ?? [];
   }

@@ -5,7 +5,7 @@ import type { LoadPlan, LoadRun, Sent } from "./load-run.ts";
 const MIB = 1024 * 1024;
 const MEMORY_ROWS = 10;
 
-/** Prints the figures of one run. */
+/** Prints the figures of one run of the load. */
 export function printReport(plan: LoadPlan, run: LoadRun): void {
   const share = plan.sickShare * 100;
   const title = share === 0 ? "all healthy" : `${share} % hang, ${share} % fail`;
@@ -32,7 +32,7 @@ export function printReport(plan: LoadPlan, run: LoadRun): void {
   }
 }
 
-/** Lists the promises of the relay that a task breaks. */
+/** Lists the guarantees of the relay that a task violates. */
 export function faultsOf({ id, kind, status, arrivals, stored }: Sent, plan: LoadPlan): string[] {
   if (status !== 202 && stored === undefined && arrivals.length === 0) return [];
   const attempts = stored?.callback.attempts ?? [];
@@ -73,7 +73,10 @@ function firstOutcome({ stored }: Sent): string {
   return stored?.callback.attempts[0]?.outcome ?? "none";
 }
 
-/** Returns the delay between the time an attempt was due, by the stored end of the one before, and its arrival. */
+/**
+ * Returns how late attempts arrived, in milliseconds after they were due by the stored end of the previous
+ * attempt.
+ */
 function latenessMs({ arrivals, stored }: Sent, number: number, waitMs: number): number[] {
   const arrival = arrivals.find(({ attempt }) => attempt === number);
   const before = stored?.callback.attempts.find((attempt) => attempt.number === number - 1);

@@ -18,7 +18,7 @@ export interface LoadPlan {
   /** Rate of tasks for healthy receivers while the run waits for the last attempts. */
   readonly trickleRatePerS: number;
   readonly seed: number;
-  /** Directory for the storage. */
+  /** Directory for the relay's storage. */
   readonly parent: string;
 }
 
@@ -27,24 +27,24 @@ export interface Sent {
   readonly id: string;
   readonly kind: Kind;
   readonly sentAt: number;
-  /** HTTP status of the answer; null when there was none. */
+  /** HTTP status of the relay's answer; null when there was none. */
   readonly status: number | null;
   readonly arrivals: readonly Arrival[];
-  /** Stored record after the run; undefined when there is none. */
+  /** Record of the task as stored after the run; undefined when there is none. */
   readonly stored: StoredTask | undefined;
 }
 
 export interface LoadRun {
   readonly sent: readonly Sent[];
-  /** Time in which all tasks but the trickle were reported. */
+  /** Time in milliseconds in which all tasks but the trickle were reported. */
   readonly wallMs: number;
   /** Samples taken while tasks came at the full rate. */
   readonly samples: readonly Sample[];
   readonly start: Sample;
   readonly maxRssBytes: number;
-  /** Sample after 30 s without requests. */
+  /** Sample of the process after 30 s without requests. */
   readonly quiet: Sample;
-  /** Number of tasks in the trickle. */
+  /** Number of tasks in the trickle, the low rate of tasks after the load. */
   readonly trickled: number;
 }
 
@@ -66,10 +66,10 @@ const StoredTask = z.object({
 
 const TIMEOUT_MS = 10_000;
 const SETTLE_MS = 2_000;
-/** Longer than the 10 s after which the platform evicts an idle object. */
+/** Time without requests, longer than the 10 s after which the platform evicts an idle object. */
 const QUIET_MS = 30_000;
 const GIVE_UP_AFTER_MS = 60_000;
-/** Limits the requests in flight when the relay is slower than the rate. */
+/** Limit on the requests in flight when the relay is slower than the rate. */
 const MAX_AT_ONCE = 256;
 
 type Reported = Pick<Sent, "id" | "kind" | "sentAt" | "status">;
@@ -141,7 +141,7 @@ async function trickle(
 ): Promise<void> {
   const waitsMs = scheduleS.reduce((sum, waitS) => sum + waitS * 1000 + TIMEOUT_MS, 0);
   const giveUpAt = Date.now() + waitsMs + GIVE_UP_AFTER_MS;
-  // Checked once a second, because checking goes through all tasks.
+  // The end is checked once a second, because each check goes through all tasks.
   while (!isOver() && Date.now() < giveUpAt) await paced(trickleRatePerS, trickleRatePerS, report);
 }
 
@@ -154,7 +154,7 @@ function hasAllAttempts(
   return status !== 202 || receivers.of(id).length >= owed;
 }
 
-/** Starts `count` calls of `work` at the given rate, and waits until all have ended. */
+/** Starts `count` calls of `work` at the given rate per second, and waits until all have ended. */
 async function paced(count: number, ratePerS: number, work: () => Promise<void>): Promise<void> {
   const startedAt = performance.now();
   const running = new Set<Promise<void>>();

@@ -14,12 +14,12 @@ import { mean, quantile } from "./figures.ts";
 const CALLS = Number(process.env["BENCH_CALLS"] ?? 3000);
 const SEED = Number(process.env["BENCH_SEED"] ?? 1);
 const WARM_UP = 500;
-/** Share of the fastest answers that is kept: the slowest are delays of the machine. */
+/** Share of the fastest answers that is kept, because the slowest are delays of the machine. */
 const KEPT_SHARE = 0.9;
-/** Customary threshold for a leak in side-channel tests. */
+/** Usual threshold of Welch's t for a leak in side-channel tests. */
 const SUSPICIOUS_T = 4.5;
 
-/** Wrong guess, and the time that each refusal of it took, in microseconds. */
+/** A wrong guess, and the time that each refusal of it took, in microseconds. */
 interface Guess {
   readonly name: string;
   readonly path: string;
@@ -27,7 +27,7 @@ interface Guess {
   readonly times: number[];
 }
 
-/** Builds the request that tries a guess. */
+/** Function that builds the request for a guess. */
 type RequestOf = (wrong: string) => Pick<Guess, "path" | "headers">;
 
 const operatorKey = randomBytes(32).toString("hex");
@@ -66,7 +66,8 @@ async function compare(secret: string, right: string, requestOf: RequestOf): Pro
     first,
     withPrefix("nothing right, again", 0),
     withPrefix("the first half right", Math.floor(right.length / 2)),
-    // The last character of base64 carries fewer than six bits, so other values of it can be right too.
+    // The last character of base64 carries fewer than six bits, so other values of this character can be
+    // right too.
     withPrefix("all right but the last two", right.length - 2),
     { name: "contrast: refused by its form", ...requestOf("~"), times: [] },
   ];
@@ -78,7 +79,7 @@ async function compare(secret: string, right: string, requestOf: RequestOf): Pro
   for (const guess of guesses) print(secret, guess, first);
 }
 
-/** Sends one guess and notes the time of its refusal. @throws when it is not refused. */
+/** Sends one guess and records the time of its refusal. @throws when the guess is not refused. */
 async function timeRefusal(guess: Guess, call: number): Promise<void> {
   const { path, headers, times } = guess;
   const startedAt = process.hrtime.bigint();
@@ -109,7 +110,7 @@ function fastest(times: readonly number[]): readonly number[] {
   return sorted.slice(0, Math.ceil(KEPT_SHARE * sorted.length));
 }
 
-/** Welch's t statistic of two samples whose variances may differ. */
+/** Computes Welch's t statistic of two samples whose variances may differ. */
 function welch(a: readonly number[], b: readonly number[]): number {
   return (mean(a) - mean(b)) / Math.sqrt(variance(a) / a.length + variance(b) / b.length);
 }
@@ -119,7 +120,7 @@ function variance(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
 }
 
-/** Shuffles in place (Fisher and Yates). */
+/** Shuffles the guesses in place (Fisher and Yates). */
 function shuffle(items: Guess[]): void {
   for (let last = items.length - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1));
@@ -153,7 +154,7 @@ async function registerHook(): Promise<{ right: string; requestOf: RequestOf }> 
   return { right, requestOf: (wrong) => ({ path: [...parts, wrong].join("/"), headers: {} }) };
 }
 
-/** Signs an event with an empty body, which is valid for the next five minutes. */
+/** Signs an event with an empty body; the signature is valid for the next five minutes. */
 async function signEvent(): Promise<{ right: string; requestOf: RequestOf }> {
   const Secrets = z.object({ events: z.tuple([z.string()]) });
   const { events } = Secrets.parse(await asOperator("GET", "/v1/signing-secrets"));

@@ -1,9 +1,12 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 
-/** Callback receiver of a client that is down at first: its port is reserved, but nothing listens on it. */
+/**
+ * Callback receiver of a client that is down at first: its port is reserved, but nothing listens on the
+ * port.
+ */
 export interface DemoClient {
   readonly url: string;
-  /** Starts listening; resolves with the first callback that arrives. */
+  /** Starts to listen; resolves with the first callback that arrives. */
   readonly start: () => Promise<ReceivedCallback>;
   readonly close: () => Promise<void>;
 }

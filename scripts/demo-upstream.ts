@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 
-/** Local upstream with the API of Volcengine Ark: it accepts a job, and posts a hook when it has finished. */
+/**
+ * Local upstream with the API of Volcengine Ark: it accepts a job, and posts a hook when the job has
+ * finished.
+ */
 export interface DemoUpstream {
   readonly key: string;
   readonly baseUrl: string;
@@ -46,7 +49,7 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   return { key, baseUrl, close: () => server.close() };
 }
 
-/** Submits a job, as a service would. @returns the id of the job. */
+/** Submits a job to the upstream, as a service would. @returns the id of the job. */
 export async function submit(upstream: DemoUpstream, hookUrl: string): Promise<string> {
   const response = await fetch(`${new URL(upstream.baseUrl).origin}${TASKS}`, {
     method: "POST",

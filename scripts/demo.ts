@@ -1,4 +1,4 @@
-/** Runs a whole task on this machine: the upstream finishes it while the client is down. */
+/** Runs a whole task on this machine: the upstream finishes the task while the client is down. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";

@@ -17,7 +17,7 @@ export interface DevRelay {
 /**
  * Starts the relay and waits until it answers.
  * @param vars variables that override `wrangler.toml` and `.dev.vars`.
- * @throws with the output of wrangler when it does not come up within a minute.
+ * @throws with the output of wrangler when the relay does not come up within a minute.
  */
 export async function startDevRelay(
   vars: Readonly<Record<string, string>>,
@@ -65,7 +65,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group has exited already.
+    // The process group has exited already.
   }
 }
 

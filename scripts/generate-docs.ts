@@ -1,4 +1,4 @@
-// Writes the documents that are generated from the code. Used as `npm run docs`.
+// Writes the documents that are generated from the code; run by `npm run docs`.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorsDoc } from "./errors-doc.ts";

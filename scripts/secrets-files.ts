@@ -4,15 +4,15 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
-/** Files for `wrangler dev` and for `wrangler deploy --secrets-file`. */
+/** Files of secrets, for `wrangler dev` and for `wrangler deploy --secrets-file`. */
 const FILES = [".dev.vars", ".secrets"] as const;
 
-/** Generates the secrets that the relay needs. Leaves files that exist as they are. */
+/** Generates the secrets that the relay needs, in files. Files that exist are left unchanged. */
 export function writeSecrets(): { readonly file: string; readonly isNew: boolean }[] {
   return FILES.map((file) => ({ file, isNew: writeIfAbsent(join(root, file), generateSecrets()) }));
 }
 
-/** Generates the secrets and says on the terminal what became of each file. */
+/** Generates the secrets and prints for each file whether it was written or kept. */
 export function reportSecrets(): void {
   for (const { file, isNew } of writeSecrets()) {
     console.log(`${file} ${isNew ? "written" : "kept as it is"}`);

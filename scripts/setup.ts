@@ -1,4 +1,5 @@
-// Prepares a deployment: secrets, and what the options say in wrangler.toml. Used as `npm run setup`.
+// Prepares a deployment: generates secrets and applies the options to `wrangler.toml`. Run by `npm run
+// setup`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";

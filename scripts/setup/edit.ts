@@ -10,7 +10,7 @@ const isIndexProducer = (block: string) => /^binding\s*=\s*"INDEX_QUEUE"/m.test(
 const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.test(block);
 
 /**
- * Applies the options to the text of `wrangler.toml`. Applying them again changes nothing more.
+ * Applies the options to the text of `wrangler.toml`. Applying the same options again changes nothing.
  * @throws WrongOption for a queue without an index; UnexpectedToml.
  */
 export function edit(toml: string, options: SetupOptions): string {
@@ -25,7 +25,7 @@ export function edit(toml: string, options: SetupOptions): string {
   return text;
 }
 
-/** Says what a deployer should know about a finished `wrangler.toml`. */
+/** Returns warnings for the deployer about a finished `wrangler.toml`. */
 export function warnings(toml: string): readonly string[] {
   const isWithoutDomain = readKey(toml, "PUBLIC_URL") === null;
   return isWithoutDomain

@@ -1,26 +1,29 @@
 import { parseArgs } from "node:util";
 import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
 
-/** What to change in `wrangler.toml`. A member that is absent stays as it is. */
+/**
+ * Options of `npm run setup`: the changes to `wrangler.toml`. A setting without an option is left
+ * unchanged.
+ */
 export interface SetupOptions {
   readonly domain?: string;
-  /** `none` removes it. */
+  /** Jurisdiction of the data; `none` removes the setting. */
   readonly jurisdiction?: string;
-  /** `none` removes it. */
+  /** Region near which the data is placed; `none` removes the setting. */
   readonly location?: string;
   readonly index?: boolean;
   readonly queue?: boolean;
-  /** Whether the account has the paid plan, which alone takes a limit of CPU time. */
+  /** States that the account has the paid plan, which alone allows a limit of CPU time. */
   readonly isPaid?: boolean;
 }
 
-/** The command line, or an answer, is wrong; the message says how to write it. */
+/** Error of a wrong command line or answer; the message shows the right form. */
 export class WrongOption extends Error {}
 
 const NONE = "none";
 const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
-/** Reads the command line. @throws WrongOption */
+/** Reads the options from the command line. @throws WrongOption */
 export function optionsOf(args: readonly string[]): SetupOptions {
   const { domain, jurisdiction, location, index, queue, plan } = parsed(args);
   return checked({
@@ -33,7 +36,7 @@ export function optionsOf(args: readonly string[]): SetupOptions {
   });
 }
 
-/** Checks the options. @returns them with the domain in lower case. @throws WrongOption */
+/** Checks the options. @returns the options with the domain in lower case. @throws WrongOption */
 export function checked(options: SetupOptions): SetupOptions {
   const { jurisdiction, location } = options;
   const domain = options.domain?.toLowerCase();

@@ -1,10 +1,13 @@
 import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
 import { checked, type SetupOptions } from "./options.ts";
 
-/** Asks one question on the terminal. */
+/** Function that asks one question on the terminal. */
 export type Ask = (question: string) => Promise<string>;
 
-/** Asks for everything that `npm run setup` can change; an empty answer keeps it. @throws WrongOption */
+/**
+ * Asks for every setting that `npm run setup` can change; an empty answer keeps the setting. @throws
+ * WrongOption
+ */
 export async function askOptions(ask: Ask): Promise<SetupOptions> {
   const domain = await text(ask, "Host name of the relay, such as relay.example.com");
   const jurisdiction = await text(

@@ -1,15 +1,16 @@
-/** `wrangler.toml` is not as these edits expect it, and has to be edited by hand. */
+/** Error of a `wrangler.toml` in another form than these edits expect, which must be edited by hand. */
 export class UnexpectedToml extends Error {}
 
-/** Tells the blocks of one kind apart. @param active the lines of a block without their comment signs. */
+/** Function that recognises one kind of block. @param active lines of the block without their comment signs. */
 type IsWanted = (active: string) => boolean;
 
 const HEADER = /^\[/;
 const COMMENT = /^#\s?/;
 
 /**
- * Sets a key on its line in a table, keeping all other lines; a line that is a comment becomes active.
- * @param table null for the keys above all tables. @param value as TOML; null makes the line a comment.
+ * Sets a key on its line in a table and keeps all other lines; a line that is a comment becomes active.
+ * @param table null for the keys above all tables.
+ * @param value as TOML; null makes the line a comment.
  * @throws UnexpectedToml when the value spans several lines.
  */
 export function setKey(
@@ -36,15 +37,16 @@ export function setKey(
   return lines.join("\n");
 }
 
-/** Reads the value of a key on an active line, as TOML; null when there is none. */
+/** Reads the value of a key on an active line, as TOML; null when there is no such line. */
 export function readKey(toml: string, key: string): string | null {
   const line = toml.split("\n").find((each) => new RegExp(`^${key}\\s*=`).test(each));
   return line === undefined ? null : (partsOf(line, key)?.value ?? null);
 }
 
 /**
- * Makes the blocks under a header active, or comments. Switching on stops at the first wanted block.
- * @throws UnexpectedToml when a block to switch on is not there.
+ * Makes the blocks under a header active, or turns them into comments. Switching on stops at the first
+ * wanted block.
+ * @throws UnexpectedToml when a block to switch on is missing.
  */
 export function switchBlocks(
   toml: string,
@@ -76,7 +78,7 @@ export function hasBlock(toml: string, header: string, isWanted: IsWanted): bool
   );
 }
 
-/** Finds each header, active or a comment, with the assignments that follow it. */
+/** Finds each header, active or in a comment, with the assignments that follow the header. */
 function blocksUnder(lines: readonly string[], header: string) {
   const starts = lines.flatMap((line, i) => (uncommented(line).trim() === header ? i : []));
   return starts.map((start) => {
@@ -96,7 +98,10 @@ function changed(line: string, key: string, value: string | null): string {
   return value === null ? `# ${line}` : `${key} = ${value}${parts.comment}`;
 }
 
-/** Splits an assignment on one line into its value and the comment after it; null when it goes on below. */
+/**
+ * Splits an assignment into its value and the comment after it; null when the value continues on the next
+ * line.
+ */
 function partsOf(line: string, key: string) {
   const pattern = new RegExp(`^${key}\\s*=\\s*("[^"]*"|\\[.*\\]|[^"[#]+?)(\\s*#.*)?\\s*$`);
   const match = pattern.exec(line);

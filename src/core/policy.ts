@@ -36,7 +36,10 @@ export interface PollLimits {
   readonly firstMs: number;
   /** Minimum time between two polls of one task. */
   readonly gapMs: number;
-  /** Age at which the provider has forgotten a job; null when it never does. */
+  /**
+   * Age in milliseconds at which the provider has forgotten a job; null when the provider never forgets
+   * jobs.
+   */
   readonly maxAgeMs: number | null;
 }
 

@@ -124,7 +124,7 @@ interface SignedPost {
   readonly id: string;
   /** Time of the signature, in Unix milliseconds. */
   readonly signedAt: number;
-  /** Headers besides the content type and the signature. */
+  /** Headers of the request besides the content type and the signature. */
   readonly headers: Readonly<Record<string, string>>;
   readonly keys: SigningKeys;
   readonly timeoutMs: number;

@@ -2,11 +2,11 @@ import { OF_A_LATER_RELEASE } from "../../task/record-schema.ts";
 import { Problem } from "./problem.ts";
 
 const RETRY_AFTER_S = "2";
-/** Properties that the platform sets to true on its errors. */
+/** Properties that the platform sets to true on the errors of a failed object. */
 const PLATFORM_FLAGS = ["overloaded", "retryable", "durableObjectReset"];
 /**
- * Messages of platform errors without such a property. The second covers storage that is full or cannot be
- * opened.
+ * Texts in platform errors that set none of `PLATFORM_FLAGS`. "internal error" covers storage that is full
+ * or cannot be opened.
  */
 const PLATFORM_MESSAGES = ["Network connection lost", "internal error; reference = "];
 

@@ -52,7 +52,7 @@ export interface ReportEvent {
 export interface Creation {
   readonly model: string;
   readonly account: Account | null;
-  /** True when the event names an account that does not exist. */
+  /** States that the event names an account that does not exist. */
   readonly isAccountUnknown: boolean;
   readonly createdAt: number | null;
   readonly callbackUrl: string | null;
