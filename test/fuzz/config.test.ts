@@ -4,7 +4,7 @@ import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Connection } from "../../src/providers/provider.ts";
-import { fuzz } from "./fuzz.ts";
+import { fuzz, weighted } from "./fuzz.ts";
 import { hostileValue } from "./hostile.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
 import { changedText } from "./text.ts";
@@ -54,10 +54,7 @@ const CONNECTIONS = {
 const variable = fc.oneof(
   ...NAMES.map((name) => {
     const valid: unknown = Reflect.get({ ...REQUIRED, ...VARIABLES }, name);
-    const value = fc.oneof(
-      { weight: 3, arbitrary: hostileValue },
-      { weight: 7, arbitrary: changedText(String(valid), 2) },
-    );
+    const value = weighted([3, hostileValue], [7, changedText(String(valid), 2)]);
     return fc.tuple(fc.constant(name), value);
   }),
 );

@@ -32,12 +32,16 @@ export function fuzz<T>(title: string, property: Property<T>): void {
   });
 }
 
+/** Generates one of the choices, as often as its weight says. */
+export function weighted<T>(
+  ...choices: readonly (readonly [weight: number, arbitrary: fc.Arbitrary<T>])[]
+): fc.Arbitrary<T> {
+  return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+}
+
 /** Generates `inputs` in `percent` of a hundred cases, and null in the others. */
 export function rarely<T>(percent: number, inputs: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
-  return fc.oneof(
-    { weight: 100 - percent, arbitrary: fc.constant(null) },
-    { weight: percent, arbitrary: inputs },
-  );
+  return weighted<T | null>([100 - percent, fc.constant(null)], [percent, inputs]);
 }
 
 /** `value` after up to `max` changes, often none. */

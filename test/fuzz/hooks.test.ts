@@ -5,7 +5,7 @@ import type { Hook, HookAdapter } from "../../src/providers/provider.ts";
 import type { Fixtures } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { aHook } from "../providers/hook.ts";
-import { changed, fuzz } from "./fuzz.ts";
+import { changed, fuzz, weighted } from "./fuzz.ts";
 import { jsonBytes, jsonChange } from "./mutations.ts";
 import { requireSound } from "./news.ts";
 
@@ -18,7 +18,7 @@ function hooksOf({ provider, hooks }: Fixtures): fc.Arbitrary<{ json: unknown; h
     const json = changed(fc.constant(parseJson(body)), jsonChange, 3);
     const damaged = jsonBytes(json).map((bytes) => parseJson(decoder.decode(bytes)));
     return fc.record({
-      json: fc.oneof({ weight: 9, arbitrary: json }, { weight: 1, arbitrary: damaged }),
+      json: weighted([9, json], [1, damaged]),
       hook: fc.constant(aHook(headers ?? {}, body, { path })),
     });
   });

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { weighted } from "./fuzz.ts";
 
 const JAVASCRIPT = [
   "__proto__",
@@ -43,20 +44,8 @@ const LARGE = [
 ];
 
 /** Any value of JSON. */
-export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
-  {
-    weight: 92,
-    arbitrary: fc.constantFrom(
-      null,
-      true,
-      false,
-      ...NUMBERS,
-      ...TIMES,
-      ...TEXTS,
-      ...LISTS,
-      ...OBJECTS,
-    ),
-  },
-  { weight: 5, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
-  { weight: 3, arbitrary: fc.constantFrom(...LARGE) },
+export const hostileValue: fc.Arbitrary<unknown> = weighted(
+  [92, fc.constantFrom(null, true, false, ...NUMBERS, ...TIMES, ...TEXTS, ...LISTS, ...OBJECTS)],
+  [5, fc.jsonValue({ maxDepth: 2 })],
+  [3, fc.constantFrom(...LARGE)],
 );

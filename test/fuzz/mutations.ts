@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { changed, rarely } from "./fuzz.ts";
+import { changed, rarely, weighted } from "./fuzz.ts";
 import { hostileKey, hostileValue } from "./hostile.ts";
 import { textChange } from "./text.ts";
 
@@ -37,35 +37,35 @@ const rearrangement = fc.constantFrom<Change>(
   withValue((value) => JSON.stringify(value)),
 );
 
-const change: fc.Arbitrary<Change> = fc.oneof(
-  { weight: 6, arbitrary: similarValue.map(withValue) },
-  { weight: 4, arbitrary: hostileValue.map((value) => withValue(() => value)) },
-  { weight: 3, arbitrary: fc.constant<Change>((entries, i) => entries.toSpliced(i, 1)) },
-  { weight: 2, arbitrary: textChange.map(withKey) },
-  { weight: 2, arbitrary: hostileKey.map((key) => withKey(() => key)) },
-  {
-    weight: 3,
-    arbitrary: fc.tuple(hostileKey, hostileValue).map(
+const change: fc.Arbitrary<Change> = weighted(
+  [6, similarValue.map(withValue)],
+  [4, hostileValue.map((value) => withValue(() => value))],
+  [3, fc.constant<Change>((entries, i) => entries.toSpliced(i, 1))],
+  [2, textChange.map(withKey)],
+  [2, hostileKey.map((key) => withKey(() => key))],
+  [
+    3,
+    fc.tuple(hostileKey, hostileValue).map(
       (entry): Change =>
         (entries, i) =>
           entries.toSpliced(i, 0, entry),
     ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.nat().map(
+  ],
+  [
+    2,
+    fc.nat().map(
       (other): Change =>
         (entries, i) =>
           withValue(() => entries[other % entries.length]?.[1])(entries, i),
     ),
-  },
-  { weight: 6, arbitrary: rearrangement },
+  ],
+  [6, rearrangement],
 );
 
 /** Positions on the way to a member; the empty path is the whole value. */
-const path = fc.oneof(
-  { weight: 1, arbitrary: fc.constant([]) },
-  { weight: 9, arbitrary: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }) },
+const path = weighted<readonly number[]>(
+  [1, fc.constant([])],
+  [9, fc.array(fc.nat(), { minLength: 1, maxLength: 4 })],
 );
 
 /** One change of the structure of a JSON value, at any depth. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { Route } from "../../src/api/http/route.ts";
-import { changed, rarely } from "./fuzz.ts";
+import { changed, rarely, weighted } from "./fuzz.ts";
 import { jsonBytes, jsonChange } from "./mutations.ts";
 import { changedText, headerText } from "./text.ts";
 import { ACCOUNT_KEY, OPERATOR_KEY, RECORDS, UNKNOWN_ID } from "./world.ts";
@@ -116,16 +116,16 @@ function requestTo(route: Route, tokens: readonly HookToken[]): fc.Arbitrary<Sen
     });
 }
 
-const sender = fc.oneof(
-  { weight: 7, arbitrary: fc.constant<Sender>("operator") },
-  { weight: 3, arbitrary: fc.constantFrom<Sender>("account", "wrong", "nobody", "signed") },
+const sender = weighted(
+  [7, fc.constant<Sender>("operator")],
+  [3, fc.constantFrom<Sender>("account", "wrong", "nobody", "signed")],
 );
-const header = fc.oneof(
-  { weight: 6, arbitrary: fc.constant({}) },
-  ...Object.entries(HEADERS).map(([name, value]) => ({
-    weight: 1,
-    arbitrary: changedText(value, 2).map((text) => ({ [name]: headerText(text) })),
-  })),
+const header = weighted(
+  [6, fc.constant({})],
+  ...Object.entries(HEADERS).map(
+    ([name, value]) =>
+      [1, changedText(value, 2).map((text) => ({ [name]: headerText(text) }))] as const,
+  ),
 );
 /** A damaged operator key that is never a right one. */
 const wrongKey = changedText(`Bearer ${OPERATOR_KEY}`, 2).map((text) => {
@@ -137,17 +137,11 @@ function pathOf(pattern: string, tokens: readonly HookToken[]): fc.Arbitrary<str
   const query = fc.constantFrom(...QUERIES);
   const path = fc
     .record({
-      id: fc.oneof(
-        { weight: 19, arbitrary: id },
-        { weight: 1, arbitrary: fc.constant("not%2Fan") },
-      ),
+      id: weighted([19, id], [1, fc.constant("not%2Fan")]),
       account: fc.constantFrom("acme", "acme", "acme", "zen", "%00", "a%2Fb", "%E0%A4%A"),
       key: fc.constantFrom("key-1", "key-2", "%ff"),
       hook: fc.constantFrom(...tokens),
-      query: fc.oneof(
-        { weight: 4, arbitrary: query },
-        { weight: 1, arbitrary: changedText(query, 2) },
-      ),
+      query: weighted([4, query], [1, changedText(query, 2)]),
     })
     .map(({ hook, query: text, ...names }) => {
       const parts: object = { ...names, ...(pattern.startsWith("/hooks/") && hook) };
@@ -158,7 +152,7 @@ function pathOf(pattern: string, tokens: readonly HookToken[]): fc.Arbitrary<str
     path.map((text) => text.slice(1)),
     2,
   ).map((text) => `/${text}`);
-  return fc.oneof({ weight: 9, arbitrary: path }, { weight: 1, arbitrary: damaged });
+  return weighted([9, path], [1, damaged]);
 }
 
 /** JSON text of a body that lacks some of its members half of the time, and is often damaged. */

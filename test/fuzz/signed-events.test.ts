@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { hmacSecret } from "../../src/security/hmac.ts";
 import { sign, verify } from "../../src/security/signature.ts";
-import { changed, fuzz } from "./fuzz.ts";
+import { changed, fuzz, weighted } from "./fuzz.ts";
 import { byteChange } from "./mutations.ts";
 import { headerText, textChange } from "./text.ts";
 
@@ -69,25 +69,22 @@ const messages: fc.Arbitrary<Sent> = fc
   }));
 
 const headerName = fc.constantFrom("webhook-id", "webhook-timestamp", "webhook-signature");
-const damages = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.tuple(headerName, textChange).map(([name, change]) => (sent: Sent) => {
+const damages = weighted(
+  [
+    3,
+    fc.tuple(headerName, textChange).map(([name, change]) => (sent: Sent) => {
       const value = headerText(change(sent.headers[name] ?? ""));
       return { ...sent, headers: { ...sent.headers, [name]: value } };
     }),
-  },
-  {
-    weight: 1,
-    arbitrary: headerName.map((missing) => (sent: Sent) => {
+  ],
+  [
+    1,
+    headerName.map((missing) => (sent: Sent) => {
       const { [missing]: _, ...headers } = sent.headers;
       return { ...sent, headers };
     }),
-  },
-  {
-    weight: 1,
-    arbitrary: byteChange.map((change) => (sent: Sent) => ({ ...sent, body: change(sent.body) })),
-  },
+  ],
+  [1, byteChange.map((change) => (sent: Sent) => ({ ...sent, body: change(sent.body) }))],
 );
 
 /** Decides without cryptography whether a message has a right secret, these bytes and a recent time. */

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
-import { changed } from "./fuzz.ts";
+import { changed, weighted } from "./fuzz.ts";
 
 /** Pieces that readers of text often get wrong. */
 const CHARACTERS = " \t\n\u0000\u007f\ud800\u00ad\udc00\u{1f600}\u202e\ufeffßİ09-./\\%@:?#=,;+";
 const PIECES = [...Array.from(CHARACTERS), "//", "%00", "%2f", "~1", "__proto__", "e9", "🏳️‍🌈"];
-const piece = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom(...PIECES) },
-  { weight: 1, arbitrary: fc.nat(255).map((code) => String.fromCharCode(code)) },
+const piece = weighted(
+  [4, fc.constantFrom(...PIECES)],
+  [1, fc.nat(255).map((code) => String.fromCharCode(code))],
 );
 
 type Change = (head: string, tail: string, piece: string, times: number) => string;

@@ -1,14 +1,14 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { anAccount } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
-import { START, pass } from "../worker/clock.ts";
+import { pass } from "../worker/clock.ts";
 import { rowsOf, NOTHING, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
-import { CALLBACK_URL, register } from "../worker/tasks.ts";
+import { CALLBACK_URL } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
-import { DAY, db, indexed, isPublished, rowsOfTask, useIndex, wake, finish } from "./support.ts";
+import { DAY, db, indexed, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
 
@@ -43,57 +43,27 @@ async function expire(id: string): Promise<void> {
   expect(await stored(id)).toEqual(NOTHING);
 }
 
-describe("the publications of a task", () => {
-  const published: unknown[] = [];
-  beforeEach(() => {
-    published.length = 0;
-    vi.spyOn(console, "log").mockImplementation((line: string) => {
-      if (line.includes("index.publish")) published.push(line);
-    });
-  });
-
-  it("a task that ends within half a minute is published once", async () => {
-    aReceiver();
-    const id = await register();
-    pass(10_000);
-    await post("/v1/events", { id, status: "processing" });
-    pass(15_000);
-    await finish(id);
-    await indexed(id);
-    expect(published).toHaveLength(1);
-  });
-
-  it("a task that takes longer is published twice, once while it is open", async () => {
-    aReceiver();
-    const id = await register();
-    expect(await wake(id)).toBe(START + 30_000);
-    expect(await rowsOfTask(id)).toMatchObject([{ status: "pending" }]);
-    pass(30_000);
-    await finish(id);
-    await indexed(id);
-    expect(await isPublished(id)).toBe(true);
-    expect(published).toHaveLength(2);
-  });
-});
-
 it.each([
-  ["is registered and completed later", 7, true],
-  ["ends at once", 5, false],
+  ["is registered and completed later", 7, 2],
+  ["ends at once", 5, 1],
 ])(
-  "an index costs the object of a task that %s at most 4 rows more than %d",
-  async (_, most, isRegistered) => {
+  "an index costs the object of a task that %s at most 4 rows more than %d, in %d publications",
+  async (_, most, publications) => {
+    const log = vi.spyOn(console, "log");
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
     const creation = { model: "m", callback_url: CALLBACK_URL };
-    if (isRegistered) {
+    if (publications === 2) {
       await post("/v1/tasks", { id, ...creation });
       await wake(id);
+      expect(await rowsOfTask(id)).toMatchObject([{ status: "pending" }]);
       pass(60_000);
     }
-    await finish(id, isRegistered ? {} : creation);
+    await finish(id, publications === 2 ? {} : creation);
     await indexed(id);
-    expect(await isPublished(id)).toBe(true);
+    const lines = log.mock.calls.flat().filter((line) => `${line}`.includes("index.publish"));
+    expect(lines).toHaveLength(publications);
     await expire(id);
     expect(rows()).toBeLessThanOrEqual(most + 4);
   },

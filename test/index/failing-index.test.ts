@@ -8,11 +8,9 @@ import { aReceiver, status } from "../worker/receiver.ts";
 import { aCompletion, read, register } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
 import {
-  aRow,
   callWith,
   db,
   indexed,
-  insert,
   isPublished,
   rowsOfTask,
   useIndex,
@@ -64,8 +62,6 @@ async function hangingAlarm(id: string, fault: { readonly asked: number }) {
     await alarm;
   };
 }
-
-const statistics = async () => (await callWith({ INDEX_DB: db }, "/v1/stats")).json();
 
 it.each(FAULTS)("a callback is unaffected when the index %s", async (_, gateOf) => {
   const received = aReceiver(status(500), status(200));
@@ -166,19 +162,3 @@ it.each([
     expect(await refusal(failed)).toEqual({ status: 503, code: "unavailable" });
   },
 );
-
-it("GET /v1/stats shows how far a failing index is behind", async () => {
-  const { id, fault } = await withFault(fail);
-  await insert(aRow({ id, createdAt: START, version: START - 1, dueAt: START, expiresAt: null }));
-  aReceiver();
-  await finish(id);
-  pass(100_000);
-  expect(await statistics()).toMatchObject({
-    index: { overdue: { tasks: 1, oldest_age_ms: 100_000 } },
-  });
-  fault.isOn = false;
-  await indexed(id);
-  expect(await statistics()).toMatchObject({
-    index: { overdue: { tasks: 0, oldest_age_ms: null } },
-  });
-});

@@ -69,23 +69,21 @@ afterAll(() => {
 
 /** Requires the security headers of every answer. */
 function expectGuarded({ headers }: Response): void {
-  expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
-  expect(headers.get("X-Frame-Options")).toMatch(/^(?:DENY|SAMEORIGIN)$/);
-  expect(headers.get("Referrer-Policy")).toBe("no-referrer");
-  expect(headers.get("Cross-Origin-Resource-Policy")).toBe("same-origin");
-  expect(headers.get("Cross-Origin-Opener-Policy")).toBe("same-origin");
-  const [, maxAgeS] = /^max-age=(\d+)/.exec(headers.get("Strict-Transport-Security") ?? "") ?? [];
-  expect(Number(maxAgeS)).toBeGreaterThanOrEqual(15_552_000);
-  expect(headers.get("X-Request-Id")).toMatch(/^[\w-]{8,}$/);
+  expect(Object.fromEntries(headers)).toMatchObject({
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "SAMEORIGIN",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "strict-transport-security": "max-age=15552000; includeSubDomains",
+    "x-request-id": expect.stringMatching(/^[\w-]{8,}$/),
+  });
   const names = [...headers.keys()].join(" ");
   expect(names).not.toMatch(/access-control-|set-cookie|x-powered-by|\bserver\b|\bvia\b/);
-  const isPage = headers.get("Content-Type")?.startsWith("text/html") === true;
-  if (isPage) {
-    const policy = headers.get("Content-Security-Policy") ?? "";
-    expect(policy).toMatch(/default-src '(?:none|self)'/);
-    expect(policy).toMatch(/frame-ancestors '(?:none|self)'/);
-    expect(policy).not.toContain("unsafe-");
-  }
+  if (headers.get("Content-Type")?.startsWith("text/html") !== true) return;
+  const policy = headers.get("Content-Security-Policy") ?? "";
+  expect(policy).toMatch(/^(?=.*default-src 'none')(?=.*frame-ancestors 'none')/);
+  expect(policy).not.toContain("unsafe-");
 }
 
 function expectPrivate({ headers }: Response): void {

@@ -77,16 +77,6 @@ it("the log has one JSON object per line and an event for each kind of work", ()
   }
 });
 
-it("the log of a publication has its task, version and outcome", () => {
-  const said = lines.map((line) => Line.parse(JSON.parse(line)));
-  expect(said.find(({ event }) => event === "index.publish")).toEqual({
-    event: "index.publish",
-    task_id: expect.any(String),
-    version: expect.any(Number),
-    outcome: "published",
-  });
-});
-
 it("the log has no payload, query string, URL, host, key or secret", () => {
   const text = lines.join("\n");
   for (const word of [MARK, "?", "example", "whsec_", env.RELAY_SECRET, "operator-key", "v1,"]) {
