@@ -2,7 +2,7 @@ import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 
 const REFUSED_KEY = "refused_at";
 const FAILURES_KEY = "failures";
-/** Storage key for the time of the last alert; older than the code, so the name stays. */
+/** Storage key of the time of the last alert. Stored data has this name, so it is not renamed. */
 const ALERTED_KEY = "told_at";
 /** Minimum time between two stored refusals of a key, because many tasks meet the same refusal at once. */
 const REFUSAL_PAUSE_MS = MINUTE_MS;

@@ -11,7 +11,7 @@ export class KeyOwnership {
     this.#kv = kv;
   }
 
-  /** Returns the id of the account that owns the API key; null when nobody does. */
+  /** Returns the id of the account that owns the API key; null when no account owns the key. */
   owner(): string | null {
     return this.#kv.get<string>(OWNER_KEY) ?? null;
   }

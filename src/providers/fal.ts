@@ -142,7 +142,7 @@ function errorOf(body: unknown): UpstreamError | null {
   return isServerError ? error : { ...error, category: "invalid_input" };
 }
 
-/** Reads a text such as `Invalid status code: 502`, where "invalid" does not refer to the input. */
+/** Reads an error text such as `Invalid status code: 502`, where "invalid" does not refer to the input. */
 function statusError(text: string | null): UpstreamError {
   const isServerError = /\b5\d\d$/.test(text ?? "");
   return isServerError ? { code: null, text, category: "provider" } : { code: null, text };

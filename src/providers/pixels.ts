@@ -1,4 +1,4 @@
-/** Ratio and resolution of a video from its size in pixels, which is null when not reported. */
+/** Ratio and resolution of a video, derived from its size in pixels; the size is null when not reported. */
 
 const COMMON_RATIOS = [
   [16, 9],

@@ -145,7 +145,10 @@ export interface PollAdapter {
   /** Builds the path and query of a request about a job, relative to the base URL. */
   readonly path: (job: Job) => string;
   readonly read: (answer: Answer, job: Job) => Reading;
-  /** Makes the body of a 4xx be read, because it can be the failure of the job itself. */
+  /**
+   * States that the relay also reads the body of a 4xx answer, because it can be the failure of the job
+   * itself.
+   */
   readonly readsErrors?: true;
 }
 

@@ -27,7 +27,7 @@ const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** The rules of this deployment for URLs that clients write. */
 export interface UrlPolicy {
-  /** Also allows `http:` and loopback hosts, for development. */
+  /** States that `http:` and loopback hosts are allowed too, for development. */
   readonly allowLocal: boolean;
   /** Origins of the relay itself, e.g. "https://relay.example.com"; other text is ignored. */
   readonly ownOrigins: readonly string[];

@@ -9,7 +9,8 @@ import { withTimeout } from "../timeout.ts";
 
 /**
  * Alerts the operator of faults that concern many tasks. An object for each connection and host claims the
- * alert, so that one message is sent and not one for every task. A missing answer never throws.
+ * alert, so that one message is sent and not one for every task. A call that is not answered does not
+ * throw.
  */
 export class Alerts {
   readonly #bindings: AccountBindings;

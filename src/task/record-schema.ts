@@ -165,8 +165,8 @@ function isBody(text: string): boolean {
 }
 
 /**
- * Text that marks the error of a record from a later release: only its message reaches the caller of an
- * object.
+ * Text in the error of a record from a later release, by which callers of the object recognise it: they
+ * receive only the message.
  */
 export const OF_A_LATER_RELEASE = "of a later release";
 

@@ -11,8 +11,8 @@ import { makeCall } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 
 /**
- * Furthest time at which an alarm is set: the platform allows less than 30 days, so a later time takes
- * several alarms.
+ * Longest time ahead for which an alarm is set: the platform allows less than 30 days, so a later time
+ * takes several alarms.
  */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
 /** Delay from which an alarm counts as lost, so that a reader sets it again. */

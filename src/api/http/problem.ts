@@ -13,7 +13,7 @@ export interface Issue {
 export interface ProblemDetails {
   readonly detail: string;
   readonly issues?: readonly Issue[];
-  /** Further members of the problem's body. */
+  /** Further numeric members of the problem's JSON body, e.g. a balance. */
   readonly members?: Readonly<Record<string, number>>;
   /** JSON text of the task that the request conflicts with. */
   readonly taskJson?: string;

@@ -1,7 +1,7 @@
 import { jsonPointer } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Page sizes of a list: `fallback` applies without `limit`, and `max` is the largest. */
+/** Page sizes of a list: `fallback` is the size without the parameter `limit`, and `max` is the largest. */
 export interface PageLimits {
   readonly fallback: number;
   readonly max: number;

@@ -112,10 +112,7 @@ function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): D
   return changeTracking(task, { ...tracking, poll }, "nudged");
 }
 
-/**
- * Changes the tracking of a task. A repeated hook writes nothing: a write costs a row, and anyone can
- * repeat it.
- */
+/** Changes the tracking of a task. A repeated hook changes nothing, because each write costs a row. */
 function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decision {
   const isSame = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);

@@ -58,8 +58,8 @@ function isEnd(news: UpstreamNews, isLastPoll: boolean): news is UpstreamEnd {
 }
 
 /**
- * Tells whether the deadline is extended: the upstream reported progress, limited the rate of polls, or a
- * hook arrived during this poll.
+ * Tells whether the deadline is extended: true when the upstream reported progress or limited the rate of
+ * polls, or when a hook arrived during this poll.
  */
 function deservesExtension(poll: PollPlan, event: PollEndedEvent): boolean {
   const { kind } = event.answer;
