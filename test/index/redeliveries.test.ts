@@ -5,7 +5,8 @@ import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, invalid, refusal } from "../worker/client.ts";
 import { pass } from "../worker/clock.ts";
 import { untilIdle, stored, NOTHING } from "../worker/objects.ts";
-import { aReceiver, type Received, status } from "../worker/receiver.ts";
+import type { Sent } from "../worker/outside.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
 import { CALLBACK_URL, completed, register } from "../worker/tasks.ts";
 import { aRow, callWith, insert, useIndex, indexedTask } from "./support.ts";
 
@@ -44,7 +45,7 @@ async function settledTasks(count: number, fields: object = {}): Promise<readonl
 }
 
 /** Waits until no callback is on its way. @returns how often that of each task was sent. */
-async function timesSent(received: readonly Received[], ids: readonly string[]) {
+async function timesSent(received: readonly Sent[], ids: readonly string[]) {
   for (const id of ids) await untilIdle(id);
   return ids.map((id) => received.filter(({ headers }) => headers["x-task-id"] === id).length);
 }

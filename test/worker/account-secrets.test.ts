@@ -1,13 +1,15 @@
 import { env } from "cloudflare:workers";
 import { Webhook as Standard } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import { aKey, anAccount } from "./accounts.ts";
-import { aReceiver, type Received } from "./receiver.ts";
+import type { Sent } from "./outside.ts";
+import { aReceiver } from "./receiver.ts";
 import { call, callWith, invalid, post, refusal } from "./client.ts";
 import { pass, useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
+import { secretsOf as relaySecretsOf } from "./secrets.ts";
 import { aCompletion, CALLBACK_URL, finish, redeliver, register, report } from "./tasks.ts";
 
 useClock();
@@ -37,7 +39,7 @@ async function rotate(account: string, body: unknown = "") {
 }
 
 /** Completes the task and returns the callback that its receiver got. */
-async function callbackOf(id: string): Promise<Received> {
+async function callbackOf(id: string): Promise<Sent> {
   const received = aReceiver();
   await finish(aCompletion(id));
   const [request] = received;
@@ -46,7 +48,7 @@ async function callbackOf(id: string): Promise<Received> {
 }
 
 /** Verifies a callback with two independent libraries, which have to agree. */
-function verifies({ body, headers }: Received, secret: string): boolean {
+function verifies({ body, headers }: Sent, secret: string): boolean {
   const verdicts = [Standard, Svix].map((Webhook) => {
     try {
       new Webhook(secret).verify(body, headers);
@@ -59,131 +61,124 @@ function verifies({ body, headers }: Received, secret: string): boolean {
   return verdicts[0] === true;
 }
 
-describe("GET /v1/accounts/{account}/signing-secrets", () => {
-  it("shows the operator and the owner a secret that is unlike any other account's", async () => {
-    const [account, other] = [await anAccount(), await anAccount()];
-    const { key } = await aKey(account);
-    const path = `/v1/accounts/${account}/signing-secrets`;
-    const response = await call(path, { key });
-    expect(response.headers.get("Cache-Control")).toBe("no-store");
-    const secrets = Secrets.parse(await response.json());
-    expect(secrets.callbacks).toEqual([expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/)]);
-    expect(await (await call(path)).json()).toEqual(secrets);
-    expect(await secretsOf(other)).not.toEqual(secrets.callbacks);
-    const relays = await (await call("/v1/signing-secrets")).text();
-    expect(relays).not.toContain(secrets.callbacks[0]);
-    expect(relays).toContain(secrets.public_keys[0]);
-  });
+it("GET /v1/accounts/{account}/signing-secrets shows the operator and the owner a secret that is unlike any other account's", async () => {
+  const [account, other] = [await anAccount(), await anAccount()];
+  const { key } = await aKey(account);
+  const path = `/v1/accounts/${account}/signing-secrets`;
+  const response = await call(path, { key });
+  expect(response.headers.get("Cache-Control")).toBe("no-store");
+  const secrets = Secrets.parse(await response.json());
+  expect(secrets.callbacks).toEqual([expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/)]);
+  expect(await (await call(path)).json()).toEqual(secrets);
+  expect(await secretsOf(other)).not.toEqual(secrets.callbacks);
+  const relays = await (await call("/v1/signing-secrets")).text();
+  expect(relays).not.toContain(secrets.callbacks[0]);
+  expect(relays).toContain(secrets.public_keys[0]);
 });
 
-describe("a callback of a task with an account", () => {
-  it("verifies with the account's secret, not with another account's or the relay's", async () => {
-    const [account, other] = [await anAccount(), await anAccount()];
-    const callback = await callbackOf(await register({ account }));
-    expect(verifies(callback, await newest(account))).toBe(true);
-    expect(verifies(callback, await newest(other))).toBe(false);
-    const Relay = z.object({ callbacks: z.array(z.string()) });
-    const relay = Relay.parse(await (await call("/v1/signing-secrets")).json());
-    expect(relay.callbacks.map((secret) => verifies(callback, secret))).toEqual([false]);
-  });
+it("a callback of a task with an account verifies with the account's secret, not with another account's or the relay's", async () => {
+  const [account, other] = [await anAccount(), await anAccount()];
+  const callback = await callbackOf(await register({ account }));
+  expect(verifies(callback, await newest(account))).toBe(true);
+  expect(verifies(callback, await newest(other))).toBe(false);
+  const relay = await relaySecretsOf();
+  expect(relay.callbacks.map((secret) => verifies(callback, secret))).toEqual([false]);
+});
 
-  it("verifies when an event created the task, when the task has a price, and when redelivered", async () => {
-    const account = await anAccount(10);
-    const secret = await newest(account);
-    const created = crypto.randomUUID();
-    const event = { id: created, status: "processing", model: "m", account };
-    await report({ ...event, callback_url: CALLBACK_URL });
-    const charged = await register({ account, credits: 4 });
-    for (const id of [created, charged]) {
-      expect(verifies(await callbackOf(id), secret)).toBe(true);
-      const received = aReceiver();
-      await redeliver(id);
-      await untilIdle(id);
-      expect(received.map((request) => verifies(request, secret))).toEqual([true]);
-    }
-  });
-
-  it("does not verify with the account's secret when the task has no account", async () => {
-    const account = await anAccount();
-    expect(verifies(await callbackOf(await register()), await newest(account))).toBe(false);
-  });
-
-  it("verifies as a test callback when the account orders it, not when the operator does", async () => {
-    const account = await anAccount();
-    const { key } = await aKey(account);
-    const secret = await newest(account);
+it("a callback of a task with an account verifies when an event created the task, when the task has a price, and when redelivered", async () => {
+  const account = await anAccount(10);
+  const secret = await newest(account);
+  const created = crypto.randomUUID();
+  const event = { id: created, status: "processing", model: "m", account };
+  await report({ ...event, callback_url: CALLBACK_URL });
+  const charged = await register({ account, credits: 4 });
+  for (const id of [created, charged]) {
+    expect(verifies(await callbackOf(id), secret)).toBe(true);
     const received = aReceiver();
-    for (const each of [{ key }, {}]) {
-      await post("/v1/callbacks/test", { callback_url: CALLBACK_URL }, each);
-    }
-    expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
-  });
-
-  it("verifies with the secrets before and after a rotation, whenever the task was created", async () => {
-    const account = await anAccount();
-    const old = await newest(account);
-    const [first, second] = [await register({ account }), await register({ account })];
-    const early = await callbackOf(first);
-    const [fresh = ""] = (await rotate(account)).callbacks;
-    // This isolate still has the former generation in its cache.
-    const soon = await callbackOf(await register({ account }));
-    pass(60_000);
-    const late = await callbackOf(second);
-    const after = await callbackOf(await register({ account }));
-    for (const callback of [early, soon, late, after]) {
-      expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([true, true]);
-    }
-  });
-
-  it("does not verify with the secret of two rotations before the task was created", async () => {
-    const account = await anAccount(10);
-    const old = await newest(account);
-    await rotate(account);
-    const [fresh = ""] = (await rotate(account)).callbacks;
-    for (const credits of [null, 4]) {
-      const callback = await callbackOf(await register({ account, credits }));
-      expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([false, true]);
-    }
-  });
-
-  it("verifies with both secrets of the account when the relay has two RELAY_SECRETs", async () => {
-    const account = await anAccount();
-    const older = await secretsOf(account);
-    const both = await secretsOf(account, TWO_SECRETS);
-    expect(both).toEqual([expect.any(String), ...older]);
-    const id = await register({ account });
-    await restart(id, TWO_SECRETS);
-    const callback = await callbackOf(id);
-    expect(both.map((secret) => verifies(callback, secret))).toEqual([true, true]);
-    await rotate(account);
-    const four = await secretsOf(account, TWO_SECRETS);
-    expect(four.map((secret) => verifies(callback, secret))).toEqual([true, true, true, true]);
-  });
+    await redeliver(id);
+    await untilIdle(id);
+    expect(received.map((request) => verifies(request, secret))).toEqual([true]);
+  }
 });
 
-describe("POST /v1/accounts/{account}/signing-secrets", () => {
-  it("makes a new secret and lists it before the previous one", async () => {
-    const account = await anAccount();
-    const first = await newest(account);
-    const [second, ...before] = (await rotate(account)).callbacks;
-    expect(before).toEqual([first]);
-    expect(await secretsOf(account)).toEqual([second, first]);
-    const [third, ...older] = (await rotate(account)).callbacks;
-    expect(older).toEqual([second]);
-    expect(new Set([first, second, third]).size).toBe(3);
-  });
+it("a callback of a task with an account does not verify with the account's secret when the task has no account", async () => {
+  const account = await anAccount();
+  expect(verifies(await callbackOf(await register()), await newest(account))).toBe(false);
+});
 
-  it("rotates once when the request is repeated with the same generation", async () => {
-    const account = await anAccount();
-    const answers = [await rotate(account, { generation: 1 })];
-    expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);
-    expect(answers[0]).toMatchObject({ generation: 2 });
-  });
+it("a callback of a task with an account verifies as a test callback when the account orders it, not when the operator does", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const secret = await newest(account);
+  const received = aReceiver();
+  for (const each of [{ key }, {}]) {
+    await post("/v1/callbacks/test", { callback_url: CALLBACK_URL }, each);
+  }
+  expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
+});
 
-  it("rejects a secret that the caller supplies", async () => {
-    const account = await anAccount();
-    const response = await post(`/v1/accounts/${account}/signing-secrets`, { secret: "mine" });
-    expect(await refusal(response)).toEqual(invalid("/secret"));
-    expect(await secretsOf(account)).toHaveLength(1);
-  });
+it("a callback of a task with an account verifies with the secrets before and after a rotation, whenever the task was created", async () => {
+  const account = await anAccount();
+  const old = await newest(account);
+  const [first, second] = [await register({ account }), await register({ account })];
+  const early = await callbackOf(first);
+  const [fresh = ""] = (await rotate(account)).callbacks;
+  // This isolate still has the former generation in its cache.
+  const soon = await callbackOf(await register({ account }));
+  pass(60_000);
+  const late = await callbackOf(second);
+  const after = await callbackOf(await register({ account }));
+  for (const callback of [early, soon, late, after]) {
+    expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([true, true]);
+  }
+});
+
+it("a callback of a task with an account does not verify with the secret of two rotations before the task was created", async () => {
+  const account = await anAccount(10);
+  const old = await newest(account);
+  await rotate(account);
+  const [fresh = ""] = (await rotate(account)).callbacks;
+  for (const credits of [null, 4]) {
+    const callback = await callbackOf(await register({ account, credits }));
+    expect([verifies(callback, old), verifies(callback, fresh)]).toEqual([false, true]);
+  }
+});
+
+it("a callback of a task with an account verifies with both secrets of the account when the relay has two RELAY_SECRETs", async () => {
+  const account = await anAccount();
+  const older = await secretsOf(account);
+  const both = await secretsOf(account, TWO_SECRETS);
+  expect(both).toEqual([expect.any(String), ...older]);
+  const id = await register({ account });
+  await restart(id, TWO_SECRETS);
+  const callback = await callbackOf(id);
+  expect(both.map((secret) => verifies(callback, secret))).toEqual([true, true]);
+  await rotate(account);
+  const four = await secretsOf(account, TWO_SECRETS);
+  expect(four.map((secret) => verifies(callback, secret))).toEqual([true, true, true, true]);
+});
+
+it("POST /v1/accounts/{account}/signing-secrets makes a new secret and lists it before the previous one", async () => {
+  const account = await anAccount();
+  const first = await newest(account);
+  const [second, ...before] = (await rotate(account)).callbacks;
+  expect(before).toEqual([first]);
+  expect(await secretsOf(account)).toEqual([second, first]);
+  const [third, ...older] = (await rotate(account)).callbacks;
+  expect(older).toEqual([second]);
+  expect(new Set([first, second, third]).size).toBe(3);
+});
+
+it("POST /v1/accounts/{account}/signing-secrets rotates once when the request is repeated with the same generation", async () => {
+  const account = await anAccount();
+  const answers = [await rotate(account, { generation: 1 })];
+  expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);
+  expect(answers[0]).toMatchObject({ generation: 2 });
+});
+
+it("POST /v1/accounts/{account}/signing-secrets rejects a secret that the caller supplies", async () => {
+  const account = await anAccount();
+  const response = await post(`/v1/accounts/${account}/signing-secrets`, { secret: "mine" });
+  expect(await refusal(response)).toEqual(invalid("/secret"));
+  expect(await secretsOf(account)).toHaveLength(1);
 });

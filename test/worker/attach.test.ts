@@ -1,19 +1,11 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { attach, hooked, readHooked } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
-import {
-  callWith,
-  invalid,
-  post,
-  ProblemBody,
-  refusal,
-  UNAUTHENTICATED,
-  UNKNOWN_TASK,
-} from "./client.ts";
+import { callWith, invalid, post, ProblemBody, refusal } from "./client.ts";
 import { DAY_MS, START, START_S, useClock } from "./clock.ts";
-import { expectUnchanged, NOTHING, restart, stored } from "./objects.ts";
+import { expectUnchanged, stored } from "./objects.ts";
 import { aCompletion, CALLBACK_URL, finish, read, register, report } from "./tasks.ts";
 
 useClock();
@@ -34,161 +26,145 @@ function attachBody(id: string, body: unknown, bindings: object = env): Promise<
   return callWith(bindings, `/v1/tasks/${id}/upstream`, { body });
 }
 
-describe("POST /v1/tasks/{id}/upstream", () => {
-  it("answers with the task, which shows the job to the operator and keeps its deadline", async () => {
-    const task = await hooked({ provider: "ark", fields: { deadline_at: START_S + 3600 } });
-    const response = await attach(task, "cgt-1");
-    expect(response.status).toBe(200);
-    const answer = await response.json();
-    const deadline_at = START_S + 3600;
-    expect(answer).toMatchObject({ provider: "ark", upstream: { id: "cgt-1" }, deadline_at });
-    expect(answer).toEqual(await readHooked(task));
-  });
+it("POST /v1/tasks/{id}/upstream answers with the task, which shows the job to the operator and keeps its deadline", async () => {
+  const task = await hooked({ provider: "ark", fields: { deadline_at: START_S + 3600 } });
+  const response = await attach(task, "cgt-1");
+  expect(response.status).toBe(200);
+  const answer = await response.json();
+  const deadline_at = START_S + 3600;
+  expect(answer).toMatchObject({ provider: "ark", upstream: { id: "cgt-1" }, deadline_at });
+  expect(answer).toEqual(await readHooked(task));
+});
 
-  it("stores the endpoint for a provider that needs one to be polled", async () => {
-    const task = await hooked({ provider: "fal", bindings: KEYED });
-    expect((await attach(task, "req-1", FAL)).status).toBe(200);
-    expect(await readHooked(task)).toMatchObject({ upstream: { id: "req-1", endpoint: FAL } });
-  });
+it("POST /v1/tasks/{id}/upstream stores the endpoint for a provider that needs one to be polled", async () => {
+  const task = await hooked({ provider: "fal", bindings: KEYED });
+  expect((await attach(task, "req-1", FAL)).status).toBe(200);
+  expect(await readHooked(task)).toMatchObject({ upstream: { id: "req-1", endpoint: FAL } });
+});
 
-  it("schedules the first poll after 15 to 18 s when the provider's key is configured", async () => {
-    const keyed = await hooked({ provider: "ark", bindings: KEYED });
-    const plain = await hooked({ provider: "ark" });
-    await attach(keyed, "cgt-1");
-    await attach(plain, "cgt-1");
-    const { alarm } = await stored(keyed.id);
-    expect(alarm).toBeGreaterThanOrEqual(START + 15_000);
-    expect(alarm).toBeLessThanOrEqual(START + 18_000);
-    expect((await stored(plain.id)).alarm).toBe(START + 3 * DAY_MS);
-  });
+it("POST /v1/tasks/{id}/upstream schedules the first poll after 15 to 18 s when the provider's key is configured", async () => {
+  const keyed = await hooked({ provider: "ark", bindings: KEYED });
+  const plain = await hooked({ provider: "ark" });
+  await attach(keyed, "cgt-1");
+  await attach(plain, "cgt-1");
+  const { alarm } = await stored(keyed.id);
+  expect(alarm).toBeGreaterThanOrEqual(START + 15_000);
+  expect(alarm).toBeLessThanOrEqual(START + 18_000);
+  expect((await stored(plain.id)).alarm).toBe(START + 3 * DAY_MS);
+});
 
-  it("hides connection and job from the account that owns the task", async () => {
-    const account = await anAccount(5);
-    const { key } = await aKey(account);
-    const body = priced(account, 1, { provider: "ark" });
-    await post("/v1/tasks", body);
-    await attachBody(body.id, JOB);
-    const text = await (await callWith(env, `/v1/tasks/${body.id}`, { key })).text();
-    expect(text).toContain(body.id);
-    expect(text).not.toMatch(/upstream|provider|cgt-1/);
-  });
+it("POST /v1/tasks/{id}/upstream hides connection and job from the account that owns the task", async () => {
+  const account = await anAccount(5);
+  const { key } = await aKey(account);
+  const body = priced(account, 1, { provider: "ark" });
+  await post("/v1/tasks", body);
+  await attachBody(body.id, JOB);
+  const text = await (await callWith(env, `/v1/tasks/${body.id}`, { key })).text();
+  expect(text).toContain(body.id);
+  expect(text).not.toMatch(/upstream|provider|cgt-1/);
+});
 
-  it("attaches a job to a task without provider and to one that an event created", async () => {
-    const registered = await register();
-    const created = crypto.randomUUID();
-    await report({ id: created, status: "processing", model: "m" });
-    for (const id of [registered, created]) {
-      expect((await attachBody(id, JOB)).status).toBe(200);
-      expect(await read(id)).toMatchObject({ provider: "ark", upstream: { id: "cgt-1" } });
-    }
-  });
+it("POST /v1/tasks/{id}/upstream attaches a job to a task without provider and to one that an event created", async () => {
+  const registered = await register();
+  const created = crypto.randomUUID();
+  await report({ id: created, status: "processing", model: "m" });
+  for (const id of [registered, created]) {
+    expect((await attachBody(id, JOB)).status).toBe(200);
+    expect(await read(id)).toMatchObject({ provider: "ark", upstream: { id: "cgt-1" } });
+  }
+});
 
-  it("answers a repeated attachment with the same bytes and stores nothing", async () => {
-    const task = await hooked({ provider: "ark", bindings: KEYED });
-    const first = await (await attach(task, "cgt-1")).text();
-    await expectUnchanged(task.id, async () => {
-      const second = await attach(task, "cgt-1");
-      expect([second.status, await second.text()]).toEqual([200, first]);
-    });
+it("POST /v1/tasks/{id}/upstream answers a repeated attachment with the same bytes and stores nothing", async () => {
+  const task = await hooked({ provider: "ark", bindings: KEYED });
+  const first = await (await attach(task, "cgt-1")).text();
+  await expectUnchanged(task.id, async () => {
+    const second = await attach(task, "cgt-1");
+    expect([second.status, await second.text()]).toEqual([200, first]);
   });
+});
 
-  it("replaces the job, or its endpoint, while the task is open", async () => {
-    const task = await hooked({ provider: "kling" });
-    await attach(task, "1");
-    await attach(task, "2");
-    expect(await readHooked(task)).toMatchObject({ upstream: { id: "2" } });
-    const endpoint = "videos/text2video";
-    await attach(task, "2", endpoint);
-    expect(await readHooked(task)).toMatchObject({ upstream: { id: "2", endpoint } });
+it("POST /v1/tasks/{id}/upstream replaces the job, or its endpoint, while the task is open", async () => {
+  const task = await hooked({ provider: "kling" });
+  await attach(task, "1");
+  await attach(task, "2");
+  expect(await readHooked(task)).toMatchObject({ upstream: { id: "2" } });
+  const endpoint = "videos/text2video";
+  await attach(task, "2", endpoint);
+  expect(await readHooked(task)).toMatchObject({ upstream: { id: "2", endpoint } });
+});
+
+it("POST /v1/tasks/{id}/upstream answers a terminal task's own job with 200 and a new job with 409 task_settled", async () => {
+  const task = await hooked({ provider: "ark" });
+  await attach(task, "cgt-1");
+  await finish(aCompletion(task.id));
+  await expectUnchanged(task.id, async () => {
+    expect((await attach(task, "cgt-1")).status).toBe(200);
+    const response = await attach(task, "cgt-2");
+    const body = ProblemBody.parse(await response.json());
+    expect([response.status, body.code]).toEqual([409, "task_settled"]);
+    expect(body["task"]).toMatchObject({ id: task.id, status: "completed" });
   });
+});
 
-  it("answers a terminal task's own job with 200 and a new job with 409 task_settled", async () => {
-    const task = await hooked({ provider: "ark" });
-    await attach(task, "cgt-1");
-    await finish(aCompletion(task.id));
-    await expectUnchanged(task.id, async () => {
-      expect((await attach(task, "cgt-1")).status).toBe(200);
-      const response = await attach(task, "cgt-2");
-      const body = ProblemBody.parse(await response.json());
-      expect([response.status, body.code]).toEqual([409, "task_settled"]);
-      expect(body["task"]).toMatchObject({ id: task.id, status: "completed" });
-    });
-  });
-
-  it.each<[string, unknown, readonly string[]]>([
-    ["an empty object", {}, ["/provider", "/id"]],
-    ["a missing id", { provider: "ark" }, ["/id"]],
-    ["a missing provider", { id: "cgt-1" }, ["/provider"]],
-    ["an unknown provider", { ...JOB, provider: "nobody" }, ["/provider"]],
-    ["the sandbox while it is off", { ...JOB, provider: "sandbox" }, ["/provider"]],
-    ["a provider that needs a key", { ...JOB, provider: "runway" }, ["/provider"]],
-    ["another provider than registered", { ...JOB, provider: "kling" }, ["/provider"]],
-    ["another connection than registered", { ...JOB, provider: "ark-2" }, ["/provider"]],
-    ["an unknown field", { ...JOB, job: "x" }, ["/job"]],
-    ["an empty id", { ...JOB, id: "" }, ["/id"]],
-    ["an id with path segments", { ...JOB, id: "../keys" }, ["/id"]],
-    ["an id with a query", { ...JOB, id: "a?b=c" }, ["/id"]],
-    ["an id with a fragment", { ...JOB, id: "a#b" }, ["/id"]],
-    ["an id with an encoded slash", { ...JOB, id: "..%2f" }, ["/id"]],
-    ["an id with a host", { ...JOB, id: "@127.0.0.1" }, ["/id"]],
-    ["an id with a space", { ...JOB, id: "a b" }, ["/id"]],
-    ["an id of 257 characters", { ...JOB, id: "a".repeat(257) }, ["/id"]],
-    ["a number as an id", { ...JOB, id: 17 }, ["/id"]],
-    ["an endpoint for a provider without any", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
-    ["an endpoint with ..", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
-    ["an endpoint with a leading slash", { ...JOB, endpoint: "/a" }, ["/endpoint"]],
-    ["an endpoint that is a URL", { ...JOB, endpoint: "https://a.example" }, ["/endpoint"]],
-    ["an endpoint with a host", { ...JOB, endpoint: "a@b" }, ["/endpoint"]],
-    ["an endpoint with a backslash", { ...JOB, endpoint: "a\\b" }, ["/endpoint"]],
-    ["an endpoint with a query", { ...JOB, endpoint: "a?b" }, ["/endpoint"]],
-  ])("rejects %s with 400 and changes nothing", async (_, body, paths) => {
+it.each<[string, unknown, readonly string[]]>([
+  ["an empty object", {}, ["/provider", "/id"]],
+  ["a missing id", { provider: "ark" }, ["/id"]],
+  ["a missing provider", { id: "cgt-1" }, ["/provider"]],
+  ["an unknown provider", { ...JOB, provider: "nobody" }, ["/provider"]],
+  ["the sandbox while it is off", { ...JOB, provider: "sandbox" }, ["/provider"]],
+  ["a provider that needs a key", { ...JOB, provider: "runway" }, ["/provider"]],
+  ["another provider than registered", { ...JOB, provider: "kling" }, ["/provider"]],
+  ["another connection than registered", { ...JOB, provider: "ark-2" }, ["/provider"]],
+  ["an unknown field", { ...JOB, job: "x" }, ["/job"]],
+  ["an empty id", { ...JOB, id: "" }, ["/id"]],
+  ["an id with path segments", { ...JOB, id: "../keys" }, ["/id"]],
+  ["an id with a query", { ...JOB, id: "a?b=c" }, ["/id"]],
+  ["an id with a fragment", { ...JOB, id: "a#b" }, ["/id"]],
+  ["an id with an encoded slash", { ...JOB, id: "..%2f" }, ["/id"]],
+  ["an id with a host", { ...JOB, id: "@127.0.0.1" }, ["/id"]],
+  ["an id with a space", { ...JOB, id: "a b" }, ["/id"]],
+  ["an id of 257 characters", { ...JOB, id: "a".repeat(257) }, ["/id"]],
+  ["a number as an id", { ...JOB, id: 17 }, ["/id"]],
+  ["an endpoint for a provider without any", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
+  ["an endpoint with ..", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
+  ["an endpoint with a leading slash", { ...JOB, endpoint: "/a" }, ["/endpoint"]],
+  ["an endpoint that is a URL", { ...JOB, endpoint: "https://a.example" }, ["/endpoint"]],
+  ["an endpoint with a host", { ...JOB, endpoint: "a@b" }, ["/endpoint"]],
+  ["an endpoint with a backslash", { ...JOB, endpoint: "a\\b" }, ["/endpoint"]],
+  ["an endpoint with a query", { ...JOB, endpoint: "a?b" }, ["/endpoint"]],
+])(
+  "POST /v1/tasks/{id}/upstream rejects %s with 400 and changes nothing",
+  async (_, body, paths) => {
     const task = await hooked({ provider: "ark", bindings: KEYED });
     await expectUnchanged(task.id, async () => {
       expect(await refusal(await attachBody(task.id, body, KEYED))).toEqual(invalid(...paths));
     });
-  });
+  },
+);
 
-  it("lists the known connections when the provider is unknown", async () => {
-    const body = { ...JOB, provider: "arc" };
-    const text = await (await attachBody(crypto.randomUUID(), body, KEYED)).text();
-    for (const name of ["ark", "ark-2", "replicate"]) expect(text).toContain(name);
-    expect(text).not.toContain("test-only");
-  });
+it("POST /v1/tasks/{id}/upstream lists the known connections when the provider is unknown", async () => {
+  const body = { ...JOB, provider: "arc" };
+  const text = await (await attachBody(crypto.randomUUID(), body, KEYED)).text();
+  for (const name of ["ark", "ark-2", "replicate"]) expect(text).toContain(name);
+  expect(text).not.toContain("test-only");
+});
 
-  it("requires fal's endpoint only when fal's key is configured", async () => {
-    const keyed = await hooked({ provider: "fal", bindings: KEYED });
-    expect(await refusal(await attach(keyed, "req-1"))).toEqual(invalid("/endpoint"));
-    expect((await attach(await hooked({ provider: "fal" }), "req-1")).status).toBe(200);
-  });
+it("POST /v1/tasks/{id}/upstream requires fal's endpoint only when fal's key is configured", async () => {
+  const keyed = await hooked({ provider: "fal", bindings: KEYED });
+  expect(await refusal(await attach(keyed, "req-1"))).toEqual(invalid("/endpoint"));
+  expect((await attach(await hooked({ provider: "fal" }), "req-1")).status).toBe(200);
+});
 
-  it.each([
-    ["minimax", "v3"],
-    ["kling", "v1/videos/text2video"],
-    ["kling", "videos"],
-    ["fal", "fal-ai"],
-  ])("rejects an endpoint under which %s has no jobs: %s", async (provider, endpoint) => {
+it.each([
+  ["minimax", "v3"],
+  ["kling", "v1/videos/text2video"],
+  ["kling", "videos"],
+  ["fal", "fal-ai"],
+])(
+  "POST /v1/tasks/{id}/upstream rejects an endpoint under which %s has no jobs: %s",
+  async (provider, endpoint) => {
     const task = await hooked({ provider });
     const response = await attachBody(task.id, { provider, id: "1", endpoint });
     expect(await refusal(response)).toEqual(invalid("/endpoint"));
-  });
-
-  it("answers 404 to an unknown task and leaves nothing behind", async () => {
-    const id = crypto.randomUUID();
-    await restart(id, KEYED);
-    expect(await refusal(await attachBody(id, JOB))).toEqual(UNKNOWN_TASK);
-    expect(await refusal(await attachBody("none", JOB))).toEqual(UNKNOWN_TASK);
-    expect(await stored(id)).toEqual(NOTHING);
-  });
-
-  it("answers 401 without a key and 403 to the key of the owning account", async () => {
-    const account = await anAccount();
-    const { key } = await aKey(account);
-    const id = await register({ account });
-    await expectUnchanged(id, async () => {
-      const path = `/v1/tasks/${id}/upstream`;
-      expect(await refusal(await post(path, JOB, { key: null }))).toEqual(UNAUTHENTICATED);
-      const forbidden = await refusal(await post(path, JOB, { key }));
-      expect(forbidden).toEqual({ status: 403, code: "operator_only" });
-    });
-  });
-});
+  },
+);

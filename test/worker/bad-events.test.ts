@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { aReceiver } from "./receiver.ts";
 import { invalid, post, refusal } from "./client.ts";
 import { START, START_S, useClock } from "./clock.ts";
@@ -64,8 +64,9 @@ const FIELDS: readonly [string, object, string][] = [
   ["an error on a processing event", processing({ error }), "/error"],
 ];
 
-describe("POST /v1/events", () => {
-  it.each(FIELDS)("rejects %s, names the field and changes nothing", async (_, fields, path) => {
+it.each(FIELDS)(
+  "POST /v1/events rejects %s, names the field and changes nothing",
+  async (_, fields, path) => {
     const received = aReceiver();
     const [known, unknown] = [await register(), crypto.randomUUID()];
     await expectUnchanged(known, async () => {
@@ -76,30 +77,30 @@ describe("POST /v1/events", () => {
     });
     expect(await stored(unknown)).toEqual(NOTHING);
     expect(received).toEqual([]);
-  });
+  },
+);
 
-  it("names every fault of an event with several", async () => {
-    const event = aFailure("x", { error: { code: 1 }, created_at: -1 });
-    const { paths } = await refusal(await report(event));
-    expect(paths?.toSorted()).toEqual(["/created_at", "/error/code", "/error/message", "/id"]);
-  });
+it("POST /v1/events names every fault of an event with several", async () => {
+  const event = aFailure("x", { error: { code: 1 }, created_at: -1 });
+  const { paths } = await refusal(await report(event));
+  expect(paths?.toSorted()).toEqual(["/created_at", "/error/code", "/error/message", "/id"]);
+});
 
-  it.each([
-    ["an empty body", "", "invalid_request"],
-    ["an empty object", "{}", "invalid_request"],
-    ["a list", "[]", "invalid_request"],
-    ["text in JSON", '"completed"', "invalid_request"],
-    ["null", "null", "invalid_request"],
-    ["a number", "7", "invalid_request"],
-    ["5,000 nested lists", `{"output":${"[".repeat(5000)}${"]".repeat(5000)}}`, "invalid_request"],
-    ["a body that ends early", '{"id":', "invalid_json"],
-    ["text after the object", "{} {}", "invalid_json"],
-    ["single quotes", "{'id':1}", "invalid_json"],
-    ["NaN", '{"id":NaN}', "invalid_json"],
-    ["bytes that are not UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "invalid_json"],
-    ["a form", "id=1&status=completed", "invalid_json"],
-  ])("rejects %s as a body with one issue", async (_, body, code) => {
-    const problem = await refusal(await post("/v1/events", body));
-    expect(problem).toEqual({ status: 400, code, paths: [expect.any(String)] });
-  });
+it.each([
+  ["an empty body", "", "invalid_request"],
+  ["an empty object", "{}", "invalid_request"],
+  ["a list", "[]", "invalid_request"],
+  ["text in JSON", '"completed"', "invalid_request"],
+  ["null", "null", "invalid_request"],
+  ["a number", "7", "invalid_request"],
+  ["5,000 nested lists", `{"output":${"[".repeat(5000)}${"]".repeat(5000)}}`, "invalid_request"],
+  ["a body that ends early", '{"id":', "invalid_json"],
+  ["text after the object", "{} {}", "invalid_json"],
+  ["single quotes", "{'id':1}", "invalid_json"],
+  ["NaN", '{"id":NaN}', "invalid_json"],
+  ["bytes that are not UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "invalid_json"],
+  ["a form", "id=1&status=completed", "invalid_json"],
+])("POST /v1/events rejects %s as a body with one issue", async (_, body, code) => {
+  const problem = await refusal(await post("/v1/events", body));
+  expect(problem).toEqual({ status: 400, code, paths: [expect.any(String)] });
 });

@@ -1,7 +1,7 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
-import { aCharged, anAccount, balanceOf, booksOf, entriesOf, grant, priced } from "./accounts.ts";
+import { expect, it } from "vitest";
+import { anAccount, balanceOf, booksOf, entriesOf, grant, priced } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import { call, invalid, post, ProblemBody, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
@@ -12,177 +12,147 @@ useClock();
 
 const CHARGED = ["grant 10", "charge 4"];
 
-describe("registering a task with a price", () => {
-  it("answers 201 with the credits once they are charged", async () => {
-    const account = await anAccount(10);
-    const body = priced(account, 4);
-    const response = await post("/v1/tasks", body);
-    expect(response.status).toBe(201);
-    expect(response.headers.get("Location")).toBe(`/v1/tasks/${body.id}`);
-    const task = await taskOf(response);
-    const credits = { amount: 4, state: "charged" };
-    expect(task).toMatchObject({ status: "pending", account, credits });
-    expect(await read(body.id)).toEqual(task);
-    expect(await booksOf(account)).toEqual(CHARGED);
-  });
-
-  it("charges once when the same registration is repeated, also after the end", async () => {
-    aReceiver();
-    const account = await anAccount(10);
-    const body = priced(account, 4);
-    const first = await (await post("/v1/tasks", body)).text();
-    const again = await post("/v1/tasks", body);
-    expect([again.status, await again.text()]).toEqual([200, first]);
-    await finish(aCompletion(body.id));
-    expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await read(body.id)).toMatchObject({ status: "completed", credits: { amount: 4 } });
-    expect(await booksOf(account)).toEqual(CHARGED);
-  });
-
-  it("charges once when thirty equal registrations arrive at once", async () => {
-    const account = await anAccount(10);
-    const body = priced(account, 4);
-    const asked = Array.from({ length: 30 }, () => post("/v1/tasks", body));
-    const statuses = (await Promise.all(asked)).map(({ status }) => String(status));
-    expect(statuses.toSorted()).toEqual([...Array<string>(29).fill("200"), "201"]);
-    expect(await booksOf(account)).toEqual(CHARGED);
-  });
-
-  it("answers 409 to another price under the same id, and to none", async () => {
-    const account = await anAccount(10);
-    const body = priced(account, 4);
-    await post("/v1/tasks", body);
-    for (const credits of [5, null]) {
-      const response = await post("/v1/tasks", { ...body, credits });
-      expect(await refusal(response)).toEqual({ status: 409, code: "task_exists" });
-    }
-    expect(await balanceOf(account)).toBe(6);
-  });
-
-  it("charges once under an Idempotency-Key, and answers 422 to another price", async () => {
-    const account = await anAccount(10);
-    const headers = { "Idempotency-Key": crypto.randomUUID() };
-    const body = { model: "m", account, credits: 4 };
-    const first = await post("/v1/tasks", body, { headers });
-    expect(first.status).toBe(201);
-    const again = await post("/v1/tasks", body, { headers });
-    expect([again.status, await again.json()]).toEqual([200, await first.json()]);
-    expect(again.headers.get("Idempotent-Replayed")).toBe("true");
-    const other = await post("/v1/tasks", { ...body, credits: 5 }, { headers });
-    expect(await refusal(other)).toEqual({ status: 422, code: "idempotency_key_reused" });
-    expect(await balanceOf(account)).toBe(6);
-  });
-
-  it("a task may cost the whole balance of its account", async () => {
-    const account = await anAccount(2 ** 52);
-    await aCharged(account, 2 ** 52);
-    expect(await balanceOf(account)).toBe(0);
-  });
-
-  it("charges again when an erased task is registered again", async () => {
-    aReceiver();
-    const account = await anAccount(10);
-    const body = priced(account, 4);
-    for (let life = 0; life < 2; life++) {
-      expect((await post("/v1/tasks", body)).status).toBe(201);
-      await finish(aFailure(body.id));
-      expect((await erase(body.id)).status).toBe(204);
-    }
-    expect((await post("/v1/tasks", body)).status).toBe(201);
-    const paid = ["charge 4", "refund 4"];
-    expect(await booksOf(account)).toEqual(["grant 10", ...paid, ...paid, "charge 4"]);
-    const charges = (await entriesOf(account)).filter(({ kind }) => kind === "charge");
-    expect(new Set(charges.map(({ reference }) => reference)).size).toBe(3);
-  });
+it("registering a task with a price answers 201 with the credits once they are charged", async () => {
+  const account = await anAccount(10);
+  const body = priced(account, 4);
+  const response = await post("/v1/tasks", body);
+  expect(response.status).toBe(201);
+  expect(response.headers.get("Location")).toBe(`/v1/tasks/${body.id}`);
+  const task = await taskOf(response);
+  const credits = { amount: 4, state: "charged" };
+  expect(task).toMatchObject({ status: "pending", account, credits });
+  expect(await read(body.id)).toEqual(task);
+  expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-describe("registering a task that the account cannot pay", () => {
-  it("answers 402 with balance and price, and stores nothing", async () => {
-    const account = await anAccount(3);
-    const body = priced(account, 4);
-    const response = await post("/v1/tasks", body);
-    expect(response.status).toBe(402);
-    const problem = ProblemBody.parse(await response.json());
-    expect(problem).toMatchObject({ code: "insufficient_credits", balance: 3, price: 4 });
-    expect(await stored(body.id)).toEqual(NOTHING);
-    expect((await call(`/v1/tasks/${body.id}`)).status).toBe(404);
-    expect((await report(aCompletion(body.id))).status).toBe(404);
-    expect(await booksOf(account)).toEqual(["grant 3"]);
-  });
-
-  it("succeeds when it is repeated after a grant", async () => {
-    const account = await anAccount();
-    const body = priced(account, 4);
-    for (let count = 0; count < 2; count++) {
-      expect((await post("/v1/tasks", body)).status).toBe(402);
-    }
-    await grant(account, 4);
-    expect((await post("/v1/tasks", body)).status).toBe(201);
-    expect(await balanceOf(account)).toBe(0);
-  });
-
-  it("is refused for exactly those of 60 simultaneous tasks that exceed the balance", async () => {
-    const account = await anAccount(20 * 3 + 2);
-    const bodies = Array.from({ length: 60 }, () => priced(account, 3));
-    const statuses = await Promise.all(
-      bodies.map(async (body) => (await post("/v1/tasks", body)).status),
-    );
-    expect(statuses.filter((status) => status === 201)).toHaveLength(20);
-    expect(statuses.filter((status) => status === 402)).toHaveLength(40);
-    expect(await balanceOf(account)).toBe(2);
-    const paid = (await entriesOf(account)).flatMap(({ task_id }) => task_id ?? []);
-    const created = bodies.flatMap(({ id }, i) => (statuses[i] === 201 ? [id] : []));
-    expect(paid.toSorted()).toEqual(created.toSorted());
-  });
+it("registering a task with a price charges once when the same registration is repeated, also after the end", async () => {
+  aReceiver();
+  const account = await anAccount(10);
+  const body = priced(account, 4);
+  const first = await (await post("/v1/tasks", body)).text();
+  const again = await post("/v1/tasks", body);
+  expect([again.status, await again.text()]).toEqual([200, first]);
+  await finish(aCompletion(body.id));
+  expect((await post("/v1/tasks", body)).status).toBe(200);
+  expect(await read(body.id)).toMatchObject({ status: "completed", credits: { amount: 4 } });
+  expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-describe("a price", () => {
-  it("a price requires an account, and an id or an Idempotency-Key", async () => {
-    const account = await anAccount(10);
-    const { id, credits, model } = priced(account, 4);
-    const before = (await listDurableObjectIds(env.TASKS)).length;
-    for (const [path, body] of [
-      ["/account", { id, model, credits }],
-      ["/account", { id, model, credits, account: null }],
-      ["/id", { model, credits, account }],
-      ["/id", { model, credits, account, id: null }],
-    ] as const) {
-      expect(await refusal(await post("/v1/tasks", body))).toEqual(invalid(path));
-    }
-    expect(await listDurableObjectIds(env.TASKS)).toHaveLength(before);
-    expect(await balanceOf(account)).toBe(10);
-  });
+it("registering a task with a price charges once when thirty equal registrations arrive at once", async () => {
+  const account = await anAccount(10);
+  const body = priced(account, 4);
+  const asked = Array.from({ length: 30 }, () => post("/v1/tasks", body));
+  const statuses = (await Promise.all(asked)).map(({ status }) => String(status));
+  expect(statuses.toSorted()).toEqual([...Array<string>(29).fill("200"), "201"]);
+  expect(await booksOf(account)).toEqual(CHARGED);
+});
 
-  it.each<[string, object, string]>([
-    ["a negative price", { credits: -1 }, "/credits"],
-    ["the price zero", { credits: 0 }, "/credits"],
-    ["a fractional price", { credits: 1.5 }, "/credits"],
-    ["a price over 2^53-1", { credits: 2 ** 53 }, "/credits"],
-    ["a price as text", { credits: "4" }, "/credits"],
-    ["the price true", { credits: true }, "/credits"],
-    ["a list as a price", { credits: [4] }, "/credits"],
-    ["a past deadline", { deadline_at: 5 }, "/deadline_at"],
-    ["a private callback_url", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
-    ["an empty model", { model: "" }, "/model"],
-  ])("nothing is charged for a registration with %s", async (_, fields, path) => {
-    const account = await anAccount(10);
-    const body = priced(account, 1, fields);
+it("registering a task with a price charges once under an Idempotency-Key, and answers 422 to another price", async () => {
+  const account = await anAccount(10);
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const body = { model: "m", account, credits: 4 };
+  const first = await post("/v1/tasks", body, { headers });
+  expect(first.status).toBe(201);
+  const again = await post("/v1/tasks", body, { headers });
+  expect([again.status, await again.json()]).toEqual([200, await first.json()]);
+  expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  const other = await post("/v1/tasks", { ...body, credits: 5 }, { headers });
+  expect(await refusal(other)).toEqual({ status: 422, code: "idempotency_key_reused" });
+  expect(await balanceOf(account)).toBe(6);
+});
+
+it("registering a task with a price charges again when an erased task is registered again", async () => {
+  aReceiver();
+  const account = await anAccount(10);
+  const body = priced(account, 4);
+  for (let life = 0; life < 2; life++) {
+    expect((await post("/v1/tasks", body)).status).toBe(201);
+    await finish(aFailure(body.id));
+    expect((await erase(body.id)).status).toBe(204);
+  }
+  expect((await post("/v1/tasks", body)).status).toBe(201);
+  const paid = ["charge 4", "refund 4"];
+  expect(await booksOf(account)).toEqual(["grant 10", ...paid, ...paid, "charge 4"]);
+  const charges = (await entriesOf(account)).filter(({ kind }) => kind === "charge");
+  expect(new Set(charges.map(({ reference }) => reference)).size).toBe(3);
+});
+
+it("registering a task that the account cannot pay answers 402 with balance and price, and stores nothing", async () => {
+  const account = await anAccount(3);
+  const body = priced(account, 4);
+  const response = await post("/v1/tasks", body);
+  expect(response.status).toBe(402);
+  const problem = ProblemBody.parse(await response.json());
+  expect(problem).toMatchObject({ code: "insufficient_credits", balance: 3, price: 4 });
+  expect(await stored(body.id)).toEqual(NOTHING);
+  expect((await call(`/v1/tasks/${body.id}`)).status).toBe(404);
+  expect((await report(aCompletion(body.id))).status).toBe(404);
+  expect(await booksOf(account)).toEqual(["grant 3"]);
+});
+
+it("registering a task that the account cannot pay succeeds when it is repeated after a grant", async () => {
+  const account = await anAccount();
+  const body = priced(account, 4);
+  for (let count = 0; count < 2; count++) {
+    expect((await post("/v1/tasks", body)).status).toBe(402);
+  }
+  await grant(account, 4);
+  expect((await post("/v1/tasks", body)).status).toBe(201);
+  expect(await balanceOf(account)).toBe(0);
+});
+
+it("registering a task that the account cannot pay is refused for exactly those of 60 simultaneous tasks that exceed the balance", async () => {
+  const account = await anAccount(20 * 3 + 2);
+  const bodies = Array.from({ length: 60 }, () => priced(account, 3));
+  const statuses = await Promise.all(
+    bodies.map(async (body) => (await post("/v1/tasks", body)).status),
+  );
+  expect(statuses.filter((status) => status === 201)).toHaveLength(20);
+  expect(statuses.filter((status) => status === 402)).toHaveLength(40);
+  expect(await balanceOf(account)).toBe(2);
+  const paid = (await entriesOf(account)).flatMap(({ task_id }) => task_id ?? []);
+  const created = bodies.flatMap(({ id }, i) => (statuses[i] === 201 ? [id] : []));
+  expect(paid.toSorted()).toEqual(created.toSorted());
+});
+
+it("a price requires an account, and an id or an Idempotency-Key", async () => {
+  const account = await anAccount(10);
+  const { id, credits, model } = priced(account, 4);
+  const before = (await listDurableObjectIds(env.TASKS)).length;
+  for (const [path, body] of [
+    ["/account", { id, model, credits }],
+    ["/account", { id, model, credits, account: null }],
+    ["/id", { model, credits, account }],
+    ["/id", { model, credits, account, id: null }],
+  ] as const) {
     expect(await refusal(await post("/v1/tasks", body))).toEqual(invalid(path));
-    expect(await stored(body.id)).toEqual(NOTHING);
-    expect(await booksOf(account)).toEqual(["grant 10"]);
-  });
+  }
+  expect(await listDurableObjectIds(env.TASKS)).toHaveLength(before);
+  expect(await balanceOf(account)).toBe(10);
+});
 
-  it("is refused with 404 for an account that does not exist, and nothing is stored", async () => {
-    const body = priced(crypto.randomUUID(), 1);
-    const unknown = { status: 404, code: "not_found" };
-    expect(await refusal(await post("/v1/tasks", body))).toEqual(unknown);
-    expect(await stored(body.id)).toEqual(NOTHING);
-  });
+it.each<[string, object, string]>([
+  ["a negative price", { credits: -1 }, "/credits"],
+  ["the price zero", { credits: 0 }, "/credits"],
+  ["a fractional price", { credits: 1.5 }, "/credits"],
+  ["a price over 2^53-1", { credits: 2 ** 53 }, "/credits"],
+  ["a price as text", { credits: "4" }, "/credits"],
+  ["the price true", { credits: true }, "/credits"],
+  ["a list as a price", { credits: [4] }, "/credits"],
+  ["a past deadline", { deadline_at: 5 }, "/deadline_at"],
+  ["a private callback_url", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
+  ["an empty model", { model: "" }, "/model"],
+])("nothing is charged for a registration with %s", async (_, fields, path) => {
+  const account = await anAccount(10);
+  const body = priced(account, 1, fields);
+  expect(await refusal(await post("/v1/tasks", body))).toEqual(invalid(path));
+  expect(await stored(body.id)).toEqual(NOTHING);
+  expect(await booksOf(account)).toEqual(["grant 10"]);
+});
 
-  it("a task with credits null costs nothing", async () => {
-    const account = await anAccount(10);
-    const body = { ...priced(account, 1), credits: null };
-    expect(await taskOf(await post("/v1/tasks", body))).not.toHaveProperty("credits");
-    expect(await booksOf(account)).toEqual(["grant 10"]);
-  });
+it("a task with credits null costs nothing", async () => {
+  const account = await anAccount(10);
+  const body = { ...priced(account, 1), credits: null };
+  expect(await taskOf(await post("/v1/tasks", body))).not.toHaveProperty("credits");
+  expect(await booksOf(account)).toEqual(["grant 10"]);
 });

@@ -1,5 +1,5 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   accountStub,
   aCharged,
@@ -24,112 +24,108 @@ async function compact(account: string): Promise<void> {
   expect(await runDurableObjectAlarm(accountStub(account))).toBe(true);
 }
 
-describe("compacting a ledger", () => {
-  it("compaction merges entries older than 400 days into one opening entry and keeps younger ones", async () => {
-    aReceiver();
-    const account = await anAccount(10);
-    await finish(aFailure(await aCharged(account, 4)));
-    await aCharged(account, 3);
-    pass(10 * DAY_MS);
-    await aCharged(account, 2);
-    const [young] = await entriesOf(account);
-    pass(391 * DAY_MS);
-    await grant(account, 5);
-    expect(await booksOf(account)).toHaveLength(6);
-    await compact(account);
-    expect(await booksOf(account)).toEqual(["opening 7", "charge 2", "grant 5"]);
-    const [, charge, opening] = await entriesOf(account);
-    expect(charge).toEqual(young);
-    expect(opening).toMatchObject({ kind: "opening", balance: 7, created_at: START_S });
-    expect(await balanceOf(account)).toBe(10);
-  });
+it("compaction merges entries older than 400 days into one opening entry and keeps younger ones", async () => {
+  aReceiver();
+  const account = await anAccount(10);
+  await finish(aFailure(await aCharged(account, 4)));
+  await aCharged(account, 3);
+  pass(10 * DAY_MS);
+  await aCharged(account, 2);
+  const [young] = await entriesOf(account);
+  pass(391 * DAY_MS);
+  await grant(account, 5);
+  expect(await booksOf(account)).toHaveLength(6);
+  await compact(account);
+  expect(await booksOf(account)).toEqual(["opening 7", "charge 2", "grant 5"]);
+  const [, charge, opening] = await entriesOf(account);
+  expect(charge).toEqual(young);
+  expect(opening).toMatchObject({ kind: "opening", balance: 7, created_at: START_S });
+  expect(await balanceOf(account)).toBe(10);
+});
 
-  it("compaction leaves one opening entry however often it runs", async () => {
-    const account = await anAccount(10);
-    for (let year = 0; year < 3; year++) {
-      pass(401 * DAY_MS);
-      await compact(account);
-      await grant(account, 1);
-      await compact(account);
-    }
-    expect(await booksOf(account)).toEqual(["opening 12", "grant 1"]);
+it("compaction leaves one opening entry however often it runs", async () => {
+  const account = await anAccount(10);
+  for (let year = 0; year < 3; year++) {
     pass(401 * DAY_MS);
     await compact(account);
-    expect(await booksOf(account)).toEqual(["opening 13"]);
-    expect(await balanceOf(account)).toBe(13);
-  });
+    await grant(account, 1);
+    await compact(account);
+  }
+  expect(await booksOf(account)).toEqual(["opening 12", "grant 1"]);
+  pass(401 * DAY_MS);
+  await compact(account);
+  expect(await booksOf(account)).toEqual(["opening 13"]);
+  expect(await balanceOf(account)).toBe(13);
+});
 
-  it("compacts entries from one millisecond after 400 days", async () => {
-    const account = await anAccount(10);
-    pass(400 * DAY_MS);
-    await compact(account);
-    expect(await booksOf(account)).toEqual(["grant 10"]);
-    pass(1);
-    await compact(account);
-    expect(await booksOf(account)).toEqual(["opening 10"]);
-  });
+it("compacts entries from one millisecond after 400 days", async () => {
+  const account = await anAccount(10);
+  pass(400 * DAY_MS);
+  await compact(account);
+  expect(await booksOf(account)).toEqual(["grant 10"]);
+  pass(1);
+  await compact(account);
+  expect(await booksOf(account)).toEqual(["opening 10"]);
+});
 
-  it("compaction leaves an opening entry of zero when all credits were spent", async () => {
-    const account = await anAccount(10);
-    await aCharged(account, 10);
-    pass(401 * DAY_MS);
-    await compact(account);
-    expect(await booksOf(account)).toEqual(["opening 0"]);
-    expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
-  });
+it("compaction leaves an opening entry of zero when all credits were spent", async () => {
+  const account = await anAccount(10);
+  await aCharged(account, 10);
+  pass(401 * DAY_MS);
+  await compact(account);
+  expect(await booksOf(account)).toEqual(["opening 0"]);
+  expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
+});
 
-  it("compaction keeps the keys of the account", async () => {
-    const account = await anAccount(10);
-    const { key } = await aKey(account);
-    pass(401 * DAY_MS);
-    await compact(account);
-    expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(200);
-  });
+it("compaction keeps the keys of the account", async () => {
+  const account = await anAccount(10);
+  const { key } = await aKey(account);
+  pass(401 * DAY_MS);
+  await compact(account);
+  expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(200);
+});
 
-  it("compaction does not disturb a reader between two pages of entries", async () => {
-    const account = await anAccount(1);
-    pass(401 * DAY_MS);
-    for (let amount = 2; amount <= 4; amount++) await grant(account, amount);
-    const path = `/v1/accounts/${account}/entries?limit=2`;
-    const cursor = /"next_cursor":"(\d+)"/.exec(await (await call(path)).text())?.[1] ?? "";
-    await compact(account);
-    expect(await (await call(`${path}&cursor=${cursor}`)).json()).toMatchObject({
-      data: [
-        { kind: "grant", amount: 2 },
-        { kind: "opening", amount: 1 },
-      ],
-      next_cursor: null,
-    });
-  });
-
-  it("compaction never removes a charge that may still be refunded at the latest deadline", async () => {
-    const received = aReceiver();
-    const account = await anAccount(10);
-    const deadline_at = START_S + (365 * DAY_MS) / 1000;
-    const id = await aCharged(account, 4, { deadline_at });
-    pass(365 * DAY_MS);
-    await compact(account);
-    await wake(id);
-    expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
-    expect(received).toHaveLength(1);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
-    const later = { deadline_at: START_S + (2 * 366 * DAY_MS) / 1000 };
-    const response = await post("/v1/tasks", priced(account, 4, later));
-    expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/deadline_at"] });
+it("compaction does not disturb a reader between two pages of entries", async () => {
+  const account = await anAccount(1);
+  pass(401 * DAY_MS);
+  for (let amount = 2; amount <= 4; amount++) await grant(account, amount);
+  const path = `/v1/accounts/${account}/entries?limit=2`;
+  const cursor = /"next_cursor":"(\d+)"/.exec(await (await call(path)).text())?.[1] ?? "";
+  await compact(account);
+  expect(await (await call(`${path}&cursor=${cursor}`)).json()).toMatchObject({
+    data: [
+      { kind: "grant", amount: 2 },
+      { kind: "opening", amount: 1 },
+    ],
+    next_cursor: null,
   });
 });
 
-describe("the alarm of an account", () => {
-  it("the alarm of an account is set again every 28 days, also after evictions", async () => {
-    const account = await anAccount(10);
-    const alarm = () =>
-      runInDurableObject(accountStub(account), (_, { storage }) => storage.getAlarm());
-    for (let count = 0; count < 3; count++) {
-      expect(await alarm()).toBe(Date.now() + 28 * DAY_MS);
-      pass(28 * DAY_MS);
-      await evictDurableObject(accountStub(account));
-      await compact(account);
-    }
-    expect(await booksOf(account)).toEqual(["grant 10"]);
-  });
+it("compaction never removes a charge that may still be refunded at the latest deadline", async () => {
+  const received = aReceiver();
+  const account = await anAccount(10);
+  const deadline_at = START_S + (365 * DAY_MS) / 1000;
+  const id = await aCharged(account, 4, { deadline_at });
+  pass(365 * DAY_MS);
+  await compact(account);
+  await wake(id);
+  expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
+  expect(received).toHaveLength(1);
+  expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
+  const later = { deadline_at: START_S + (2 * 366 * DAY_MS) / 1000 };
+  const response = await post("/v1/tasks", priced(account, 4, later));
+  expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/deadline_at"] });
+});
+
+it("the alarm of an account is set again every 28 days, also after evictions", async () => {
+  const account = await anAccount(10);
+  const alarm = () =>
+    runInDurableObject(accountStub(account), (_, { storage }) => storage.getAlarm());
+  for (let count = 0; count < 3; count++) {
+    expect(await alarm()).toBe(Date.now() + 28 * DAY_MS);
+    pass(28 * DAY_MS);
+    await evictDurableObject(accountStub(account));
+    await compact(account);
+  }
+  expect(await booksOf(account)).toEqual(["grant 10"]);
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { aReceiver, status } from "./receiver.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";
@@ -8,72 +8,66 @@ import { aCompletion, completed, finish, read, register, report } from "./tasks.
 
 useClock();
 
-describe("PUBLIC_URL", () => {
-  const bindings = { ...env, PUBLIC_URL: "https://public.example.org/" };
+const PUBLIC = { ...env, PUBLIC_URL: "https://public.example.org/" };
 
-  it("is the origin in the type of problems and in the user agent of callbacks", async () => {
-    expect(await (await callWith(bindings, "/nowhere")).json()).toMatchObject({
-      type: "https://public.example.org/docs/errors#not_found",
-    });
-    const received = aReceiver();
-    const id = await register();
-    await restart(id, bindings);
-    await finish(aCompletion(id));
-    expect(received[0]?.headers["user-agent"]).toBe("TaskRelay/1 (+https://public.example.org)");
+it("PUBLIC_URL is the origin in the type of problems and in the user agent of callbacks", async () => {
+  expect(await (await callWith(PUBLIC, "/nowhere")).json()).toMatchObject({
+    type: "https://public.example.org/docs/errors#not_found",
   });
-
-  it.each([
-    "https://public.example.org/x",
-    "https://PUBLIC.example.org.:8443/",
-    "https://relay.example.com/",
-  ])("and the request's origin are refused as callback_url: %s", async (callback_url) => {
-    const response = await callWith(bindings, "/v1/tasks", { body: { model: "m", callback_url } });
-    expect(await refusal(response)).toEqual(invalid("/callback_url"));
-  });
+  const received = aReceiver();
+  const id = await register();
+  await restart(id, PUBLIC);
+  await finish(aCompletion(id));
+  expect(received[0]?.headers["user-agent"]).toBe("TaskRelay/1 (+https://public.example.org)");
 });
 
-describe("ALLOW_LOCAL_CALLBACKS", () => {
-  it("allows http and loopback but no private network, and logs one warning", async () => {
-    const lines: unknown[] = [];
-    for (const method of ["log", "warn"] as const) {
-      vi.spyOn(console, method).mockImplementation((line) => void lines.push(line));
-    }
-    const bindings = { ...env, ALLOW_LOCAL_CALLBACKS: "true" };
-    for (const [callback_url, expected] of [
-      ["http://localhost:9000/a", 201],
-      ["http://127.0.0.1:9000/a", 201],
-      ["https://[::1]/", 201],
-      ["http://10.0.0.1/", 400],
-    ] as const) {
-      const body = { model: "m", callback_url };
-      expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(expected);
-    }
-    expect(lines.filter((line) => String(line).includes("ALLOW_LOCAL_CALLBACKS"))).toHaveLength(1);
-  });
+it.each([
+  "https://public.example.org/x",
+  "https://PUBLIC.example.org.:8443/",
+  "https://relay.example.com/",
+])("PUBLIC_URL and the request's origin are refused as callback_url: %s", async (callback_url) => {
+  const response = await callWith(PUBLIC, "/v1/tasks", { body: { model: "m", callback_url } });
+  expect(await refusal(response)).toEqual(invalid("/callback_url"));
 });
 
-describe("CALLBACK_SCHEDULE_S", () => {
-  it("sets the number of attempts and the wait before each, also before the first", async () => {
-    const received = aReceiver(status(500));
-    const id = await register();
-    await restart(id, { ...env, CALLBACK_SCHEDULE_S: "60,7" });
-    await report(aCompletion(id));
-    expect(await stored(id)).toMatchObject({ alarm: START + 60_000 });
-    expect(await read(id)).toMatchObject({ callback: { status: "sending", attempts: [] } });
-    await wake(id, 60_000);
-    expect(await stored(id)).toMatchObject({ alarm: START + 67_000 });
-    await wake(id, 7000);
-    expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
-    expect(received).toHaveLength(2);
-  });
+it("ALLOW_LOCAL_CALLBACKS allows http and loopback but no private network, and logs one warning", async () => {
+  const lines: unknown[] = [];
+  for (const method of ["log", "warn"] as const) {
+    vi.spyOn(console, method).mockImplementation((line) => void lines.push(line));
+  }
+  const bindings = { ...env, ALLOW_LOCAL_CALLBACKS: "true" };
+  for (const [callback_url, expected] of [
+    ["http://localhost:9000/a", 201],
+    ["http://127.0.0.1:9000/a", 201],
+    ["https://[::1]/", 201],
+    ["http://10.0.0.1/", 400],
+  ] as const) {
+    const body = { model: "m", callback_url };
+    expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(expected);
+  }
+  expect(lines.filter((line) => String(line).includes("ALLOW_LOCAL_CALLBACKS"))).toHaveLength(1);
+});
 
-  it("does not move an attempt that is already planned when it changes", async () => {
-    aReceiver(status(500));
-    const id = await completed();
-    await restart(id, { ...env, CALLBACK_SCHEDULE_S: "0,5,5" });
-    await wake(id);
-    expect(await stored(id)).toMatchObject({ alarm: START + 180_000 });
-    await wake(id, 180_000);
-    expect(await stored(id)).toMatchObject({ alarm: START + 185_000 });
-  });
+it("CALLBACK_SCHEDULE_S sets the number of attempts and the wait before each, also before the first", async () => {
+  const received = aReceiver(status(500));
+  const id = await register();
+  await restart(id, { ...env, CALLBACK_SCHEDULE_S: "60,7" });
+  await report(aCompletion(id));
+  expect(await stored(id)).toMatchObject({ alarm: START + 60_000 });
+  expect(await read(id)).toMatchObject({ callback: { status: "sending", attempts: [] } });
+  await wake(id, 60_000);
+  expect(await stored(id)).toMatchObject({ alarm: START + 67_000 });
+  await wake(id, 7000);
+  expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
+  expect(received).toHaveLength(2);
+});
+
+it("CALLBACK_SCHEDULE_S does not move an attempt that is already planned when it changes", async () => {
+  aReceiver(status(500));
+  const id = await completed();
+  await restart(id, { ...env, CALLBACK_SCHEDULE_S: "0,5,5" });
+  await wake(id);
+  expect(await stored(id)).toMatchObject({ alarm: START + 180_000 });
+  await wake(id, 180_000);
+  expect(await stored(id)).toMatchObject({ alarm: START + 185_000 });
 });

@@ -38,42 +38,21 @@ async function failedTask(failure: UpstreamFailure, vars: object = {}, isPolled 
   return { callback, task: Failed.parse(await readHooked(task)), body };
 }
 
-/** A message of the upstream, and what clients see of it. */
-const CLEANED: readonly [string, string, string][] = [
-  [
-    "plain text",
-    "The video is too long. Request id: 0217",
-    "The video is too long. Request id: 0217",
-  ],
-  [
-    "a signed URL",
-    "Cannot read https://tos.example.com/a.png?X-Tos-Signature=abcdef, retry",
-    "Cannot read https://tos.example.com/a.png retry",
-  ],
-  ["a fragment", "See https://example.com/a#access_token=abc now", "See https://example.com/a now"],
-  ["a user name and password", "At https://ann:pw12345@example.com/a", "At https://example.com/a"],
-  ["a bearer token", "Bad Authorization: Bearer abc12345xyz", "Bad Authorization: Bearer …"],
-  ["a key with a known prefix", "Key is sk-live0123456789abcdef.", "Key is …."],
-  ["a named secret", 'Got api_key="abcdef0123456789" here', 'Got api_key="…" here'],
-  [
-    "the relay's own hook URL",
-    "No answer from HOOK_URL within 5 s",
-    "No answer from https://relay.example.com/hooks/ark/… within 5 s",
-  ],
-];
-
 describe.each([
   ["hook", false],
   ["poll", true],
 ])("the error text of a failure that a %s reports", (_, isPolled) => {
-  it.each(CLEANED)(
-    "the client gets the upstream's error text without %s",
-    async (_what, message, left) => {
-      const { callback, task } = await failedTask({ message }, {}, isPolled);
-      expect(callback.error).toEqual({ code: "upstream_error", message: left });
-      expect(task.error).toEqual(callback.error);
-    },
-  );
+  it("the client gets the upstream's error text without signatures, secrets and the hook URL", async () => {
+    const message =
+      'No https://tos.example.com/a.png?X-Sig=abcdef from HOOK_URL, api_key="abcdef0123456789"';
+    const { callback, task } = await failedTask({ message }, {}, isPolled);
+    expect(callback.error).toEqual({
+      code: "upstream_error",
+      message:
+        'No https://tos.example.com/a.png from https://relay.example.com/hooks/ark/… api_key="…"',
+    });
+    expect(task.error).toEqual(callback.error);
+  });
 
   it("the client gets a generic text and the category when ERROR_TEXT is generic", async () => {
     const failure = { code: "OutputVideoSensitiveContentDetected", message: "Nudity in frame 7" };
@@ -83,38 +62,27 @@ describe.each([
     expect(body).not.toMatch(/Nudity|Sensitive/);
     expect(task["failure"]).toEqual({ category: "moderation", retryable: false });
   });
-
-  it("the client gets at most 1 KB of the upstream's error text", async () => {
-    const { callback } = await failedTask({ message: "ä".repeat(5000) }, {}, isPolled);
-    const { length } = new TextEncoder().encode(callback.error.message);
-    expect(length).toBeLessThanOrEqual(1024);
-    expect(length).toBeGreaterThan(900);
-  });
 });
 
-describe("the error text of a failure", () => {
-  it("the error text of a failure never contains the key of the connection", async () => {
-    const { body } = await failedTask({ message: `Access denied for ${KEY}!` }, {}, true);
-    expect(body).toContain("Access denied for …!");
-    expect(body).not.toContain(KEY);
-  });
+it("the error text of a failure never contains the key of the connection", async () => {
+  const { body } = await failedTask({ message: `Access denied for ${KEY}!` }, {}, true);
+  expect(body).toContain("Access denied for …!");
+  expect(body).not.toContain(KEY);
 });
 
-describe("the category of a failure", () => {
-  it.each<[string, UpstreamFailure, boolean]>([
-    ["moderation", { code: "InputTextSensitiveContentDetected", message: "Refused" }, false],
-    ["rate_limited", { code: "RateLimitExceeded", message: "Slow down" }, true],
-    ["timeout", { message: "", state: "expired" }, true],
-    ["canceled", { message: "", state: "cancelled" }, false],
-    ["invalid_input", { code: "InvalidParameter", message: "Bad ratio" }, false],
-    ["provider", { message: "Worker crashed" }, true],
-  ])(
-    "the failure category %s appears in GET and not in the callback",
-    async (category, failure, retryable) => {
-      const { callback, task } = await failedTask(failure);
-      expect(task["failure"]).toEqual({ category, retryable });
-      const members = ["created_at", "error", "id", "model", "status"];
-      expect(Object.keys(callback).toSorted()).toEqual(members);
-    },
-  );
-});
+it.each<[string, UpstreamFailure, boolean]>([
+  ["moderation", { code: "InputTextSensitiveContentDetected", message: "Refused" }, false],
+  ["rate_limited", { code: "RateLimitExceeded", message: "Slow down" }, true],
+  ["timeout", { message: "", state: "expired" }, true],
+  ["canceled", { message: "", state: "cancelled" }, false],
+  ["invalid_input", { code: "InvalidParameter", message: "Bad ratio" }, false],
+  ["provider", { message: "Worker crashed" }, true],
+])(
+  "the failure category %s appears in GET and not in the callback",
+  async (category, failure, retryable) => {
+    const { callback, task } = await failedTask(failure);
+    expect(task["failure"]).toEqual({ category, retryable });
+    const members = ["created_at", "error", "id", "model", "status"];
+    expect(Object.keys(callback).toSorted()).toEqual(members);
+  },
+);

@@ -1,6 +1,6 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { callWith, ORIGIN, refusal, UNKNOWN_TASK } from "./client.ts";
@@ -40,125 +40,121 @@ function altered(hookUrl: string): string {
   return pathWith(hookUrl, { token: (token.startsWith("A") ? "B" : "A") + token.slice(1) });
 }
 
-describe("registering a task with a provider", () => {
-  it.each([...PROVIDERS.values()].filter(({ hooks }) => hooks !== null))(
-    "returns the hook URL and the parameters under which to submit it to $name",
-    async ({ name, hooks }) => {
-      const answer = await registration({ provider: name });
-      const token = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);
-      expect(partsOf(String(answer["hook_url"]))).toEqual({ provider: name, id: answer.id, token });
-      expect(answer).toMatchObject({ hook_parameter: hooks?.parameter, provider: name });
-      expect(answer["id_parameter"]).toBe(hooks?.idParameter ?? undefined);
-      expect(new URL(String(answer["hook_url"])).search).toBe("");
-    },
-  );
+it.each([...PROVIDERS.values()].filter(({ hooks }) => hooks !== null))(
+  "registering a task with a provider returns the hook URL and the parameters under which to submit it to $name",
+  async ({ name, hooks }) => {
+    const answer = await registration({ provider: name });
+    const token = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);
+    expect(partsOf(String(answer["hook_url"]))).toEqual({ provider: name, id: answer.id, token });
+    expect(answer).toMatchObject({ hook_parameter: hooks?.parameter, provider: name });
+    expect(answer["id_parameter"]).toBe(hooks?.idParameter ?? undefined);
+    expect(new URL(String(answer["hook_url"])).search).toBe("");
+  },
+);
 
-  it("returns the same hook URL when it is repeated", async () => {
-    const body = { id: crypto.randomUUID(), model: "m", provider: "ark" };
-    expect(await registration(body)).toEqual(await registration(body));
-  });
-
-  it("returns no hook URL without a provider, or for a provider without hooks", async () => {
-    const bindings = { ...env, RUNWAY_API_KEY: "test-only-runway-key" };
-    for (const answer of [
-      await registration({}),
-      await registration({ provider: "runway" }, bindings),
-    ]) {
-      expect(Object.keys(answer).filter((name) => /hook|parameter/.test(name))).toEqual([]);
-    }
-  });
-
-  it("builds the hook URL from PUBLIC_URL, or from the request's origin without it", async () => {
-    const bindings = { ...env, PUBLIC_URL: "https://hooks.example.org" };
-    const { hook_url: configured } = await registration({ provider: "ark" }, bindings);
-    const { hook_url: derived } = await registration({ provider: "ark" });
-    expect(configured).toMatch(/^https:\/\/hooks\.example\.org\/hooks\/ark\//);
-    expect(String(derived).startsWith(`${ORIGIN}/hooks/ark/`)).toBe(true);
-  });
-
-  it("does not show the hook URL to readers of the task", async () => {
-    const task = await hooked({ provider: "ark" });
-    expect(JSON.stringify(await readHooked(task))).not.toContain(partsOf(task.hookUrl).token);
-  });
+it("registering a task with a provider returns the same hook URL when it is repeated", async () => {
+  const body = { id: crypto.randomUUID(), model: "m", provider: "ark" };
+  expect(await registration(body)).toEqual(await registration(body));
 });
 
-describe("a hook URL", () => {
-  const rotated = { ...env, RELAY_SECRET: `${OTHER_SECRET} ${env.RELAY_SECRET}` };
-  const dropped = { ...env, RELAY_SECRET: OTHER_SECRET };
+it("registering a task with a provider returns no hook URL without a provider, or for a provider without hooks", async () => {
+  const bindings = { ...env, RUNWAY_API_KEY: "test-only-runway-key" };
+  for (const answer of [
+    await registration({}),
+    await registration({ provider: "runway" }, bindings),
+  ]) {
+    expect(Object.keys(answer).filter((name) => /hook|parameter/.test(name))).toEqual([]);
+  }
+});
 
-  it.each([
-    ["the only", env, [200, 200, 404]],
-    ["the newest of two", rotated, [404, 200, 200]],
-  ])("made under %s RELAY_SECRET works while that secret is configured", async (_, made, codes) => {
-    const task = await hooked({ provider: "ark", bindings: made });
-    const statuses = [];
-    for (const bindings of [env, rotated, dropped]) {
-      statuses.push((await sendHook({ ...task, bindings }, RUNNING)).status);
-    }
-    expect(statuses).toEqual(codes);
-  });
+it("registering a task with a provider builds the hook URL from PUBLIC_URL, or from the request's origin without it", async () => {
+  const bindings = { ...env, PUBLIC_URL: "https://hooks.example.org" };
+  const { hook_url: configured } = await registration({ provider: "ark" }, bindings);
+  const { hook_url: derived } = await registration({ provider: "ark" });
+  expect(configured).toMatch(/^https:\/\/hooks\.example\.org\/hooks\/ark\//);
+  expect(String(derived).startsWith(`${ORIGIN}/hooks/ark/`)).toBe(true);
+});
 
-  it("a hook URL works with the task id in upper case, and after an attachment", async () => {
-    const task = await hooked({ provider: "ark" });
-    expect((await attach(task, "cgt-1")).status).toBe(200);
-    const hookUrl = task.hookUrl.replace(task.id, task.id.toUpperCase());
-    expect(await answerOf(await sendHook({ ...task, hookUrl }, RUNNING))).toEqual([200, "ok"]);
-    expect(await readHooked(task)).toMatchObject({ status: "processing" });
-  });
+it("registering a task with a provider does not show the hook URL to readers of the task", async () => {
+  const task = await hooked({ provider: "ark" });
+  expect(JSON.stringify(await readHooked(task))).not.toContain(partsOf(task.hookUrl).token);
+});
 
-  /** Wrong paths, made from the hook URL of a task and that of another task. */
-  const WRONG: readonly [string, (own: string, other: string) => string][] = [
-    ["the token of another task", (own, other) => pathWith(own, { token: partsOf(other).token })],
-    ["another connection", (own) => pathWith(own, { provider: "ark-2" })],
-    ["another provider", (own) => pathWith(own, { provider: "kling" })],
-    ["an unknown provider", (own) => pathWith(own, { provider: "nobody" })],
-    ["a provider without hooks", (own) => pathWith(own, { provider: "runway" })],
-    ["the sandbox as provider", (own) => pathWith(own, { provider: "sandbox" })],
-    ["a truncated token", (own) => new URL(own).pathname.slice(0, -1)],
-    ["a token that is too long", (own) => `${new URL(own).pathname}A`],
-    ["an altered token", altered],
-    ["a token in another encoding", (own) => `${new URL(own).pathname.slice(0, -1)}%3D`],
-    ["a malformed id", (own) => pathWith(own, { id: "none" })],
-    ["an unknown id", (own) => pathWith(own, { id: crypto.randomUUID() })],
-  ];
+const rotated = { ...env, RELAY_SECRET: `${OTHER_SECRET} ${env.RELAY_SECRET}` };
+const dropped = { ...env, RELAY_SECRET: OTHER_SECRET };
 
-  it.each(WRONG)(
-    "a hook URL with %s is answered like an unknown task and reaches no object",
-    async (_, wrong) => {
-      const received = aReceiver();
-      const [task, other] = [
-        await hooked({ provider: "ark", bindings: TWO_ARKS }),
-        await hooked({ provider: "ark", bindings: TWO_ARKS }),
-      ];
-      const asked: string[] = [];
-      const getByName = (name: string) => (asked.push(name), env.TASKS.getByName(name));
-      const bindings = { ...TWO_ARKS, TASKS: { getByName } };
-      const path = wrong(task.hookUrl, other.hookUrl);
-      const unknown = await callWith(TWO_ARKS, `/v1/tasks/${crypto.randomUUID()}`);
-      const objects = (await listDurableObjectIds(env.TASKS)).length;
-      await expectUnchanged(task.id, () =>
-        expectUnchanged(other.id, async () => {
-          const response = await callWith(bindings, path, { body: RUNNING, key: null });
-          expect(await answerOf(response)).toEqual(await answerOf(unknown));
-        }),
-      );
-      expect(unknown.status).toBe(404);
-      expect(asked).toEqual([]);
-      expect(await listDurableObjectIds(env.TASKS)).toHaveLength(objects);
-      expect(received).toEqual([]);
-    },
-  );
+it.each([
+  ["the only", env, [200, 200, 404]],
+  ["the newest of two", rotated, [404, 200, 200]],
+])("made under %s RELAY_SECRET works while that secret is configured", async (_, made, codes) => {
+  const task = await hooked({ provider: "ark", bindings: made });
+  const statuses = [];
+  for (const bindings of [env, rotated, dropped]) {
+    statuses.push((await sendHook({ ...task, bindings }, RUNNING)).status);
+  }
+  expect(statuses).toEqual(codes);
+});
 
-  it("a hook with a wrong token is answered with 404 before its body is read", async () => {
-    const { hookUrl } = await hooked({ provider: "ark" });
-    const body = "x".repeat(256 * 1024 + 1);
-    expect((await callWith(env, altered(hookUrl), { body, key: null })).status).toBe(404);
-  });
+it("a hook URL works with the task id in upper case, and after an attachment", async () => {
+  const task = await hooked({ provider: "ark" });
+  expect((await attach(task, "cgt-1")).status).toBe(200);
+  const hookUrl = task.hookUrl.replace(task.id, task.id.toUpperCase());
+  expect(await answerOf(await sendHook({ ...task, hookUrl }, RUNNING))).toEqual([200, "ok"]);
+  expect(await readHooked(task)).toMatchObject({ status: "processing" });
+});
 
-  it("a hook is answered with 404 for a task that was not registered with its connection", async () => {
-    const task = await hooked({ provider: "ark-2", bindings: TWO_ARKS });
-    const path = pathWith(task.hookUrl, { id: await register() });
-    const response = await callWith(TWO_ARKS, path, { body: RUNNING, key: null });
-    expect(await refusal(response)).toEqual(UNKNOWN_TASK);
-  });
+/** Wrong paths, made from the hook URL of a task and that of another task. */
+const WRONG: readonly [string, (own: string, other: string) => string][] = [
+  ["the token of another task", (own, other) => pathWith(own, { token: partsOf(other).token })],
+  ["another connection", (own) => pathWith(own, { provider: "ark-2" })],
+  ["another provider", (own) => pathWith(own, { provider: "kling" })],
+  ["an unknown provider", (own) => pathWith(own, { provider: "nobody" })],
+  ["a provider without hooks", (own) => pathWith(own, { provider: "runway" })],
+  ["the sandbox as provider", (own) => pathWith(own, { provider: "sandbox" })],
+  ["a truncated token", (own) => new URL(own).pathname.slice(0, -1)],
+  ["a token that is too long", (own) => `${new URL(own).pathname}A`],
+  ["an altered token", altered],
+  ["a token in another encoding", (own) => `${new URL(own).pathname.slice(0, -1)}%3D`],
+  ["a malformed id", (own) => pathWith(own, { id: "none" })],
+  ["an unknown id", (own) => pathWith(own, { id: crypto.randomUUID() })],
+];
+
+it.each(WRONG)(
+  "a hook URL with %s is answered like an unknown task and reaches no object",
+  async (_, wrong) => {
+    const received = aReceiver();
+    const [task, other] = [
+      await hooked({ provider: "ark", bindings: TWO_ARKS }),
+      await hooked({ provider: "ark", bindings: TWO_ARKS }),
+    ];
+    const asked: string[] = [];
+    const getByName = (name: string) => (asked.push(name), env.TASKS.getByName(name));
+    const bindings = { ...TWO_ARKS, TASKS: { getByName } };
+    const path = wrong(task.hookUrl, other.hookUrl);
+    const unknown = await callWith(TWO_ARKS, `/v1/tasks/${crypto.randomUUID()}`);
+    const objects = (await listDurableObjectIds(env.TASKS)).length;
+    await expectUnchanged(task.id, () =>
+      expectUnchanged(other.id, async () => {
+        const response = await callWith(bindings, path, { body: RUNNING, key: null });
+        expect(await answerOf(response)).toEqual(await answerOf(unknown));
+      }),
+    );
+    expect(unknown.status).toBe(404);
+    expect(asked).toEqual([]);
+    expect(await listDurableObjectIds(env.TASKS)).toHaveLength(objects);
+    expect(received).toEqual([]);
+  },
+);
+
+it("a hook with a wrong token is answered with 404 before its body is read", async () => {
+  const { hookUrl } = await hooked({ provider: "ark" });
+  const body = "x".repeat(256 * 1024 + 1);
+  expect((await callWith(env, altered(hookUrl), { body, key: null })).status).toBe(404);
+});
+
+it("a hook is answered with 404 for a task that was not registered with its connection", async () => {
+  const task = await hooked({ provider: "ark-2", bindings: TWO_ARKS });
+  const path = pathWith(task.hookUrl, { id: await register() });
+  const response = await callWith(TWO_ARKS, path, { body: RUNNING, key: null });
+  expect(await refusal(response)).toEqual(UNKNOWN_TASK);
 });

@@ -1,5 +1,5 @@
 import { exports } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import {
   aCharged,
   anAccount,
@@ -35,131 +35,123 @@ async function charging(credits: number) {
   return { account, body, heal };
 }
 
-describe("a charge that the ledger does not answer", () => {
-  it("gets 503 with Retry-After and is completed by the alarm after 5 s", async () => {
-    const { account, body, heal } = await charging(10);
-    expect((await stored(body.id)).alarm).toBe(START + 5000);
-    heal();
-    await wake(body.id, 5000);
-    const credits = { amount: 4, state: "charged" };
-    const task = await (await call(`/v1/tasks/${body.id}`)).json();
-    expect(task).toMatchObject({ status: "pending", account, credits });
-    expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(CHARGED);
-  });
+it("a charge that the ledger does not answer gets 503 with Retry-After and is completed by the alarm after 5 s", async () => {
+  const { account, body, heal } = await charging(10);
+  expect((await stored(body.id)).alarm).toBe(START + 5000);
+  heal();
+  await wake(body.id, 5000);
+  const credits = { amount: 4, state: "charged" };
+  const task = await (await call(`/v1/tasks/${body.id}`)).json();
+  expect(task).toMatchObject({ status: "pending", account, credits });
+  expect((await post("/v1/tasks", body)).status).toBe(200);
+  expect(await booksOf(account)).toEqual(CHARGED);
+});
 
-  it("erases the task when the alarm finds too few credits; a repeat then gets 402", async () => {
-    const { account, body, heal } = await charging(3);
-    heal();
-    await wake(body.id, 5000);
-    expect(await stored(body.id)).toEqual(NOTHING);
-    expect((await post("/v1/tasks", body)).status).toBe(402);
-    await grant(account, 1);
-    expect((await post("/v1/tasks", body)).status).toBe(201);
-    expect(await balanceOf(account)).toBe(0);
-  });
+it("a charge that the ledger does not answer erases the task when the alarm finds too few credits; a repeat then gets 402", async () => {
+  const { account, body, heal } = await charging(3);
+  heal();
+  await wake(body.id, 5000);
+  expect(await stored(body.id)).toEqual(NOTHING);
+  expect((await post("/v1/tasks", body)).status).toBe(402);
+  await grant(account, 1);
+  expect((await post("/v1/tasks", body)).status).toBe(201);
+  expect(await balanceOf(account)).toBe(0);
+});
 
-  it("is retried after 5, 10, 20 … 300 s, also by new instances, and booked once", async () => {
-    const { account, body, heal } = await charging(10);
-    for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
-      expect((await stored(body.id)).alarm).toBe(Date.now() + seconds * 1000);
-      await evict(body.id);
-      await wake(body.id, seconds * 1000);
+it("a charge that the ledger does not answer is retried after 5, 10, 20 … 300 s, also by new instances, and booked once", async () => {
+  const { account, body, heal } = await charging(10);
+  for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
+    expect((await stored(body.id)).alarm).toBe(Date.now() + seconds * 1000);
+    await evict(body.id);
+    await wake(body.id, seconds * 1000);
+  }
+  heal();
+  await wake(body.id, 300_000);
+  expect((await post("/v1/tasks", body)).status).toBe(200);
+  expect(await booksOf(account)).toEqual(CHARGED);
+});
+
+it("a task whose charge is pending is unknown to requests, and events about it get 503", async () => {
+  aReceiver();
+  const { account, body, heal } = await charging(10);
+  await expectUnchanged(body.id, async () => {
+    for (const response of [
+      await call(`/v1/tasks/${body.id}`),
+      await erase(body.id),
+      await cancel(body.id),
+      await redeliver(body.id),
+    ]) {
+      expect(await refusal(response)).toEqual(UNKNOWN_TASK);
     }
-    heal();
-    await wake(body.id, 300_000);
-    expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(CHARGED);
+    for (const event of [
+      aCompletion(body.id),
+      aCompletion(body.id, { model: "m" }),
+      { id: body.id, status: "processing" },
+    ]) {
+      await expectUnavailable(await report(event));
+    }
   });
+  heal();
+  await wake(body.id, 5000);
+  expect((await report(aCompletion(body.id))).status).toBe(202);
+  expect(await balanceOf(account)).toBe(6);
 });
 
-describe("a task whose charge is pending", () => {
-  it("a task whose charge is pending is unknown to requests, and events about it get 503", async () => {
-    aReceiver();
-    const { account, body, heal } = await charging(10);
-    await expectUnchanged(body.id, async () => {
-      for (const response of [
-        await call(`/v1/tasks/${body.id}`),
-        await erase(body.id),
-        await cancel(body.id),
-        await redeliver(body.id),
-      ]) {
-        expect(await refusal(response)).toEqual(UNKNOWN_TASK);
-      }
-      for (const event of [
-        aCompletion(body.id),
-        aCompletion(body.id, { model: "m" }),
-        { id: body.id, status: "processing" },
-      ]) {
-        await expectUnavailable(await report(event));
-      }
-    });
-    heal();
-    await wake(body.id, 5000);
-    expect((await report(aCompletion(body.id))).status).toBe(202);
-    expect(await balanceOf(account)).toBe(6);
+it("registrations of an id whose charge is pending get 503", async () => {
+  const { account, body, heal } = await charging(10);
+  await expectUnchanged(body.id, async () => {
+    for (const again of [body, { ...body, credits: 5 }, { ...body, model: "other" }]) {
+      await expectUnavailable(await post("/v1/tasks", again));
+    }
   });
-
-  it("registrations of an id whose charge is pending get 503", async () => {
-    const { account, body, heal } = await charging(10);
-    await expectUnchanged(body.id, async () => {
-      for (const again of [body, { ...body, credits: 5 }, { ...body, model: "other" }]) {
-        await expectUnavailable(await post("/v1/tasks", again));
-      }
-    });
-    heal();
-    pass(5000);
-    // A registration charges at once when the next try is due.
-    expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(CHARGED);
-  });
+  heal();
+  pass(5000);
+  // A registration charges at once when the next try is due.
+  expect((await post("/v1/tasks", body)).status).toBe(200);
+  expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-describe("a ledger that answers after the timeout", () => {
-  it("a registration answers 503 before a slow ledger does, whose late booking counts once", async () => {
-    const account = await anAccount(10);
-    const body = priced(account, 4);
-    // The ledger is released only after the answer: the registration cannot have waited for it.
-    const release = await holdLedger(account);
-    await expectUnavailable(await post("/v1/tasks", body));
-    await release();
-    await until(async () => (await balanceOf(account)) === 6);
-    expect((await call(`/v1/tasks/${body.id}`)).status).toBe(404);
-    await wake(body.id, 5000);
-    expect((await call(`/v1/tasks/${body.id}`)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(CHARGED);
-  });
-
-  it("delays the callback of a failed task until the refund is known, and refunds once", async () => {
-    const received = aReceiver();
-    const account = await anAccount(10);
-    const id = await aCharged(account, 4);
-    const release = await holdLedger(account);
-    await cancel(id);
-    await until(async () => (await stored(id)).alarm === START + 5000);
-    await release();
-    await until(async () => (await balanceOf(account)) === 10);
-    expect(received).toEqual([]);
-    await wake(id, 5000);
-    expect(received).toHaveLength(1);
-    expect(await booksOf(account)).toEqual([...CHARGED, "refund 4"]);
-  });
+it("a registration answers 503 before a slow ledger does, whose late booking counts once", async () => {
+  const account = await anAccount(10);
+  const body = priced(account, 4);
+  // The ledger is released only after the answer: the registration cannot have waited for it.
+  const release = await holdLedger(account);
+  await expectUnavailable(await post("/v1/tasks", body));
+  await release();
+  await until(async () => (await balanceOf(account)) === 6);
+  expect((await call(`/v1/tasks/${body.id}`)).status).toBe(404);
+  await wake(body.id, 5000);
+  expect((await call(`/v1/tasks/${body.id}`)).status).toBe(200);
+  expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-describe("a caller who disconnects during the charge", () => {
-  it("a caller who disconnects during the charge finds the task, charged once, by repeating the request", async () => {
-    const account = await anAccount(10);
-    const body = priced(account, 4);
-    const release = await holdLedger(account);
-    const leaving = new AbortController();
-    const request = new Request(aRequest("/v1/tasks", { body }), { signal: leaving.signal });
-    const asked = exports.default.fetch(request).catch(() => null);
-    await until(async () => (await stored(body.id)).record !== undefined);
-    leaving.abort();
-    await release();
-    await asked;
-    await until(async () => (await call(`/v1/tasks/${body.id}`)).status === 200);
-    expect((await post("/v1/tasks", body)).status).toBe(200);
-    expect(await booksOf(account)).toEqual(CHARGED);
-  });
+it("a ledger that answers after the timeout delays the callback of a failed task until the refund is known, and refunds once", async () => {
+  const received = aReceiver();
+  const account = await anAccount(10);
+  const id = await aCharged(account, 4);
+  const release = await holdLedger(account);
+  await cancel(id);
+  await until(async () => (await stored(id)).alarm === START + 5000);
+  await release();
+  await until(async () => (await balanceOf(account)) === 10);
+  expect(received).toEqual([]);
+  await wake(id, 5000);
+  expect(received).toHaveLength(1);
+  expect(await booksOf(account)).toEqual([...CHARGED, "refund 4"]);
+});
+
+it("a caller who disconnects during the charge finds the task, charged once, by repeating the request", async () => {
+  const account = await anAccount(10);
+  const body = priced(account, 4);
+  const release = await holdLedger(account);
+  const leaving = new AbortController();
+  const request = new Request(aRequest("/v1/tasks", { body }), { signal: leaving.signal });
+  const asked = exports.default.fetch(request).catch(() => null);
+  await until(async () => (await stored(body.id)).record !== undefined);
+  leaving.abort();
+  await release();
+  await asked;
+  await until(async () => (await call(`/v1/tasks/${body.id}`)).status === 200);
+  expect((await post("/v1/tasks", body)).status).toBe(200);
+  expect(await booksOf(account)).toEqual(CHARGED);
 });

@@ -129,52 +129,48 @@ describe.each([
   });
 });
 
-describe("a task that an event created", () => {
-  it("a task that an event created fails after the default deadline of 72 h", async () => {
-    aReceiver();
-    const id = crypto.randomUUID();
-    await report({ id, status: "processing", model: "m", callback_url: CALLBACK_URL });
-    expect(await stored(id)).toMatchObject({ alarm: START + 3 * DAY_MS });
-    await wake(id, 3 * DAY_MS);
-    expect(await read(id)).toMatchObject({ status: "failed", callback: { status: "delivered" } });
+it("a task that an event created fails after the default deadline of 72 h", async () => {
+  aReceiver();
+  const id = crypto.randomUUID();
+  await report({ id, status: "processing", model: "m", callback_url: CALLBACK_URL });
+  expect(await stored(id)).toMatchObject({ alarm: START + 3 * DAY_MS });
+  await wake(id, 3 * DAY_MS);
+  expect(await read(id)).toMatchObject({ status: "failed", callback: { status: "delivered" } });
+});
+
+it("an attempt is stored with a watchdog alarm before it is sent", async () => {
+  let atSending: unknown;
+  const id = await register();
+  aReceiver(async () => {
+    atSending = await stored(id);
+    return new Response(null);
+  });
+  await finish(aCompletion(id));
+  expect(atSending).toMatchObject({
+    record: { callback: { state: { kind: "in_flight", number: 1, startedAt: START } } },
+    alarm: START + 10_000 + 5_000,
   });
 });
 
-describe("an attempt in flight", () => {
-  it("an attempt is stored with a watchdog alarm before it is sent", async () => {
-    let atSending: unknown;
-    const id = await register();
-    aReceiver(async () => {
-      atSending = await stored(id);
-      return new Response(null);
-    });
-    await finish(aCompletion(id));
-    expect(atSending).toMatchObject({
-      record: { callback: { state: { kind: "in_flight", number: 1, startedAt: START } } },
-      alarm: START + 10_000 + 5_000,
-    });
+it("an attempt in flight is shown without an outcome, and redelivery gets 409 meanwhile", async () => {
+  const { id } = await hanging();
+  const { callback } = await read(id);
+  expect(callback).toEqual({
+    url: CALLBACK_URL,
+    status: "sending",
+    attempts: [{ number: 1, series: 1, started_at: START_S }],
   });
+  const running = { status: 409, code: "series_running" };
+  expect(await refusal(await redeliver(id))).toEqual(running);
+  await until(async () => (await stored(id)).alarm === START + 180_000);
+});
 
-  it("an attempt in flight is shown without an outcome, and redelivery gets 409 meanwhile", async () => {
-    const { id } = await hanging();
-    const { callback } = await read(id);
-    expect(callback).toEqual({
-      url: CALLBACK_URL,
-      status: "sending",
-      attempts: [{ number: 1, series: 1, started_at: START_S }],
-    });
-    const running = { status: 409, code: "series_running" };
-    expect(await refusal(await redeliver(id))).toEqual(running);
-    await until(async () => (await stored(id)).alarm === START + 180_000);
-  });
-
-  it("an attempt in flight is awaited, not repeated, by an alarm that runs meanwhile", async () => {
-    const { id, received } = await hanging();
-    expect(await wake(id)).toBe(true);
-    expect(received).toHaveLength(1);
-    expect(await stored(id)).toMatchObject({
-      record: { callback: { attempts: [{ outcome: "timeout" }] } },
-      alarm: START + 180_000,
-    });
+it("an attempt in flight is awaited, not repeated, by an alarm that runs meanwhile", async () => {
+  const { id, received } = await hanging();
+  expect(await wake(id)).toBe(true);
+  expect(received).toHaveLength(1);
+  expect(await stored(id)).toMatchObject({
+    record: { callback: { attempts: [{ outcome: "timeout" }] } },
+    alarm: START + 180_000,
   });
 });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { aCharged, aKey, anAccount, breakLedger } from "./accounts.ts";
 import { call, callWith, OPERATOR_KEY, post } from "./client.ts";
@@ -9,6 +9,7 @@ import { attach, hooked, sendHook } from "./hooked.ts";
 import { restart, stored, untilIdle, wake } from "./objects.ts";
 import { anOutside, answering } from "./outside.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
+import { secretsOf } from "./secrets.ts";
 import {
   aCompletion,
   aFailure,
@@ -155,8 +156,7 @@ async function useCredits(): Promise<void> {
 }
 
 async function sendSignedEvent(): Promise<void> {
-  const Secrets = z.object({ events: z.array(z.string()) });
-  const { events } = Secrets.parse(await (await call("/v1/signing-secrets")).json());
+  const { events } = await secretsOf();
   const body = JSON.stringify(aCompletion(crypto.randomUUID(), { model: MARK }));
   const headers = {
     "webhook-id": MARK,
@@ -167,71 +167,69 @@ async function sendSignedEvent(): Promise<void> {
   if (response.status !== 202) throw new Error(await response.text());
 }
 
-describe("the log", () => {
-  it("consists of one JSON object per line, each with an event", () => {
-    expect(new Set(linesOf("").map(({ event }) => event))).toEqual(new Set(Object.keys(LEVELS)));
-  });
+it("the log consists of one JSON object per line, each with an event", () => {
+  expect(new Set(linesOf("").map(({ event }) => event))).toEqual(new Set(Object.keys(LEVELS)));
+});
 
-  it.each(Object.entries(LEVELS))("writes %s at the level %s", (event, levels) => {
-    const written = lines.filter(({ text }) => Line.parse(JSON.parse(text)).event === event);
-    expect(new Set(written.map(({ level }) => level))).toEqual(new Set(levels.split(" or ")));
-  });
+it.each(Object.entries(LEVELS))("the log writes %s at the level %s", (event, levels) => {
+  const written = lines.filter(({ text }) => Line.parse(JSON.parse(text)).event === event);
+  expect(new Set(written.map(({ level }) => level))).toEqual(new Set(levels.split(" or ")));
+});
 
-  it("writes attempts at warn unless they were delivered, and refusals only from 500 on", () => {
-    const Attempt = z.looseObject({
-      outcome: z.string().optional(),
-      status: z.unknown().optional(),
-    });
-    for (const { level, text } of lines) {
-      const { event } = Line.parse(JSON.parse(text));
-      const { outcome, status: code } = Attempt.parse(JSON.parse(text));
-      if (event === "callback.attempt") expect(level === "log").toBe(outcome === "delivered");
-      if (event === "request.refused") expect(level === "log").toBe(Number(code) < 500);
-    }
+it("the log writes attempts at warn unless they were delivered, and refusals only from 500 on", () => {
+  const Attempt = z.looseObject({
+    outcome: z.string().optional(),
+    status: z.unknown().optional(),
   });
+  for (const { level, text } of lines) {
+    const { event } = Line.parse(JSON.parse(text));
+    const { outcome, status: code } = Attempt.parse(JSON.parse(text));
+    if (event === "callback.attempt") expect(level === "log").toBe(outcome === "delivered");
+    if (event === "request.refused") expect(level === "log").toBe(Number(code) < 500);
+  }
+});
 
-  it("has one line per attempt, with task, number, outcome, duration and Retry-After", () => {
-    const attempts = linesOf("callback.attempt");
-    expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
-    expect(attempts).toMatchObject([
-      { number: 1, outcome: "rejected", status_code: 500, duration_ms: 0, retry_after: "7200" },
-      { number: 2, outcome: "unreachable", duration_ms: 0 },
-      { number: 3, outcome: "delivered", status_code: 200, duration_ms: 0 },
-      { number: 4, outcome: "delivered", status_code: 200, duration_ms: 0 },
-    ]);
-  });
+it("the log has one line per attempt, with task, number, outcome, duration and Retry-After", () => {
+  const attempts = linesOf("callback.attempt");
+  expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
+  expect(attempts).toMatchObject([
+    { number: 1, outcome: "rejected", status_code: 500, duration_ms: 0, retry_after: "7200" },
+    { number: 2, outcome: "unreachable", duration_ms: 0 },
+    { number: 3, outcome: "delivered", status_code: 200, duration_ms: 0 },
+    { number: 4, outcome: "delivered", status_code: 200, duration_ms: 0 },
+  ]);
+});
 
-  it("has one line per order to the ledger, with task, account, amount and outcome", () => {
-    const order = { task_id: expect.any(String), account: expect.any(String), amount: 4 };
-    expect(linesOf("credits.")).toEqual([
-      { event: "credits.charge", ...order, outcome: "charged" },
-      { event: "credits.refund", ...order, outcome: "unknown" },
-      { event: "credits.refund", ...order, outcome: "refunded" },
-    ]);
-  });
+it("the log has one line per order to the ledger, with task, account, amount and outcome", () => {
+  const order = { task_id: expect.any(String), account: expect.any(String), amount: 4 };
+  expect(linesOf("credits.")).toEqual([
+    { event: "credits.charge", ...order, outcome: "charged" },
+    { event: "credits.refund", ...order, outcome: "unknown" },
+    { event: "credits.refund", ...order, outcome: "refunded" },
+  ]);
+});
 
-  it("has one line per hook and per poll, with task, connection and outcome", () => {
-    const line = { task_id: expect.any(String), connection: "ark" };
-    expect(linesOf("").filter(({ connection }) => connection === "ark")).toEqual([
-      { event: "task.hook", ...line, status: "failed", outcome: "nudged" },
-      { event: "provider.unauthorized", ...line },
-      { event: "upstream.poll", ...line, outcome: "unauthorized" },
-      { event: "hook.ignored", ...line, reason: "malformed" },
-    ]);
-  });
+it("the log has one line per hook and per poll, with task, connection and outcome", () => {
+  const line = { task_id: expect.any(String), connection: "ark" };
+  expect(linesOf("").filter(({ connection }) => connection === "ark")).toEqual([
+    { event: "task.hook", ...line, status: "failed", outcome: "nudged" },
+    { event: "provider.unauthorized", ...line },
+    { event: "upstream.poll", ...line, outcome: "unauthorized" },
+    { event: "hook.ignored", ...line, reason: "malformed" },
+  ]);
+});
 
-  it("marks a success that is reported after the deadline as late_result", () => {
-    expect(linesOf("task.completed")).toContainEqual(
-      expect.objectContaining({ outcome: "late_result" }),
-    );
-  });
+it("the log marks a success that is reported after the deadline as late_result", () => {
+  expect(linesOf("task.completed")).toContainEqual(
+    expect.objectContaining({ outcome: "late_result" }),
+  );
+});
 
-  it("contains no payload, query string, URL, key or secret", () => {
-    const log = lines.map(({ text }) => text).join("\n");
-    expect(hookTokens).toHaveLength(1);
-    for (const word of [MARK, "?", "client.example.net", ARK_KEY, ...hookTokens, ...SECRETS]) {
-      expect(log).not.toContain(word);
-    }
-    expect(log).not.toMatch(/whsec_[A-Za-z0-9+/]/);
-  });
+it("the log contains no payload, query string, URL, key or secret", () => {
+  const log = lines.map(({ text }) => text).join("\n");
+  expect(hookTokens).toHaveLength(1);
+  for (const word of [MARK, "?", "client.example.net", ARK_KEY, ...hookTokens, ...SECRETS]) {
+    expect(log).not.toContain(word);
+  }
+  expect(log).not.toMatch(/whsec_[A-Za-z0-9+/]/);
 });

@@ -19,9 +19,8 @@ export interface Outside {
   readonly sentTo: (prefix: string) => readonly Sent[];
 }
 
-/** Replaces the network; a request that matches no site fails like one to a dead host. */
-export function anOutside(): Outside {
-  const sites = new Map<string, Site>();
+/** Replaces the network by one site; returns the requests to it, including those that follow. */
+export function intercept(site: Site): readonly Sent[] {
   const all: Sent[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const request = new Request(input, init);
@@ -33,9 +32,18 @@ export function anOutside(): Outside {
       body: await request.text(),
     };
     all.push(sent);
+    return site(sent, init?.signal ?? request.signal);
+  });
+  return all;
+}
+
+/** Replaces the network; a request that matches no site fails like one to a dead host. */
+export function anOutside(): Outside {
+  const sites = new Map<string, Site>();
+  const all = intercept((sent, signal) => {
     const site = [...sites].findLast(([prefix]) => sent.url.startsWith(prefix))?.[1];
     if (site === undefined) throw new Error(`no site for ${sent.url}`);
-    return site(sent, init?.signal ?? request.signal);
+    return site(sent, signal);
   });
   return {
     on: (prefix, site) => {

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { START_S, useClock } from "./clock.ts";
 import { restart, stored, untilIdle, wake } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
@@ -16,42 +16,40 @@ async function expectRecheck(id: string): Promise<void> {
   expect(aheadMs).toBeLessThanOrEqual(75_000);
 }
 
-describe("a relay with PAUSED", () => {
-  it("sends and counts no callback, rechecks every minute and delivers when unpaused", async () => {
-    const received = aReceiver();
-    const id = await register();
-    await restart(id, PAUSED);
-    expect((await report(aCompletion(id))).status).toBe(202);
-    const { record } = await stored(id);
-    for (let minute = 0; minute < 12; minute++) {
-      await expectRecheck(id);
-      expect(await wake(id, 75_000)).toBe(true);
-    }
-    expect((await stored(id)).record).toEqual(record);
-    expect(received).toEqual([]);
-    expect(await read(id)).toMatchObject({ callback: { status: "sending", attempts: [] } });
+it("a relay with PAUSED sends and counts no callback, rechecks every minute and delivers when unpaused", async () => {
+  const received = aReceiver();
+  const id = await register();
+  await restart(id, PAUSED);
+  expect((await report(aCompletion(id))).status).toBe(202);
+  const { record } = await stored(id);
+  for (let minute = 0; minute < 12; minute++) {
+    await expectRecheck(id);
+    expect(await wake(id, 75_000)).toBe(true);
+  }
+  expect((await stored(id)).record).toEqual(record);
+  expect(received).toEqual([]);
+  expect(await read(id)).toMatchObject({ callback: { status: "sending", attempts: [] } });
 
-    await restart(id);
-    await wake(id);
-    expect(received).toHaveLength(1);
-    expect(await read(id)).toMatchObject({
-      callback: { status: "delivered", attempts: [{ number: 1 }] },
-    });
+  await restart(id);
+  await wake(id);
+  expect(received).toHaveLength(1);
+  expect(await read(id)).toMatchObject({
+    callback: { status: "delivered", attempts: [{ number: 1 }] },
   });
+});
 
-  it("still takes events, acts on deadlines and accepts redeliveries", async () => {
-    const received = aReceiver();
-    const id = await register({ deadline_at: START_S + 60 });
-    await restart(id, PAUSED);
-    expect((await report({ id, status: "processing" })).status).toBe(202);
-    await wake(id, 60_000);
-    expect(await read(id)).toMatchObject({ status: "failed", error: { code: "upstream_timeout" } });
-    expect(received).toEqual([]);
+it("still takes events, acts on deadlines and accepts redeliveries", async () => {
+  const received = aReceiver();
+  const id = await register({ deadline_at: START_S + 60 });
+  await restart(id, PAUSED);
+  expect((await report({ id, status: "processing" })).status).toBe(202);
+  await wake(id, 60_000);
+  expect(await read(id)).toMatchObject({ status: "failed", error: { code: "upstream_timeout" } });
+  expect(received).toEqual([]);
 
-    const settled = await completed();
-    await restart(settled, PAUSED);
-    expect((await redeliver(settled)).status).toBe(202);
-    await untilIdle(settled);
-    expect(received).toHaveLength(1);
-  });
+  const settled = await completed();
+  await restart(settled, PAUSED);
+  expect((await redeliver(settled)).status).toBe(202);
+  await untilIdle(settled);
+  expect(received).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import { until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked } from "./hooked.ts";
@@ -46,88 +46,87 @@ function expectJittered(waitMs: number, ms: number): void {
   expect(waitMs).toBeLessThanOrEqual(ms * 1.2);
 }
 
-describe("a poll", () => {
-  it("is one GET for JSON with the configured key that follows no redirect", async () => {
-    const outside = anArk(answering(RUNNING));
-    const { id } = await pollable();
-    await nextAlarm(id);
-    await restart(id, { ...env, ARK_API_KEY: "test-only-newer-key" });
-    await nextAlarm(id);
-    const request = { method: "GET", url: ARK, redirect: "manual" };
-    expect(outside.sentTo("https://")).toMatchObject([
-      { ...request, headers: { authorization: "Bearer test-only-ark-key" } },
-      {
-        ...request,
-        headers: { authorization: "Bearer test-only-newer-key", accept: "application/json" },
-      },
-    ]);
-  });
+it("a poll is one GET for JSON with the configured key that follows no redirect", async () => {
+  const outside = anArk(answering(RUNNING));
+  const { id } = await pollable();
+  await nextAlarm(id);
+  await restart(id, { ...env, ARK_API_KEY: "test-only-newer-key" });
+  await nextAlarm(id);
+  const request = { method: "GET", url: ARK, redirect: "manual" };
+  expect(outside.sentTo("https://")).toMatchObject([
+    { ...request, headers: { authorization: "Bearer test-only-ark-key" } },
+    {
+      ...request,
+      headers: { authorization: "Bearer test-only-newer-key", accept: "application/json" },
+    },
+  ]);
+});
 
-  it("follows 15 s after the attachment, then after doubling waits of up to 5 min", async () => {
-    const outside = anArk(answering(RUNNING));
-    const { id } = await pollable();
-    for (const seconds of [15, 30, 60, 120, 240, 300, 300]) {
-      expectJittered(await nextAlarm(id), seconds * 1000);
-    }
-    expect(outside.sentTo(ARK)).toHaveLength(7);
-  });
+it("a poll follows 15 s after the attachment, then after doubling waits of up to 5 min", async () => {
+  const outside = anArk(answering(RUNNING));
+  const { id } = await pollable();
+  for (const seconds of [15, 30, 60, 120, 240, 300, 300]) {
+    expectJittered(await nextAlarm(id), seconds * 1000);
+  }
+  expect(outside.sentTo(ARK)).toHaveLength(7);
+});
 
-  it("without news does not change the task or its version", async () => {
-    anArk(answering(RUNNING));
-    const task = await pollable();
-    await nextAlarm(task.id);
-    const before = await readHooked(task);
-    const { record } = await stored(task.id);
-    await nextAlarm(task.id);
-    expect(await readHooked(task)).toEqual(before);
-    expect(Versioned.parse((await stored(task.id)).record)).toEqual(Versioned.parse(record));
-  });
+it("a poll without news does not change the task or its version", async () => {
+  anArk(answering(RUNNING));
+  const task = await pollable();
+  await nextAlarm(task.id);
+  const before = await readHooked(task);
+  const { record } = await stored(task.id);
+  await nextAlarm(task.id);
+  expect(await readHooked(task)).toEqual(before);
+  expect(Versioned.parse((await stored(task.id)).record)).toEqual(Versioned.parse(record));
+});
 
-  it.each<[string, Site]>([
-    ["status 500", answering(DONE, 500)],
-    ["a redirect", answering(DONE, 302, { Location: "https://elsewhere.example.net" })],
-    ["HTML", () => new Response("<html>")],
-    ["an empty body", () => new Response(null)],
-    ["JSON of more than 8 MB", answering({ ...DONE, padding: "x".repeat(8_388_608) })],
-    ["a refused connection", () => Promise.reject(new Error("connection refused"))],
-    ["an unknown state", answering({ ...DONE, status: "dreamt" })],
-    ["status 404", answering({ error: { code: "NotFound" } }, 404)],
-    ["status 401", answering(DONE, 401)],
-  ])("answered with %s leaves the task open and is repeated", async (_, site) => {
-    const outside = anArk(site);
-    const task = await pollable();
-    await nextAlarm(task.id);
-    expect(await readHooked(task)).toMatchObject({ status: "pending" });
-    expect(outside.sentTo("https://").map(({ url }) => url)).toEqual([ARK]);
-    outside.on("https://ark.", answering(DONE));
-    expect(await nextAlarm(task.id)).toBeLessThanOrEqual(36_000);
-    expect(await readHooked(task)).toMatchObject({ status: "completed" });
-    await until(() => outside.sentTo(CALLBACK_URL).length === 1);
-  });
+it.each<[string, Site]>([
+  ["status 500", answering(DONE, 500)],
+  ["a redirect", answering(DONE, 302, { Location: "https://elsewhere.example.net" })],
+  ["HTML", () => new Response("<html>")],
+  ["an empty body", () => new Response(null)],
+  ["JSON of more than 8 MB", answering({ ...DONE, padding: "x".repeat(8_388_608) })],
+  ["a refused connection", () => Promise.reject(new Error("connection refused"))],
+  ["an unknown state", answering({ ...DONE, status: "dreamt" })],
+  ["status 404", answering({ error: { code: "NotFound" } }, 404)],
+  ["status 401", answering(DONE, 401)],
+  ["news about another job", answering({ ...DONE, id: "cgt-2" })],
+])("a poll answered with %s leaves the task open and is repeated", async (_, site) => {
+  const outside = anArk(site);
+  const task = await pollable();
+  await nextAlarm(task.id);
+  expect(await readHooked(task)).toMatchObject({ status: "pending" });
+  expect(outside.sentTo("https://").map(({ url }) => url)).toEqual([ARK]);
+  outside.on("https://ark.", answering(DONE));
+  expect(await nextAlarm(task.id)).toBeLessThanOrEqual(36_000);
+  expect(await readHooked(task)).toMatchObject({ status: "completed" });
+  await until(() => outside.sentTo(CALLBACK_URL).length === 1);
+});
 
-  it.each([
-    ["90", 90_000],
-    ["1", 30_000],
-    ["86400", 3_600_000],
-    ["soon", 30_000],
-    [null, 30_000],
-  ])("answered with 429 and Retry-After %s is repeated after %i ms", async (value, ms) => {
-    const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
-    anArk(answering({}, 429, headers));
-    const { id } = await pollable();
-    await nextAlarm(id);
-    expectJittered(await nextAlarm(id), ms);
-  });
+it.each([
+  ["90", 90_000],
+  ["1", 30_000],
+  ["86400", 3_600_000],
+  ["soon", 30_000],
+  [null, 30_000],
+])("a poll answered with 429 and Retry-After %s is repeated after %i ms", async (value, ms) => {
+  const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
+  anArk(answering({}, 429, headers));
+  const { id } = await pollable();
+  await nextAlarm(id);
+  expectJittered(await nextAlarm(id), ms);
+});
 
-  it("answered with 429 and a date in Retry-After is repeated at that date", async () => {
-    anArk(() => {
-      const at = new Date(Date.now() + 120_000).toUTCString();
-      return Response.json({}, { status: 429, headers: { "Retry-After": at } });
-    });
-    const { id } = await pollable();
-    await nextAlarm(id);
-    const waitMs = await nextAlarm(id);
-    expect(waitMs).toBeGreaterThan(118_000);
-    expect(waitMs).toBeLessThanOrEqual(120_000);
+it("a poll answered with 429 and a date in Retry-After is repeated at that date", async () => {
+  anArk(() => {
+    const at = new Date(Date.now() + 120_000).toUTCString();
+    return Response.json({}, { status: 429, headers: { "Retry-After": at } });
   });
+  const { id } = await pollable();
+  await nextAlarm(id);
+  const waitMs = await nextAlarm(id);
+  expect(waitMs).toBeGreaterThan(118_000);
+  expect(waitMs).toBeLessThanOrEqual(120_000);
 });

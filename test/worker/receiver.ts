@@ -1,13 +1,4 @@
-import { vi } from "vitest";
-
-/** A request that the receiver of callbacks got. */
-export interface Received {
-  readonly url: string;
-  readonly method: string;
-  readonly redirect: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+import { intercept, type Sent } from "./outside.ts";
 
 export type Answer = (signal: AbortSignal) => Response | Promise<Response>;
 
@@ -24,19 +15,17 @@ export const never: Answer = (signal) =>
 export const refused: Answer = () => Promise.reject(new Error("connection refused"));
 
 /** Replaces the network by one receiver that gives these answers in turn and repeats the last. */
-export function aReceiver(...answers: readonly Answer[]): Received[] {
-  const received: Received[] = [];
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
-    const request = new Request(input, init);
-    received.push({
-      url: request.url,
-      method: request.method,
-      redirect: init?.redirect,
-      headers: Object.fromEntries(request.headers),
-      body: await request.text(),
-    });
+export function aReceiver(...answers: readonly Answer[]): readonly Sent[] {
+  const received = intercept((_, signal) => {
     const answer = answers[received.length - 1] ?? answers.at(-1) ?? status(200);
-    return answer(init?.signal ?? request.signal);
+    return answer(signal);
   });
   return received;
+}
+
+/** Returns one of the received requests. @throws when it did not arrive. */
+export function requestAt(received: readonly Sent[], index: number): Sent {
+  const request = received[index];
+  if (request === undefined) throw new Error(`request ${index} did not arrive`);
+  return request;
 }

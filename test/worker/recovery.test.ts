@@ -2,9 +2,11 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { pass, START_S, useClock } from "./clock.ts";
-import { evict, restart, stored, stubOf, wake } from "./objects.ts";
-import { aReceiver, type Received, status } from "./receiver.ts";
+import { ObjectPlatform } from "../../src/task/object-platform.ts";
+import { pass, START, START_S, useClock } from "./clock.ts";
+import { evict, expectUnchanged, restart, stored, stubOf, wake } from "./objects.ts";
+import type { Sent } from "./outside.ts";
+import { aReceiver, status } from "./receiver.ts";
 import { completed, read, register } from "./tasks.ts";
 
 useClock();
@@ -76,7 +78,7 @@ async function failTenTimes(
   id: string,
   { begin, repair }: Fault,
   error: RegExp,
-  received: readonly Received[],
+  received: readonly Sent[],
 ): Promise<void> {
   await begin(id);
   const before = await stored(id);
@@ -91,7 +93,7 @@ async function failTenTimes(
 }
 
 describe.each(FAULTS)("ten failures in a row because of %s", (_, fault, error) => {
-  it("end with the alarm delivering a due callback as the second attempt", async () => {
+  it("the failing alarms end with a due callback delivered as the second attempt", async () => {
     const received = aReceiver(status(500), status(200));
     const id = await completed();
     pass(180_000);
@@ -103,7 +105,7 @@ describe.each(FAULTS)("ten failures in a row because of %s", (_, fault, error) =
     });
   });
 
-  it("end with the alarm failing an open task at its deadline and calling back", async () => {
+  it("the failing alarms end with an open task failed at its deadline and called back", async () => {
     const received = aReceiver();
     const id = await register({ deadline_at: START_S + 60 });
     pass(60_000);
@@ -112,4 +114,16 @@ describe.each(FAULTS)("ten failures in a row because of %s", (_, fault, error) =
     expect(received).toHaveLength(1);
     expect(await read(id)).toMatchObject({ status: "failed", callback: { status: "delivered" } });
   });
+});
+
+it("a task object refuses to store a record that it could not read again", async () => {
+  const id = await register();
+  await expectUnchanged(id, () =>
+    runInDurableObject(stubOf(id), (_, state) => {
+      const platform = new ObjectPlatform(state, env, {});
+      const task = platform.load();
+      if (task === null) throw new Error("the task has no record");
+      expect(() => platform.commit({ ...task, createdAt: -1 }, START)).toThrow("createdAt");
+    }),
+  );
 });

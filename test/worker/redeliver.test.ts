@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
-import { invalid, ORIGIN, refusal, UNKNOWN_TASK } from "./client.ts";
+import { expect, it } from "vitest";
+import { invalid, ORIGIN, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
-import { expectUnchanged, NOTHING, stored, untilIdle } from "./objects.ts";
+import { expectUnchanged, untilIdle } from "./objects.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
 import { CALLBACK_URL, completed, read, redeliver, register } from "./tasks.ts";
 
@@ -14,137 +14,125 @@ function redeliverWith(key: string, id: string, body: unknown = ""): Promise<Res
   return redeliver(id, body, { headers: { "Idempotency-Key": key } });
 }
 
-describe("POST /v1/tasks/{id}/redeliver", () => {
-  it("sends a delivered callback again, in a new series with the same webhook-id", async () => {
-    const received = aReceiver();
-    const id = await completed();
-    pass(60_000);
-    const response = await redeliver(id);
+it("POST /v1/tasks/{id}/redeliver sends a delivered callback again, in a new series with the same webhook-id", async () => {
+  const received = aReceiver();
+  const id = await completed();
+  pass(60_000);
+  const response = await redeliver(id);
+  expect(response.status).toBe(202);
+  expect(await response.json()).toMatchObject({
+    callback: { status: "sending", delivered_at: START_S },
+  });
+  await untilIdle(id);
+  expect(await read(id)).toMatchObject({
+    callback: {
+      status: "delivered",
+      attempts: [
+        { number: 1, series: 1, started_at: START_S },
+        { number: 2, series: 2, started_at: START_S + 60 },
+      ],
+      delivered_at: START_S,
+    },
+  });
+  const body = received[0]?.body;
+  expect(received).toMatchObject(
+    ["1", "2"].map((attempt) => ({
+      body,
+      headers: { "x-attempt": attempt, "webhook-id": `msg_${id}` },
+    })),
+  );
+});
+
+it("POST /v1/tasks/{id}/redeliver makes one attempt when the number is missing or null", async () => {
+  const received = aReceiver(status(200), refused);
+  const id = await completed();
+  for (const body of ["", "{}", { attempts: null, callback_url: null }]) {
+    expect((await redeliver(id, body)).status).toBe(202);
+    await untilIdle(id);
+    expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
+  }
+  expect(received).toHaveLength(4);
+});
+
+it("POST /v1/tasks/{id}/redeliver sends to a new callback_url, which later redeliveries use too", async () => {
+  const received = aReceiver();
+  const id = await completed();
+  await redeliver(id, { callback_url: REPAIRED });
+  await untilIdle(id);
+  await redeliver(id);
+  await untilIdle(id);
+  expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, REPAIRED, REPAIRED]);
+  expect(await read(id)).toMatchObject({ callback: { url: REPAIRED } });
+});
+
+it("POST /v1/tasks/{id}/redeliver requires a callback_url for a task without one: 409 no_callback", async () => {
+  const received = aReceiver();
+  const id = await completed({ callback_url: null });
+  await expectUnchanged(id, async () => {
+    expect(await refusal(await redeliver(id))).toEqual({ status: 409, code: "no_callback" });
+  });
+  expect((await redeliver(id, { callback_url: REPAIRED })).status).toBe(202);
+  await untilIdle(id);
+  expect(received.map(({ url }) => url)).toEqual([REPAIRED]);
+});
+
+it("POST /v1/tasks/{id}/redeliver starts one series per Idempotency-Key and marks repeats as replayed", async () => {
+  const received = aReceiver();
+  const id = await completed();
+  for (const [key, replayed] of [
+    ["a", null],
+    ["a", "true"],
+    ["b", null],
+    ["b", "true"],
+  ] as const) {
+    const response = await redeliverWith(key, id);
     expect(response.status).toBe(202);
-    expect(await response.json()).toMatchObject({
-      callback: { status: "sending", delivered_at: START_S },
-    });
+    expect(response.headers.get("Idempotent-Replayed")).toBe(replayed);
+    expect(await response.json()).toMatchObject({ id });
     await untilIdle(id);
-    expect(await read(id)).toMatchObject({
-      callback: {
-        status: "delivered",
-        attempts: [
-          { number: 1, series: 1, started_at: START_S },
-          { number: 2, series: 2, started_at: START_S + 60 },
-        ],
-        delivered_at: START_S,
-      },
-    });
-    const body = received[0]?.body;
-    expect(received).toMatchObject(
-      ["1", "2"].map((attempt) => ({
-        body,
-        headers: { "x-attempt": attempt, "webhook-id": `msg_${id}` },
-      })),
-    );
-  });
+  }
+  expect(received).toHaveLength(3);
+});
 
-  it("makes one attempt when the number is missing or null", async () => {
-    const received = aReceiver(status(200), refused);
-    const id = await completed();
-    for (const body of ["", "{}", { attempts: null, callback_url: null }]) {
-      expect((await redeliver(id, body)).status).toBe(202);
-      await untilIdle(id);
-      expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
-    }
-    expect(received).toHaveLength(4);
+it("POST /v1/tasks/{id}/redeliver answers 202 to the key of the running series and 409 series_running to another", async () => {
+  aReceiver(status(200), status(500));
+  const id = await completed();
+  await redeliverWith("a", id, { attempts: 2 });
+  await untilIdle(id);
+  await expectUnchanged(id, async () => {
+    expect((await redeliverWith("a", id, { attempts: 2 })).status).toBe(202);
+    expect(await refusal(await redeliverWith("b", id))).toEqual(RUNNING);
   });
+});
 
-  it("sends to a new callback_url, which later redeliveries use too", async () => {
-    const received = aReceiver();
-    const id = await completed();
-    await redeliver(id, { callback_url: REPAIRED });
-    await untilIdle(id);
-    await redeliver(id);
-    await untilIdle(id);
-    expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, REPAIRED, REPAIRED]);
-    expect(await read(id)).toMatchObject({ callback: { url: REPAIRED } });
+it.each([
+  ["series_running while the automatic series runs", completed],
+  ["task_open before the end", register],
+])("POST /v1/tasks/{id}/redeliver answers 409 %s, with the task", async (code, make) => {
+  aReceiver(status(500));
+  const id = await make();
+  await expectUnchanged(id, async () => {
+    const response = await redeliver(id, { callback_url: REPAIRED });
+    const problem = { code: code.split(" ")[0], task: await read(id) };
+    expect([response.status, await response.json()]).toMatchObject([409, problem]);
   });
+});
 
-  it("requires a callback_url for a task without one: 409 no_callback", async () => {
-    const received = aReceiver();
-    const id = await completed({ callback_url: null });
-    await expectUnchanged(id, async () => {
-      expect(await refusal(await redeliver(id))).toEqual({ status: 409, code: "no_callback" });
-    });
-    expect((await redeliver(id, { callback_url: REPAIRED })).status).toBe(202);
-    await untilIdle(id);
-    expect(received.map(({ url }) => url)).toEqual([REPAIRED]);
+it.each([
+  ["zero attempts", { attempts: 0 }, "/attempts"],
+  ["four attempts", { attempts: 4 }, "/attempts"],
+  ["a fractional number of attempts", { attempts: 1.5 }, "/attempts"],
+  ["attempts as text", { attempts: "1" }, "/attempts"],
+  ["an unknown field", { attempt: 1 }, "/attempt"],
+  ["a callback_url on the relay", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
+  ["a local callback_url", { callback_url: "https://[::1]/x" }, "/callback_url"],
+  ["a list as a body", [], ""],
+])("POST /v1/tasks/{id}/redeliver rejects %s and changes nothing", async (_, body, path) => {
+  const received = aReceiver();
+  const id = await completed();
+  await expectUnchanged(id, async () => {
+    expect(await refusal(await redeliver(id, body))).toEqual(invalid(path));
+    expect(await refusal(await redeliverWith("é", id))).toMatchObject({ status: 400 });
   });
-
-  it("starts one series per Idempotency-Key and marks repeats as replayed", async () => {
-    const received = aReceiver();
-    const id = await completed();
-    for (const [key, replayed] of [
-      ["a", null],
-      ["a", "true"],
-      ["b", null],
-      ["b", "true"],
-    ] as const) {
-      const response = await redeliverWith(key, id);
-      expect(response.status).toBe(202);
-      expect(response.headers.get("Idempotent-Replayed")).toBe(replayed);
-      expect(await response.json()).toMatchObject({ id });
-      await untilIdle(id);
-    }
-    expect(received).toHaveLength(3);
-  });
-
-  it("answers 202 to the key of the running series and 409 series_running to another", async () => {
-    aReceiver(status(200), status(500));
-    const id = await completed();
-    await redeliverWith("a", id, { attempts: 2 });
-    await untilIdle(id);
-    await expectUnchanged(id, async () => {
-      expect((await redeliverWith("a", id, { attempts: 2 })).status).toBe(202);
-      expect(await refusal(await redeliverWith("b", id))).toEqual(RUNNING);
-    });
-  });
-
-  it.each([
-    ["series_running while the automatic series runs", completed],
-    ["task_open before the end", register],
-  ])("answers 409 %s, with the task", async (code, make) => {
-    aReceiver(status(500));
-    const id = await make();
-    await expectUnchanged(id, async () => {
-      const response = await redeliver(id, { callback_url: REPAIRED });
-      const problem = { code: code.split(" ")[0], task: await read(id) };
-      expect([response.status, await response.json()]).toMatchObject([409, problem]);
-    });
-  });
-
-  it("answers 404 to unknown and malformed ids and stores nothing", async () => {
-    const id = crypto.randomUUID();
-    for (const each of [id, "42"]) {
-      expect(await refusal(await redeliver(each, { callback_url: REPAIRED }))).toEqual(
-        UNKNOWN_TASK,
-      );
-    }
-    expect(await stored(id)).toEqual(NOTHING);
-  });
-
-  it.each([
-    ["zero attempts", { attempts: 0 }, "/attempts"],
-    ["four attempts", { attempts: 4 }, "/attempts"],
-    ["a fractional number of attempts", { attempts: 1.5 }, "/attempts"],
-    ["attempts as text", { attempts: "1" }, "/attempts"],
-    ["an unknown field", { attempt: 1 }, "/attempt"],
-    ["a callback_url on the relay", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
-    ["a local callback_url", { callback_url: "https://[::1]/x" }, "/callback_url"],
-    ["a list as a body", [], ""],
-  ])("rejects %s and changes nothing", async (_, body, path) => {
-    const received = aReceiver();
-    const id = await completed();
-    await expectUnchanged(id, async () => {
-      expect(await refusal(await redeliver(id, body))).toEqual(invalid(path));
-      expect(await refusal(await redeliverWith("é", id))).toMatchObject({ status: 400 });
-    });
-    expect(received).toHaveLength(1);
-  });
+  expect(received).toHaveLength(1);
 });

@@ -1,19 +1,11 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { call, callWith, ORIGIN, post } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { expectUnchanged, NOTHING, stored } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
-import {
-  aCompletion,
-  CALLBACK_URL,
-  completed,
-  erase,
-  redeliver,
-  register,
-  report,
-} from "./tasks.ts";
+import { aCompletion, CALLBACK_URL, cancel, completed, erase, redeliver, report } from "./tasks.ts";
 
 useClock();
 
@@ -49,6 +41,10 @@ const BEFORE_ANY_OBJECT: readonly [string, number, Attempt][] = [
     400,
     (id) => post("/v1/tasks", { id, model: "m", callback_url: ORIGIN }),
   ],
+  ["an erasure of a malformed id", 404, () => erase("42")],
+  ["a redelivery of a malformed id", 404, () => redeliver("42")],
+  ["a cancellation of a malformed id", 404, () => cancel("42")],
+  ["an attachment to a malformed id", 404, () => attach("42", ATTACHMENT)],
   ["a wrong method", 405, (id) => call(`/v1/tasks/${id}`, { method: "PUT" })],
   ["an unknown path", 404, (id) => call(`/v1/tasks/${id}/nothing`)],
   [
@@ -64,6 +60,7 @@ const BY_THE_OBJECT: readonly [string, number, Attempt][] = [
   ["an event without a model", 404, (id) => report(aCompletion(id))],
   ["an attachment", 404, (id) => attach(id, ATTACHMENT)],
   ["an erasure", 404, erase],
+  ["a cancellation", 404, cancel],
   ["a redelivery", 404, (id) => redeliver(id, { callback_url: CALLBACK_URL })],
   [
     "an event with a local callback_url",
@@ -77,28 +74,26 @@ function attach(id: string, body: object, message: object = {}): Promise<Respons
   return post(`/v1/tasks/${id}/upstream`, body, message);
 }
 
-describe("a rejected request", () => {
-  it.each(BEFORE_ANY_OBJECT)("creates no object for %s (%i)", async (_, status, attempt) => {
+it.each(BEFORE_ANY_OBJECT)(
+  "no object is created and no task is changed by %s (%i)",
+  async (_, status, attempt) => {
+    const received = aReceiver();
+    const id = await completed();
     const before = (await listDurableObjectIds(env.TASKS)).length;
-    expect((await attempt(crypto.randomUUID())).status).toBe(status);
+    await expectUnchanged(id, async () => {
+      for (const each of [id, crypto.randomUUID()]) {
+        expect((await attempt(each)).status).toBe(status);
+      }
+    });
     expect(await listDurableObjectIds(env.TASKS)).toHaveLength(before);
-  });
-
-  it.each(BY_THE_OBJECT)("stores no key and no alarm for %s (%i)", async (_, status, attempt) => {
-    const received = aReceiver();
-    const id = crypto.randomUUID();
-    expect((await attempt(id)).status).toBe(status);
-    expect(await stored(id)).toEqual(NOTHING);
-    expect(received).toEqual([]);
-  });
-
-  it.each(BEFORE_ANY_OBJECT)("does not change a task for %s (%i)", async (_, status, attempt) => {
-    const received = aReceiver();
-    for (const id of [await register(), await completed()]) {
-      await expectUnchanged(id, async () => {
-        expect((await attempt(id)).status).toBe(status);
-      });
-    }
     expect(received).toHaveLength(1);
-  });
+  },
+);
+
+it.each(BY_THE_OBJECT)("no key and no alarm is stored for %s (%i)", async (_, status, attempt) => {
+  const received = aReceiver();
+  const id = crypto.randomUUID();
+  expect((await attempt(id)).status).toBe(status);
+  expect(await stored(id)).toEqual(NOTHING);
+  expect(received).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { sandbox } from "../../src/providers/sandbox.ts";
 import { anOutside, answering, type Outside } from "./outside.ts";
 import { callWith, invalid, refusal } from "./client.ts";
@@ -64,73 +64,60 @@ async function runToEnd(id: string): Promise<number> {
   throw new Error("the task did not end within 20 alarms");
 }
 
-describe("the sandbox", () => {
-  it("offers exactly the sandbox models that are tested here", () => {
-    const error = `must be one of ${MODELS.map(([model]) => model).join(", ")}`;
-    expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
-  });
+it("the sandbox offers exactly the sandbox models that are tested here", () => {
+  const error = `must be one of ${MODELS.map(([model]) => model).join(", ")}`;
+  expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
+});
 
-  it.each(MODELS)(
-    "ends %s as its model says, without any upstream",
-    async (model, end, from, to) => {
-      const outside = callbacksAnswered();
-      const id = crypto.randomUUID();
-      await restart(id, WITH);
-      const answer = await registered(model, WITH, id);
-      expect(answer.status).toBe(201);
-      expect(await answer.json()).toMatchObject({ status: "pending", upstream: { id: model } });
-      const seconds = await runToEnd(id);
-      expect(seconds).toBeGreaterThanOrEqual(from);
-      expect(seconds).toBeLessThanOrEqual(to);
-      expect(await read(id)).toMatchObject({ ...end, callback: { status: "delivered" } });
-      expect(outside.sentTo("").map(({ url }) => url)).toEqual([CALLBACK_URL]);
-    },
-  );
-
-  it("shows a sandbox task as processing between its first poll and its last", async () => {
-    callbacksAnswered();
+it.each(MODELS)(
+  "the sandbox ends %s as its model says, without any upstream",
+  async (model, end, from, to) => {
+    const outside = callbacksAnswered();
     const id = crypto.randomUUID();
     await restart(id, WITH);
-    await registered("sandbox/slow", WITH, id);
-    await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());
-    expect(await read(id)).toMatchObject({ status: "processing", callback: { status: "waiting" } });
-  });
+    const answer = await registered(model, WITH, id);
+    expect(answer.status).toBe(201);
+    const task = await answer.json();
+    expect(task).toMatchObject({ status: "pending", upstream: { id: model } });
+    expect(task).not.toHaveProperty("hook_url");
+    const seconds = await runToEnd(id);
+    expect(seconds).toBeGreaterThanOrEqual(from);
+    expect(seconds).toBeLessThanOrEqual(to);
+    expect(await read(id)).toMatchObject({ ...end, callback: { status: "delivered" } });
+    expect(outside.sentTo("").map(({ url }) => url)).toEqual([CALLBACK_URL]);
+  },
+);
 
-  it("gives a sandbox task no hook URL", async () => {
-    const id = crypto.randomUUID();
-    await restart(id, WITH);
-    const text = await (await registered("sandbox/ok", WITH, id)).text();
-    expect(text).not.toMatch(/hook/);
-  });
+it("the sandbox shows a sandbox task as processing between its first poll and its last", async () => {
+  callbacksAnswered();
+  const id = crypto.randomUUID();
+  await restart(id, WITH);
+  await registered("sandbox/slow", WITH, id);
+  await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());
+  expect(await read(id)).toMatchObject({ status: "processing", callback: { status: "waiting" } });
+});
 
-  it.each(["sandbox/other", "sandbox", "seedance"])("rejects the model %s", async (model) => {
+it.each(["sandbox/other", "sandbox", "seedance"])(
+  "the sandbox rejects the model %s",
+  async (model) => {
     const id = crypto.randomUUID();
     const response = await registered(model, WITH, id);
     const text = await response.clone().text();
     expect(await refusal(response)).toEqual(invalid("/model"));
     for (const [known] of MODELS) expect(text).toContain(known);
     expect(await stored(id)).toEqual(NOTHING);
-  });
+  },
+);
 
-  it("is an unknown provider to registrations unless SANDBOX is on", async () => {
-    const id = crypto.randomUUID();
-    const response = await registered("sandbox/ok", { ...env, SANDBOX: "false" }, id);
-    expect(await refusal(response)).toEqual(invalid("/provider"));
-    expect(await stored(id)).toEqual(NOTHING);
-  });
-
-  it("shows SANDBOX in the settings at /healthz", async () => {
-    expect(await health(WITH)).toMatchObject({ configuration: { SANDBOX: true } });
-    expect(await health(env)).toMatchObject({ configuration: { SANDBOX: false } });
-  });
+it("the sandbox is an unknown provider to registrations unless SANDBOX is on", async () => {
+  const id = crypto.randomUUID();
+  const response = await registered("sandbox/ok", { ...env, SANDBOX: "false" }, id);
+  expect(await refusal(response)).toEqual(invalid("/provider"));
+  expect(await stored(id)).toEqual(NOTHING);
 });
 
 function callbacksAnswered(): Outside {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
   return outside;
-}
-
-async function health(bindings: object): Promise<unknown> {
-  return (await callWith(bindings, "/healthz")).json();
 }
