@@ -58,7 +58,7 @@ it("compaction leaves one opening entry however often it runs", async () => {
   expect(await balanceOf(account)).toBe(13);
 });
 
-it("compacts entries from one millisecond after 400 days", async () => {
+it("compaction merges entries from one millisecond after 400 days", async () => {
   const account = await anAccount(10);
   pass(400 * DAY_MS);
   await compact(account);

@@ -57,7 +57,7 @@ it("registering a task with a provider returns the same hook URL when it is repe
   expect(await registration(body)).toEqual(await registration(body));
 });
 
-it("registering a task with a provider returns no hook URL without a provider, or for a provider without hooks", async () => {
+it("registering a task returns no hook URL without a provider, or for a provider without hooks", async () => {
   const bindings = { ...env, RUNWAY_API_KEY: "test-only-runway-key" };
   for (const answer of [
     await registration({}),
@@ -67,7 +67,7 @@ it("registering a task with a provider returns no hook URL without a provider, o
   }
 });
 
-it("registering a task with a provider builds the hook URL from PUBLIC_URL, or from the request's origin without it", async () => {
+it("the hook URL of a task is built from PUBLIC_URL, or from the request's origin without it", async () => {
   const bindings = { ...env, PUBLIC_URL: "https://hooks.example.org" };
   const { hook_url: configured } = await registration({ provider: "ark" }, bindings);
   const { hook_url: derived } = await registration({ provider: "ark" });
