@@ -1,0 +1,44 @@
+import * as z from "zod";
+import { type Finding, ok, problem, unchecked } from "./finding.ts";
+import type { Answer, Relay } from "./relay.ts";
+
+const Outcome = z.looseObject({ outcome: z.string(), status_code: z.int().optional() });
+const Refusal = z.looseObject({ code: z.string(), detail: z.string().optional() });
+
+/** What to do about an attempt that was not delivered. */
+const CURES: Readonly<Record<string, string>> = {
+  rejected: "the receiver must answer 2xx; read its log and the firewall in front of it",
+  redirected: "give the URL that the receiver redirects to; redirects are not followed",
+  timeout: "the receiver must answer within CALLBACK_TIMEOUT_S",
+  unreachable: "check the receiver's host name, port and certificate",
+  blocked: "use a public https URL without an IP address",
+};
+
+/** Has the relay send a sample callback to this URL. */
+export async function callbackFinding(relay: Relay, url: string): Promise<Finding> {
+  return callbackFindingOf(await relay.ask("/v1/callbacks/test", { callback_url: url }));
+}
+
+/** Judges the answer to `POST /v1/callbacks/test`. */
+function callbackFindingOf({ status, json }: Answer): Finding {
+  const sent = Outcome.safeParse(json).data;
+  if (sent?.outcome === "delivered") return ok("callback: delivered");
+  if (sent !== undefined) {
+    const code = sent.status_code === undefined ? "" : ` (${sent.status_code})`;
+    const cure = CURES[sent.outcome] ?? "read the relay's log";
+    return problem(`callback: ${sent.outcome}${code}`, cure);
+  }
+  const { code = "no problem code" } = Refusal.safeParse(json).data ?? {};
+  const cure =
+    code === "invalid_request" ? "give a public https URL in --to" : "look it up in docs/errors.md";
+  return problem(`callback: the relay answered ${status} ${code}`, cure);
+}
+
+/** Says why no callback was sent. */
+export function noCallback(isLocal: boolean): Finding {
+  return unchecked(
+    isLocal
+      ? "callback: a receiver on this machine needs ALLOW_LOCAL_CALLBACKS"
+      : "callback: give a receiver with --to https://…",
+  );
+}

@@ -1,0 +1,97 @@
+import * as z from "zod";
+import { type Finding, ok, problem, unchecked } from "./finding.ts";
+import type { Answer } from "./relay.ts";
+
+const Health = z.looseObject({
+  configuration: z.looseObject({
+    ALLOW_LOCAL_CALLBACKS: z.boolean(),
+    PAUSED: z.boolean(),
+    PUBLIC_URL: z.string().nullable(),
+    secrets: z.record(z.string(), z.int()),
+  }),
+  connections: z.record(z.string(), z.looseObject({ key: z.string() })),
+});
+type Health = z.output<typeof Health>;
+
+const Unconfigured = z.looseObject({
+  issues: z.array(z.object({ path: z.string(), message: z.string() })).min(1),
+});
+
+const DOMAIN = "npm run setup -- --domain relay.example.com, then npx wrangler deploy";
+
+/** Reads the settings that `/healthz` shows to the operator; null when it shows none. */
+export function healthOf({ json }: Answer): Health | null {
+  return Health.safeParse(json).data ?? null;
+}
+
+/** Finds what a relay that is not configured says about itself; `[]` for a configured one. */
+export function unconfigured({ json }: Answer): readonly Finding[] {
+  const issues = Unconfigured.safeParse(json).data?.issues ?? [];
+  return issues.map(({ path, message }) =>
+    problem(
+      `configuration: ${path} ${message}`,
+      `correct ${path} (docs/configuration.md) and deploy`,
+    ),
+  );
+}
+
+/** Judges the settings of a relay that is used under this address. */
+export function configurationFindings(health: Health, url: URL, isLocal: boolean): Finding[] {
+  const problems = [
+    ...(isLocal ? [] : publicProblems(health, url)),
+    ...(health.configuration.PAUSED
+      ? [problem("configuration: PAUSED stops all callbacks and polls", "remove PAUSED and deploy")]
+      : []),
+  ];
+  const findings = problems.length > 0 ? problems : [ok("configuration: valid")];
+  return [...findings, secretsFinding(health), ...connectionFindings(health)];
+}
+
+/** Says that the key was not accepted, or that there is none. */
+export function keyFinding(hasKey: boolean, file: string): Finding {
+  if (hasKey) {
+    return problem(
+      "operator key: the relay refuses it",
+      "set OPERATOR_KEY to one of the deployed OPERATOR_KEYS",
+    );
+  }
+  return unchecked(`configuration, callback and index: no key in OPERATOR_KEY or ${file}`);
+}
+
+function publicProblems({ configuration }: Health, url: URL): Finding[] {
+  const { ALLOW_LOCAL_CALLBACKS, PUBLIC_URL } = configuration;
+  const found: Finding[] = [];
+  if (ALLOW_LOCAL_CALLBACKS) {
+    const text = "configuration: ALLOW_LOCAL_CALLBACKS admits private addresses";
+    found.push(problem(text, "remove ALLOW_LOCAL_CALLBACKS and deploy"));
+  }
+  if (url.protocol === "http:") {
+    found.push(problem("address: http sends keys unencrypted", "use https in --url"));
+  }
+  if (url.hostname.endsWith(".workers.dev")) {
+    const text = "address: workers.dev cannot be reached from mainland China and has no firewall";
+    found.push(problem(text, DOMAIN));
+  } else if (PUBLIC_URL === null) {
+    const text = "configuration: PUBLIC_URL is not set, so hook URLs follow the caller's address";
+    found.push(problem(text, DOMAIN));
+  }
+  if (PUBLIC_URL !== null && PUBLIC_URL !== url.origin) {
+    const text = `configuration: hooks are sent to PUBLIC_URL ${PUBLIC_URL}, not to ${url.origin}`;
+    found.push(problem(text, "run the doctor with that --url, or correct PUBLIC_URL"));
+  }
+  return found;
+}
+
+function secretsFinding({ configuration: { secrets } }: Health): Finding {
+  const { RELAY_SECRET = 0, OPERATOR_KEYS = 0 } = secrets;
+  return ok(`secrets: ${RELAY_SECRET} in RELAY_SECRET, ${OPERATOR_KEYS} in OPERATOR_KEYS`);
+}
+
+function connectionFindings({ connections }: Health): Finding[] {
+  const names = Object.keys(connections);
+  const refused = names.filter((name) => connections[name]?.key === "refused");
+  if (refused.length === 0) return [ok(`providers: ${names.length} with an API key`)];
+  return refused.map((name) =>
+    problem(`providers: ${name} refuses its API key`, `set a valid key for ${name} and deploy`),
+  );
+}

@@ -1,0 +1,68 @@
+import { callbackFinding, noCallback } from "./callback.ts";
+import { clockFinding } from "./clock.ts";
+import { configurationFindings, healthOf, keyFinding, unconfigured } from "./configuration.ts";
+import type { Finding } from "./finding.ts";
+import { hookFinding } from "./hooks.ts";
+import { indexFindings } from "./index-state.ts";
+import { layerOf } from "./layers.ts";
+import { keyFile } from "./operator-key.ts";
+import { startReceiver } from "./receiver.ts";
+import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
+
+/** There is no relay at the address; the message is one line with its cure. */
+export class NoRelay extends Error {}
+
+/** How to examine a relay. */
+export interface Examination {
+  readonly relay: Relay;
+  readonly url: URL;
+  /** Whether the relay runs on this machine. */
+  readonly isLocal: boolean;
+  /** Receiver of a test callback; null when none was given. */
+  readonly to: string | null;
+}
+
+/** Examines a relay. @throws NoRelay; NoAnswer when it stops answering. */
+export async function examine(examination: Examination): Promise<readonly Finding[]> {
+  const { relay, url, isLocal } = examination;
+  const answer = await healthAnswer(relay, url);
+  const faults = unconfigured(answer);
+  if (faults.length > 0) return faults;
+  const hooks = await hookFinding(relay);
+  const health = healthOf(answer);
+  if (health === null) {
+    const key = keyFinding(relay.hasKey, keyFile(isLocal));
+    return [key, clockFinding(answer, null), hooks];
+  }
+  const { ALLOW_LOCAL_CALLBACKS } = health.configuration;
+  const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
+  const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"));
+  const settings = configurationFindings(health, url, isLocal);
+  return [...settings, clockFinding(answer, times), hooks, callback, ...index];
+}
+
+async function healthAnswer(relay: Relay, url: URL): Promise<Answer> {
+  try {
+    const answer = await relay.ask("/healthz");
+    if (isOfRelay(answer)) return answer;
+    const { name, cure } = layerOf(answer);
+    throw new NoRelay(`${url.origin} answered ${answer.status} by ${name}. Cure: ${cure}`);
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    const cure = "check --url, and that the relay runs";
+    throw new NoRelay(`${url.origin} cannot be reached: ${error.message}. Cure: ${cure}`);
+  }
+}
+
+/** Sends a callback to the given receiver, or to one that is started on this machine. */
+async function sendCallback({ relay, isLocal, to }: Examination, allowsLocal: boolean) {
+  if (to !== null) return { callback: await callbackFinding(relay, to), times: null };
+  if (!isLocal || !allowsLocal) return { callback: noCallback(isLocal), times: null };
+  const receiver = await startReceiver();
+  try {
+    const callback = await callbackFinding(relay, receiver.url);
+    return { callback, times: receiver.received() };
+  } finally {
+    receiver.close();
+  }
+}

@@ -1,0 +1,40 @@
+import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import { type Finding, ok, problem } from "./finding.ts";
+import { layerOf } from "./layers.ts";
+import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
+
+const Problem = z.looseObject({ code: z.string() });
+/** Looks like a provider's hook, prompt included, so that a firewall judges it as one. */
+const HOOK = {
+  id: "doctor",
+  status: "succeeded",
+  prompt: "A cat <b>and</b> a dog; select a colour from the table of colours, then run.",
+  content: { video_url: "https://cdn.example.com/doctor.mp4" },
+};
+
+/** Posts a hook that belongs to no task: the relay's own 404 proves that hooks reach it. */
+export async function hookFinding(relay: Relay): Promise<Finding> {
+  try {
+    const path = `/hooks/doctor/${randomUUID()}/x`;
+    return hookFindingOf(await relay.askUnauthenticated(path, HOOK));
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    const cure = "check the firewall in front of the relay: other requests are answered";
+    return problem(`hooks: ${error.message}`, cure);
+  }
+}
+
+/** Judges the answer to such a hook. */
+function hookFindingOf(answer: Answer): Finding {
+  if (!isOfRelay(answer)) {
+    const { name, cure } = layerOf(answer);
+    return problem(`hooks: answered with ${answer.status} by ${name}, not by the relay`, cure);
+  }
+  const code = Problem.safeParse(answer.json).data?.code;
+  if (answer.status === 404 && code === "unknown_task") return ok("hooks: reach the relay");
+  return problem(
+    `hooks: the relay answered ${answer.status} ${code ?? ""}`.trim(),
+    "look the code up in docs/errors.md",
+  );
+}

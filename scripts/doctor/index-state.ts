@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { type Finding, ok, problem, unchecked } from "./finding.ts";
+import type { Answer } from "./relay.ts";
+
+const Stats = z.looseObject({
+  index: z.looseObject({
+    lag_ms: z.looseObject({ p95: z.number().nullable() }),
+    overdue: z.looseObject({ tasks: z.int(), oldest_age_ms: z.number().nullable() }),
+  }),
+});
+const Refusal = z.looseObject({ code: z.string() });
+const MAX_LAG_MS = 60_000;
+const FULL_BYTES = 10_000_000_000;
+const ALMOST_FULL = 0.8;
+
+/** Judges lag, size and late alarms. @param metrics the answer of `GET /metrics`. */
+export function indexFindings(stats: Answer, metrics: Answer): readonly Finding[] {
+  const found = Stats.safeParse(stats.json).data?.index;
+  if (found === undefined) return [withoutStats(stats)];
+  return [lagFinding(found.lag_ms.p95), overdueFinding(found.overdue), sizeFinding(metrics.text)];
+}
+
+function withoutStats({ status, json }: Answer): Finding {
+  const code = Refusal.safeParse(json).data?.code;
+  if (code === "index_disabled") {
+    return unchecked("late alarms: there is no index (npm run setup -- --index on)");
+  }
+  return problem(
+    `index: the relay answered ${status} ${code ?? ""}`.trim(),
+    "check the D1 database: npx wrangler d1 info task-relay-index",
+  );
+}
+
+function lagFinding(p95Ms: number | null): Finding {
+  if (p95Ms === null) return ok("index: on; nothing was written in the last day");
+  const text = `index: 95 % of the rows arrive within ${Math.ceil(p95Ms / 1000)} s`;
+  if (p95Ms <= MAX_LAG_MS) return ok(text);
+  return problem(text, "bind the queue (npm run setup -- --queue), or split the index");
+}
+
+type Overdue = z.output<typeof Stats>["index"]["overdue"];
+
+function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
+  if (tasks === 0) return ok("late alarms: none");
+  const age = oldestMs === null ? "" : `, the oldest by ${Math.ceil(oldestMs / 60_000)} min`;
+  return problem(
+    `late alarms: ${tasks} tasks should have changed${age}`,
+    "wait for the cron trigger (10 minutes), then read the log for quota or configuration errors",
+  );
+}
+
+/** Sums the sizes of all shards in the metrics. */
+function sizeFinding(metrics: string): Finding {
+  const sizes = [...metrics.matchAll(/^task_relay_index_(?:size_)?bytes(?:\{[^}]*\})? (\d+)/gm)];
+  if (sizes.length === 0) return unchecked("index size: this relay does not report it");
+  const largest = Math.max(...sizes.map(([, bytes]) => Number(bytes)));
+  const text = `index size: ${Math.ceil(largest / 1_000_000)} MB of 10,000 MB`;
+  if (largest < ALMOST_FULL * FULL_BYTES) return ok(text);
+  return problem(text, "keep rows for fewer days, or split the index (docs/index.md)");
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+
+const root = join(import.meta.dirname, "../..");
+
+/** File with the operator keys of a relay on this machine, or of a deployed one. */
+export function keyFile(isLocal: boolean): string {
+  return isLocal ? ".dev.vars" : ".secrets";
+}
+
+/** Finds an operator key: `OPERATOR_KEY`, else the first of the file; null when there is none. */
+export function operatorKey(isLocal: boolean): string | null {
+  const given = process.env["OPERATOR_KEY"]?.trim();
+  if (given !== undefined && given !== "") return given;
+  const keys = parseEnv(contentOf(join(root, keyFile(isLocal))))["OPERATOR_KEYS"];
+  return keys?.trim().split(/\s+/)[0] || null;
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,87 @@
+/** An answer to a request of the doctor, whoever gave it. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Body as JSON; undefined when it is none. */
+  readonly json: unknown;
+  /** Unix milliseconds, half-way between request and answer. */
+  readonly at: number;
+}
+
+/** No answer came at all; the message says why. */
+export class NoAnswer extends Error {}
+
+/** Longer than the longest test callback. */
+const TIMEOUT_MS = 40_000;
+
+/** The relay under examination. */
+export class Relay {
+  readonly origin: string;
+  readonly #key: string | null;
+
+  constructor(origin: string, key: string | null) {
+    this.origin = origin;
+    this.#key = key;
+  }
+
+  get hasKey(): boolean {
+    return this.#key !== null;
+  }
+
+  /** Sends a request with the operator key, without following a redirect. @throws NoAnswer */
+  ask(path: string, body?: object): Promise<Answer> {
+    const headers = this.#key === null ? {} : { Authorization: `Bearer ${this.#key}` };
+    return this.#send(path, headers, body);
+  }
+
+  /** Sends a request as a provider does, without a key. @throws NoAnswer */
+  askUnauthenticated(path: string, body: object): Promise<Answer> {
+    return this.#send(path, {}, body);
+  }
+
+  async #send(path: string, headers: Record<string, string>, body?: object): Promise<Answer> {
+    const post = { method: "POST", body: JSON.stringify(body) };
+    const aborter = new AbortController();
+    const timer = setTimeout(() => aborter.abort(), TIMEOUT_MS);
+    const startedAt = Date.now();
+    try {
+      const response = await fetch(`${this.origin}${path}`, {
+        ...(body !== undefined && post),
+        headers: { ...headers, ...(body !== undefined && { "Content-Type": "application/json" }) },
+        redirect: "manual",
+        signal: aborter.signal,
+      });
+      const at = (startedAt + Date.now()) / 2;
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, text, json: parsed(text), at };
+    } catch (error) {
+      throw new NoAnswer(aborter.signal.aborted ? "no answer within 40 s" : reasonOf(error));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Tells whether the relay itself gave this answer: every answer of it has a request id. */
+export function isOfRelay({ headers, json }: Answer): boolean {
+  return headers.has("X-Request-Id") && typeof json === "object" && json !== null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Finds the system's reason of a failed connection, e.g. ECONNREFUSED. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "the connection failed";
+  const { cause } = error;
+  if (cause instanceof Error) {
+    return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+  }
+  return error.message;
+}
