@@ -1,58 +1,57 @@
 import { DurableObject } from "cloudflare:workers";
 import type { ChargeAnswer } from "../core/events/event.ts";
-import type { Booking } from "../core/ledger.ts";
-import { DAY_MS, SECOND_MS } from "../core/time.ts";
+import type { Adjustment, Booking } from "../core/ledger.ts";
+import { SECOND_MS } from "../core/time.ts";
 import { AccountProfile, type Profile } from "./account-profile.ts";
 import type { StoredEntry } from "./entry-table.ts";
 import { FailureTracker } from "./failure-tracker.ts";
 import { JurisdictionMarker } from "./jurisdiction-marker.ts";
-import { KeyOwnership } from "./key-ownership.ts";
+import { KeyOwnership, type KeyUse } from "./key-ownership.ts";
 import { KeyTable, type StoredKey } from "./key-table.ts";
-import { type GrantAnswer, LedgerBook } from "./ledger-book.ts";
+import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
 
 export interface AccountState extends Profile {
   readonly balance: number;
 }
 
-const COMPACT_EVERY_MS = 28 * DAY_MS;
-const COMPACT_PAUSE_MS = SECOND_MS;
-const COMPACT_AFTER_MS = 400 * DAY_MS;
 const STALE_MARGIN_MS = SECOND_MS;
 
 /**
- * One class for objects of five kinds, told apart by their names (`object-names.ts`). An account id has no
+ * One class for objects of six kinds, told apart by their names (`object-names.ts`). An account id has no
  * colon, so it cannot equal another kind of name. Each object uses the keys, tables and methods of its kind:
  *
- * | name                | one per    | stores                              | methods                           |
- * | ------------------- | ---------- | ----------------------------------- | --------------------------------- |
- * | account id          | account    | `account`, tables `entries`, `keys` | `create` to `rotateSecret`        |
- * | `key:<sha256>`      | API key    | `owner`                             | `claimKey` to `disownKey`         |
- * | `connection:<name>` | connection | `refused_at`, `told_at`             | `noteRefusedKey`, `keyRefusedAt`  |
- * | `host:<host>`       | receiver   | `failures`, `told_at`               | `noteFailure`                     |
- * | `index:`            | deployment | `told_at`, `jurisdiction`           | `claimAlertSlot`, `claimJurisdiction` |
+ * | name                     | one per    | stores                              | methods                          |
+ * | ------------------------ | ---------- | ----------------------------------- | -------------------------------- |
+ * | account id               | account    | `account`, `fold_at`, `entries`     | `create` to `deleteLedger`       |
+ * | `account-keys:<account>` | account    | `account`, table `keys`             | `createProfile` to `forgetKeys`  |
+ * | `key:<sha256>`           | API key    | `account_id`, `used_day`            | `claimKey` to `disownKey`        |
+ * | `connection:<name>`      | connection | `refused_at`, `told_at`             | `noteRefusedKey`, `keyRefusedAt` |
+ * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
+ * | `index:`                 | deployment | `told_at`, `jurisdiction`           | `claimAlertSlot`, `claimJurisdiction` |
  *
- * An account stores nothing until `create`; its other methods then answer null, false or `unknown_account`.
- * Methods are synchronous where possible: one turn each, so that two calls never see the same balance.
+ * The first kind books money and nothing else, one order at a time: requests are authenticated, and tasks
+ * without a price registered, without it. Both objects of an account store nothing until it is created;
+ * their other methods then answer null, false or `unknown_account`. Methods are synchronous where
+ * possible: one turn each, so that two calls never see the same balance.
  */
 export class AccountObject extends DurableObject<object> {
   readonly #profile = new AccountProfile(this.ctx.storage.kv);
-  readonly #ledger = new LedgerBook(this.ctx.storage.sql);
+  readonly #ledger = new LedgerBook(this.ctx.storage);
   readonly #keys = new KeyTable(this.ctx.storage.sql);
   readonly #ownership = new KeyOwnership(this.ctx.storage.kv);
   readonly #failures = new FailureTracker(this.ctx.storage.kv);
   readonly #marker = new JurisdictionMarker(this.ctx.storage.kv);
 
-  /** Creates the account unless it exists. */
+  /** Creates the ledger of an account unless it exists. */
   create(): { readonly isNew: boolean; readonly account: AccountState } {
     const known = this.describe();
     if (known !== null) return { isNew: false, account: known };
     this.#ledger.create();
-    this.#keys.create();
-    const profile = this.#profile.create(Date.now());
-    void this.ctx.storage.setAlarm(Date.now() + COMPACT_EVERY_MS);
-    return { isNew: true, account: { ...profile, balance: 0 } };
+    const profile = { generation: 1, createdAt: Date.now(), deletedAt: null };
+    return { isNew: true, account: { ...this.#profile.create(profile), balance: 0 } };
   }
 
+  /** Returns the account with its balance, also after its deletion. */
   describe(): AccountState | null {
     const profile = this.#profile.read();
     return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
@@ -63,17 +62,20 @@ export class AccountObject extends DurableObject<object> {
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
    */
   charge(order: Booking, taskId: string, notAfter: number): ChargeAnswer {
-    const generation = this.#profile.read()?.generation ?? null;
-    return this.#ledger.charge(order, taskId, notAfter, generation);
+    return this.#ledger.charge(order, taskId, notAfter, this.#profile.read());
   }
 
-  /** Refunds a charge, once; see `LedgerBook.refund`. */
+  /** Refunds a charge, also after the deletion of the account; see `LedgerBook.refund`. */
   refund(reference: string, taskId: string): boolean {
     return this.#exists() && this.#ledger.refund(reference, taskId);
   }
 
-  grant(order: Booking): GrantAnswer | null {
-    return this.#exists() ? this.#ledger.grant(order) : null;
+  grant(order: Booking): CreditAnswer | null {
+    return this.#profile.active() === null ? null : this.#ledger.grant(order);
+  }
+
+  adjust(order: Adjustment): CreditAnswer | null {
+    return this.#profile.active() === null ? null : this.#ledger.adjust(order);
   }
 
   /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
@@ -81,13 +83,40 @@ export class AccountObject extends DurableObject<object> {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
+  /** Takes over the generation of the callback secret, with which charges are answered. */
+  noteGeneration(generation: number): void {
+    this.#profile.noteGeneration(generation);
+  }
+
+  /** Refuses further charges, grants and adjustments. @param foldAt see `LedgerBook.foldAt`. */
+  deleteLedger(foldAt: number): void {
+    const isActive = this.#profile.active() !== null;
+    this.#profile.delete(Date.now());
+    if (isActive) this.#ledger.foldAt(foldAt);
+  }
+
+  /** Stores the profile of an account unless there is one. */
+  createProfile({ generation, createdAt }: Profile): void {
+    this.#keys.create();
+    this.#profile.create({ generation, createdAt, deletedAt: null });
+  }
+
+  profile(): Profile | null {
+    return this.#profile.read();
+  }
+
+  /** Rotates the callback secret of the account; see `AccountProfile.rotate`. */
+  rotateSecret(seen: number | null): Profile | null {
+    return this.#profile.rotate(seen);
+  }
+
   /** Adds an API key. @returns the stored key, which is an older one when its hash is known already. */
   addKey(key: StoredKey, sha256: string): StoredKey | null {
-    return this.#exists() ? this.#keys.add(key, sha256) : null;
+    return this.#profile.active() === null ? null : this.#keys.add(key, sha256);
   }
 
   keys(): StoredKey[] | null {
-    return this.#exists() ? this.#keys.all() : null;
+    return this.#profile.active() === null ? null : this.#keys.all();
   }
 
   keyHash(id: string): string | null {
@@ -98,15 +127,18 @@ export class AccountObject extends DurableObject<object> {
     if (this.#exists()) this.#keys.remove(id);
   }
 
-  /** Tells whether the account has an API key with this hash, and stores the day of the use. */
-  verifyKey(sha256: string): boolean {
-    return this.#exists() && this.#keys.use(sha256, Math.floor(Date.now() / DAY_MS));
+  noteKeyUse(sha256: string, today: number): void {
+    if (this.#exists()) this.#keys.markUsed(sha256, today);
   }
 
-  /** Rotates the callback secret of the account; see `AccountProfile.rotate`. */
-  rotateSecret(seen: number | null): AccountState | null {
-    this.#profile.rotate(seen);
-    return this.describe();
+  /** Marks the account as deleted. @returns the hashes of its keys; null when it does not exist. */
+  deleteProfile(): string[] | null {
+    return this.#profile.delete(Date.now()) === null ? null : this.#keys.hashes();
+  }
+
+  /** Removes all keys from the list of a deleted account. */
+  forgetKeys(): void {
+    if (this.#exists()) this.#keys.removeAll();
   }
 
   /**
@@ -117,13 +149,14 @@ export class AccountObject extends DurableObject<object> {
     return this.#ownership.claim(accountId);
   }
 
-  keyOwner(): string | null {
-    return this.#ownership.owner();
+  /** Returns whose key this is, and notes its use; see `KeyOwnership.use`. */
+  useKey(today: number): KeyUse | null {
+    return this.#ownership.use(today);
   }
 
   /** Erases this object if the account owns the API key. */
   async disownKey(accountId: string): Promise<void> {
-    if (this.keyOwner() === accountId) await this.ctx.storage.deleteAll();
+    if (this.#ownership.owner() === accountId) await this.ctx.storage.deleteAll();
   }
 
   /** Stores that the provider refused this connection's key. @returns true when to alert the operator. */
@@ -160,21 +193,14 @@ export class AccountObject extends DurableObject<object> {
   }
 
   /**
-   * Handles the alarm: compacts the ledger of an account, every 28 days; erases the object of a host whose
-   * failures are too old to matter, because clients choose the hosts and would fill the storage with them.
-   * Objects of the other kinds set no alarm.
+   * Compacts the ledger of an account; erases the object of a host whose failures are too old to matter,
+   * because clients choose the hosts and would fill the storage with them. Objects of the other kinds set
+   * no alarm.
    */
   override async alarm(): Promise<void> {
-    if (this.#exists()) this.#compactLedger();
+    if (this.#exists()) this.#ledger.compact();
     else if (this.#failures.staleAt() > Date.now()) this.#eraseOnceStale();
     else await this.ctx.storage.deleteAll();
-  }
-
-  #compactLedger(): void {
-    // The next alarm is set first, so that an alarm remains if the work throws.
-    void this.ctx.storage.setAlarm(Date.now() + COMPACT_EVERY_MS);
-    const hasMore = this.#ledger.compact(Date.now() - COMPACT_AFTER_MS);
-    if (hasMore) void this.ctx.storage.setAlarm(Date.now() + COMPACT_PAUSE_MS);
   }
 
   #eraseOnceStale(): void {

@@ -1,38 +1,63 @@
 import type { Entry, EntryKind } from "../core/ledger.ts";
-import type { SqlRow } from "./sql-row.ts";
+
+/** What an entry says beside its booking; absent means null. */
+export interface Annotation {
+  readonly taskId?: string | null;
+  readonly reason?: string | null;
+}
 
 /** A ledger entry as it is stored. */
 export interface StoredEntry extends Entry {
   /** Position of the entry in the ledger; rises with every entry. */
   readonly seq: number;
   readonly taskId: string | null;
+  /** Reason of an adjustment; null for other entries. */
+  readonly reason: string | null;
   /** Time at which the entry was booked, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
-const SCHEMA = `
-  CREATE TABLE entries (
+/** Row of the table; tables of earlier builds have no column `reason`. */
+type Row = Record<"kind" | "reference", string> &
+  Record<"seq" | "amount" | "balance" | "created_at", number> & {
+    kind: EntryKind;
+    task_id: string | null;
+    reason?: string | null;
+  };
+
+const COLUMNS = "seq, kind, reference, amount, balance, task_id, created_at";
+const schemaOf = (table: string) => `
+  CREATE TABLE ${table} (
     seq INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
     reference TEXT NOT NULL,
-    amount INTEGER NOT NULL CHECK (amount >= 0),
-    balance INTEGER NOT NULL CHECK (balance >= 0),
+    amount INTEGER NOT NULL,
+    balance INTEGER NOT NULL,
     task_id TEXT,
     created_at INTEGER NOT NULL,
+    reason TEXT,
     UNIQUE (kind, reference)
   ) STRICT`;
-const ENTRY = "seq, kind, reference, amount, balance, task_id AS taskId, created_at AS createdAt";
+const HAS_REASON = "SELECT 1 FROM pragma_table_info('entries') WHERE name = 'reason'";
+const REPLACEMENT = [
+  schemaOf("entries_signed"),
+  `INSERT INTO entries_signed (${COLUMNS}) SELECT ${COLUMNS} FROM entries`,
+  "DROP TABLE entries",
+  "ALTER TABLE entries_signed RENAME TO entries",
+];
 const BALANCE = "SELECT balance FROM entries ORDER BY seq DESC LIMIT 1";
-const FIND = `SELECT ${ENTRY} FROM entries WHERE kind = ? AND reference = ?`;
-const PAGE = `SELECT ${ENTRY} FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?`;
-const GRANTS = `
-  SELECT ${ENTRY} FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?`;
+const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
+const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
+const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
 const INSERT = `
   INSERT INTO entries (kind, reference, amount, balance, task_id, created_at)
   VALUES (?, ?, ?, ?, ?, ?)`;
+const INSERT_WITH_REASON = `
+  INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`;
 /** Query for the last entry that is older than `?1`, among the first `?2` entries. */
 const LAST_OLD = `
-  SELECT ${ENTRY} FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
+  SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
   WHERE created_at < ?1 ORDER BY seq DESC LIMIT 1`;
 const DELETE_UP_TO = "DELETE FROM entries WHERE seq <= ?";
 const INSERT_OPENING = `
@@ -51,7 +76,7 @@ export class EntryTable {
   }
 
   create(): void {
-    this.#sql.exec(SCHEMA);
+    this.#sql.exec(schemaOf("entries"));
   }
 
   /** Returns the balance of the account after the newest entry. */
@@ -61,18 +86,24 @@ export class EntryTable {
   }
 
   find(kind: EntryKind, reference: string): StoredEntry | null {
-    const [entry] = this.#sql.exec<SqlRow<StoredEntry>>(FIND, kind, reference);
+    const [entry] = this.#read(FIND, kind, reference);
     return entry ?? null;
   }
 
-  insert({ kind, reference, amount, balance }: Entry, taskId: string | null, now: number): void {
-    this.#sql.exec(INSERT, kind, reference, amount, balance, taskId, now);
+  insert(entry: Entry, { taskId = null, reason = null }: Annotation, now: number): void {
+    const { kind, reference, amount, balance } = entry;
+    const values = [kind, reference, amount, balance, taskId, now];
+    if (reason === null) {
+      this.#sql.exec(INSERT, ...values);
+      return;
+    }
+    this.#allowSigned();
+    this.#sql.exec(INSERT_WITH_REASON, ...values, reason);
   }
 
   /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
-    const query = kind === null ? PAGE : GRANTS;
-    return this.#sql.exec<SqlRow<StoredEntry>>(query, before, limit).toArray();
+    return this.#read(kind === null ? PAGE : GRANTS, before, limit);
   }
 
   /**
@@ -81,10 +112,27 @@ export class EntryTable {
    * @returns true when there may be more entries to replace.
    */
   compact(time: number): boolean {
-    const [last] = this.#sql.exec<SqlRow<StoredEntry>>(LAST_OLD, time, COMPACT_AT_ONCE);
+    const [last] = this.#read(LAST_OLD, time, COMPACT_AT_ONCE);
     if (last === undefined || last.kind === "opening") return false;
     this.#sql.exec(DELETE_UP_TO, last.seq);
     this.#sql.exec(INSERT_OPENING, last.seq, last.balance, last.createdAt);
     return true;
+  }
+
+  /**
+   * Replaces the table of an earlier build, which has no reasons and refuses negative numbers. Only
+   * adjustments need this, and balances are negative only after one.
+   */
+  #allowSigned(): void {
+    const [isSigned] = this.#sql.exec(HAS_REASON);
+    if (isSigned !== undefined) return;
+    for (const statement of REPLACEMENT) this.#sql.exec(statement);
+  }
+
+  #read(query: string, ...values: readonly (string | number)[]): StoredEntry[] {
+    return Array.from(this.#sql.exec<Row>(query, ...values), (row) => {
+      const { task_id: taskId, created_at: createdAt, reason = null, ...entry } = row;
+      return { ...entry, taskId, reason, createdAt };
+    });
   }
 }

@@ -1,8 +1,16 @@
-const OWNER_KEY = "owner";
+const OWNER_KEY = "account_id";
+const USED_KEY = "used_day";
+
+/** Answer to a request that brought an API key. */
+export interface KeyUse {
+  readonly accountId: string;
+  /** Whether the key was not used earlier on this day. */
+  readonly isFirstOfDay: boolean;
+}
 
 /**
- * Store of the account that owns one API key, under the key `owner`. Each API key has an object of its own,
- * named after its hash, so that a request with a guessed key never reaches an account.
+ * Account that owns one API key. It has an object of its own, named after the key's hash, which alone
+ * decides whether the key is valid: a request reaches no account before its key is known.
  */
 export class KeyOwnership {
   readonly #kv: SyncKvStorage;
@@ -14,6 +22,18 @@ export class KeyOwnership {
   /** Returns the id of the account that owns the API key; null when no account owns the key. */
   owner(): string | null {
     return this.#kv.get<string>(OWNER_KEY) ?? null;
+  }
+
+  /**
+   * Returns whose key it is; null for an unknown or revoked key. Notes the day of the use, at most once a
+   * day because every write costs. @param today days since 1970-01-01 UTC.
+   */
+  use(today: number): KeyUse | null {
+    const accountId = this.owner();
+    if (accountId === null) return null;
+    const isFirstOfDay = this.#kv.get<number>(USED_KEY) !== today;
+    if (isFirstOfDay) this.#kv.put(USED_KEY, today);
+    return { accountId, isFirstOfDay };
   }
 
   /**

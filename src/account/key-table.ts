@@ -13,7 +13,7 @@ export interface StoredKey {
 }
 
 const SCHEMA = `
-  CREATE TABLE keys (
+  CREATE TABLE IF NOT EXISTS keys (
     id TEXT PRIMARY KEY,
     sha256 TEXT NOT NULL UNIQUE,
     prefix TEXT NOT NULL,
@@ -26,10 +26,12 @@ const INSERT = "INSERT INTO keys (id, sha256, prefix, label, created_at) VALUES 
 const ALL = `SELECT ${KEY} FROM keys ORDER BY created_at, id`;
 const FIND = `SELECT ${KEY} FROM keys WHERE sha256 = ?`;
 const HASH = "SELECT sha256 FROM keys WHERE id = ?";
-const MARK_USED = "UPDATE keys SET last_used_day = ? WHERE id = ?";
+const HASHES = "SELECT sha256 FROM keys";
+const MARK_USED = "UPDATE keys SET last_used_day = ? WHERE sha256 = ?";
 const DELETE = "DELETE FROM keys WHERE id = ?";
+const DELETE_ALL = "DELETE FROM keys";
 
-/** Table `keys` of an account object, which stores its API keys. The table exists only after `create`. */
+/** Table `keys` with the API keys of an account. It exists only after `create`. */
 export class KeyTable {
   readonly #sql: SqlStorage;
 
@@ -37,6 +39,7 @@ export class KeyTable {
     this.#sql = sql;
   }
 
+  /** Creates the table unless it exists. */
   create(): void {
     this.#sql.exec(SCHEMA);
   }
@@ -54,25 +57,27 @@ export class KeyTable {
     return this.#sql.exec<SqlRow<StoredKey>>(ALL).toArray();
   }
 
+  /** Returns the hashes of all keys. */
+  hashes(): string[] {
+    return Array.from(this.#sql.exec<{ sha256: string }>(HASHES), ({ sha256 }) => sha256);
+  }
+
   hashOf(id: string): string | null {
     const [row] = this.#sql.exec<{ sha256: string }>(HASH, id);
     return row?.sha256 ?? null;
   }
 
-  /**
-   * Tells whether an API key with this hash exists, and stores its use, at most once a day because every
-   * write costs.
-   * @param today days since 1970-01-01 UTC.
-   */
-  use(sha256: string, today: number): boolean {
-    const key = this.#find(sha256);
-    if (key === null) return false;
-    if (key.lastUsedDay !== today) this.#sql.exec(MARK_USED, today, key.id);
-    return true;
+  /** Notes that a key was used. @param today days since 1970-01-01 UTC. */
+  markUsed(sha256: string, today: number): void {
+    this.#sql.exec(MARK_USED, today, sha256);
   }
 
   remove(id: string): void {
     this.#sql.exec(DELETE, id);
+  }
+
+  removeAll(): void {
+    this.#sql.exec(DELETE_ALL);
   }
 
   #find(sha256: string): StoredKey | null {

@@ -1,26 +1,45 @@
 import type { ChargeAnswer } from "../core/events/event.ts";
-import { charge, grant, type Booking, type Posting, refund } from "../core/ledger.ts";
-import { EntryTable, type StoredEntry } from "./entry-table.ts";
+import {
+  adjust,
+  type Adjustment,
+  type Booking,
+  charge,
+  grant,
+  type Posting,
+  refund,
+} from "../core/ledger.ts";
+import { DAY_MS, SECOND_MS } from "../core/time.ts";
+import type { Profile } from "./account-profile.ts";
+import { type Annotation, EntryTable, type StoredEntry } from "./entry-table.ts";
 import { RefusedCharges } from "./refused-charges.ts";
 
-export type GrantAnswer =
-  | { readonly kind: "granted" | "repeated"; readonly balance: number }
+/** Answer to a grant or an adjustment. */
+export type CreditAnswer =
+  | { readonly kind: "booked" | "repeated"; readonly balance: number }
   | { readonly kind: "reference_reused" | "too_large" };
+
+const FOLD_KEY = "fold_at";
+const COMPACT_EVERY_MS = 28 * DAY_MS;
+const COMPACT_PAUSE_MS = SECOND_MS;
+const COMPACT_AFTER_MS = 400 * DAY_MS;
 
 /**
  * Ledger of one account, which applies the decisions of `core/ledger.ts` to the stored entries. Each method
  * runs without an `await`, so two orders never see the same balance.
  */
 export class LedgerBook {
+  readonly #storage: DurableObjectStorage;
   readonly #entries: EntryTable;
   readonly #refused = new RefusedCharges();
 
-  constructor(sql: SqlStorage) {
-    this.#entries = new EntryTable(sql);
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    this.#entries = new EntryTable(storage.sql);
   }
 
   create(): void {
     this.#entries.create();
+    this.#setAlarm(COMPACT_EVERY_MS);
   }
 
   balance(): number {
@@ -28,31 +47,29 @@ export class LedgerBook {
   }
 
   /**
-   * Charges a task, once per reference; a charge that was refused stays refused.
-   * @param notAfter time in Unix milliseconds, after which the charge is not booked, because its task may
-   * have been refused and erased meanwhile.
-   * @param generation of the account's callback secret; null when the account does not exist.
+   * Charges a task once per reference; a charge that was refused stays refused. The repeat of a booked
+   * charge succeeds even when the account was deleted meanwhile, because its task waits for the answer.
+   * @param notAfter Unix milliseconds. A call that took longer to arrive is not booked, because its task
+   * may have been refused and erased meanwhile.
+   * @param account null when it does not exist.
    */
-  charge(
-    order: Booking,
-    taskId: string,
-    notAfter: number,
-    generation: number | null,
-  ): ChargeAnswer {
+  charge(order: Booking, taskId: string, notAfter: number, account: Profile | null): ChargeAnswer {
     const { reference, amount: price } = order;
     if (Date.now() > notAfter) return { kind: "unknown" };
-    if (generation === null) return this.#refused.note(reference, { kind: "unknown_account" });
-    const known = this.#entries.find("charge", reference);
+    const known = account === null ? null : this.#entries.find("charge", reference);
     const refused = known === null ? this.#refused.of(reference) : null;
     if (refused !== null) return refused;
+    if (account === null || (known === null && account.deletedAt !== null)) {
+      return this.#refused.note(reference, { kind: "unknown_account" });
+    }
     const balance = this.balance();
     const posting = charge(balance, known, order);
     if (posting.kind === "refused") {
       if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
       return this.#refused.note(reference, { kind: "insufficient", balance, price });
     }
-    this.#book(posting, taskId);
-    return { kind: "charged", generation };
+    this.#book(posting, { taskId });
+    return { kind: "charged", generation: account.generation };
   }
 
   /**
@@ -63,19 +80,22 @@ export class LedgerBook {
     const charged = this.#entries.find("charge", reference);
     const known = this.#entries.find("refund", reference);
     const posting = refund(this.balance(), charged, known);
-    this.#book(posting, taskId);
+    this.#book(posting, { taskId });
     return posting.kind !== "refused";
   }
 
-  grant(order: Booking): GrantAnswer {
+  grant(order: Booking): CreditAnswer {
     const known = this.#entries.find("grant", order.reference);
     const posting = grant(this.balance(), known, order);
-    if (posting.kind === "refused") {
-      return { kind: posting.reason === "reference_reused" ? "reference_reused" : "too_large" };
-    }
-    this.#book(posting, null);
-    const kind = posting.kind === "book" ? "granted" : "repeated";
-    return { kind, balance: this.balance() };
+    this.#book(posting, {});
+    return this.#answer(posting);
+  }
+
+  adjust(order: Adjustment): CreditAnswer {
+    const known = this.#entries.find("adjustment", order.reference);
+    const posting = adjust(this.balance(), known, order);
+    this.#book(posting, { reason: order.reason });
+    return this.#answer(posting);
   }
 
   /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
@@ -83,12 +103,45 @@ export class LedgerBook {
     return this.#entries.page(kind, before, limit);
   }
 
-  /** Compacts ledger entries older than `time`; see `EntryTable.compact`. */
-  compact(time: number): boolean {
-    return this.#entries.compact(time);
+  /**
+   * Plans to replace all entries by one total. Charges keep their references until then, so that each can
+   * still be refunded once. @param time Unix milliseconds.
+   */
+  foldAt(time: number): void {
+    this.#storage.kv.put(FOLD_KEY, time);
+    this.#setAlarm(Math.min(COMPACT_EVERY_MS, time - Date.now()));
   }
 
-  #book(posting: Posting, taskId: string | null): void {
-    if (posting.kind === "book") this.#entries.insert(posting.entry, taskId, Date.now());
+  /**
+   * Replaces entries by one with their balance, a batch at a time: every 28 days those older than 400
+   * days, or all of them at the time that `foldAt` has planned, after which no alarm is set.
+   */
+  compact(): void {
+    // Set first, so that an alarm remains if the work throws.
+    this.#setAlarm(COMPACT_EVERY_MS);
+    const now = Date.now();
+    const foldAt = this.#storage.kv.get<number>(FOLD_KEY) ?? null;
+    if (foldAt !== null && foldAt > now) {
+      this.#setAlarm(Math.min(COMPACT_EVERY_MS, foldAt - now));
+      return;
+    }
+    const hasMore = this.#entries.compact(foldAt === null ? now - COMPACT_AFTER_MS : now + 1);
+    if (hasMore) this.#setAlarm(COMPACT_PAUSE_MS);
+    else if (foldAt !== null) void this.#storage.deleteAlarm();
+  }
+
+  #setAlarm(afterMs: number): void {
+    void this.#storage.setAlarm(Date.now() + afterMs);
+  }
+
+  #answer(posting: Posting): CreditAnswer {
+    if (posting.kind === "refused") {
+      return { kind: posting.reason === "reference_reused" ? "reference_reused" : "too_large" };
+    }
+    return { kind: posting.kind === "book" ? "booked" : "repeated", balance: this.balance() };
+  }
+
+  #book(posting: Posting, annotation: Annotation): void {
+    if (posting.kind === "book") this.#entries.insert(posting.entry, annotation, Date.now());
   }
 }

@@ -1,7 +1,7 @@
 import { objectNamed, unplacedObject } from "../objects.ts";
 import type { AccountObject } from "./account-object.ts";
 
-/** Namespace of `AccountObject`, whose objects are of five kinds; see its table. */
+/** Namespace of `AccountObject`, whose objects are of six kinds; see its table. */
 export type Accounts = DurableObjectNamespace<AccountObject>;
 
 /** The part of the environment that leads to account objects; the rest of it configures their place. */
@@ -9,9 +9,14 @@ export interface AccountBindings {
   readonly ACCOUNTS: Accounts;
 }
 
-/** Returns the object of an account. */
-export function accountObject(env: AccountBindings, id: string) {
-  return objectNamed(env.ACCOUNTS, id, env);
+/** Returns the object that books the money of an account. */
+export function ledgerObject(env: AccountBindings, accountId: string) {
+  return objectNamed(env.ACCOUNTS, accountId, env);
+}
+
+/** Returns the object with the profile of an account and the list of its API keys. */
+export function profileObject(env: AccountBindings, accountId: string) {
+  return objectNamed(env.ACCOUNTS, `account-keys:${accountId}`, env);
 }
 
 /** Returns the object that stores the owner of an API key. @param hash SHA-256 of the key, in hex. */

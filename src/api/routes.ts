@@ -8,7 +8,9 @@ import { readMetrics } from "./search/read-metrics.ts";
 import { readStats } from "./search/read-stats.ts";
 import { redeliverMany } from "./search/redeliver-many.ts";
 import { reindex } from "./search/reindex.ts";
-import { grantCredits, listEntries, listGrants } from "./accounts/entries.ts";
+import { adjustCredits, grantCredits } from "./accounts/credits.ts";
+import { deleteAccount } from "./accounts/delete-account.ts";
+import { listEntries, listGrants } from "./accounts/entries.ts";
 import { eraseTask } from "./tasks/erase-task.ts";
 import { readErrorsPage } from "./docs/errors-page.ts";
 import { readHealth } from "./health.ts";
@@ -36,7 +38,9 @@ export const ROUTES: readonly Route[] = [
   createAccount,
   listAccounts,
   readAccount,
+  deleteAccount,
   grantCredits,
+  adjustCredits,
   listGrants,
   listEntries,
   createKey,

@@ -1,17 +1,18 @@
-/** One entry in the ledger of an account. Amounts are whole credits, more than 0. */
+/** One entry in the ledger of an account. Amounts are whole credits. */
 export interface Entry {
   readonly kind: EntryKind;
   /**
-   * Reference that is unique per kind of entry: the caller's for a grant, the charge id for a charge and
-   * its refund.
+   * Reference that is unique per kind of entry: the caller's for a grant or an adjustment, the charge id
+   * for a charge and its refund.
    */
   readonly reference: string;
+  /** More than 0; an adjustment and an opening entry may be negative. */
   readonly amount: number;
   /** Balance of the account after this entry, in credits. */
   readonly balance: number;
 }
 
-export type EntryKind = "opening" | "grant" | "charge" | "refund";
+export type EntryKind = "opening" | "grant" | "adjustment" | "charge" | "refund";
 
 /**
  * The result of an order to the ledger: a new entry, nothing because the order is booked already, or a
@@ -29,8 +30,16 @@ export interface Booking {
   readonly amount: number;
 }
 
-/** Largest balance that a grant may reach: half of the largest safe integer, which leaves room for refunds. */
-const MAX_GRANTED_BALANCE = 2 ** 52;
+/** An order of the operator to correct the balance, by an amount of either sign. */
+export interface Adjustment extends Booking {
+  readonly reason: string;
+}
+
+/**
+ * Largest balance, of either sign, that a grant or an adjustment may reach: half of the largest safe
+ * integer, which leaves room for refunds.
+ */
+const MAX_BALANCE = 2 ** 52;
 
 /**
  * Grants credits. Repeating the same reference changes nothing; with another amount it is refused.
@@ -38,6 +47,21 @@ const MAX_GRANTED_BALANCE = 2 ** 52;
  */
 export function grant(balance: number, known: Entry | null, order: Booking): Posting {
   return post(balance, known, { kind: "grant", ...order });
+}
+
+/**
+ * Corrects the balance, which may become negative. Repeating the same order changes nothing; with another
+ * amount or reason it is refused.
+ */
+export function adjust(
+  balance: number,
+  known: (Entry & { readonly reason: string | null }) | null,
+  { reason, ...order }: Adjustment,
+): Posting {
+  if (known !== null && known.reason !== reason) {
+    return { kind: "refused", reason: "reference_reused" };
+  }
+  return post(balance, known, { kind: "adjustment", ...order });
 }
 
 /** Charges credits before the work; refused when the balance is too small. */
@@ -58,11 +82,25 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
     return { kind: "refused", reason: "reference_reused" };
   }
   const entry: Entry = { ...wanted, balance: balance + signedAmount(wanted) };
-  if (entry.balance < 0) return { kind: "refused", reason: "insufficient" };
-  if (entry.kind === "grant" && entry.balance > MAX_GRANTED_BALANCE) {
-    return { kind: "refused", reason: "too_large" };
+  const reason = limitPassed(entry);
+  return reason === null ? { kind: "book", entry } : { kind: "refused", reason };
+}
+
+/**
+ * Returns the limit that an entry passes; null for none. Refunds have no limit: a charge is refunded
+ * whatever the balance is.
+ */
+function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
+  switch (kind) {
+    case "charge":
+      return balance < 0 ? "insufficient" : null;
+    case "grant":
+    case "adjustment":
+      return (amount < 0 ? -balance : balance) > MAX_BALANCE ? "too_large" : null;
+    case "refund":
+    case "opening":
+      return null;
   }
-  return { kind: "book", entry };
 }
 
 function signedAmount({ kind, amount }: Omit<Entry, "balance">): number {

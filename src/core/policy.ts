@@ -1,7 +1,14 @@
-import { SECOND_MS } from "./time.ts";
+import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /** The largest `CALLBACK_TIMEOUT_S`, in milliseconds. */
 export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
+
+/** The longest time from a registration to its deadline. */
+export const MAX_DEADLINE_MS = 365 * DAY_MS;
+/** Part of the time from creation to deadline by which the deadline of an open task is extended, once. */
+export const DEADLINE_EXTENSION = 1 / 4;
+/** The longest time for which a task is open. */
+export const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /** The configured times, limits and switches that the core decides by. Durations are in milliseconds. */
 export interface Policy {

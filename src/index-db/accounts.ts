@@ -15,6 +15,12 @@ export async function noteAccount(db: D1Database, account: ListedAccount): Promi
     .run();
 }
 
+/** Removes a deleted account from the list. */
+export async function forgetListedAccount(db: D1Database, id: string): Promise<void> {
+  const database = await ready(db);
+  await database.prepare("DELETE FROM accounts WHERE id = ?").bind(id).run();
+}
+
 /** Lists the ids of accounts in ascending order, starting after the id `after`. */
 export async function listAccountIds(
   db: D1Database,

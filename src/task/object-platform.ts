@@ -10,7 +10,7 @@ import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { hostOf } from "../core/url.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
-import { type AccountBindings, accountObject } from "../account/object-names.ts";
+import { type AccountBindings, ledgerObject } from "../account/object-names.ts";
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
 import { policyOf } from "../config/config.ts";
 import { describeIssues } from "../config/issue.ts";
@@ -132,7 +132,7 @@ export class ObjectPlatform implements Platform {
   }
 
   charge({ accountId, chargeId: reference, amount, taskId }: Charge): Promise<ChargeAnswer> {
-    const account = accountObject(this.#bindings, accountId);
+    const account = ledgerObject(this.#bindings, accountId);
     const { ledgerMs } = this.#timeouts;
     const notAfter = Date.now() + ledgerMs;
     const call = async () => account.charge({ reference, amount }, taskId, notAfter);
@@ -143,7 +143,7 @@ export class ObjectPlatform implements Platform {
     const { chargeId, accountId, taskId } = refund;
     const runtime = this.#prepared();
     if (chargeId !== null) {
-      const account = accountObject(this.#bindings, accountId);
+      const account = ledgerObject(this.#bindings, accountId);
       const call = async () => account.refund(chargeId, taskId);
       return withTimeout("refund", call, false, this.#timeouts.ledgerMs);
     }

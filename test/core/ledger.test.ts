@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  adjust,
   charge,
   type Entry,
   type EntryKind,
@@ -54,6 +55,44 @@ describe("a charge", () => {
     ["of more under a known reference", 100, anEntry("charge"), 41, refused("reference_reused")],
   ])("%s", (_what, balance, known, amount, posting) => {
     expect(charge(balance, known, { ...order, amount })).toEqual(posting);
+  });
+});
+
+function anAdjustment(amount: number, reason = "why") {
+  return { ...anEntry("adjustment", amount), reason };
+}
+
+describe("an adjustment", () => {
+  it.each<[string, number, ReturnType<typeof anAdjustment> | null, number, Posting]>([
+    ["adds", 60, null, 40, booking("adjustment", 40, 100)],
+    ["takes", 60, null, -40, booking("adjustment", -40, 20)],
+    ["may make the balance negative", 30, null, -40, booking("adjustment", -40, -10)],
+    ["may leave it negative", -50, null, 40, booking("adjustment", 40, -10)],
+    ["reaches the largest balance", MAX - 40, null, 40, booking("adjustment", 40, MAX)],
+    ["does not go beyond it", MAX - 39, null, 40, refused("too_large")],
+    ["reaches the lowest balance", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
+    ["does not go below it", 39 - MAX, null, -40, refused("too_large")],
+    ["takes from above the largest balance", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
+    ["again changes nothing", -40, anAdjustment(-40), -40, BOOKED],
+    [
+      "of the other sign under a known reference",
+      0,
+      anAdjustment(40),
+      -40,
+      refused("reference_reused"),
+    ],
+    ["for another reason", 0, anAdjustment(40, "other"), 40, refused("reference_reused")],
+  ])("%s", (_what, balance, known, amount, posting) => {
+    expect(adjust(balance, known, { reference: "r", amount, reason: "why" })).toEqual(posting);
+  });
+});
+
+describe("a negative balance", () => {
+  it("takes grants and refunds, but no charge", () => {
+    expect(grant(-100, null, order)).toEqual(booking("grant", 40, -60));
+    expect(refund(-100, anEntry("charge"), null)).toEqual(booking("refund", 40, -60));
+    expect(charge(-100, null, order)).toEqual(refused("insufficient"));
+    expect(charge(-100, anEntry("charge"), order)).toEqual(BOOKED);
   });
 });
 

@@ -2,7 +2,15 @@ import { AccountObject } from "../../src/account/account-object.ts";
 import { TaskObject } from "../../src/task/task-object.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
-import { aCallback, ACCOUNT, aFinishedTask, anOpenTask, NOW, POLICY } from "../core/builders.ts";
+import {
+  aCallback,
+  ACCOUNT,
+  DAY,
+  aFinishedTask,
+  anOpenTask,
+  NOW,
+  POLICY,
+} from "../core/builders.ts";
 import { aPricedRegistration } from "../core/credit-builders.ts";
 import { anAttachedTask, aProvidedTask } from "../core/upstream-builders.ts";
 import { EMPTY_DATABASE, MemoryStorage, stubOf } from "./storage.ts";
@@ -101,17 +109,21 @@ export class World {
   }
 }
 
-/** Prepares the one known account, which has credits and a key, and the owner of that key. */
+/** Prepares the one known account, which has credits and a key: its two objects, and that of the key. */
 function prepareAccount(name: string, create: () => AccountObject): void {
-  if (name === `key:${KEY_HASH}`) create().claimKey(ACCOUNT.id);
-  if (name !== ACCOUNT.id) return;
-  const account = create();
-  const key = { id: "key-1", prefix: "trk_", label: null, createdAt: NOW, lastUsedDay: null };
-  account.create();
-  account.grant({ reference: "invoice-1", amount: 100 });
-  account.addKey(key, KEY_HASH);
-  // The first use of a day writes the day.
-  account.verifyKey(KEY_HASH);
+  const object = create();
+  if (name === `key:${KEY_HASH}`) {
+    object.claimKey(ACCOUNT.id);
+    // The first use of a day writes the day.
+    object.useKey(Math.floor(Date.now() / DAY));
+  } else if (name === `account-keys:${ACCOUNT.id}`) {
+    const key = { id: "key-1", prefix: "trk_", label: null, createdAt: NOW, lastUsedDay: null };
+    object.createProfile({ generation: ACCOUNT.generation, createdAt: NOW, deletedAt: null });
+    object.addKey(key, KEY_HASH);
+  } else if (name === ACCOUNT.id) {
+    object.create();
+    object.grant({ reference: "invoice-1", amount: 100 });
+  }
 }
 
 let world = new World();

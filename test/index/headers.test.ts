@@ -27,6 +27,7 @@ const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/callbacks/test": () => ({ callback_url: CALLBACK_URL }),
   "POST /v1/accounts": () => ({ id: crypto.randomUUID() }),
   "POST /v1/accounts/{account}/grants": () => ({ reference: "one", amount: 1 }),
+  "POST /v1/accounts/{account}/adjustments": () => ({ reference: "a", amount: -1, reason: "r" }),
   "POST /v1/reindex": (task) => ({ ids: [task] }),
 };
 const NEEDS_SETTLED_TASK = ["POST /v1/tasks/{id}/redeliver", "DELETE /v1/tasks/{id}"];

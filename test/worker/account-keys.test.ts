@@ -1,8 +1,7 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { AccountObject } from "../../src/account/account-object.ts";
 import { hex } from "../providers/hook.ts";
-import { aKey, anAccount, expecting } from "./accounts.ts";
+import { aKey, anAccount, calledAccountObjects, expecting } from "./accounts.ts";
 import { call, invalid, post, refusal } from "./client.ts";
 import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
 
@@ -119,11 +118,26 @@ describe("POST /v1/accounts/{account}/keys", () => {
 });
 
 describe("authentication with an account key", () => {
-  it("does not ask the account object about a key that the account does not own", async () => {
+  it("asks only the object of the key about a key that nobody owns", async () => {
     const account = await anAccount();
-    const verify = vi.spyOn(AccountObject.prototype, "verifyKey");
-    expect(await statusFor(account, `trk_${account}_${"0".repeat(48)}`)).toBe(401);
-    expect(verify).not.toHaveBeenCalled();
+    const key = `trk_${account}_${"0".repeat(48)}`;
+    const called = calledAccountObjects();
+    expect(await statusFor(account, key)).toBe(401);
+    expect(called.filter((name) => name !== "index:")).toEqual([`key:${await sha256(key)}`]);
+  });
+
+  it("and the work with keys and secrets never call the object that books money", async () => {
+    const account = await anAccount();
+    const called = calledAccountObjects();
+    const { id, key } = await aKey(account);
+    const path = `/v1/accounts/${account}`;
+    expect((await call(`/v1/tasks/${crypto.randomUUID()}`, { key })).status).toBe(404);
+    expect((await call(`${path}/signing-secrets`, { key })).status).toBe(200);
+    expect((await call(`${path}/keys`)).status).toBe(200);
+    expect((await post("/v1/tasks", { model: "m", account })).status).toBe(201);
+    expect((await revoke(account, id)).status).toBe(204);
+    expect(called.length).toBeGreaterThan(4);
+    expect(called).not.toContain(account);
   });
 
   it("records the day of the last use of the key", async () => {

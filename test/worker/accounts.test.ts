@@ -1,7 +1,15 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { accountStub, aKey, anAccount, balanceOf, grant, tablesOf } from "./accounts.ts";
+import {
+  accountStub,
+  aKey,
+  anAccount,
+  balanceOf,
+  grant,
+  profileStub,
+  tablesOf,
+} from "./accounts.ts";
 import { call, callWith, invalid, post, refusal } from "./client.ts";
 import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
 import { report } from "./tasks.ts";
@@ -10,15 +18,23 @@ useClock();
 
 const UNKNOWN = { status: 404, code: "not_found" };
 const lost = () => Promise.reject(new Error("Network connection lost."));
-const EMPTY = { keys: [], tables: [], alarm: null };
+const EMPTY_OBJECT = { keys: [], tables: [], alarm: null };
+const EMPTY = { ledger: EMPTY_OBJECT, profile: EMPTY_OBJECT };
 
-/** Reads what an object of the account namespace stores: its keys, its tables, its alarm. */
-function storageOf(account: string) {
-  return runInDurableObject(accountStub(account), async (_, { storage }) => ({
+function stateOf(stub: ReturnType<typeof accountStub>) {
+  return runInDurableObject(stub, async (_, { storage }) => ({
     keys: Array.from(storage.kv.list(), ([key]) => key),
     tables: tablesOf(storage.sql),
     alarm: await storage.getAlarm(),
   }));
+}
+
+/** Reads what the two objects of an account store: their keys, their tables, their alarms. */
+async function storageOf(account: string) {
+  return {
+    ledger: await stateOf(accountStub(account)),
+    profile: await stateOf(profileStub(account)),
+  };
 }
 
 describe("POST /v1/accounts", () => {
@@ -27,7 +43,8 @@ describe("POST /v1/accounts", () => {
     const response = await post("/v1/accounts", { id });
     expect(response.status).toBe(201);
     expect(await response.json()).toEqual({ id, balance: 0, created_at: START_S });
-    expect((await storageOf(id)).alarm).toBe(START + 28 * DAY_MS);
+    const { ledger, profile } = await storageOf(id);
+    expect([ledger.alarm, profile.alarm]).toEqual([START + 28 * DAY_MS, null]);
   });
 
   it("answers 200 to a repeated creation and changes nothing", async () => {
@@ -102,6 +119,7 @@ describe("an account that does not exist", () => {
     ["GET", "/keys", undefined],
     ["GET", "/signing-secrets", undefined],
     ["POST", "/grants", { reference: "r", amount: 1 }],
+    ["POST", "/adjustments", { reference: "r", amount: 1, reason: "x" }],
     ["POST", "/keys", {}],
     ["POST", "/keys", { sha256: "a".repeat(64) }],
     ["POST", "/signing-secrets", {}],

@@ -2,17 +2,19 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import * as z from "zod";
+import { ledgerObject, profileObject } from "../../src/account/object-names.ts";
 import { app } from "../../src/app.ts";
 import { aRequest, call, post } from "./client.ts";
 import { until } from "./clock.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 export const Entry = z.strictObject({
-  kind: z.enum(["opening", "grant", "charge", "refund"]),
+  kind: z.enum(["opening", "grant", "adjustment", "charge", "refund"]),
   amount: z.int(),
   balance: z.int(),
   reference: z.string(),
   task_id: z.string().optional(),
+  reason: z.string().optional(),
   created_at: z.int(),
 });
 export type Entry = z.output<typeof Entry>;
@@ -86,8 +88,25 @@ export async function booksOf(account: string): Promise<readonly string[]> {
   return entries.map(({ kind, amount }) => `${kind} ${amount}`).toReversed();
 }
 
+/** The object that books the money of an account. */
 export function accountStub(account: string) {
-  return env.ACCOUNTS.getByName(account);
+  return ledgerObject(env, account);
+}
+
+/** The object with the profile and the keys of an account. */
+export function profileStub(account: string) {
+  return profileObject(env, account);
+}
+
+/** Lists the names of the account objects that are called from now on. */
+export function calledAccountObjects(): readonly string[] {
+  const names: string[] = [];
+  const getByName = env.ACCOUNTS.getByName.bind(env.ACCOUNTS);
+  vi.spyOn(env.ACCOUNTS, "getByName").mockImplementation((name, ...more) => {
+    names.push(name);
+    return getByName(name, ...more);
+  });
+  return names;
 }
 
 /** Makes the storage of an account fail until the returned function is called. */

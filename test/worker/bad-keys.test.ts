@@ -2,7 +2,7 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
-import { accountStub, aKey, anAccount, tablesOf } from "./accounts.ts";
+import { accountStub, aKey, anAccount, profileStub, tablesOf } from "./accounts.ts";
 import { call, post } from "./client.ts";
 import { pass, useClock } from "./clock.ts";
 
@@ -51,7 +51,7 @@ async function challenge(key: string | null, authorization?: string) {
 
 /** Reads the rows of the account's keys. */
 function keyRows(): Promise<unknown> {
-  return runInDurableObject(accountStub(account), (_, { storage }) =>
+  return runInDurableObject(profileStub(account), (_, { storage }) =>
     storage.sql.exec("SELECT * FROM keys ORDER BY id").toArray(),
   );
 }
@@ -107,7 +107,7 @@ describe("a bearer key", () => {
     const added = (await accountObjectIds()).filter((id) => !before.has(id));
     const { ACCOUNTS } = env;
     const stubs = added.map((id) => ACCOUNTS.get(ACCOUNTS.idFromString(id)));
-    for (const stub of [...stubs, ...names.map(accountStub)]) {
+    for (const stub of [...stubs, ...names.map(accountStub), ...names.map(profileStub)]) {
       await runInDurableObject(stub, async (_, { storage }) => {
         expect(tablesOf(storage.sql)).toEqual([]);
         expect(Array.from(storage.kv.list())).toEqual([]);

@@ -2,7 +2,9 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
-import { accountStub, aKey, anAccount, priced } from "./accounts.ts";
+import { keyObject } from "../../src/account/object-names.ts";
+import { sha256, toHex } from "../../src/security/encoding.ts";
+import { accountStub, aKey, anAccount, priced, profileStub } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import { call, post } from "./client.ts";
 import { DAY_MS, pass, useClock } from "./clock.ts";
@@ -11,9 +13,9 @@ import { aCompletion, aFailure, CALLBACK_URL, erase, finish, report } from "./ta
 
 useClock();
 
-/** Counts the rows that an account's object writes, as the platform does: tables, indexes, alarms. */
-async function accountRows(account: string): Promise<() => number> {
-  return runInDurableObject(accountStub(account), (_, { storage }) => {
+/** Counts the rows that an object of an account writes, as the platform does: tables, indexes, alarms. */
+async function accountRows(stub: ReturnType<typeof accountStub>): Promise<() => number> {
+  return runInDurableObject(stub, (_, { storage }) => {
     const others = [
       vi.spyOn(storage.kv, "put"),
       vi.spyOn(storage.kv, "delete"),
@@ -40,7 +42,10 @@ function accountCalls(): () => number {
     vi.spyOn(prototype, "refund"),
     vi.spyOn(prototype, "grant"),
     vi.spyOn(prototype, "entries"),
-    vi.spyOn(prototype, "verifyKey"),
+    vi.spyOn(prototype, "adjust"),
+    vi.spyOn(prototype, "profile"),
+    vi.spyOn(prototype, "useKey"),
+    vi.spyOn(prototype, "noteKeyUse"),
   ];
   return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
 }
@@ -101,7 +106,10 @@ describe("a task with a price that ends, calls back once, is read and expires", 
       aReceiver();
       const account = await anAccount(10);
       const body = priced(account, 4);
-      const [written, ledgerRows] = [await rowsOf(body.id), await accountRows(account)];
+      const [written, ledgerRows] = [
+        await rowsOf(body.id),
+        await accountRows(accountStub(account)),
+      ];
       const made = accountCalls();
       expect((await post("/v1/tasks", body)).status).toBe(201);
       await finishReadAndExpire(event(body.id));
@@ -127,24 +135,28 @@ describe("the object of an account", () => {
     const account = await anAccount(5);
     const body = priced(account, 5);
     await post("/v1/tasks", body);
-    const rows = await accountRows(account);
+    const rows = await accountRows(accountStub(account));
     await post("/v1/tasks", body);
     await post("/v1/tasks", priced(account, 5));
     expect(rows()).toBe(0);
   });
 
-  it("is called once a minute to verify a key, and writes one row a day for it", async () => {
+  it("is not called to verify a key: the object of the key is, once a minute", async () => {
     const account = await anAccount();
     const { key } = await aKey(account);
-    const rows = await accountRows(account);
+    const hash = toHex(await sha256(key));
+    const objects = [accountStub(account), profileStub(account), keyObject(env, hash)];
+    const counters = await Promise.all(objects.map(accountRows));
+    const rows = () => counters.map((count) => count());
     const calls = accountCalls();
     const url = `/v1/tasks/${crypto.randomUUID()}`;
     for (let count = 0; count < 5; count++) {
       expect((await call(url, { key })).status).toBe(404);
     }
-    expect([calls(), rows()]).toEqual([1, 1]);
+    // The first use of a day is noted in the list of the account.
+    expect([calls(), rows()]).toEqual([2, [0, 1, 1]]);
     pass(60_000);
     await call(url, { key });
-    expect([calls(), rows()]).toEqual([2, 1]);
+    expect([calls(), rows()]).toEqual([3, [0, 1, 1]]);
   });
 });

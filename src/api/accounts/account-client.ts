@@ -1,10 +1,12 @@
 import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { AccountObject } from "../../account/account-object.ts";
-import { accountObject } from "../../account/object-names.ts";
+import { ledgerObject, profileObject } from "../../account/object-names.ts";
 import { isolateCache } from "../http/isolate-cache.ts";
 import { unknownAccount } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
+
+type Call<T> = (object: DurableObjectStub<AccountObject>) => Promise<T | null>;
 
 /**
  * Cache of accounts with the generation of their callback secret. An account that is one rotation behind
@@ -12,14 +14,22 @@ import { callObject } from "../http/object-call.ts";
  */
 const accounts = isolateCache<Account>();
 
-/** Returns the account in the form that a task stores; null when the account does not exist. */
+/** Returns the account as a task stores it; null when it does not exist or was deleted. */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = accounts.get(id);
   if (known !== undefined) return known;
-  const state = await callObject(() => accountObject(env, id).describe());
-  if (state === null) return null;
-  const account = { id, generation: state.generation };
+  const profile = await callObject(() => profileObject(env, id).profile());
+  if (profile === null || profile.deletedAt !== null) return null;
+  const account = { id, generation: profile.generation };
   accounts.set(id, account);
+  return account;
+}
+
+/** Returns the account, not from the cache. @throws Problem `not_found` when it is not in use. */
+export async function requireAccount(env: Env, id: string): Promise<Account> {
+  forgetAccount(id);
+  const account = await findAccount(env, id);
+  if (account === null) throw unknownAccount();
   return account;
 }
 
@@ -28,13 +38,18 @@ export function forgetAccount(id: string): void {
   accounts.delete(id);
 }
 
-/** Calls an account's object. @throws Problem `not_found` when the call returns null: no such account. */
-export async function callAccount<T>(
-  env: Env,
-  id: string,
-  call: (account: DurableObjectStub<AccountObject>) => Promise<T | null>,
-): Promise<T> {
-  const result = await callObject(() => call(accountObject(env, id)));
+/** Calls an account's ledger. @throws Problem `not_found` when it returns null: no such account. */
+export function callLedger<T>(env: Env, id: string, call: Call<T>): Promise<T> {
+  return resultOf(() => call(ledgerObject(env, id)));
+}
+
+/** Calls the object with the profile and the keys of an account. @throws Problem as `callLedger` does. */
+export function callProfile<T>(env: Env, id: string, call: Call<T>): Promise<T> {
+  return resultOf(() => call(profileObject(env, id)));
+}
+
+async function resultOf<T>(call: () => Promise<T | null>): Promise<T> {
+  const result = await callObject(call);
   if (result === null) throw unknownAccount();
   return result;
 }

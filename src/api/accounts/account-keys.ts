@@ -1,9 +1,9 @@
 import { sha256Hex, toHex } from "../../security/encoding.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { accountObject, keyObject } from "../../account/object-names.ts";
+import { keyObject, profileObject } from "../../account/object-names.ts";
 import type { StoredKey } from "../../account/key-table.ts";
-import { callAccount } from "./account-client.ts";
+import { callProfile, requireAccount } from "./account-client.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
 import { forgetKey } from "../http/key-owner.ts";
@@ -24,7 +24,7 @@ export const createKey = bodyRoute(
   },
   NewKey,
   async ({ env, params: { account: accountId }, body: { label, sha256 } }) => {
-    await callAccount(env, accountId, (object) => object.describe());
+    await requireAccount(env, accountId);
     if (sha256 !== null) {
       const prefix = `sha256:${sha256.slice(0, 8)}`;
       return json(keyView(await addKey(env, accountId, sha256, prefix, label)), 201);
@@ -45,7 +45,7 @@ export const listKeys = route(
     errors: ["not_found"],
   },
   async ({ env, params: { account } }) => {
-    const keys = await callAccount(env, account, (object) => object.keys());
+    const keys = await callProfile(env, account, (object) => object.keys());
     return json({ data: keys.map(keyView) });
   },
 );
@@ -60,16 +60,21 @@ export const revokeKey = route(
     errors: ["not_found"],
   },
   async ({ env, params: { account: accountId, key: id } }) => {
-    const account = accountObject(env, accountId);
-    const hash = await callObject(() => account.keyHash(id));
+    const list = profileObject(env, accountId);
+    const hash = await callObject(() => list.keyHash(id));
     if (hash === null) throw new Problem("not_found", { detail: "There is no key with this id." });
-    // The account forgets the key last, so that an interrupted revocation can be repeated.
-    await callObject(() => keyObject(env, hash).disownKey(accountId));
-    await callObject(() => account.removeKey(id));
-    forgetKey(hash);
+    // The entry in the list goes last, so that an interrupted revocation can be repeated.
+    await revoke(env, accountId, hash);
+    await callObject(() => list.removeKey(id));
     return new Response(null, { status: 204 });
   },
 );
+
+/** Ends a key. Isolates that have used it accept it for up to a minute more. */
+export async function revoke(env: Env, accountId: string, hash: string): Promise<void> {
+  await callObject(() => keyObject(env, hash).disownKey(accountId));
+  forgetKey(hash);
+}
 
 /** Generates an API key for the account, and its prefix, which identifies the key in lists. */
 function generateKey(accountId: string): { readonly key: string; readonly prefix: string } {
@@ -92,7 +97,7 @@ async function addKey(
   }
   const id = crypto.randomUUID();
   const key: StoredKey = { id, prefix, label, createdAt: Date.now(), lastUsedDay: null };
-  return callAccount(env, accountId, (object) => object.addKey(key, sha256));
+  return callProfile(env, accountId, (object) => object.addKey(key, sha256));
 }
 
 function keyView({ id, prefix, label, createdAt, lastUsedDay }: StoredKey) {

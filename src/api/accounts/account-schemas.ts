@@ -1,14 +1,23 @@
 import * as z from "zod";
 import { AccountId, optional } from "../http/fields.ts";
 
+/** The caller's own name for a grant or an adjustment, which makes it repeatable. */
+const Reference = z.string().min(1).max(255);
+
 /** Body of `POST /v1/accounts`, which creates an account. */
 export const NewAccount = z.strictObject({ id: AccountId });
 
 /** Body of `POST /v1/accounts/{account}/grants`, which grants credits. */
 export const Grant = z.strictObject({
-  /** Reference that the caller chooses for the grant, so that the request can be repeated. */
-  reference: z.string().min(1).max(255),
+  reference: Reference,
   amount: z.int().min(1),
+});
+
+/** Body of `POST /v1/accounts/{account}/adjustments`. */
+export const Adjustment = z.strictObject({
+  reference: Reference,
+  amount: z.int().refine((amount) => amount !== 0, "must not be 0"),
+  reason: z.string().min(1).max(500),
 });
 
 /**

@@ -1,7 +1,9 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { Account } from "../../core/record/task.ts";
 import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
-import { callAccount, forgetAccount } from "./account-client.ts";
+import { callProfile, forgetAccount, requireAccount } from "./account-client.ts";
+import { ledgerObject } from "../../account/object-names.ts";
+import { callObject } from "../http/object-call.ts";
 import { json } from "../http/answer.ts";
 import { bodyRoute, route } from "../http/route.ts";
 import { Rotation } from "./account-schemas.ts";
@@ -16,8 +18,7 @@ export const readAccountSecrets = route(
     errors: ["not_found"],
   },
   async ({ env, runtime, params }) => {
-    const { generation } = await callAccount(env, params.account, (object) => object.describe());
-    return secretsAnswer(runtime, { id: params.account, generation });
+    return secretsAnswer(runtime, await requireAccount(env, params.account));
   },
 );
 
@@ -32,11 +33,14 @@ export const rotateAccountSecrets = bodyRoute(
   },
   Rotation,
   async ({ env, runtime, params, body }) => {
-    const { generation } = await callAccount(env, params.account, (object) =>
+    const { account: id } = params;
+    const { generation } = await callProfile(env, id, (object) =>
       object.rotateSecret(body.generation),
     );
-    forgetAccount(params.account);
-    return secretsAnswer(runtime, { id: params.account, generation });
+    // Should this fail, repeating the request does it again.
+    await callObject(() => ledgerObject(env, id).noteGeneration(generation));
+    forgetAccount(id);
+    return secretsAnswer(runtime, { id, generation });
   },
 );
 

@@ -1,7 +1,7 @@
 import type { AccountState } from "../../account/account-object.ts";
-import { accountObject } from "../../account/object-names.ts";
+import { ledgerObject, profileObject } from "../../account/object-names.ts";
 import { toSeconds } from "../../core/time.ts";
-import { callAccount } from "./account-client.ts";
+import { callLedger } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
@@ -9,6 +9,7 @@ import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { validate } from "../http/body.ts";
 import { callObject } from "../http/object-call.ts";
+import { Problem } from "../http/problem.ts";
 import { limitOf, queryOf } from "../http/query.ts";
 import { bodyRoute, route } from "../http/route.ts";
 import { NewAccount, Page } from "./account-schemas.ts";
@@ -22,14 +23,16 @@ export const createAccount = bodyRoute(
     access: "operator",
     summary: "Create an account: a tenant with its own API keys, callback secret and credits",
     answers: { 201: "created", 200: "the account existed already" },
-    errors: [],
+    errors: ["reference_reused"],
   },
   NewAccount,
   async ({ env, body: { id } }) => {
-    const { isNew, account } = await callObject(() => accountObject(env, id).create());
+    const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
+    if (account.deletedAt !== null) throw idTaken();
+    // Should this fail, creating the account again does it again.
+    await callObject(() => profileObject(env, id).createProfile(account));
     const { INDEX_DB: db } = env;
     const { createdAt } = account;
-    // If this write fails, creating the account again repeats it.
     if (db !== undefined) {
       await withTimeout(
         "index",
@@ -72,11 +75,17 @@ export const readAccount = route(
     errors: ["not_found"],
   },
   async ({ env, params: { account: id } }) => {
-    const account = await callAccount(env, id, (object) => object.describe());
+    const account = await callLedger(env, id, (object) => object.describe());
     return json(accountView(id, account));
   },
 );
 
-function accountView(id: string, { balance, createdAt }: AccountState) {
-  return { id, balance, created_at: toSeconds(createdAt) };
+/** The id stays taken, because the tasks of the deleted account carry it. */
+function idTaken(): Problem {
+  return new Problem("reference_reused", { detail: "An account with this id was deleted." });
+}
+
+function accountView(id: string, { balance, createdAt, deletedAt }: AccountState) {
+  const deleted = deletedAt === null ? {} : { deleted_at: toSeconds(deletedAt) };
+  return { id, balance, created_at: toSeconds(createdAt), ...deleted };
 }

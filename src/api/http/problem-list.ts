@@ -72,8 +72,9 @@ export const PROBLEMS = {
   task_open: {
     status: 409,
     title: "The task is not finished",
-    cause: "The task is pending or processing, and the request needs a finished one.",
-    cure: "Wait until the task is completed or failed, or cancel it.",
+    cause:
+      "The task is pending or processing, and the request needs a finished one; or the account to be deleted has such a task.",
+    cure: "Wait until the task is completed or failed, or cancel it. An account can be deleted all the same with ?force=true.",
   },
   task_settled: {
     status: 409,
@@ -85,8 +86,8 @@ export const PROBLEMS = {
     status: 409,
     title: "The reference is already in use",
     cause:
-      "The reference was used for a grant of another amount, or the imported key belongs to another account.",
-    cure: "Use a new reference for a new grant, and one key for one account only.",
+      "The reference was used for another grant or adjustment, the imported key belongs to another account, or the id belonged to an account that was deleted.",
+    cure: "Use a new reference for a new grant or adjustment, one key for one account only, and a new id for a new account.",
   },
   conflicting_result: {
     status: 409,
@@ -128,7 +129,7 @@ export const PROBLEMS = {
   index_disabled: {
     status: 501,
     title: "There is no index",
-    cause: "The route needs the index, and no D1 database is bound as INDEX_DB.",
+    cause: "The request needs the index, and no D1 database is bound as INDEX_DB.",
     cure: "Bind a D1 database as INDEX_DB and deploy again. Tasks and callbacks work without it.",
   },
   not_configured: {

@@ -23,7 +23,7 @@ export function queryOf(query: URLSearchParams): Readonly<Record<string, string>
 export function limitOf(text: string | null | undefined, { fallback, max }: PageLimits): number {
   if (text === null || text === undefined) return fallback;
   const limit = Number(text);
-  if (/^\d{1,4}$/.test(text) && limit >= 1 && limit <= max) return limit;
+  if (/^\d{1,5}$/.test(text) && limit >= 1 && limit <= max) return limit;
   const message = `must be a whole number from 1 to ${max}`;
   throw invalidRequest([{ path: "/limit", message }]);
 }

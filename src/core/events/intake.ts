@@ -11,7 +11,7 @@ import {
 import type { Creation, RegisterEvent, ReportEvent } from "./event.ts";
 import { finish } from "./finish.ts";
 import { type JsonValue, jsonEqual } from "../json.ts";
-import type { Policy } from "../policy.ts";
+import { MAX_DEADLINE_MS, type Policy } from "../policy.ts";
 import { sameResult } from "../record/callback-body.ts";
 import type { Credits } from "../record/credits.ts";
 import { UNPUBLISHED } from "../record/publication.ts";
@@ -23,9 +23,6 @@ import {
   type TaskRecord,
 } from "../record/task.ts";
 import { trackingOf } from "../record/tracking.ts";
-import { DAY_MS } from "../time.ts";
-
-const MAX_DEADLINE_MS = 365 * DAY_MS;
 
 /**
  * Registers a task. Repeating the same registration changes nothing; another one under the same id

@@ -1,13 +1,10 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
-import type { Policy } from "../policy.ts";
+import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { planNextPoll, type PollPlan } from "../record/tracking.ts";
 import { type Job, sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
-
-/** Part of the time from creation to deadline by which the deadline of an open task is extended, once. */
-const EXTENSION = 1 / 4;
 
 /**
  * Applies the answer to a poll: ends the task, plans the next poll, or, at the deadline, extends the
@@ -103,7 +100,7 @@ function withNextPoll(
 }
 
 function extendDeadline(task: OpenTask, now: number): OpenTask {
-  const deadlineAt = now + Math.round((task.deadlineAt - task.createdAt) * EXTENSION);
+  const deadlineAt = now + Math.round((task.deadlineAt - task.createdAt) * DEADLINE_EXTENSION);
   const version = nextVersion(task, now);
   return { ...task, version, deadlineAt, tracking: { ...task.tracking, isExtended: true } };
 }

@@ -1,0 +1,56 @@
+import type { CreditAnswer } from "../../account/ledger-book.ts";
+import { json } from "../http/answer.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import { bodyRoute } from "../http/route.ts";
+import { callLedger } from "./account-client.ts";
+import { Adjustment, Grant } from "./account-schemas.ts";
+
+export const grantCredits = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/accounts/{account}/grants",
+    access: "operator",
+    summary: "Grant credits, once per reference",
+    answers: { 201: "granted", 200: "the same grant again; nothing changed" },
+    errors: ["not_found", "reference_reused"],
+  },
+  Grant,
+  async ({ env, params, body }) => {
+    const answer = await callLedger<CreditAnswer>(env, params.account, (object) =>
+      object.grant(body),
+    );
+    return creditResponse(body, answer, "Another amount was granted under this reference.");
+  },
+);
+
+export const adjustCredits = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/accounts/{account}/adjustments",
+    access: "operator",
+    summary: "Correct the balance by an amount of either sign, once per reference",
+    answers: { 201: "booked", 200: "the same adjustment again; nothing changed" },
+    errors: ["not_found", "reference_reused"],
+  },
+  Adjustment,
+  async ({ env, params, body }) => {
+    const answer = await callLedger<CreditAnswer>(env, params.account, (object) =>
+      object.adjust(body),
+    );
+    return creditResponse(body, answer, "Another adjustment was booked under this reference.");
+  },
+);
+
+/** @throws Problem `reference_reused`; `invalid_request` for an amount beyond what an account can hold. */
+function creditResponse(body: object, answer: CreditAnswer, reused: string): Response {
+  switch (answer.kind) {
+    case "booked":
+      return json({ ...body, balance: answer.balance }, 201);
+    case "repeated":
+      return json({ ...body, balance: answer.balance }, 200);
+    case "reference_reused":
+      throw new Problem("reference_reused", { detail: reused });
+    case "too_large":
+      throw invalidRequest([{ path: "/amount", message: "exceeds what an account can hold" }]);
+  }
+}

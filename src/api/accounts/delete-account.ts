@@ -1,0 +1,60 @@
+import pMap from "p-map";
+import { ledgerObject, profileObject } from "../../account/object-names.ts";
+import { MAX_OPEN_MS } from "../../core/policy.ts";
+import type { Env } from "../../env.ts";
+import { forgetListedAccount } from "../../index-db/accounts.ts";
+import { findOpenTask } from "../../index-db/open-tasks.ts";
+import { callObject } from "../http/object-call.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import { queryOf } from "../http/query.ts";
+import { route } from "../http/route.ts";
+import { queryIndex, requireIndex } from "../search/query-index.ts";
+import { callProfile, forgetAccount } from "./account-client.ts";
+import { revoke } from "./account-keys.ts";
+
+const CONCURRENCY = 6;
+
+/**
+ * Deletes an account. Each step may be repeated: a request that failed half-way is completed by sending it
+ * again. Refunds of its charges are booked for as long as one may still be due.
+ */
+export const deleteAccount = route(
+  {
+    method: "DELETE",
+    path: "/v1/accounts/{account}",
+    access: "operator",
+    summary: "Delete an account: its keys end and nothing can be registered for it",
+    answers: { 202: "deleted; its ledger is folded to one total later" },
+    errors: ["not_found", "task_open", "index_disabled"],
+  },
+  async ({ env, url, runtime, params: { account: id } }) => {
+    const isForced = isForceGiven(url);
+    const { deletedAt } = await callProfile(env, id, (object) => object.profile());
+    if (deletedAt === null && !isForced) await requireNoOpenTask(env, id);
+    const foldAt = Date.now() + MAX_OPEN_MS + runtime.config.retentionMs;
+    await callObject(() => ledgerObject(env, id).deleteLedger(foldAt));
+    const hashes = await callProfile(env, id, (object) => object.deleteProfile());
+    forgetAccount(id);
+    await pMap(hashes, (hash) => revoke(env, id, hash), { concurrency: CONCURRENCY });
+    await callObject(() => profileObject(env, id).forgetKeys());
+    const { INDEX_DB: db } = env;
+    if (db !== undefined) await queryIndex(() => forgetListedAccount(db, id));
+    return new Response(null, { status: 202 });
+  },
+);
+
+/** Reads `?force`. @throws Problem `invalid_request` unless it is true or false. */
+function isForceGiven(url: URL): boolean {
+  const { force = "false" } = queryOf(url.searchParams);
+  if (force === "true" || force === "false") return force === "true";
+  throw invalidRequest([{ path: "/force", message: "must be true or false" }]);
+}
+
+/** @throws Problem `task_open`; `index_disabled` when there is no index, which alone could tell. */
+async function requireNoOpenTask(env: Env, accountId: string): Promise<void> {
+  const db = requireIndex(env);
+  const taskId = await queryIndex(() => findOpenTask(db, accountId));
+  if (taskId === null) return;
+  const detail = `The account has open tasks, such as ${taskId}. ?force=true deletes it all the same.`;
+  throw new Problem("task_open", { detail });
+}

@@ -1,0 +1,96 @@
+import type { StoredEntry } from "../../account/entry-table.ts";
+import type { Env } from "../../env.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { limitOf } from "../http/query.ts";
+import { callLedger } from "./account-client.ts";
+import { entryView, sequenceOf } from "./entry-view.ts";
+
+/** Rows of one page. */
+const LIMITS = { fallback: 10_000, max: 10_000 };
+/** Rows that the ledger's object returns at once. */
+const BATCH = 1_000;
+/** Bounds the memory of a page: it ends after the batch that passes this many characters. */
+const MAX_CHARS = 4 * 1024 * 1024;
+
+/** A text format: its media type, its first line, and the line of an entry. */
+interface Format {
+  readonly mediaType: string;
+  readonly header: string;
+  readonly line: (entry: StoredEntry) => string;
+}
+
+interface ExportRequest {
+  readonly env: Env;
+  readonly url: URL;
+  readonly params: { readonly account: string };
+}
+
+const COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
+
+const FORMATS: ReadonlyMap<string, Format> = new Map([
+  ["csv", { mediaType: "text/csv; charset=utf-8", header: csvRow(COLUMNS), line: csvLine }],
+  ["jsonl", { mediaType: "application/jsonl", header: "", line: jsonLine }],
+]);
+
+/**
+ * Answers with one page of the ledger as text, newest entries first. The header `Next-Cursor` has the
+ * cursor of the next page; it is absent on the last one. The page is complete before it is sent, so an
+ * error in the middle is answered as a problem, not as a shorter page.
+ */
+export async function exportEntries(call: ExportRequest, formatName: string): Promise<Response> {
+  const { env, url, params } = call;
+  const format = FORMATS.get(formatName);
+  if (format === undefined) {
+    throw invalidRequest([{ path: "/format", message: "must be csv or jsonl" }]);
+  }
+  const limit = limitOf(url.searchParams.get("limit"), LIMITS);
+  const before = sequenceOf(url.searchParams.get("cursor"));
+  const { text, next } = await pageOf(env, params.account, format, before, limit);
+  const headers = new Headers({
+    "Content-Type": format.mediaType,
+    "Content-Disposition": `attachment; filename="${params.account}-entries.${formatName}"`,
+  });
+  if (next !== null) headers.set("Next-Cursor", String(next));
+  return new Response(text, { headers });
+}
+
+async function pageOf(
+  env: Env,
+  accountId: string,
+  { header, line }: Format,
+  start: number,
+  limit: number,
+): Promise<{ readonly text: string; readonly next: number | null }> {
+  let [text, before, rows] = [header, start, 0];
+  for (;;) {
+    const size = Math.min(BATCH, limit - rows);
+    const [cursor] = [before];
+    // One row more tells whether anything follows.
+    const entries = await callLedger(env, accountId, (object) =>
+      object.entries(null, cursor, size + 1),
+    );
+    const page = entries.slice(0, size);
+    text += page.map(line).join("");
+    rows += page.length;
+    before = page.at(-1)?.seq ?? before;
+    if (entries.length <= size) return { text, next: null };
+    if (rows >= limit || text.length > MAX_CHARS) return { text, next: before };
+  }
+}
+
+function jsonLine(entry: StoredEntry): string {
+  return `${JSON.stringify(entryView(entry))}\n`;
+}
+
+function csvLine(entry: StoredEntry): string {
+  const view: Readonly<Record<string, string | number>> = entryView(entry);
+  return csvRow(COLUMNS.map((name) => String(view[name] ?? "")));
+}
+
+/** Formats a row as RFC 4180 does. */
+function csvRow(fields: readonly string[]): string {
+  const quoted = fields.map((field) =>
+    /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field,
+  );
+  return `${quoted.join(",")}\r\n`;
+}

@@ -1,0 +1,27 @@
+import { toSeconds } from "../../core/time.ts";
+import type { StoredEntry } from "../../account/entry-table.ts";
+import { invalidRequest } from "../http/problem.ts";
+
+const MAX_CURSOR = Number.MAX_SAFE_INTEGER;
+
+/** Returns a ledger entry as readers see it. */
+export function entryView(entry: StoredEntry) {
+  const { kind, reference, amount, balance, taskId, reason, createdAt } = entry;
+  return {
+    kind,
+    amount,
+    balance,
+    reference,
+    ...(taskId !== null && { task_id: taskId }),
+    ...(reason !== null && { reason }),
+    created_at: toSeconds(createdAt),
+  };
+}
+
+/** Reads the cursor of a ledger page: the number of the last entry seen. @throws Problem `invalid_request`. */
+export function sequenceOf(cursor: string | null): number {
+  if (cursor === null) return MAX_CURSOR;
+  const sequence = Number(cursor);
+  if (/^\d{1,16}$/.test(cursor) && sequence >= 1 && sequence <= MAX_CURSOR) return sequence;
+  throw invalidRequest([{ path: "/cursor", message: "is not a cursor" }]);
+}
