@@ -9,7 +9,7 @@ import { stubOf } from "../worker/objects.ts";
 import { anOutside } from "../worker/outside.ts";
 import { register } from "../worker/tasks.ts";
 import { gated, restartWith, useBindings } from "./bindings.ts";
-import { OPERATOR_BINDINGS } from "./operator.ts";
+import { allowIndexAlert, OPERATOR_BINDINGS } from "./operator.ts";
 import { aRow, callWith, cron, db, indexed, insert, finish } from "./support.ts";
 
 useBindings();
@@ -31,6 +31,7 @@ beforeAll(async () => {
 
 async function logEverything(): Promise<void> {
   anOutside();
+  await allowIndexAlert();
   const callback_url = `https://${MARK}.example.net/${MARK}?token=${MARK}`;
   const id = await register({ model: MARK, metadata: { MARK }, callback_url });
   await restartWith(id, OPERATOR_BINDINGS);

@@ -6,7 +6,13 @@ import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
 import { CALLBACK_URL, register } from "../worker/tasks.ts";
 import { restartWith } from "./bindings.ts";
-import { OPERATOR_URL, receivers, OPERATOR_BINDINGS, operatorEvents } from "./operator.ts";
+import {
+  allowIndexAlert,
+  OPERATOR_URL,
+  receivers,
+  OPERATOR_BINDINGS,
+  operatorEvents,
+} from "./operator.ts";
 import { aRow, callWith, cron, insert, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
@@ -94,6 +100,7 @@ it("provider.unauthorized comes when a provider refuses the key, once an hour fo
 
 it("index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
   const outside = receivers(200);
+  await allowIndexAlert();
   const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
   await cron(OPERATOR_BINDINGS);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
