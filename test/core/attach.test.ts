@@ -21,7 +21,7 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aChargingTask } from "./credit-builders.ts";
-import { apply } from "./decisions.ts";
+import { apply, expectUnchanged } from "./decisions.ts";
 import {
   aKeptHook,
   anAttachedTask,
@@ -49,7 +49,7 @@ function withKept(...keptHooks: OpenTask["tracking"]["keptHooks"]): OpenTask {
   return aProvidedTask({ tracking: aTracking({ poll: null, keptHooks }) });
 }
 
-describe("attach is refused", () => {
+describe("an attachment is refused", () => {
   it.each([
     ["where there is no task", null, { code: "unknown_task" }],
     ["while the price is being charged", aChargingTask(), { code: "charging" }],
@@ -79,20 +79,17 @@ describe("attach is refused", () => {
   });
 });
 
-describe("attach of the same job again", () => {
+describe("an attachment of the same job again", () => {
   it.each([
     ["an open task", anAttachedTask({ tries: 3, notBefore: later })],
     ["a processing task", anAttachedTask({}, { status: "processing" })],
     ["a settled task", settled],
   ])("changes nothing of %s", (_what, record) => {
-    expect(transition(record, anAttachment(), POLICY, later)).toEqual({
-      kind: "unchanged",
-      record,
-    });
+    expectUnchanged(record, anAttachment(), later);
   });
 });
 
-describe("attach to an open task", () => {
+describe("an attachment to an open task", () => {
   const planned = aTracking({ poll: aPlan({ at: later + 15 * SECOND }) });
 
   it.each([
@@ -127,7 +124,7 @@ describe("attach to an open task", () => {
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
   });
 
-  it("does not give it a second extension", () => {
+  it("keeps the note that the deadline was extended", () => {
     const task = aProvidedTask({ tracking: aTracking({ poll: null, isExtended: true }) });
     expect(committed(attachedTo(task))).toMatchObject({ tracking: { isExtended: true } });
   });
@@ -150,13 +147,13 @@ describe("attach to an open task", () => {
   });
 });
 
-describe("attach where the upstream can be asked", () => {
+describe("an attachment where the upstream can be polled", () => {
   it.each([
     ["completed", aCompletion()],
     ["failed", anUpstreamFailure()],
     ["without output", NO_OUTPUT],
     ["processing", PROCESSING],
-  ])("asks at once about a kept hook that says %s", (_what, news) => {
+  ])("polls at once because of a kept hook that reports %s", (_what, news) => {
     const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
     for (const jobId of [JOB.id, null]) {
       const task = withKept(aKeptHook(news, jobId));
@@ -177,7 +174,7 @@ describe("attach where the upstream can be asked", () => {
   });
 });
 
-describe("attach where the upstream cannot be asked", () => {
+describe("an attachment where the upstream cannot be polled", () => {
   const success = aKeptHook(aCompletion());
   const failure = aKeptHook(anUpstreamFailure(), null);
 
@@ -191,29 +188,22 @@ describe("attach where the upstream cannot be asked", () => {
     expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
   });
 
-  it("ends it as the hook said", () => {
+  it("ends the task with the error of the kept hook", () => {
     const { body, failure: why } = finished(attachedTo(withKept(failure), NO_KEY));
     expect(JSON.parse(body)).toMatchObject({ status: "failed", error: anUpstreamFailure().error });
     expect(why).toEqual(anUpstreamFailure().failure);
   });
 
-  it("believes that it is processing", () => {
-    const record = committed(attachedTo(withKept(aKeptHook(PROCESSING)), NO_KEY));
-    expect(record).toMatchObject({ status: "processing", tracking: { keptHooks: [] } });
-  });
-
-  it("attaches also where the kept hook tells nothing new", () => {
-    const task: OpenTask = { ...withKept(aKeptHook(PROCESSING)), status: "processing" };
+  it.each<[string, OpenTask, OpenTask["status"]]>([
+    ["progress", withKept(aKeptHook(PROCESSING)), "processing"],
+    ["known progress", { ...withKept(aKeptHook(PROCESSING)), status: "processing" }, "processing"],
+    ["only another job's failure", withKept(otherFailure()), "pending"],
+  ])("attaches and leaves the task open after a kept hook with %s", (_what, task, status) => {
     const record = committed(attachedTo(task, NO_KEY));
-    expect(record).toMatchObject({ upstream: UPSTREAM, tracking: { keptHooks: [] } });
+    expect(record).toMatchObject({ upstream: UPSTREAM, status, tracking: { keptHooks: [] } });
   });
 
-  it("leaves a task open of which only another job's hooks are known", () => {
-    const record = committed(attachedTo(withKept(otherFailure()), NO_KEY));
-    expect(record).toMatchObject({ status: "pending", tracking: { keptHooks: [] } });
-  });
-
-  it("also believes where the job is too old to be known", () => {
+  it("ends the task too when the job is too old to be polled", () => {
     const task = { ...withKept(success), createdAt: later - 7 * DAY };
     const forgetful = new Map([[CONNECTION, { ...LIMITS, maxAgeMs: 7 * DAY }]]);
     expect(finished(attachedTo(task, aPolicy({ polls: forgetful }))).status).toBe("completed");

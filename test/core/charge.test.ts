@@ -42,7 +42,7 @@ const later = NOW + HOUR;
 const UNKNOWN: ChargeAnswer = { kind: "unknown" };
 
 describe("a registration with a price", () => {
-  it("begins with the charge, due at once", () => {
+  it("starts with its charge, due at once", () => {
     const record = apply(null, aPricedRegistration());
     expect(record).toEqual(aChargingTask());
     const charge = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
@@ -50,7 +50,7 @@ describe("a registration with a price", () => {
     expect(nextStep(record, POLICY, NOW)).toEqual({ kind: "charge", charge });
   });
 
-  it("is charged by the operator's own billing where it has no charge id: it is open at once", () => {
+  it("creates an open task at once when the operator's own billing has charged it", () => {
     const event = aSettledRegistration();
     const { registration } = event;
     expect(apply(null, event)).toEqual(
@@ -62,13 +62,13 @@ describe("a registration with a price", () => {
     );
   });
 
-  it("but no account is charged to nobody", () => {
+  it("charges nothing when it names no account", () => {
     const event = aPricedRegistration({ accountId: null });
     const { registration } = event;
     expect(apply(null, event)).toEqual(anOpenTask({ registration }));
   });
 
-  it("again joins the charge, whatever charge id it brings", () => {
+  it("changes nothing when it is repeated during the charge, whatever its charge id", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });
     expectUnchanged(record, again, later);
@@ -89,7 +89,7 @@ describe("a registration with a price", () => {
   });
 });
 
-describe("while the price is being charged", () => {
+describe("a task whose price is being charged", () => {
   it.each<[string, TaskEvent, "charging" | "unknown_task"]>([
     ["processing", aReport(PROCESSING), "charging"],
     ["a completion", aReport(), "charging"],
@@ -98,7 +98,7 @@ describe("while the price is being charged", () => {
     ["a redelivery", aRedelivery(), "unknown_task"],
     ["a cancellation", { type: "cancel" }, "unknown_task"],
     ["an erasure", { type: "erase" }, "unknown_task"],
-  ])("%s changes nothing and is told nothing of the task", (_what, event, code) => {
+  ])("rejects %s without showing the task", (_what, event, code) => {
     expect(transition(aChargingTask(), event, POLICY, later)).toEqual({
       kind: "reject",
       rejection: { code },
@@ -116,7 +116,7 @@ describe("while the price is being charged", () => {
     expectUnchanged(record, event, later);
   });
 
-  it("the charge is all that is owed, past the deadline and while paused", () => {
+  it("has nothing but its charge due, past the deadline and while the relay is paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
     const paused = aPolicy({ pausedUntil: later });
     expect(wakeAt(record, paused)).toBe(NOW);
@@ -125,12 +125,12 @@ describe("while the price is being charged", () => {
 });
 
 describe("the answer of the ledger", () => {
-  it("makes the task exist, with its account's generation", () => {
+  it("creates the open task with the generation of its account", () => {
     const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
     expect(committed(decision)).toEqual(aChargedTask({ version: later }));
   });
 
-  it("that comes after the deadline makes a task that fails and is refunded", () => {
+  it("creates a task that fails and is refunded when it comes after the deadline", () => {
     const record = aChargingTask({ deadlineAt: NOW + MINUTE });
     const open = apply(record, aChargeEnd(), later);
     expect(nextStep(open, POLICY, later)).toEqual({ kind: "event", event: { type: "deadline" } });
@@ -150,7 +150,7 @@ describe("the answer of the ledger", () => {
     expect(decision).toEqual({ kind: "erase", record, because });
   });
 
-  it("that does not come is asked for again after 5 s, 10 s … 5 min, without end", () => {
+  it("leads to a new charge after 5 s, 10 s … 5 min, without end, when it is missing", () => {
     let record: TaskRecord = aChargingTask();
     const waits: number[] = [];
     let now = NOW;
@@ -177,10 +177,7 @@ describe("the answer of the ledger", () => {
     ["a failed task", aRefundingTask()],
   ])("changes nothing about %s", (_what, record) => {
     for (const answer of [undefined, UNKNOWN, { kind: "unknown_account" } as const]) {
-      expect(transition(record, aChargeEnd(answer), POLICY, later)).toEqual({
-        kind: "unchanged",
-        record,
-      });
+      expectUnchanged(record, aChargeEnd(answer), later);
     }
   });
 });

@@ -21,6 +21,8 @@ import {
   aKeptHook,
   anAttachedTask,
   anUpstreamFailure,
+  HOOK_ENDS,
+  HOOK_TASKS,
   aPlan,
   aProvidedTask,
   aTracking,
@@ -34,24 +36,16 @@ const later = NOW + HOUR;
 
 const unattached = aProvidedTask();
 const attached = anAttachedTask();
-const places = [
-  ["before its job is attached", unattached],
-  ["of its attached job", attached],
-] as const;
-const ends = [
-  ["completed", aCompletion()],
-  ["failed", anUpstreamFailure()],
-] as const;
-const news = [["processing", PROCESSING], ["without output", NO_OUTPUT], ...ends] as const;
+const news = [["processing", PROCESSING], ["without output", NO_OUTPUT], ...HOOK_ENDS] as const;
 
 describe("an unsigned hook where nobody can be asked", () => {
-  it.each(places)("settles at once, %s", (_where, task) => {
-    for (const [status, said] of ends) {
+  it.each(HOOK_TASKS)("settles at once, %s", (_where, task) => {
+    for (const [status, said] of HOOK_ENDS) {
       expect(finish(task, aHook(said), later, NO_KEY).status).toBe(status);
     }
   });
 
-  it.each(places)("says that it is processing, %s", (_where, task) => {
+  it.each(HOOK_TASKS)("says that it is processing, %s", (_where, task) => {
     const record = apply(task, aHook(PROCESSING), later, NO_KEY);
     expect(record).toEqual({ ...task, version: later, status: "processing" });
   });
@@ -63,22 +57,25 @@ describe("an unsigned hook where nobody can be asked", () => {
     expect(apply(younger, aHook(aCompletion()), later).status).toBe("pending");
   });
 
-  it.each(places)("fails a task of which it tells success without output, %s", (_where, task) => {
-    for (const isSigned of [true, false]) {
-      const record = finish(task, aHook(NO_OUTPUT, { isSigned }), later, NO_KEY);
-      expect(JSON.parse(record.body)).toEqual({
-        id: ID,
-        status: "failed",
-        model: MODEL,
-        created_at: NOW_S,
-        error: {
-          code: "upstream_error",
-          message: "The upstream reported success without output.",
-        },
-      });
-      expect(record.failure).toEqual({ category: "provider", retryable: true });
-    }
-  });
+  it.each(HOOK_TASKS)(
+    "fails a task of which it tells success without output, %s",
+    (_where, task) => {
+      for (const isSigned of [true, false]) {
+        const record = finish(task, aHook(NO_OUTPUT, { isSigned }), later, NO_KEY);
+        expect(JSON.parse(record.body)).toEqual({
+          id: ID,
+          status: "failed",
+          model: MODEL,
+          created_at: NOW_S,
+          error: {
+            code: "upstream_error",
+            message: "The upstream reported success without output.",
+          },
+        });
+        expect(record.failure).toEqual({ category: "provider", retryable: true });
+      }
+    },
+  );
 });
 
 describe("an unsigned hook before the job is attached", () => {

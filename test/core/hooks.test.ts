@@ -18,6 +18,8 @@ import {
   aHook,
   anAttachedTask,
   anUpstreamFailure,
+  HOOK_ENDS,
+  HOOK_TASKS,
   aProvidedTask,
   NO_KEY,
   NO_OUTPUT,
@@ -32,18 +34,10 @@ const signed = { isSigned: true };
 const unattached = aProvidedTask();
 const attached = anAttachedTask();
 const processing = anAttachedTask({}, { status: "processing" });
-const places = [
-  ["before its job is attached", unattached],
-  ["of its attached job", attached],
-] as const;
 const news = [
   ["queued", QUEUED],
   ["processing", PROCESSING],
   ["without output", NO_OUTPUT],
-  ["completed", aCompletion()],
-  ["failed", anUpstreamFailure()],
-] as const;
-const ends = [
   ["completed", aCompletion()],
   ["failed", anUpstreamFailure()],
 ] as const;
@@ -82,11 +76,7 @@ describe("a hook after the end", () => {
   it.each(news)("that the deadline made changes nothing: %s", (_what, said) => {
     const isSuccess = said.status === "completed" || said.status === "no_output";
     const note = isSuccess ? "late_result" : "ignored";
-    expect(transition(timedOut, aHook(said), POLICY, later)).toEqual({
-      kind: "unchanged",
-      record: timedOut,
-      note,
-    });
+    expectUnchanged(timedOut, aHook(said), later, POLICY, note);
   });
 });
 
@@ -101,8 +91,8 @@ describe("a hook of another job than the attached", () => {
   });
 });
 
-describe.each(places)("a signed hook %s", (_where, task) => {
-  it.each(ends)("that says %s settles at once and sends", (status, said) => {
+describe.each(HOOK_TASKS)("a signed hook %s", (_where, task) => {
+  it.each(HOOK_ENDS)("that says %s settles at once and sends", (status, said) => {
     const record = finish(task, aHook(said, signed), later);
     expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
     expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: later });

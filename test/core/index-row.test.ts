@@ -201,17 +201,24 @@ describe("the row of a finished task", () => {
       },
     ],
     [
+      "with a held callback of which nothing else is known is due now",
+      aFinishedTask({ callback: aHeldCallback() }),
+      {
+        ...DELIVERED,
+        ...UNSETTLED,
+        ...UNTRIED,
+        callback: "sending",
+        firstAttemptMs: null,
+        dueAt: NOW,
+      },
+    ],
+    [
       "that a release without that field finished has no latencies",
       aFinishedTask({ finishedAt: null }),
       { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
     ],
   ])("%s", (_what, record, row) => {
     expect(rowOf(record)).toEqual(row);
-  });
-
-  it("is due now when nothing else is known of a callback that is held", () => {
-    const callback = aHeldCallback();
-    expect(rowOf(aFinishedTask({ callback }))).toMatchObject({ callback: "sending", dueAt: NOW });
   });
 });
 

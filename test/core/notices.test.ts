@@ -24,8 +24,8 @@ import { aRefundEnd, aRefundingTask, credits, refunding } from "./credit-builder
 import { finish } from "./decisions.ts";
 import { UPSTREAM } from "./upstream-builders.ts";
 
-const TOLD = aPolicy({ isOperatorNotified: true, scheduleMs: [0, MINUTE] });
-const UNTOLD = aPolicy({ scheduleMs: [0, MINUTE] });
+const NOTIFYING = aPolicy({ isOperatorNotified: true, scheduleMs: [0, MINUTE] });
+const SILENT = aPolicy({ scheduleMs: [0, MINUTE] });
 const LIMIT = 5 * MINUTE;
 /** Longer than the operator may take to answer. */
 const CLEARANCE = 5_500;
@@ -33,7 +33,7 @@ const CLEARANCE = 5_500;
 const FAILED: Notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 0 };
 
 /** Goes through every attempt of the series that is running; the receiver refuses them all. */
-function refusedToTheEnd(record: TerminalTask, policy = TOLD): TerminalTask {
+function refusedToTheEnd(record: TerminalTask, policy = NOTIFYING): TerminalTask {
   let task = record;
   while (task.callback?.state.kind === "in_flight" || task.callback?.state.kind === "due") {
     const { state } = task.callback;
@@ -46,13 +46,13 @@ function refusedToTheEnd(record: TerminalTask, policy = TOLD): TerminalTask {
   return task;
 }
 
-function reported(policy = TOLD): TerminalTask {
+function reported(policy = NOTIFYING): TerminalTask {
   return finish(null, aReport(aCompletion(), aCreation()), NOW, policy);
 }
 
-describe("callback.failed", () => {
-  it("is news once, when the last attempt of the series has failed", () => {
-    const first = finish(reported(), anEndAs(1, "timeout"), NOW, TOLD);
+describe("the notice callback.failed", () => {
+  it("is created once, when the last attempt of the series has failed", () => {
+    const first = finish(reported(), anEndAs(1, "timeout"), NOW, NOTIFYING);
     expect(first.notices).toEqual([]);
     const { notices, version } = refusedToTheEnd(reported());
     expect(notices).toEqual([
@@ -60,32 +60,32 @@ describe("callback.failed", () => {
     ]);
   });
 
-  it("is news again when a redelivery fails, under another version", () => {
+  it("is created again when a redelivery fails, under another version", () => {
     const failed = refusedToTheEnd(reported());
-    const again = finish(failed, aRedelivery({ attempts: 3 }), NOW + HOUR, TOLD);
+    const again = finish(failed, aRedelivery({ attempts: 3 }), NOW + HOUR, NOTIFYING);
     expect(again.notices).toEqual(failed.notices);
     const { notices } = refusedToTheEnd(again);
     expect(notices.map(({ kind }) => kind)).toEqual(["callback.failed", "callback.failed"]);
     expect(new Set(notices.map(({ version }) => version)).size).toBe(2);
   });
 
-  it("is no news of a series that succeeds", () => {
-    const task = finish(reported(), anEndAs(1, "delivered"), NOW, TOLD);
-    expect(task.notices).toEqual([]);
-  });
-
-  it("is no news of an answer that comes too late", () => {
+  it("is not created by an answer that comes too late", () => {
     const failed = refusedToTheEnd(reported());
-    expect(transition(failed, anEndAs(2, "rejected"), TOLD, NOW + HOUR).kind).toBe("unchanged");
+    expect(transition(failed, anEndAs(2, "rejected"), NOTIFYING, NOW + HOUR).kind).toBe(
+      "unchanged",
+    );
   });
 
-  it("is no news where nobody wants to be told", () => {
-    expect(refusedToTheEnd(reported(UNTOLD), UNTOLD).notices).toEqual([]);
+  it.each([
+    ["a series that succeeds", finish(reported(), anEndAs(1, "delivered"), NOW, NOTIFYING)],
+    ["a relay that does not notify its operator", refusedToTheEnd(reported(SILENT), SILENT)],
+  ])("is not created for %s", (_what, { notices }) => {
+    expect(notices).toEqual([]);
   });
 });
 
 /** A refund that the ledger never answers, until so long after the failure. */
-function unrefunded(forMs: number, policy = TOLD, isRefunded = false): TerminalTask {
+function unrefunded(forMs: number, policy = NOTIFYING, isRefunded = false): TerminalTask {
   let task: TerminalTask = aRefundingTask();
   for (;;) {
     const retryAt = task.credits?.state.kind === "refunding" ? task.credits.state.retryAt : 0;
@@ -96,8 +96,8 @@ function unrefunded(forMs: number, policy = TOLD, isRefunded = false): TerminalT
   }
 }
 
-describe("refund.delayed", () => {
-  it("is news exactly once, when no more try can end it within 5 minutes", () => {
+describe("the notice refund.delayed", () => {
+  it("is created exactly once, when no further try comes within 5 minutes", () => {
     expect(unrefunded(2 * MINUTE).notices).toEqual([]);
     const { notices, version } = unrefunded(LIMIT);
     const retryAt = NOW + 155 * SECOND;
@@ -105,40 +105,38 @@ describe("refund.delayed", () => {
     expect(unrefunded(DAY).notices).toEqual(notices);
   });
 
-  it("stays to be told although the credits came back meanwhile", () => {
-    expect(unrefunded(LIMIT, TOLD, true).notices).toHaveLength(1);
+  it("stays pending although the credits came back meanwhile", () => {
+    expect(unrefunded(LIMIT, NOTIFYING, true).notices).toHaveLength(1);
   });
 
-  it("is no news of credits that came back before", () => {
-    expect(unrefunded(2 * MINUTE, TOLD, true).notices).toEqual([]);
-  });
-
-  it("is news once also when the object slept through the limit", () => {
-    const late = finish(aRefundingTask(), aRefundEnd(false), NOW + HOUR, TOLD);
-    const later = finish(late, aRefundEnd(false), NOW + 2 * HOUR, TOLD);
+  it("is created once also when the object slept past the limit", () => {
+    const late = finish(aRefundingTask(), aRefundEnd(false), NOW + HOUR, NOTIFYING);
+    const later = finish(late, aRefundEnd(false), NOW + 2 * HOUR, NOTIFYING);
     expect(later.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
   });
 
-  it("is news of the try at the limit itself, and not of the one that plans it", () => {
+  it("is created by the try at the limit, not by the one that plans it", () => {
     const before = aRefundingTask({ credits: credits(refunding(NOW + LIMIT - 5 * SECOND)) });
-    const at = finish(before, aRefundEnd(false), NOW + LIMIT - 5 * SECOND, TOLD);
+    const at = finish(before, aRefundEnd(false), NOW + LIMIT - 5 * SECOND, NOTIFYING);
     expect(at).toMatchObject({ credits: { state: { retryAt: NOW + LIMIT } }, notices: [] });
-    const after = finish(at, aRefundEnd(false), NOW + LIMIT, TOLD);
+    const after = finish(at, aRefundEnd(false), NOW + LIMIT, NOTIFYING);
     expect(after.notices).toMatchObject([{ kind: "refund.delayed" }]);
   });
 
-  it("is no news where nobody wants to be told", () => {
-    expect(unrefunded(DAY, UNTOLD).notices).toEqual([]);
-  });
-
-  it("is no news of a task whose end an older release did not write down", () => {
-    const task = aRefundingTask({ finishedAt: null });
-    expect(finish(task, aRefundEnd(false), NOW + HOUR, TOLD).notices).toEqual([]);
+  it.each([
+    ["credits that came back before", unrefunded(2 * MINUTE, NOTIFYING, true)],
+    ["a relay that does not notify its operator", unrefunded(DAY, SILENT)],
+    [
+      "a task whose end an older release did not record",
+      finish(aRefundingTask({ finishedAt: null }), aRefundEnd(false), NOW + HOUR, NOTIFYING),
+    ],
+  ])("is not created for %s", (_what, { notices }) => {
+    expect(notices).toEqual([]);
   });
 });
 
-describe("a notice that nobody took", () => {
-  it("is told again after 5 s, then ever later, and dropped after 10 tries", () => {
+describe("a notice that was not taken", () => {
+  it("is repeated after 5 s, then later each time, and dropped after 10 tries", () => {
     let notices: readonly Notice[] = [FAILED];
     const waits: number[] = [];
     for (let tries = 1; tries <= 9; tries++) {
@@ -150,15 +148,15 @@ describe("a notice that nobody took", () => {
     expect(afterTry(notices, { ...FAILED, isTaken: false }, NOW)).toEqual([]);
   });
 
-  it("stands in nobody else's way", () => {
+  it("does not delay another notice", () => {
     const other = noticeOf("refund.delayed", NOW, NOW);
     const notices = afterTry([FAILED, other], { ...FAILED, isTaken: false }, NOW);
     expect(notices.map(({ retryAt }) => retryAt)).toEqual([NOW + 5 * SECOND, NOW]);
     const task = aFinishedTask({ notices });
-    expect(nextStep(task, TOLD, NOW)).toMatchObject({ notice: { kind: "refund.delayed" } });
+    expect(nextStep(task, NOTIFYING, NOW)).toMatchObject({ notice: { kind: "refund.delayed" } });
   });
 
-  it("makes room for news: the last five are kept", () => {
+  it("is dropped when there are five newer ones", () => {
     let notices: readonly Notice[] = [];
     for (let i = 0; i < 7; i++) notices = withNotice(notices, noticeOf(FAILED.kind, NOW + i, NOW));
     expect(notices.map(({ version }) => version - NOW)).toEqual([2, 3, 4, 5, 6]);
@@ -169,11 +167,11 @@ function dueAt(ms: number) {
   return { kind: "due", nextAttemptAt: NOW + ms } as const;
 }
 
-describe("telling the operator", () => {
+describe("a notification of the operator", () => {
   const task = aFinishedTask({ upstream: UPSTREAM, notices: [FAILED] });
 
-  it("says what happened, when, and the task as the operator reads it", () => {
-    expect(nextStep(task, TOLD, NOW)).toEqual({
+  it("contains kind, version and the view of the operator", () => {
+    expect(nextStep(task, NOTIFYING, NOW)).toEqual({
       kind: "notify",
       notice: {
         taskId: ID,
@@ -186,19 +184,16 @@ describe("telling the operator", () => {
 
   it("wakes the object when it is due", () => {
     const later = aFinishedTask({ notices: [{ ...FAILED, retryAt: NOW + HOUR }] });
-    expect(wakeAt(later, TOLD)).toBe(NOW + HOUR);
-    expect(nextStep(later, TOLD, NOW + HOUR - 1)).toBeNull();
+    expect(wakeAt(later, NOTIFYING)).toBe(NOW + HOUR);
+    expect(nextStep(later, NOTIFYING, NOW + HOUR - 1)).toBeNull();
   });
 
-  it("is not tried where there is nothing to tell", () => {
-    const quiet = aFinishedTask();
-    expect(nextStep(quiet, TOLD, NOW)).toBeNull();
-    expect(wakeAt(quiet, TOLD)).toBe(quiet.expiresAt);
-  });
-
-  it("is not tried where nobody wants to be told any more", () => {
-    expect(nextStep(task, UNTOLD, NOW)).toBeNull();
-    expect(wakeAt(task, UNTOLD)).toBe(task.expiresAt);
+  it.each([
+    ["there is no notice", aFinishedTask(), NOTIFYING],
+    ["the relay does not notify its operator any more", task, SILENT],
+  ])("is not tried when %s", (_what, record, policy) => {
+    expect(nextStep(record, policy, NOW)).toBeNull();
+    expect(wakeAt(record, policy)).toBe(record.expiresAt);
   });
 
   it("comes after the attempt and the index, and puts off no end of the record", () => {
@@ -208,7 +203,7 @@ describe("telling the operator", () => {
     expect(nextStep(again, policy, NOW)?.kind).toBe("send");
     const { expiresAt } = task;
     const notices = afterTry(task.notices, { ...FAILED, isTaken: false }, expiresAt);
-    expect(nextStep({ ...task, notices }, TOLD, expiresAt)).toEqual({
+    expect(nextStep({ ...task, notices }, NOTIFYING, expiresAt)).toEqual({
       kind: "event",
       event: { type: "erase" },
     });
@@ -217,17 +212,17 @@ describe("telling the operator", () => {
   it.each([
     ["an attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
     ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
-  ])("does not come in the way of the client: %s", (_what, waiting, first) => {
-    const told = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
+  ])("does not delay %s", (_what, waiting, first) => {
+    const noticed = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
     const lastAt = NOW + HOUR - CLEARANCE;
-    expect(nextStep(told(lastAt), TOLD, lastAt)?.kind).toBe("notify");
-    expect(nextStep(told(lastAt + 1), TOLD, lastAt + 1)).toBeNull();
-    expect(wakeAt(told(lastAt + 1), TOLD)).toBe(NOW + HOUR);
-    expect(nextStep(told(lastAt + 1), TOLD, NOW + HOUR)?.kind).toBe(first);
+    expect(nextStep(noticed(lastAt), NOTIFYING, lastAt)?.kind).toBe("notify");
+    expect(nextStep(noticed(lastAt + 1), NOTIFYING, lastAt + 1)).toBeNull();
+    expect(wakeAt(noticed(lastAt + 1), NOTIFYING)).toBe(NOW + HOUR);
+    expect(nextStep(noticed(lastAt + 1), NOTIFYING, NOW + HOUR)?.kind).toBe(first);
   });
 
-  it("of an order to write the row again changes nothing", () => {
-    const again = finish(task, { type: "republish" }, NOW, TOLD);
+  it("stays pending after an order to write the row again", () => {
+    const again = finish(task, { type: "republish" }, NOW, NOTIFYING);
     expect(again.notices).toEqual(task.notices);
   });
 });

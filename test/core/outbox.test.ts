@@ -35,17 +35,14 @@ const visible: readonly (readonly [string, TaskRecord])[] = [
 ];
 
 describe("the end of a publication", () => {
-  it.each(visible)(
-    "is written into the record of %s, and is no change of the task",
-    (_, record) => {
-      expect(committed(decide(record, published(NOW)))).toEqual({
-        ...record,
-        publication: { version: NOW, retryAt: 0, tries: 0 },
-      });
-    },
-  );
+  it.each(visible)("is recorded for %s without a new version", (_, record) => {
+    expect(committed(decide(record, published(NOW)))).toEqual({
+      ...record,
+      publication: { version: NOW, retryAt: 0, tries: 0 },
+    });
+  });
 
-  it.each(visible)("of which nobody said that it arrived plans the next for %s", (_, record) => {
+  it.each(visible)("plans another write for %s when it failed", (_, record) => {
     expect(committed(decide(record, published(NOW, false)))).toEqual({
       ...record,
       publication: { version: 0, retryAt: LATER + 5 * SECOND, tries: 1 },
@@ -63,7 +60,7 @@ describe("the end of a publication", () => {
   it.each([
     ["nobody knows", null],
     ["is being charged again", aChargingTask()],
-  ])("says nothing about a task that %s", (_what, record) => {
+  ])("changes nothing of a task that %s", (_what, record) => {
     expect(decide(record, published(NOW))).toEqual({ kind: "unchanged", record });
   });
 });
@@ -78,11 +75,11 @@ describe("the end of a notice", () => {
     return { type: "notice_ended", kind, version, isTaken };
   };
 
-  it("that was taken removes this one only, and is no change of the task", () => {
+  it("removes only the notice that was taken, without a new version", () => {
     expect(committed(decide(record, ended(true)))).toEqual({ ...record, notices: [older, other] });
   });
 
-  it("that was not taken plans it again", () => {
+  it("plans another try of a notice that was not taken", () => {
     const again = { ...notice, retryAt: LATER + 5 * SECOND, tries: 1 };
     expect(finished(decide(record, ended(false))).notices).toEqual([older, again, other]);
   });
@@ -90,7 +87,7 @@ describe("the end of a notice", () => {
   it.each([
     ["nobody knows", null],
     ["is open again", anOpenTask()],
-  ])("says nothing about a task that %s", (_what, gone) => {
+  ])("changes nothing of a task that %s", (_what, gone) => {
     expect(decide(gone, ended(true))).toEqual({ kind: "unchanged", record: gone });
   });
 });
@@ -98,7 +95,7 @@ describe("the end of a notice", () => {
 describe("an order to write the row again", () => {
   const told = { version: NOW, retryAt: LATER + HOUR, tries: 8 };
 
-  it.each(visible)("makes it due now, and is no change of the task: %s", (_what, record) => {
+  it.each(visible)("makes the row due now without a new version: %s", (_what, record) => {
     const after = committed(decide({ ...record, publication: told }, { type: "republish" }));
     expect(after).toEqual({ ...record, publication: UNPUBLISHED });
   });

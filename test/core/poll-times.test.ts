@@ -22,6 +22,7 @@ import {
   anAttachedTask,
   anUpstreamFailure,
   aPollEnd,
+  DEADLINE_STEP,
   aProvidedRegistration,
   aTracking,
   FIRST_POLL,
@@ -49,7 +50,7 @@ function polled(record: TaskRecord, answer: PollAnswer = UNANSWERED): TaskRecord
 }
 
 describe("a poll", () => {
-  it("is due at its planned time, not before, and says all that it takes", () => {
+  it("is due at its planned time, not before, and contains all that the call needs", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -70,7 +71,7 @@ describe("a poll", () => {
     expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
   });
 
-  it("is planned anew when the price of such a task is charged", () => {
+  it("is planned again when the price of such a task is charged", () => {
     const registration = aPricedRegistration({ provider: CONNECTION, job: JOB });
     const charging = apply(null, registration, NOW - SECOND);
     expect("tracking" in charging).toBe(false);
@@ -80,15 +81,12 @@ describe("a poll", () => {
 
   it("is never due for a connection that has no key", () => {
     expect(wakeAt(attached, NO_KEY)).toBe(attached.deadlineAt);
-    expect(nextStep(attached, NO_KEY, attached.deadlineAt)).toEqual({
-      kind: "event",
-      event: { type: "deadline" },
-    });
+    expect(nextStep(attached, NO_KEY, attached.deadlineAt)).toEqual(DEADLINE_STEP);
   });
 });
 
 describe("a nudge while no poll is due", () => {
-  it("makes one due at once", () => {
+  it("makes a poll due at once", () => {
     for (const at of [NOW, NOW + 1, FIRST_POLL - 2]) {
       const task = nudged(anAttachedTask(), at);
       expect(wakeAt(task, POLICY)).toBe(at);
@@ -96,22 +94,18 @@ describe("a nudge while no poll is due", () => {
     }
   });
 
-  it("waits until the provider allows another", () => {
-    const task = nudged(anAttachedTask({ at: NOW + MINUTE, notBefore: NOW + SECOND }), NOW);
-    expect(wakeAt(task, POLICY)).toBe(NOW + SECOND);
-    expect(nextStep(task, POLICY, NOW + SECOND - 1)).toBeNull();
-  });
-
-  it("waits while the relay is paused", () => {
-    const pausedUntil = NOW + MINUTE;
-    const task = nudged(anAttachedTask(), NOW);
-    expect(wakeAt(task, aPolicy({ pausedUntil }))).toBe(pausedUntil);
-    expect(nextStep(task, aPolicy({ pausedUntil }), pausedUntil - 1)).toBeNull();
-  });
-
-  it("never puts a poll off", () => {
-    const task = anAttachedTask({ at: NOW + SECOND, notBefore: NOW + SECOND });
-    expect(wakeAt(nudged(task, NOW), POLICY)).toBe(NOW + SECOND);
+  it.each([
+    ["until the provider allows another", { at: NOW + MINUTE, notBefore: NOW + SECOND }, POLICY],
+    [
+      "for a poll that the provider allows later",
+      { at: NOW + SECOND, notBefore: NOW + SECOND },
+      POLICY,
+    ],
+    ["while the relay is paused", {}, aPolicy({ pausedUntil: NOW + SECOND })],
+  ])("waits %s", (_what, plan, policy) => {
+    const task = nudged(anAttachedTask(plan), NOW);
+    expect(wakeAt(task, policy)).toBe(NOW + SECOND);
+    expect(nextStep(task, policy, NOW + SECOND - 1)).toBeNull();
   });
 
   it("does not make the later waits shorter", () => {
@@ -139,24 +133,22 @@ describe("a nudge while a poll is in flight", () => {
     expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
   });
 
-  it("leads to none when nothing nudged", () => {
-    expect(wakeAt(polled(inFlight), POLICY)).toBe(THEN + 30 * SECOND);
+  it.each<[string, TaskRecord, PollAnswer, waitMs: number]>([
+    ["leads to no other poll when there was none", inFlight, UNANSWERED, 30 * SECOND],
+    [
+      "keeps the limit that the poll is told",
+      nudged(inFlight, FIRST_POLL),
+      rateLimited(MINUTE),
+      MINUTE,
+    ],
+  ])("%s", (_what, task, answer, waitMs) => {
+    expect(wakeAt(polled(task, answer), POLICY)).toBe(THEN + waitMs);
   });
 
-  it("obeys the limit that the poll is told", () => {
-    expect(wakeAt(polled(nudged(inFlight, FIRST_POLL), rateLimited(MINUTE)), POLICY)).toBe(
-      THEN + MINUTE,
-    );
-  });
-
-  it("changes nothing of an end that the poll tells", () => {
-    const record = polled(nudged(inFlight, FIRST_POLL), newsAnswer(anUpstreamFailure()));
-    expect(record.status).toBe("failed");
-  });
-
-  it("counts what the hook missed", () => {
-    const hook = aHook(NO_OUTPUT);
-    const task = apply(inFlight, hook, FIRST_POLL);
-    expect(polled(task, newsAnswer(NO_OUTPUT)).status).toBe("failed");
+  it.each([
+    ["an end that the poll tells", aHook(aCompletion()), newsAnswer(anUpstreamFailure())],
+    ["success without output that the hook tells too", aHook(NO_OUTPUT), newsAnswer(NO_OUTPUT)],
+  ])("does not change %s", (_what, hook, answer) => {
+    expect(polled(apply(inFlight, hook, FIRST_POLL), answer).status).toBe("failed");
   });
 });

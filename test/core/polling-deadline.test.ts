@@ -27,6 +27,7 @@ import {
   aPollEnd,
   aProvidedTask,
   aTracking,
+  DEADLINE_STEP,
   rateLimited,
   NO_KEY,
   NO_OUTPUT,
@@ -50,8 +51,8 @@ function codeOf(record: TaskRecord): unknown {
   return JSON.parse(record.body).error?.code;
 }
 
-describe("the deadline of a task whose upstream can be asked", () => {
-  it("has it polled, instead of failing it", () => {
+describe("the deadline of a task whose upstream can be polled", () => {
+  it("polls the task instead of failing it", () => {
     expect(wakeAt(task, POLICY)).toBe(deadlineAt);
     expect(nextStep(task, POLICY, deadlineAt - 1)).toBeNull();
     for (const now of [deadlineAt, deadlineAt + DAY]) {
@@ -59,7 +60,7 @@ describe("the deadline of a task whose upstream can be asked", () => {
     }
   });
 
-  it("has it polled again when the question left before the deadline and nothing came", () => {
+  it("polls the task again when the unanswered poll left before the deadline", () => {
     const early = aPollEnd(UNANSWERED, { askedAt: deadlineAt - 1 });
     const record = apply(task, early, LATE);
     expect(record.status).toBe("pending");
@@ -70,29 +71,24 @@ describe("the deadline of a task whose upstream can be asked", () => {
   });
 
   it.each([
-    ["completed", aCompletion(), "completed"],
-    ["failed", anUpstreamFailure(), "failed"],
-  ] as const)("gives the result that the poll tells: %s", (_what, news, status) => {
+    ["completed", aCompletion(), "completed", undefined],
+    ["failed", anUpstreamFailure(), "failed", "upstream_error"],
+    ["success without output", NO_OUTPUT, "failed", "upstream_error"],
+  ] as const)("gives the result of its last poll: %s", (_what, news, status, code) => {
     const record = asked(newsAnswer(news));
-    expect(record.status).toBe(status);
-    expect(codeOf(record)).toBe(status === "failed" ? "upstream_error" : undefined);
-  });
-
-  it("takes success without output for a failure at once", () => {
-    const record = asked(newsAnswer(NO_OUTPUT));
-    expect([record.status, codeOf(record)]).toEqual(["failed", "upstream_error"]);
+    expect([record.status, codeOf(record)]).toEqual([status, code]);
   });
 
   it.each([
     ["unauthorized", UNAUTHORIZED],
     ["unanswered", UNANSWERED],
-  ])("fails a task of which the poll tells nothing: %s", (_what, answer) => {
+  ])("fails the task when the last poll tells nothing: %s", (_what, answer) => {
     const record = asked(answer);
     expect(codeOf(record)).toBe("upstream_timeout");
     expect(record).toMatchObject({ failure: { category: "timeout", retryable: true } });
   });
 
-  it("decides by the time of the answer", () => {
+  it("counts from the time of the answer", () => {
     const early = aPollEnd(UNANSWERED);
     expect(apply(task, early, deadlineAt - 1).status).toBe("pending");
     expect(codeOf(apply(task, early, deadlineAt))).toBe("upstream_timeout");
@@ -106,7 +102,7 @@ describe("an upstream that is still at work at the deadline", () => {
   it.each([
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
-  ] as const)("has it put off by a quarter of its time: %s", (_what, news, status) => {
+  ] as const)("extends the deadline by a quarter: %s", (_what, news, status) => {
     expect(asked(newsAnswer(news))).toEqual({
       ...task,
       version: expect.any(Number),
@@ -117,13 +113,13 @@ describe("an upstream that is still at work at the deadline", () => {
     expect(asked(newsAnswer(news)).version).toBeGreaterThan(task.version);
   });
 
-  it("has it put off when it only says that it is asked too often, and is asked as it allows", () => {
+  it("extends the deadline when it limits polls, and is polled when it allows", () => {
     const record = asked(rateLimited(10 * MINUTE));
     expect(record).toMatchObject({ deadlineAt: LATE + HOUR, tracking: { isExtended: true } });
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
   });
 
-  it("has it put off when a hook came while it did not answer, and is asked again at once", () => {
+  it("extends the deadline when a hook came during an unanswered poll, and is polled at once", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
     const record = apply(nudged, aPollEnd(UNANSWERED), LATE + 1);
     expect(record).toMatchObject({ tracking: { isExtended: true } });
@@ -131,23 +127,14 @@ describe("an upstream that is still at work at the deadline", () => {
   });
 
   it.each([
-    ["processing", newsAnswer(PROCESSING)],
-    ["queued", newsAnswer(QUEUED)],
-    ["limited", rateLimited(HOUR)],
-    ["unanswered", UNANSWERED],
-  ])("is given up the second time: %s", (_what, answer) => {
+    ["processing", newsAnswer(PROCESSING), "upstream_timeout"],
+    ["queued", newsAnswer(QUEUED), "upstream_timeout"],
+    ["limited", rateLimited(HOUR), "upstream_timeout"],
+    ["unanswered", UNANSWERED, "upstream_timeout"],
+    ["completed", newsAnswer(aCompletion()), undefined],
+  ])("is extended once, whatever the second last poll tells: %s", (_what, answer, code) => {
     const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
-    expect(codeOf(asked(answer, extended))).toBe("upstream_timeout");
-  });
-
-  it("may still tell its result the second time", () => {
-    const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
-    expect(asked(newsAnswer(aCompletion()), extended).status).toBe("completed");
-  });
-
-  it("is asked on as planned between the two", () => {
-    const record = asked(newsAnswer(PROCESSING));
-    expect(wakeAt(record, POLICY)).toBe(LATE + 300 * SECOND);
+    expect(codeOf(asked(answer, extended))).toBe(code);
   });
 });
 
@@ -164,10 +151,7 @@ describe("while the relay is paused", () => {
 
   it("the deadline passes without a last poll", () => {
     expect(wakeAt(task, paused)).toBe(deadlineAt);
-    expect(nextStep(task, paused, deadlineAt)).toEqual({
-      kind: "event",
-      event: { type: "deadline" },
-    });
+    expect(nextStep(task, paused, deadlineAt)).toEqual(DEADLINE_STEP);
     const record = apply(task, { type: "deadline" }, deadlineAt, paused);
     expect(codeOf(record)).toBe("upstream_timeout");
   });
@@ -182,15 +166,12 @@ describe("while the relay is paused", () => {
       { at: deadlineAt + HOUR, notBefore: deadlineAt + HOUR },
       { deadlineAt },
     );
-    expect(nextStep(limitedTask, paused, deadlineAt)).toEqual({
-      kind: "event",
-      event: { type: "deadline" },
-    });
+    expect(nextStep(limitedTask, paused, deadlineAt)).toEqual(DEADLINE_STEP);
     expect(nextStep(limitedTask, POLICY, deadlineAt)).toBeNull();
   });
 });
 
-describe("a task whose upstream cannot be asked at the deadline", () => {
+describe("a task whose upstream cannot be polled at the deadline", () => {
   const forgetful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: HOUR }]]) });
 
   it.each([
@@ -199,10 +180,7 @@ describe("a task whose upstream cannot be asked at the deadline", () => {
     ["when the upstream has forgotten the job", task, forgetful],
   ])("fails with upstream_timeout: %s", (_what, open, policy) => {
     expect(nextStep(open, policy, deadlineAt - 1)).toBeNull();
-    expect(nextStep(open, policy, deadlineAt)).toEqual({
-      kind: "event",
-      event: { type: "deadline" },
-    });
+    expect(nextStep(open, policy, deadlineAt)).toEqual(DEADLINE_STEP);
     const record = finish(open, { type: "deadline" }, deadlineAt, policy);
     expect(codeOf(record)).toBe("upstream_timeout");
   });

@@ -18,7 +18,7 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aChargingTask } from "./credit-builders.ts";
-import { apply, finish } from "./decisions.ts";
+import { apply, expectUnchanged, finish } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,
@@ -51,7 +51,7 @@ function after(answer: Parameters<typeof aPollEnd>[0], record: OpenTask = task):
   throw new Error(`expected an open task: ${next.status}`);
 }
 
-describe("a poll that tells the end", () => {
+describe("a poll that reports the end", () => {
   it.each([
     ["completed", aCompletion(), null],
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
@@ -63,7 +63,7 @@ describe("a poll that tells the end", () => {
     }
   });
 
-  it("gives the client what the upstream said", () => {
+  it("puts the error of the upstream into the body", () => {
     const failed = aPollEnd(newsAnswer(anUpstreamFailure()));
     const { error } = anUpstreamFailure();
     expect(JSON.parse(finish(task, failed, THEN).body)).toMatchObject({
@@ -71,34 +71,24 @@ describe("a poll that tells the end", () => {
     });
   });
 
-  it("takes from the parameters what the upstream leaves open, and nothing that it says", () => {
-    const parameters = { ratio: "16:9", duration: 5, seed: 1, generate_audio: true };
-    const { registration } = aProvidedRegistration({ parameters });
+  const parameters = { ratio: "16:9", duration: 5, seed: 1, generate_audio: true };
+  const { registration } = aProvidedRegistration({ parameters });
+
+  it.each([
+    ["of a registered task", registration, { duration: 5, generate_audio: true }],
+    ["of a task that an event created", null, {}],
+  ])("takes only missing metadata from the parameters %s", (_what, submitted, added) => {
     const metadata = { seed: 7, ratio: "9:16", fps: 3 };
-    const open = anAttachedTask({}, { registration });
+    const open = anAttachedTask({}, { registration: submitted });
     const news = aCompletion({ metadata });
-    const ends = [aPollEnd(newsAnswer(news)), aHook(news, { isSigned: true })];
-    for (const end of ends) {
-      const { body } = finish(open, end, THEN);
-      expect(JSON.parse(body)).toMatchObject({
-        output: {
-          metadata: { seed: 7, ratio: "9:16", duration: 5, generate_audio: true, fps: 3 },
-        },
-      });
+    for (const end of [aPollEnd(newsAnswer(news)), aHook(news, { isSigned: true })]) {
+      const { output } = JSON.parse(finish(open, end, THEN).body);
+      expect(output.metadata).toEqual({ ...metadata, ...added });
     }
   });
 });
 
-describe("a poll of a task that an event created", () => {
-  it("gives the output as the upstream tells it: nothing was submitted here", () => {
-    const news = aCompletion({ metadata: { seed: 7 } });
-    const open = anAttachedTask({}, { registration: null });
-    const { body } = finish(open, aPollEnd(newsAnswer(news)), THEN);
-    expect(JSON.parse(body)).toMatchObject({ output: { metadata: { seed: 7 } } });
-  });
-});
-
-describe("a poll that tells no end", () => {
+describe("a poll that reports no end", () => {
   it("advances a pending task to processing, with a new version", () => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     const tracking = aTracking({ poll });
@@ -113,7 +103,7 @@ describe("a poll that tells no end", () => {
     ["nothing, for it was limited", rateLimited(), task],
     ["nothing, for its key was refused", UNAUTHORIZED, task],
     ["nothing, for there was no answer", UNANSWERED, task],
-  ])("only moves the next one, and keeps the version: %s", (_what, answer, open) => {
+  ])("only plans the next poll and keeps the version: %s", (_what, answer, open) => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     expect(after(answer, open)).toEqual({ ...open, tracking: aTracking({ poll }) });
   });
@@ -149,29 +139,29 @@ describe("a poll whose key was taken away meanwhile", () => {
   });
 });
 
-describe("a provider that limits", () => {
-  it("is left alone for as long as it says, where that is longer than the wait", () => {
+describe("a provider that limits polls", () => {
+  it("is not polled before the end of its limit, when that is longer than the wait", () => {
     const record = after(rateLimited(HOUR));
     const poll = aPlan({ at: THEN + HOUR, tries: 1, notBefore: THEN + HOUR });
     expect(record.tracking.poll).toEqual(poll);
     expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
   });
 
-  it("is left alone for the longer wait where it asks for less", () => {
+  it("is polled after the usual wait when its limit is shorter", () => {
     expect(after(rateLimited(2 * SECOND)).tracking.poll).toMatchObject({
       at: THEN + 30 * SECOND,
       notBefore: THEN + 2 * SECOND,
     });
   });
 
-  it("is not asked earlier by hooks", () => {
+  it("is not polled earlier because of a hook", () => {
     const nudge = aHook(aCompletion());
     const record = afterwards(transition(after(rateLimited(HOUR)), nudge, POLICY, THEN + SECOND));
     expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
   });
 
-  it("is not asked earlier by the deadline", () => {
+  it("is not polled earlier because of the deadline", () => {
     const deadlineAt = THEN + 10 * SECOND;
     const record = after(rateLimited(HOUR), anAttachedTask({}, { deadlineAt }));
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
@@ -182,7 +172,7 @@ describe("a provider that limits", () => {
 describe("success without output", () => {
   const once = after(newsAnswer(NO_OUTPUT));
 
-  it("is asked after once more, as soon as the provider allows", () => {
+  it("is polled once more, as soon as the provider allows", () => {
     const at = THEN + GAP;
     const poll = aPlan({ at, tries: 1, notBefore: at, isOutputMissing: true });
     expect(once).toEqual({ ...task, tracking: aTracking({ poll }) });
@@ -199,7 +189,7 @@ describe("success without output", () => {
     expect(failure).toEqual({ category: "provider", retryable: true });
   });
 
-  it("is still missing after a poll that told nothing", () => {
+  it("is remembered after a poll without an answer", () => {
     const silent = after(UNANSWERED, once);
     expect(finish(silent, aPollEnd(newsAnswer(NO_OUTPUT)), THEN).status).toBe("failed");
   });
@@ -207,7 +197,7 @@ describe("success without output", () => {
   it.each([
     ["output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
-  ] as const)("is forgotten when the next one tells of %s", (_what, news, status) => {
+  ] as const)("is forgotten when the next poll reports %s", (_what, news, status) => {
     const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
     expect(record.status).toBe(status);
     if (status === "processing") {
@@ -216,7 +206,7 @@ describe("success without output", () => {
   });
 });
 
-describe("the answer to a poll that nobody waits for", () => {
+describe("the answer to an outdated poll", () => {
   const settled = aFinishedTask({ upstream: UPSTREAM });
   const answers = [
     newsAnswer(aCompletion()),
@@ -233,8 +223,7 @@ describe("the answer to a poll that nobody waits for", () => {
     ["its job was replaced", anAttachedTask({}, other())],
   ])("changes nothing where %s", (_what, record) => {
     for (const answer of answers) {
-      const decision = transition(record, aPollEnd(answer), POLICY, THEN);
-      expect(decision).toEqual({ kind: "unchanged", record });
+      expectUnchanged(record, aPollEnd(answer), THEN);
     }
   });
 });

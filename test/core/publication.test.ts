@@ -85,7 +85,7 @@ describe("a change is written to the index", () => {
   });
 });
 
-describe("a write that was not answered", () => {
+describe("a write to the index without an answer", () => {
   it("is tried again after 5 s, then twice as long each time, at most 6 hours, without end", () => {
     let publication = UNPUBLISHED;
     const waits: number[] = [];
@@ -98,18 +98,18 @@ describe("a write that was not answered", () => {
     expect(publication).toMatchObject({ version: 0, tries: 16 });
   });
 
-  it("begins anew after one that was", () => {
+  it("starts again with the first wait after a success", () => {
     const late = planRewrite(planRewrite(UNPUBLISHED, NOW), NOW);
     expect(markPublished(late, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
     expect(planRewrite(markPublished(late, NOW), NOW).retryAt).toBe(NOW + 5 * SECOND);
   });
 
-  it("takes nothing back that the index knows", () => {
+  it("does not lower the published version", () => {
     expect(markPublished({ ...UNPUBLISHED, version: NOW }, NOW - 1).version).toBe(NOW);
   });
 });
 
-describe("what is not in the index", () => {
+describe("a version that is not in the index", () => {
   const records: readonly (readonly [string, TaskRecord])[] = [
     ["an open task", anOpenTask()],
     ["a later change of it", anOpenTask(known(NOW - 1))],
@@ -127,12 +127,12 @@ describe("what is not in the index", () => {
     expect(nextStep(record, INDEXED, latest)).not.toBeNull();
   });
 
-  it.each(records)("wakes nobody where there is no index: %s", (_what, record) => {
+  it.each(records)("wakes no object where there is no index: %s", (_what, record) => {
     const everywhere = { ...record, ...known(record.version) };
     expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
   });
 
-  it("is the row itself, of this version", () => {
+  it("is published as the row of this version", () => {
     const step = nextStep(undelivered, INDEXED, NOW);
     expect(step).toMatchObject({ kind: "publish", row: { version: NOW, callback: "failed" } });
   });
@@ -143,8 +143,8 @@ function nextAttemptOf(record: TaskRecord): number {
   return record.callback.state.nextAttemptAt;
 }
 
-describe("the order of what is due", () => {
-  it("puts an attempt, a refund and a deadline before the index", () => {
+describe("the order of due steps", () => {
+  it("puts an attempt, a refund and a deadline before the write to the index", () => {
     expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
     const start = { kind: "event", event: { type: "attempt_started" } };
     expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);
@@ -153,7 +153,7 @@ describe("the order of what is due", () => {
     expect(nextStep(anOpenTask(), INDEXED, NOW + 4 * DAY)).toEqual(end);
   });
 
-  it("puts the index before the end of the record, which it does not put off", () => {
+  it("puts the write to the index before the erasure, which it does not delay", () => {
     const { expiresAt } = undelivered;
     expect(nextStep(undelivered, INDEXED, expiresAt)?.kind).toBe("publish");
     const down = { ...undelivered, publication: planRewrite(UNPUBLISHED, expiresAt) };

@@ -93,18 +93,6 @@ describe("a redelivery", () => {
     expect(states).toEqual([due(1 + 180_000), due(HOUR + 2 + 600_000), { kind: "failed" }]);
   });
 
-  it("with more attempts than the schedule repeats the schedule's last wait", () => {
-    const short = aPolicy({ scheduleMs: [0, MINUTE] });
-    const callback = callbackAfter(
-      ...delivered,
-      [0, aRedelivery({ attempts: 3 }), short],
-      [0, anEnd(2), short],
-      [MINUTE, start, short],
-      [MINUTE, anEnd(3), short],
-    );
-    expect(callback.state).toEqual(due(2 * MINUTE));
-  });
-
   it("is accepted while the relay is paused, and waits", () => {
     const paused = aPolicy({ pausedUntil: NOW + 2 * HOUR });
     expect(callbackAfter(...delivered, [HOUR, aRedelivery(), paused])).toMatchObject({

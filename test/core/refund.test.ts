@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
-import { transition } from "../../src/core/transition.ts";
 import {
   ACCOUNT,
   aCallback,
@@ -60,7 +59,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
   const task = aChargedTask({ deadlineAt: later });
   const failed = finish(task, event, later);
 
-  it("owes its credits, and its callback is held", () => {
+  it("owes its credits and holds its callback", () => {
     expect(failed).toEqual(
       aRefundingTask({
         version: later,
@@ -73,7 +72,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
     );
   });
 
-  it("has the refund due at once, and nothing else, ever", () => {
+  it("has only the refund due, at once and at any later time", () => {
     const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
     expect(wakeAt(failed, POLICY)).toBe(later);
     for (const at of [later, later + 365 * DAY]) {
@@ -84,20 +83,20 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
     }
   });
 
-  it("owes them without a callback_url too", () => {
+  it("owes its credits without a callback_url too", () => {
     const silent = finish({ ...task, callbackUrl: null }, event, later);
     expect(silent).toEqual({ ...failed, callback: null });
     expect(nextStep(silent, POLICY, later)?.kind).toBe("refund");
   });
 
-  it("of the operator's own billing is settled there", () => {
+  it("is refunded by the operator's own billing when that has charged it", () => {
     const own = { ...task, credits: credits(undefined, { chargeId: null }) };
     const settling = finish(own, event, later);
     expect(nextStep(settling, POLICY, later)).toMatchObject({ refund: { chargeId: null } });
     expect(settling.callback).toEqual(failed.callback);
   });
 
-  it("owes nothing when it cost nothing", () => {
+  it("owes nothing when it had no price", () => {
     const free = finish({ ...task, credits: null }, event, later);
     expect(free.credits).toBeNull();
     expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
@@ -122,7 +121,7 @@ describe("the end of a refund", () => {
     expiresAt: later + 28 * DAY,
   };
 
-  it("books it and opens the first attempt in the same commit", () => {
+  it("records the refund and opens the first attempt in one commit", () => {
     const callback = aHeldCallback();
     expect(finish(held, aRefundEnd(true), later)).toEqual({
       ...refunded,
@@ -144,14 +143,14 @@ describe("the end of a refund", () => {
     expect(wakeAt(record, policy)).toBe(later + waitMs);
   });
 
-  it("is all there was to do where there is no callback", () => {
+  it("settles a task without a callback", () => {
     const silent = { ...held, callback: null };
     const record = finish(silent, aRefundEnd(true), later);
     expect(record).toEqual({ ...refunded, callback: null });
     expect(wakeAt(record, POLICY)).toBe(later + 28 * DAY);
   });
 
-  it("that does not come is asked for again after 5 s, 10 s … 5 min, without end", () => {
+  it("leads to another refund call after 5 s, 10 s … 5 min, without end, when it is missing", () => {
     let record: TaskRecord = held;
     const waits: number[] = [];
     let now = NOW;
@@ -172,7 +171,7 @@ describe("the end of a refund", () => {
     expect(done.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: now });
   });
 
-  it("begins no series that has begun already", () => {
+  it("does not restart a series", () => {
     for (const kind of ["delivered", "failed"] as const) {
       const callback = aCallback({ state: { kind } });
       const done = finish(aRefundingTask({ callback }), aRefundEnd(true), later);
@@ -188,15 +187,12 @@ describe("the end of a refund", () => {
     ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded" }) })],
   ])("changes nothing about %s", (_what, record) => {
     for (const isRefunded of [true, false]) {
-      expect(transition(record, aRefundEnd(isRefunded), POLICY, later)).toEqual({
-        kind: "unchanged",
-        record,
-      });
+      expectUnchanged(record, aRefundEnd(isRefunded), later);
     }
   });
 });
 
-describe("while the credits are on their way back", () => {
+describe("a task whose refund is pending", () => {
   const tasks = [aRefundingTask(), aRefundingTask({ callback: null })];
 
   it.each<[string, TaskEvent, string]>([

@@ -143,20 +143,11 @@ describe("the same registration again", () => {
     expectUnchanged(record, rotated, later);
   });
 
-  it("is recognised when the task is already finished", () => {
-    const done = aFinishedTask();
-    expect(transition(done, aRegistration(), POLICY, later)).toEqual({
-      kind: "unchanged",
-      record: done,
-    });
-  });
-
-  it("is recognised after a redelivery replaced the URL", () => {
-    const done = aFinishedTask({ callback: aCallback({ url: URL_B }) });
-    expect(transition(done, aRegistration(), POLICY, later)).toEqual({
-      kind: "unchanged",
-      record: done,
-    });
+  it.each([
+    ["is already finished", aFinishedTask()],
+    ["was redelivered to another URL", aFinishedTask({ callback: aCallback({ url: URL_B }) })],
+  ])("changes nothing of a task that %s", (_what, record) => {
+    expectUnchanged(record, aRegistration(), later);
   });
 
   const others: Readonly<Record<string, RegisterEvent>> = {

@@ -8,7 +8,15 @@ import type {
 import type { OpenTask } from "../../src/core/record/task.ts";
 import type { KeptHook, PollPlan, Tracking } from "../../src/core/record/tracking.ts";
 import type { Job, UpstreamFailure, UpstreamNews } from "../../src/core/record/upstream.ts";
-import { anOpenTask, aPolicy, aRegistration, CONNECTION, LIMITS, NOW } from "./builders.ts";
+import {
+  aCompletion,
+  anOpenTask,
+  aPolicy,
+  aRegistration,
+  CONNECTION,
+  LIMITS,
+  NOW,
+} from "./builders.ts";
 
 export const JOB: Job = { id: "cgt-1", endpoint: null };
 export const OTHER_JOB: Job = { id: "cgt-2", endpoint: null };
@@ -27,6 +35,9 @@ export const QUEUED = { status: "queued" } as const;
 export const NO_OUTPUT = { status: "no_output" } as const;
 export const UNANSWERED: PollAnswer = { kind: "unanswered" };
 export const UNAUTHORIZED: PollAnswer = { kind: "unauthorized" };
+
+/** The step of a task whose deadline has passed. */
+export const DEADLINE_STEP = { kind: "event", event: { type: "deadline" } } as const;
 
 export function anUpstreamFailure(changes: Partial<UpstreamFailure> = {}): UpstreamFailure {
   return {
@@ -105,3 +116,14 @@ export function aPollEnd(
     ...changes,
   };
 }
+
+/** Tasks that a hook may be about. */
+export const HOOK_TASKS = [
+  ["before its job is attached", aProvidedTask()],
+  ["of its attached job", anAttachedTask()],
+] as const;
+
+export const HOOK_ENDS = [
+  ["completed", aCompletion()],
+  ["failed", anUpstreamFailure()],
+] as const;

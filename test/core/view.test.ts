@@ -35,7 +35,7 @@ const cut = anAttempt({
 });
 
 describe("the view of an open task", () => {
-  it.each(["operator", "account"] as const)("is small, for the %s", (role) => {
+  it.each(["operator", "account"] as const)("has only the basic fields for the %s", (role) => {
     expect(taskView(open, role)).toBe(
       `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
         `"deadline_at":${NOW_S + 3600}}`,
@@ -110,7 +110,7 @@ function sendingView(excerpt: object) {
   };
 }
 
-describe("where a task is generated", () => {
+describe("provider and upstream job of a task", () => {
   const job = { id: "r-1", endpoint: "fal-ai/kling" };
 
   it.each([
@@ -127,7 +127,7 @@ describe("where a task is generated", () => {
       { provider: "ark", upstream: { id: "cgt-1" } },
     ],
     ["where the relay does not know", anOpenTask({ registration: null }), {}],
-  ])("is shown to the operator and to no account: %s", (_what, record, place) => {
+  ])("are shown to the operator and to no account: %s", (_what, record, place) => {
     const { provider, upstream } = JSON.parse(taskView(record, "operator"));
     expect({ provider, upstream }).toEqual(place);
     expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("provider");
@@ -135,13 +135,22 @@ describe("where a task is generated", () => {
   });
 });
 
+const DELIVERED = {
+  number: 1,
+  series: 1,
+  started_at: NOW_S,
+  duration_ms: 250,
+  outcome: "delivered",
+  status_code: 200,
+};
+
 describe("the view of a finished task", () => {
-  it("shows all to the operator", () => {
+  it("shows every field to the operator", () => {
     const excerpt = { response_excerpt: "try later" };
     expect(taskView(sending, "operator")).toBe(JSON.stringify(sendingView(excerpt)));
   });
 
-  it("does not show an account what its receiver answered", () => {
+  it("hides the response of the receiver from an account", () => {
     expect(taskView(sending, "account")).toBe(JSON.stringify(sendingView({})));
   });
 
@@ -154,7 +163,7 @@ describe("the view of a finished task", () => {
     );
   });
 
-  it("ends with why it failed, where that is known", () => {
+  it("ends with the failure, where that is known", () => {
     const failure = { category: "timeout", retryable: true } as const;
     expect(taskView(aFinishedTask({ callback: null, failure }), "account")).toBe(
       `${BODY.slice(0, -1)},"callback":null,` +
@@ -162,40 +171,26 @@ describe("the view of a finished task", () => {
     );
   });
 
-  it("shows an attempt in flight without an outcome", () => {
-    const callback = aCallback({
-      lastNumber: 2,
-      series: { number: 2, started: 1, ordered: 1 },
-      state: { kind: "in_flight", number: 2, startedAt: NOW + HOUR },
-    });
+  it.each([
+    [
+      "an attempt in flight without an outcome",
+      aCallback({
+        lastNumber: 2,
+        series: { number: 2, started: 1, ordered: 1 },
+        state: { kind: "in_flight", number: 2, startedAt: NOW + HOUR },
+      }),
+      "sending",
+      [DELIVERED, { number: 2, series: 2, started_at: NOW_S + 3600 }],
+    ],
+    [
+      "the status of the latest series with the time of the first delivery",
+      aCallback({ attempts: [], state: { kind: "failed" } }),
+      "failed",
+      [],
+    ],
+  ])("shows %s", (_what, callback, status, attempts) => {
     const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
-    expect(view.callback).toEqual({
-      url: URL_A,
-      status: "sending",
-      attempts: [
-        {
-          number: 1,
-          series: 1,
-          started_at: NOW_S,
-          duration_ms: 250,
-          outcome: "delivered",
-          status_code: 200,
-        },
-        { number: 2, series: 2, started_at: NOW_S + 3600 },
-      ],
-      delivered_at: NOW_S,
-    });
-  });
-
-  it("shows the status of the latest series and keeps the time of delivery", () => {
-    const callback = aCallback({ attempts: [], state: { kind: "failed" } });
-    const view = JSON.parse(taskView(aFinishedTask({ callback }), "account"));
-    expect(view.callback).toEqual({
-      url: URL_A,
-      status: "failed",
-      attempts: [],
-      delivered_at: NOW_S,
-    });
+    expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
   });
 
   it("shows at most 20 attempts, the open one among them", () => {

@@ -6,9 +6,8 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
-import { isEqual, firstViolation } from "./change.ts";
+import { type Answer, isEqual, firstViolation } from "./change.ts";
 import { endResultOf, mayHookEnd, isSameResult, storedResult } from "./end-rules.ts";
-import type { Answer } from "./answer.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { trackedFault } from "./tracking-rules.ts";
 

@@ -1,5 +1,7 @@
+import type { Decision } from "../../src/core/events/decision.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { OutsideEvent } from "./moves.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import type { Setting } from "./setting.ts";
@@ -26,6 +28,18 @@ export interface Change<B extends TaskRecord | null = TaskRecord | null, A = Tas
   readonly hadFault: boolean;
   /** Poll that led to this commit; null when something else did. */
   readonly pollResult: PollResult | null;
+}
+
+/** An event for the relay and its effect in the same turn. */
+export interface Answer {
+  readonly event: OutsideEvent;
+  readonly before: TaskRecord | null;
+  readonly after: TaskRecord | null;
+  readonly commits: readonly TaskRecord[];
+  readonly decision: Decision;
+  readonly setting: Setting;
+  /** Unix milliseconds. */
+  readonly now: number;
 }
 
 /** The text of a rule, and whether it holds. */

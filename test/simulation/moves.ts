@@ -43,37 +43,3 @@ export type OutsideEvent = Extract<
       | "republish";
   }
 >;
-
-/** Describes a move for the trace. */
-export function describeMove(move: Move): string {
-  const { kind, turns, ...rest } = move;
-  const hurry = turns === undefined ? [] : [`and after ${turns} turns`];
-  if (kind === "event") return [describeEvent(move.event), ...hurry].join(" ");
-  if (kind === "deploy") return `deploy ${JSON.stringify(rest)}`;
-  const words = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`);
-  return [kind, ...words, ...hurry].join(" ");
-}
-
-function describeEvent(event: OutsideEvent): string {
-  switch (event.type) {
-    case "register": {
-      const { callbackUrl, credits, provider } = event.registration;
-      const { deadlineMs } = event;
-      return `register ${JSON.stringify({ callbackUrl, credits, provider, deadlineMs })}`;
-    }
-    case "report":
-      return `report ${JSON.stringify(event.news)}${event.creation === null ? "" : " (may create)"}`;
-    case "hook": {
-      const { type: _, ...hook } = event;
-      return `hook ${JSON.stringify(hook)}`;
-    }
-    case "attach":
-      return `attach ${event.job.id}`;
-    case "redeliver":
-      return `redeliver ${JSON.stringify({ attempts: event.attempts, key: event.idempotencyKey })}`;
-    case "cancel":
-    case "erase":
-    case "republish":
-      return event.type;
-  }
-}

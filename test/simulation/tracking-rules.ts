@@ -1,8 +1,7 @@
 import { isOpen, type OpenTask } from "../../src/core/record/task.ts";
 import type { PollPlan } from "../../src/core/record/tracking.ts";
 import { MINUTE } from "../core/builders.ts";
-import type { Answer } from "./answer.ts";
-import { type Change, isEqual, firstViolation } from "./change.ts";
+import { type Answer, type Change, isEqual, firstViolation } from "./change.ts";
 import { endResultOf, isPollable, isResponsive, isWithoutOutput } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 

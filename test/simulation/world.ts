@@ -5,7 +5,7 @@ import { SimulatedLedger } from "./ledger.ts";
 import { type Alarm, Disk } from "./disk.ts";
 import { type SharedState, ObjectHost, StorageFault } from "./object-host.ts";
 import { SimulatedObject } from "./simulated-object.ts";
-import { type Move, type OutsideEvent, describeMove } from "./moves.ts";
+import { type Move, type OutsideEvent } from "./moves.ts";
 import { Parties } from "./parties.ts";
 import { readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks } from "./microtasks.ts";
@@ -64,7 +64,7 @@ export class World implements SharedState {
 
   /** Makes a move, lets everything happen that follows from it, and checks the state at rest. */
   async do(move: Move): Promise<void> {
-    this.checker.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${describeMove(move)}`);
+    this.checker.note(() => `${((this.clock - NOW) / 1000).toFixed(3)} s  ${JSON.stringify(move)}`);
     await this.#perform(move);
     if (move.turns !== undefined) return runMicrotasks(move.turns);
     await this.#settle();

@@ -61,15 +61,6 @@ describe("the charge of a registration", () => {
     await woken;
     expect(host.charges).toHaveLength(1);
   });
-
-  it("is not repeated before its time by a create that joins", async () => {
-    host.endings = { charge: 2 };
-    host.loop.apply(create);
-    await host.loop.runUntilIdle();
-    host.loop.apply(create);
-    expect(await host.loop.runUntilIdle()).toBeNull();
-    expect(host.charges).toHaveLength(1);
-  });
 });
 
 describe("runUntilIdle", () => {

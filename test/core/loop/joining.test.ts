@@ -3,7 +3,6 @@ import { runMicrotasks } from "../../simulation/microtasks.ts";
 import {
   aCompletion,
   aCreation,
-  anOpenTask,
   aPolicy,
   aRedelivery,
   aRegistration,
@@ -92,12 +91,6 @@ describe("an event in any turn around the end of a run", () => {
 });
 
 describe("read", () => {
-  it("returns the record as it is, and null where there is none", () => {
-    expect(host.loop.read()).toBeNull();
-    host.loop.apply(aRegistration());
-    expect(host.loop.read()).toEqual(anOpenTask());
-  });
-
   it("sets the alarm again when the record is overdue by more than a minute", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [HOUR] });
     host.loop.apply(finish);
@@ -117,14 +110,6 @@ describe("read", () => {
   it("writes nothing while the loop runs, however long", () => {
     host.loop.apply(finish);
     host.clock += 2 * MINUTE;
-    host.loop.read();
-    expect(host.writes).toEqual(["put", "alarm"]);
-  });
-
-  it("does not take a pause for a lost alarm", () => {
-    host.policyAt = (now) => aPolicy({ pausedUntil: now + MINUTE });
-    host.loop.apply(finish);
-    host.clock += HOUR;
     host.loop.read();
     expect(host.writes).toEqual(["put", "alarm"]);
   });
