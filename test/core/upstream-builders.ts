@@ -28,7 +28,7 @@ export const FIRST_POLL = NOW + LIMITS.firstMs;
 /** After whatever deadline. */
 const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** No connection has a key, so nobody can be asked. */
+/** No connection has a key, so no upstream can be polled. */
 export const NO_KEY = aPolicy({ polls: new Map() });
 
 export const QUEUED = { status: "queued" } as const;

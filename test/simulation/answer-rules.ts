@@ -36,7 +36,7 @@ export function answerFault(answer: Answer): string | null {
 
 function endFault(answer: Answer): string | null {
   const { event, before, after, decision, setting, now } = answer;
-  if (before === null || before.status === "charging") return lifelessFault(event, after, before);
+  if (before === null || before.status === "charging") return absentTaskFault(event, after, before);
   if (event.type === "register")
     return firstViolation(["a task is registered once", after === before]);
   if (isTerminal(before)) return settledFault(event, before, decision);
@@ -59,7 +59,7 @@ function endFault(answer: Answer): string | null {
 }
 
 /** Only a registration, or a report that may, creates a task. A task being charged is invisible. */
-function lifelessFault(
+function absentTaskFault(
   event: OutsideEvent,
   after: TaskRecord | null,
   before: TaskRecord | null,

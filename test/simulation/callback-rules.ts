@@ -64,7 +64,7 @@ function endFault(
     ["only a dead instance is interrupted", outcome !== "interrupted" || !isOwn || hadFault],
     [
       "the recorded outcome is the received one",
-      outcome === "interrupted" || heard(history, attempt),
+      outcome === "interrupted" || isReceivedOutcome(history, attempt),
     ],
     ["the start of an attempt stays", attempt.startedAt === open.startedAt],
     ["an attempt ends now", endOf(attempt) === Math.max(now, open.startedAt)],
@@ -127,7 +127,7 @@ function startedAfter(from: Callback, after: Callback, isOrdered: boolean): numb
   return after.state.kind === "in_flight" ? before + 1 : before;
 }
 
-function heard(history: Change["history"], { number, outcome }: Attempt): boolean {
+function isReceivedOutcome(history: Change["history"], { number, outcome }: Attempt): boolean {
   return history.outcomeOf(number) === outcome;
 }
 

@@ -12,7 +12,7 @@ export const RETENTION_MS = 28 * DAY;
 /** Error code in the body of a task that timed out. */
 export const TIMEOUT_CONTENT = JSON.stringify("upstream_timeout");
 
-/** Returns the end that a report, a hook or a poll tells; null when it tells none. */
+/** Returns the end that a report, a hook or a poll reports; null when it reports none. */
 export function endResultOf(
   news: UpstreamResult | UpstreamNews | { readonly status: "processing" },
 ): EndResult | null {
@@ -72,7 +72,7 @@ export function mayHookEnd(
   return isFinal && hook.isSigned && hook.news.status !== "no_output";
 }
 
-/** Returns the ends told by early hooks, which count where the upstream cannot be polled. */
+/** Returns the ends in early hooks, which count where the upstream cannot be polled. */
 function keptHookResults(
   { connection, job }: AttachEvent,
   task: OpenTask,
@@ -111,7 +111,7 @@ export function isResponsive({ kind }: PollAnswer): boolean {
   return kind === "news" || kind === "limited";
 }
 
-/** Promises 3, 4 and 6 for the commit that ends a task: who said so, and what it owes. */
+/** Promises 3, 4 and 6 for the commit that ends a task: its source and its refund. */
 export function finishFault(change: Change<TaskRecord | null, TerminalTask>): string | null {
   const { before, after, history, now, pollResult } = change;
   const tracking = before !== null && "tracking" in before ? before.tracking : null;

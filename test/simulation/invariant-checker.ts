@@ -155,11 +155,11 @@ export class InvariantChecker {
     this.check("attempt", sendFault(delivery, { record, history, ledger, caller }));
     const isEnded = record !== null && isTerminal(record);
     const series = isEnded ? (record.callback?.series.number ?? 0) : 0;
-    history.posts.push({ number: delivery.number, series, heard: null });
+    history.posts.push({ number: delivery.number, series, outcome: null });
   }
 
   onSendResult(number: number, outcome: Outcome): void {
-    this.history?.heard(number, outcome);
+    this.history?.recordOutcome(number, outcome);
   }
 
   onCharge({ chargeId }: Charge): void {

@@ -23,7 +23,7 @@ export interface SharedState {
   /** Scheduled time of the alarm that is running. */
   readonly runningAlarmAt: number | null;
   setting: Setting;
-  /** How many points the living instance passes before it dies; null when it lives on. */
+  /** How many points the living instance passes before it dies; null when it does not die. */
   deathIn: number | null;
   /** How many of the next reads fail. */
   faultyReads: number;
@@ -113,7 +113,7 @@ export class ObjectHost implements Host {
     this.#shared.died();
   }
 
-  /** Reports an error that nobody caught, unless it comes of a dead instance or of broken storage. */
+  /** Reports an uncaught error, unless it comes from a dead instance or broken storage. */
   uncaught(error: unknown): void {
     if (error instanceof Death || error instanceof StorageFault) return;
     this.#shared.checker.report("no error is uncaught", String(error));

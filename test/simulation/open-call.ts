@@ -18,7 +18,7 @@ export interface OpenCall {
   end(ending: number): void;
   /** Ends the call without an answer in time. */
   expire(): void;
-  /** Lets the call arrive although nobody waits for it; null when it has no effect outside. */
+  /** Lets the call arrive after its caller has stopped waiting; null when it has no effect outside. */
   readonly arrive: (() => void) | null;
 }
 
@@ -28,11 +28,11 @@ export interface CallObserver {
   onSendResult?(number: number, outcome: Outcome): void;
   onCharge(charge: Charge): void;
   onChargeAnswer?(charge: Charge, answer: ChargeAnswer): void;
-  onRefund(refund: Refund): void;
+  onRefund?(refund: Refund): void;
   onPoll(poll: Poll): void;
   onPollAnswer?(poll: Poll, answer: PollAnswer): void;
-  onPublish(row: IndexRow, withinMs: number): void;
-  onNotify(notice: OperatorNotice, withinMs: number): void;
+  onPublish?(row: IndexRow, withinMs: number): void;
+  onNotify?(notice: OperatorNotice, withinMs: number): void;
   onNoticeTaken?(notice: OperatorNotice): void;
   onNoticeAnswer?(isTaken: boolean): void;
   /** May end the call at once. */

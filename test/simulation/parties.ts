@@ -78,9 +78,9 @@ export class Parties implements Outside {
     const results = ANSWERED_OUTCOMES.map((outcome): Ending<AttemptResult> => {
       return { isDone: true, answer: resultOf(outcome) };
     });
-    const heard = ({ outcome }: AttemptResult) =>
+    const onAnswer = ({ outcome }: AttemptResult) =>
       this.#observer.onSendResult?.(delivery.number, outcome);
-    return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, heard);
+    return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, onAnswer);
   }
 
   charge(charge: Charge, caller: SimulatedObject): Promise<ChargeAnswer> {
@@ -99,7 +99,7 @@ export class Parties implements Outside {
   }
 
   async refund(refund: Refund, caller: SimulatedObject): Promise<boolean> {
-    this.#observer.onRefund(refund);
+    this.#observer.onRefund?.(refund);
     let isBack = false;
     const book = () => {
       isBack = this.ledger.refund(refund);
@@ -111,13 +111,13 @@ export class Parties implements Outside {
   poll(poll: Poll, aborted: AbortSignal, caller: SimulatedObject): Promise<PollAnswer> {
     this.#observer.onPoll(poll);
     const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
-    const heard = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer);
-    const asked = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, heard);
-    return this.#unlessAborted("poll", asked, aborted, UNANSWERED);
+    const onAnswer = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer);
+    const answered = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, onAnswer);
+    return this.#unlessAborted("poll", answered, aborted, UNANSWERED);
   }
 
   publish(row: IndexRow, caller: SimulatedObject): Promise<boolean> {
-    this.#observer.onPublish(row, CALL_MS);
+    this.#observer.onPublish?.(row, CALL_MS);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
     };
@@ -125,11 +125,11 @@ export class Parties implements Outside {
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal, caller: SimulatedObject): Promise<boolean> {
-    this.#observer.onNotify(notice, NOTICE_MS);
+    this.#observer.onNotify?.(notice, NOTICE_MS);
     const take = () => this.#observer.onNoticeTaken?.(notice);
-    const heard = (isTaken: boolean) => this.#observer.onNoticeAnswer?.(isTaken);
-    const telling = this.#call("notify", caller, NOTICE_MS, DONE_OR_NOT, false, take, heard);
-    return this.#unlessAborted("notify", telling, aborted, false);
+    const onAnswer = (isTaken: boolean) => this.#observer.onNoticeAnswer?.(isTaken);
+    const answered = this.#call("notify", caller, NOTICE_MS, DONE_OR_NOT, false, take, onAnswer);
+    return this.#unlessAborted("notify", answered, aborted, false);
   }
 
   /** Returns the open calls of an instance. */
@@ -163,7 +163,7 @@ export class Parties implements Outside {
     endings: readonly Ending<T>[],
     late: T,
     effect: (() => void) | null,
-    heard?: (answer: T) => void,
+    onAnswer?: (answer: T) => void,
   ): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     const gone = () => {
@@ -181,14 +181,14 @@ export class Parties implements Outside {
         if (ending.isDone) effect?.();
         if (ending.isDone && ending.answer === false)
           this.#observer.observed?.add(`a ${what} is done without an answer`);
-        heard?.(ending.answer);
+        onAnswer?.(ending.answer);
         this.#observer.note?.(() => `  ${what} ends: ${JSON.stringify(ending)}`);
         resolve(ending.answer);
       },
       expire: () => {
         gone();
         if (effect !== null) this.#lateCalls.push(effect);
-        heard?.(late);
+        onAnswer?.(late);
         this.#observer.note?.(() => `  ${what} takes too long`);
         resolve(late);
       },

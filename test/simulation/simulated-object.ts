@@ -44,7 +44,7 @@ export class Death extends Error {}
 
 /**
  * The platform as one instance of a task object sees it. The instance may die before and after each
- * commit and each call; a dead instance reads, writes, asks and hears nothing.
+ * commit and each call; a dead instance neither acts nor receives an answer.
  */
 export class SimulatedObject implements Platform {
   readonly watchdogMs = 15_000;
@@ -146,7 +146,7 @@ export class SimulatedObject implements Platform {
   async #call<T>(call: (outside: Outside) => Promise<T>): Promise<T> {
     this.leave();
     const answer = await call(this.#host.outside);
-    // An answer to an instance that died meanwhile reaches nobody.
+    // An answer to an instance that died meanwhile is lost.
     if (this.isDead) await new Promise(() => {});
     this.#point();
     return answer;

@@ -3,7 +3,7 @@ import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/r
 import type { Change } from "./change.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
-/** An end that somebody entitled has told. */
+/** An end from an entitled source. */
 export interface EndResult {
   readonly status: "completed" | "failed";
   /** Urls of the output or code of the error, as JSON text. */
@@ -15,7 +15,7 @@ export interface Post {
   readonly number: number;
   readonly series: number;
   /** Outcome that the sender received; null when there was none. */
-  readonly heard: Outcome | null;
+  readonly outcome: Outcome | null;
 }
 
 /** Effect of all commits so far, except those lost with their instance. */
@@ -82,14 +82,14 @@ export class TaskHistory {
     this.amount = amount;
   }
 
-  heard(number: number, heard: Outcome): void {
+  recordOutcome(number: number, outcome: Outcome): void {
     const at = this.posts.findLastIndex((post) => post.number === number);
     const post = this.posts[at];
-    if (post !== undefined) this.posts[at] = { ...post, heard };
+    if (post !== undefined) this.posts[at] = { ...post, outcome };
   }
 
   outcomeOf(number: number): Outcome | null {
-    return this.posts.findLast((post) => post.number === number)?.heard ?? null;
+    return this.posts.findLast((post) => post.number === number)?.outcome ?? null;
   }
 }
 

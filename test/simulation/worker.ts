@@ -18,8 +18,8 @@ for (; lived < lives && broken === null; lived++) {
   if (life.violation === null) continue;
   const { moves, beginning, violation, world } = await shrink(life);
   const trace = world.checker.trace?.join("\n") ?? "";
-  const said = `${violation?.promise}: ${violation?.detail}`;
-  const report = `${said}\n${moves.length} of ${life.moves.length} moves, from ${JSON.stringify(beginning)}\n${trace}`;
+  const summary = `${violation?.promise}: ${violation?.detail}`;
+  const report = `${summary}\n${moves.length} of ${life.moves.length} moves, from ${JSON.stringify(beginning)}\n${trace}`;
   broken = { seed, report };
 }
 const part: Part = { lives: lived, observed, broken };

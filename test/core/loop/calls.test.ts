@@ -3,7 +3,7 @@ import { type CallStep, nextStep } from "../../../src/core/step.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../../src/log.ts";
 import { makeCall } from "../../../src/task/calls.ts";
-import { type Outside, SimulatedObject } from "../../simulation/simulated-object.ts";
+import { SimulatedObject } from "../../simulation/simulated-object.ts";
 import {
   aCreation,
   aFinishedTask,
@@ -52,9 +52,7 @@ function make(call: Call, answer: unknown, signal = new AbortController().signal
   if (!isCall(step)) throw new Error(`expected a call: ${JSON.stringify(step)}`);
   expect(step.kind).toBe(call);
   const host = new MemoryHost();
-  Object.assign(host.outside, { [call]: () => Promise.resolve(answer) } satisfies Partial<
-    Record<keyof Outside, unknown>
-  >);
+  Object.assign(host.outside, { [call]: () => Promise.resolve(answer) });
   return makeCall(step, new SimulatedObject(host), signal, NOW);
 }
 

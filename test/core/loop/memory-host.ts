@@ -112,12 +112,6 @@ export class MemoryHost implements Host, CallObserver {
 
   readonly onPoll = (poll: Poll) => this.polls.push(poll);
 
-  onRefund(): void {}
-
-  onPublish(): void {}
-
-  onNotify(): void {}
-
   onOpenCall(call: OpenCall): void {
     const ending = this.endings[call.what];
     if (ending !== undefined) call.end(ending);
@@ -180,7 +174,7 @@ export class MemoryHost implements Host, CallObserver {
     await rung;
   }
 
-  /** Starts another instance of the object, which from now on takes the alarms. The old one lives on. */
+  /** Starts another instance of the object, which from now on takes the alarms. The old one stays alive. */
   restart(): void {
     this.#instance = new SimulatedObject(this);
     this.loop = new WorkLoop(this.#instance);
