@@ -146,8 +146,8 @@ describe("the same registration again", () => {
   it.each([
     ["is already finished", aFinishedTask()],
     ["was redelivered to another URL", aFinishedTask({ callback: aCallback({ url: URL_B }) })],
-  ])("changes nothing of a task that %s", (_what, record) => {
-    expectUnchanged(record, aRegistration(), later);
+  ])("changes nothing of a task that %s", (_what, known) => {
+    expectUnchanged(known, aRegistration(), later);
   });
 
   const others: Readonly<Record<string, RegisterEvent>> = {
