@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import pMap from "p-map";
 import { completedEvent, SECRETS } from "../test/process/harness/client.ts";
 import { WranglerDev } from "../test/process/harness/wrangler-dev.ts";
-import { inParallel } from "../test/process/harness/parallel.ts";
 import { Receiver } from "../test/process/harness/receiver.ts";
 import { FASTEST_DIRECTORY, quantile } from "./figures.ts";
 
@@ -58,7 +58,7 @@ async function round(
 ): Promise<void> {
   receiver.posts.length = 0;
   const begun = new Map<string, number>();
-  await inParallel(concurrency, Array.from({ length: tasks }), async () => {
+  const report = async () => {
     const id = randomUUID();
     const callbackUrl = receiver.at(`/${id}`, { kind: "answer", status: 200 });
     begun.set(`/${id}`, performance.timeOrigin + performance.now());
@@ -67,7 +67,8 @@ async function round(
     if (status !== 202) throw new Error(`an event was answered with ${status}`);
     accepted.push(performance.now() - startedAt);
     await sleep(pauseMs);
-  });
+  };
+  await pMap(Array.from({ length: tasks }), report, { concurrency });
   while (receiver.posts.length < tasks) await sleep(20);
   for (const { path, arrivedAt } of receiver.posts) {
     delivered.push(Math.max(0, arrivedAt - (begun.get(path) ?? arrivedAt)));

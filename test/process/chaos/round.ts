@@ -1,4 +1,4 @@
-import { inParallel } from "../harness/parallel.ts";
+import pMap from "p-map";
 import { closedPort, type Post, Receiver } from "../harness/receiver.ts";
 import { type Client, LOCAL_VARS } from "../harness/client.ts";
 import { seeded } from "../../simulation/random.ts";
@@ -92,12 +92,13 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
     ({ task_id }) => task_id,
   );
   const posts = Map.groupBy(receiver.posts, ({ path }) => path);
-  const evidence = await inParallel(READS_AT_ONCE, histories, async (history) => ({
+  const evidenceOf = async (history: TaskHistory): Promise<Evidence> => ({
     history,
     ...(await readTask(relay.client, history.id)),
     posts: posts.get(history.plan.path) ?? [],
     entries: entries.get(history.id) ?? [],
-  }));
+  });
+  const evidence = await pMap(histories, evidenceOf, { concurrency: READS_AT_ONCE });
   for (const each of evidence) counters.addTask(each);
   counters.add("requests repeated", caller.repeats);
   counters.add("polls answered", upstream.polls.length);

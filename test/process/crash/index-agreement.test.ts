@@ -1,17 +1,16 @@
+import pMap from "p-map";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { type Client, completedEvent, LOCAL_VARS, Task } from "../harness/client.ts";
-import { inParallel } from "../harness/parallel.ts";
 import { type Behaviour, type Post, Receiver } from "../harness/receiver.ts";
 import { seeded } from "../../simulation/random.ts";
-import { until } from "../harness/until.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 
 const SEED = Number(process.env["CRASH_SEED"] ?? 20_261_121);
 const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,1,1", CALLBACK_TIMEOUT_S: "2" };
-const PARALLEL = 8;
+const PARALLEL = { concurrency: 8 };
 const KILLS = 3;
 const BATCH = 40;
 const MODEL = "seedance-1-pro";
@@ -60,10 +59,11 @@ it("tasks and their rows in D1 agree after the relay and its index were killed r
     await create(client, id, course, callbackUrl).catch(() => undefined);
   };
   for (let kills = 0; kills <= KILLS; kills++) {
-    const load = inParallel(PARALLEL, Array.from({ length: BATCH }), begin);
+    const load = pMap(Array.from({ length: BATCH }), begin, PARALLEL);
     await (kills < KILLS ? sleep(500 + random() * 3_000) : load);
     if (kills === KILLS) break;
-    if (kills === KILLS - 1) await until(() => receiver.posts.some(isLastUnderWay), WITHIN_MS);
+    if (kills === KILLS - 1)
+      await vi.waitUntil(() => receiver.posts.some(isLastUnderWay), WITHIN_MS);
     isUp = false;
     await relay.kill9();
     await load;
@@ -115,10 +115,11 @@ function behaviours(random: () => number): Behaviour[] {
 }
 
 async function readTasks(client: Client, ids: readonly string[]): Promise<readonly Row[]> {
-  const rows = await inParallel(PARALLEL, ids, async (id) => {
+  const read = async (id: string) => {
     const { status, json } = await client.ask("GET", `/v1/tasks/${id}`);
     return status === 404 ? [] : [rowOf(WholeTask.parse(json))];
-  });
+  };
+  const rows = await pMap(ids, read, PARALLEL);
   return rows.flat();
 }
 

@@ -42,6 +42,7 @@ export const Task = z.object({
 
 const SigningSecrets = z.object({ callbacks: z.array(z.string()).min(1) });
 
+const Registered = z.object({ id: z.string(), hook_url: z.string() });
 const Page = z.object({ data: z.array(z.unknown()), next_cursor: z.string().nullable() });
 
 interface SendOptions {
@@ -87,6 +88,12 @@ export class Client {
       cursor = page.next_cursor;
     }
     return rows;
+  }
+
+  /** Registers a task. @returns its id and its hook URL. */
+  async register(fields: object): Promise<z.infer<typeof Registered>> {
+    const body = { id: randomUUID(), model: "m", ...fields };
+    return Registered.parse((await this.ask("POST", "/v1/tasks", body)).json);
   }
 
   /** Reports a completed task with this callback URL. @returns the id of the task. */

@@ -1,13 +1,13 @@
+import pMap from "p-map";
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { completedEvent, LOCAL_VARS, type Task } from "../harness/client.ts";
-import { inParallel } from "../harness/parallel.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { limit, type Shortage, startLimitable } from "./shortage.ts";
 
 const EARLIER_TASKS = 20;
 const MAX_ATTEMPTS = 3;
-const PARALLEL = 8;
+const PARALLEL = { concurrency: 8 };
 const SETTLED_WITHIN_MS = 120_000;
 const ACCEPTS: Behaviour = { kind: "answer", status: 200 };
 const FAILS: Behaviour = { kind: "answer", status: 500 };
@@ -16,15 +16,15 @@ const FAILS: Behaviour = { kind: "answer", status: 500 };
 type Answer = number | "none" | "503 without Retry-After";
 
 // The limits of a running process can be changed on Linux only.
-describe.skipIf(process.platform !== "linux")("hundreds of connections at once", () => {
-  it("are answered 202, or 503 with Retry-After, and each event settles once", async () => {
+describe.skipIf(process.platform !== "linux")("a relay under many connections", () => {
+  it("hundreds of connections at once are answered 202, or 503 with Retry-After, and each event settles once", async () => {
     const { answers, unsettled } = await burst(500, null);
     expect(answers.filter((answer) => answer !== 202 && answer !== 503)).toEqual([]);
     expect(unsettled).toEqual([]);
   });
 
   // The runtime ends when it cannot accept a connection, so that some get no answer.
-  it("may end a relay with too few file handles, and each accepted event settles once", async () => {
+  it("hundreds of connections may end a relay with too few file handles, and each accepted event settles once", async () => {
     const { answers, unsettled } = await burst(150, { what: "open_files", left: 60 });
     const expected = new Set<Answer>([202, 503, "none"]);
     expect(answers.filter((answer) => !expected.has(answer))).toEqual([]);
@@ -56,16 +56,17 @@ async function burst(connections: number, shortage: Shortage | null) {
     }
   };
   const [earlier, ids] = [someIds(EARLIER_TASKS), someIds(connections)];
-  await inParallel(PARALLEL, earlier, (id) => send(id, FAILS, ACCEPTS));
+  await pMap(earlier, (id) => send(id, FAILS, ACCEPTS), PARALLEL);
   if (shortage !== null) limit(relay, shortage);
   const answers = await Promise.all(ids.map((id) => send(id, ACCEPTS)));
   if (shortage !== null) await relay.restart();
   const missing = ids.filter((_, i) => answers[i] !== 202);
-  await inParallel(PARALLEL, missing, (id) => send(id, ACCEPTS));
-  const unsettled = await inParallel(PARALLEL, [...earlier, ...ids], async (id) => {
+  await pMap(missing, (id) => send(id, ACCEPTS), PARALLEL);
+  const readUnsettled = async (id: string) => {
     const task = await client.settled(id, SETTLED_WITHIN_MS);
     return isDeliveredOnce(task, receiver.postsAt(`/${id}`).length) ? [] : [task];
-  });
+  };
+  const unsettled = await pMap([...earlier, ...ids], readUnsettled, PARALLEL);
   return { answers, unsettled: unsettled.flat() };
 }
 

@@ -3,7 +3,6 @@ import * as z from "zod";
 import { type Client, completedEvent } from "../harness/client.ts";
 
 const EACH = 3;
-const Registered = z.object({ hook_url: z.string() });
 const Problem = z.object({ code: z.string() });
 
 /** The parts of an answer that tell whether the request took effect; null without an answer. */
@@ -36,11 +35,7 @@ export async function requestsTo(
   const registration = (id: string) => {
     return { id, model: "m", callback_url: callbackUrl(id), provider: "ark" };
   };
-  const registered = async () => {
-    const id = randomUUID();
-    const { json } = await client.ask("POST", "/v1/tasks", registration(id));
-    return { id, hookPath: new URL(Registered.parse(json).hook_url).pathname };
-  };
+  const registered = () => client.register(registration(randomUUID()));
   const content = { video_url: "https://a.example/v" };
   for (let i = 0; i < EACH; i++) {
     const [id, other] = [randomUUID(), randomUUID()];
@@ -50,7 +45,11 @@ export async function requestsTo(
     const event = completedEvent(reported.id, callbackUrl(reported.id));
     add("event of a registered task", reported.id, "/v1/events", event);
     const hooked = await registered();
-    add("hook", hooked.id, hooked.hookPath, { id: "cgt-1", status: "succeeded", content });
+    add("hook", hooked.id, new URL(hooked.hook_url).pathname, {
+      id: "cgt-1",
+      status: "succeeded",
+      content,
+    });
     const attached = await registered();
     const job = { provider: "ark", id: "cgt-2" };
     add("attachment", attached.id, `/v1/tasks/${attached.id}/upstream`, job);

@@ -1,8 +1,8 @@
+import pMap from "p-map";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Client, isSettled, LOCAL_VARS, Task } from "../harness/client.ts";
-import { inParallel } from "../harness/parallel.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { limit, type Shortage, startLimitable } from "./shortage.ts";
 import { type Answer, type Request, requestsTo } from "./requests.ts";
@@ -27,17 +27,15 @@ const SHORTAGES: readonly [string, Shortage, "in place" | "by a restart"][] = [
 ];
 
 // The limits of a running process can be changed on Linux only.
-describe.skipIf(process.platform !== "linux").concurrent("a relay", () => {
-  it.each(SHORTAGES)(
-    "%s carries out a request or answers 503, and leaves nothing half done",
-    async (_, shortage, recovery) => {
-      const { answers, faults, unsettled } = await run(shortage, recovery);
-      expect(faults).toEqual([]);
-      expect(unsettled).toEqual([]);
-      expect(answers.some(isUnavailable)).toBe(true);
-    },
-  );
-});
+it.skipIf(process.platform !== "linux").concurrent.each(SHORTAGES)(
+  "a relay %s carries out a request or answers 503, and leaves nothing half done",
+  async (_, shortage, recovery) => {
+    const { answers, faults, unsettled } = await run(shortage, recovery);
+    expect(faults).toEqual([]);
+    expect(unsettled).toEqual([]);
+    expect(answers.some(isUnavailable)).toBe(true);
+  },
+);
 
 /** Sends requests of every kind during a shortage, and the refused ones again after it. */
 async function run(shortage: Shortage, recovery: "in place" | "by a restart") {
@@ -113,5 +111,5 @@ async function finalTask(client: Client, id: string): Promise<Task> {
 }
 
 function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  return inParallel(1, items, work);
+  return pMap(items, work, { concurrency: 1 });
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { Child, ROOT } from "../harness/child.ts";
 import { freePort } from "../harness/loopback.ts";
 import { Checkout, newcomersEnvironment } from "./checkout.ts";
@@ -16,68 +16,66 @@ function fenced(language: string): string[] {
   return [...blocks].map(([, content]) => (content ?? "").trim());
 }
 
-describe("the README", () => {
-  it("has shell blocks that run in order in a fresh clone and leave it clean", async () => {
-    const port = await freePort();
-    let server: Child | null = null;
-    const blocks = fenced("sh");
-    expect(blocks).toContain("npm ci && npm run demo");
-    expect(blocks).toContain("npm ci && npm test");
-    try {
-      for (const block of blocks) {
-        const command = runnable(block, port);
-        if (!block.startsWith("npm start")) clone.run(command);
-        else {
-          const args = ["-c", `cd ${clone.directory} && ${command}`];
-          server = new Child("bash", args, newcomersEnvironment());
-          await server.answering(`http://localhost:${port}/healthz`);
-        }
+it("the shell blocks of the README run in order in a fresh clone and leave it clean", async () => {
+  const port = await freePort();
+  let server: Child | null = null;
+  const blocks = fenced("sh");
+  expect(blocks).toContain("npm ci && npm run demo");
+  expect(blocks).toContain("npm ci && npm test");
+  try {
+    for (const block of blocks) {
+      const command = runnable(block, port);
+      if (!block.startsWith("npm start")) clone.run(command);
+      else {
+        const args = ["-c", `cd ${clone.directory} && ${command}`];
+        server = new Child("bash", args, newcomersEnvironment());
+        await server.answering(`http://localhost:${port}/healthz`);
       }
-    } finally {
-      server?.signal("SIGKILL");
     }
-    expect(clone.run("git status --porcelain")).toBe("");
-  });
+  } finally {
+    server?.signal("SIGKILL");
+  }
+  expect(clone.run("git status --porcelain")).toBe("");
+});
 
-  it("has a demo that prints the whole course of a task, and ends without a terminal", () => {
-    const output = clone.run("npm run demo");
-    const course = [
-      /POST http:\S+\/v1\/tasks/,
-      /hook_url: http:\S+\/hooks\/ark\//,
-      /"id": "cgt-\S+"/,
-      /"status": "completed"/,
-      /"outcome": "unreachable"/,
-      /"x-attempt": "2"/,
-      /body: \{"id":/,
-      /signature: valid/,
-      /"status": "delivered"/,
-    ];
-    const positions = course.map((line) => output.search(line));
-    expect(positions).not.toContain(-1);
-    expect(positions).toEqual(positions.toSorted((a, b) => a - b));
-  });
+it("the demo prints the whole course of a task, and ends without a terminal", () => {
+  const output = clone.run("npm run demo");
+  const course = [
+    /POST http:\S+\/v1\/tasks/,
+    /hook_url: http:\S+\/hooks\/ark\//,
+    /"id": "cgt-\S+"/,
+    /"status": "completed"/,
+    /"outcome": "unreachable"/,
+    /"x-attempt": "2"/,
+    /body: \{"id":/,
+    /signature: valid/,
+    /"status": "delivered"/,
+  ];
+  const positions = course.map((line) => output.search(line));
+  expect(positions).not.toContain(-1);
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+});
 
-  it("has a receiver that verifies a callback and recognizes a repetition", async () => {
-    const [snippet] = fenced("js");
-    const file = join(clone.directory, "receiver.mjs");
-    writeFileSync(file, snippet ?? "");
-    const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
-    process.env["CALLBACK_SECRET"] = secret;
-    const { receive }: { receive: (request: Request) => Promise<unknown> } = await import(file);
+it("the receiver of the README verifies a callback and recognizes a repetition", async () => {
+  const [snippet] = fenced("js");
+  const file = join(clone.directory, "receiver.mjs");
+  writeFileSync(file, snippet ?? "");
+  const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+  process.env["CALLBACK_SECRET"] = secret;
+  const { receive }: { receive: (request: Request) => Promise<unknown> } = await import(file);
 
-    const body = fenced("json")[0] ?? "";
-    const timestamp = new Date();
-    const headers = {
-      "webhook-id": "msg_1",
-      "webhook-timestamp": String(Math.floor(timestamp.getTime() / 1000)),
-      "webhook-signature": new Webhook(secret).sign("msg_1", timestamp, body),
-    };
-    const request = (sent: string) =>
-      new Request("https://client.test/", { method: "POST", headers, body: sent });
-    await expect(receive(request(body))).resolves.toEqual({ task: JSON.parse(body), isNew: true });
-    await expect(receive(request(body))).resolves.toMatchObject({ isNew: false });
-    await expect(receive(request(`${body} `))).rejects.toThrow("No matching signature found");
-  });
+  const body = fenced("json")[0] ?? "";
+  const timestamp = new Date();
+  const headers = {
+    "webhook-id": "msg_1",
+    "webhook-timestamp": String(Math.floor(timestamp.getTime() / 1000)),
+    "webhook-signature": new Webhook(secret).sign("msg_1", timestamp, body),
+  };
+  const request = (sent: string) =>
+    new Request("https://client.test/", { method: "POST", headers, body: sent });
+  await expect(receive(request(body))).resolves.toEqual({ task: JSON.parse(body), isNew: true });
+  await expect(receive(request(body))).resolves.toMatchObject({ isNew: false });
+  await expect(receive(request(`${body} `))).rejects.toThrow("No matching signature found");
 });
 
 /** Uses the installed packages and a port of its own, deploys nothing, and runs one test file only. */

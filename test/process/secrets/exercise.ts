@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Webhook } from "svix";
+import { vi } from "vitest";
 import * as z from "zod";
 import { completedEvent, isSettled, Task } from "../harness/client.ts";
 import type { Receiver } from "../harness/receiver.ts";
-import { until } from "../harness/until.ts";
 import { whsec } from "./derived.ts";
 import {
   OPERATOR_KEYS,
@@ -98,7 +98,7 @@ class Callers {
   }
 
   async settled(id: string): Promise<void> {
-    await until(async () => {
+    await vi.waitUntil(async () => {
       return isSettled(Task.parse((await this.operator("GET", `/v1/tasks/${id}`)).json));
     }, WITHIN_MS);
   }
@@ -188,6 +188,6 @@ async function failUpstream(callers: Callers, receiver: Receiver, hookUrl: strin
     { kind: "answer", status: 200, headers, body: failed },
   );
   await hook(empty);
-  await until(() => receiver.postsAt(POLL).length > 0, WITHIN_MS);
+  await vi.waitUntil(() => receiver.postsAt(POLL).length > 0, WITHIN_MS);
   await hook(failed);
 }

@@ -2,12 +2,11 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Child, QUIET_ENV, ROOT } from "../harness/child.ts";
 import { Client, OPERATOR_KEY, SECRETS } from "../harness/client.ts";
 import { leaksIn, plant } from "../harness/leaks.ts";
 import { LoopbackServer } from "../harness/loopback.ts";
-import { until } from "../harness/until.ts";
 
 const WHSEC = `whsec_${"A".repeat(43)}=`;
 const HEX = "0123456789abcdef".repeat(4);
@@ -30,28 +29,26 @@ const LEAKS: Readonly<Record<string, string>> = {
   "a query string": "https://client.example.net/?t=planted-token",
 };
 
-describe("leaksIn", () => {
-  it.each(Object.entries(LEAKS))("finds %s in a log line", (_what, secret) => {
-    const line = JSON.stringify({ event: "request.failed", error: `Error: ${secret}!` });
-    expect(leaksIn(`{"event":"a"}\n${line.replaceAll('\\"', '"')}\n`)).not.toEqual([]);
-  });
+it.each(Object.entries(LEAKS))("leaksIn finds %s in a log line", (_what, secret) => {
+  const line = JSON.stringify({ event: "request.failed", error: `Error: ${secret}!` });
+  expect(leaksIn(`{"event":"a"}\n${line.replaceAll('\\"', '"')}\n`)).not.toEqual([]);
+});
 
-  it("reports the text before a secret, and not the secret", () => {
-    const leaks = leaksIn(`the key is ${OPERATOR_KEY}`);
-    expect(leaks).toEqual([expect.stringContaining("the key is ")]);
-    expect(leaks.join()).not.toContain(OPERATOR_KEY);
-  });
+it("leaksIn reports the text before a secret, and not the secret", () => {
+  const leaks = leaksIn(`the key is ${OPERATOR_KEY}`);
+  expect(leaks).toEqual([expect.stringContaining("the key is ")]);
+  expect(leaks.join()).not.toContain(OPERATOR_KEY);
+});
 
-  it.each([
-    '{"event":"task.completed","task_id":"6f9619ff-8b86-4d01-b42d-00cf4fc964ff","version":12}',
-    '{"event":"request.refused","path":"/hooks/{provider}/{id}/{token}","code":"unknown_task"}',
-    "An operator key is required: Authorization: Bearer <key>.",
-    'WWW-Authenticate: Bearer realm="task-relay"',
-    "SIGNING_SECRETS must be whsec_ and the base64 of 24 to 64 bytes, space-separated",
-    "trk_acct-1_0123ab",
-  ])("finds nothing in %s", (line) => {
-    expect(leaksIn(line)).toEqual([]);
-  });
+it.each([
+  '{"event":"task.completed","task_id":"6f9619ff-8b86-4d01-b42d-00cf4fc964ff","version":12}',
+  '{"event":"request.refused","path":"/hooks/{provider}/{id}/{token}","code":"unknown_task"}',
+  "An operator key is required: Authorization: Bearer <key>.",
+  'WWW-Authenticate: Bearer realm="task-relay"',
+  "SIGNING_SECRETS must be whsec_ and the base64 of 24 to 64 bytes, space-separated",
+  "trk_acct-1_0123ab",
+])("leaksIn finds nothing in %s", (line) => {
+  expect(leaksIn(line)).toEqual([]);
 });
 
 it("a server that has printed a known or a planted secret fails the test that stops it", async () => {
@@ -64,7 +61,7 @@ it("a server that has printed a known or a planted secret fails the test that st
   ] as const) {
     const script = `console.error(${JSON.stringify(text)})`;
     const child = new Child(process.execPath, ["-e", script], process.env);
-    await until(() => !child.isAlive, 30_000);
+    await vi.waitUntil(() => !child.isAlive, 30_000);
     const stopped = expect(child.kill9());
     if (isLeak) await stopped.rejects.toThrow("a secret is in the output of a server");
     else await stopped.resolves.toBeUndefined();
@@ -78,28 +75,26 @@ async function ask(method: string, path: string, body: string, header = "") {
   return await new Client({ url: server.origin }).ask(method, path);
 }
 
-describe("an answer that holds a secret", () => {
-  it.each([
-    ["GET", `/v1/tasks/${ID}`, OPERATOR_KEY],
-    ["GET", `/v1/tasks/${ID}`, WHSEC],
-    ["GET", `/v1/tasks/${ID}`, HOOK_URL],
-    ["GET", "/v1/signing-secrets", SECRETS.RELAY_SECRET],
-    ["GET", "/v1/accounts/a/keys", ACCOUNT_KEY],
-    ["POST", "/v1/accounts/a/signing-secrets", ACCOUNT_KEY],
-    ["GET", "/healthz?x=/v1/signing-secrets", WHSEC],
-  ])("makes %s %s throw", async (method, path, secret) => {
-    await expect(ask(method, path, secret)).rejects.toThrow("a secret is in the answer");
-    await expect(ask(method, path, "", secret)).rejects.toThrow("a secret is in the answer");
-  });
+it.each([
+  ["GET", `/v1/tasks/${ID}`, OPERATOR_KEY],
+  ["GET", `/v1/tasks/${ID}`, WHSEC],
+  ["GET", `/v1/tasks/${ID}`, HOOK_URL],
+  ["GET", "/v1/signing-secrets", SECRETS.RELAY_SECRET],
+  ["GET", "/v1/accounts/a/keys", ACCOUNT_KEY],
+  ["POST", "/v1/accounts/a/signing-secrets", ACCOUNT_KEY],
+  ["GET", "/healthz?x=/v1/signing-secrets", WHSEC],
+])("a secret in the answer makes %s %s throw", async (method, path, secret) => {
+  await expect(ask(method, path, secret)).rejects.toThrow("a secret is in the answer");
+  await expect(ask(method, path, "", secret)).rejects.toThrow("a secret is in the answer");
+});
 
-  it.each([
-    ["GET", "/v1/signing-secrets", WHSEC],
-    ["POST", "/v1/accounts/a/keys", ACCOUNT_KEY],
-    ["GET", "/v1/accounts/a/signing-secrets", WHSEC],
-    ["POST", "/v1/tasks", HOOK_URL],
-  ])("is accepted from %s %s, which gives it on purpose", async (method, path, secret) => {
-    expect((await ask(method, path, secret)).status).toBe(200);
-  });
+it.each([
+  ["GET", "/v1/signing-secrets", WHSEC],
+  ["POST", "/v1/accounts/a/keys", ACCOUNT_KEY],
+  ["GET", "/v1/accounts/a/signing-secrets", WHSEC],
+  ["POST", "/v1/tasks", HOOK_URL],
+])("a secret is accepted from %s %s, which gives it on purpose", async (method, path, secret) => {
+  expect((await ask(method, path, secret)).status).toBe(200);
 });
 
 /** Runs one passing test that prints the line. */
@@ -124,15 +119,13 @@ function run(line: string) {
   }
 }
 
-describe("a Vitest run with the reporter", () => {
-  it("fails when a passing test has printed a secret, although its output is silenced", () => {
-    const { status, output } = run(`{"event":"a","key":"${OPERATOR_KEY}"}`);
-    expect(output).toContain("a secret was printed");
-    expect(output).toContain("1 passed");
-    expect(status).toBe(1);
-  });
+it("a Vitest run fails when a passing test has printed a secret, although its output is silenced", () => {
+  const { status, output } = run(`{"event":"a","key":"${OPERATOR_KEY}"}`);
+  expect(output).toContain("a secret was printed");
+  expect(output).toContain("1 passed");
+  expect(status).toBe(1);
+});
 
-  it("passes when no test has printed a secret", () => {
-    expect(run('{"event":"a"}')).toMatchObject({ status: 0 });
-  });
+it("a Vitest run passes when no test has printed a secret", () => {
+  expect(run('{"event":"a"}')).toMatchObject({ status: 0 });
 });

@@ -77,18 +77,18 @@ function leaksIn(
 describe.each([
   ["derived from RELAY_SECRET", withDerived],
   ["configured one by one", withConfigured],
-])("secrets that are %s", (_, exercised) => {
-  it("are in no answer but those that give them on purpose", () => {
+])("a relay whose secrets are %s", (_, exercised) => {
+  it("secrets are in no answer but those that give them on purpose", () => {
     expect(leaksIn(secretsOf(exercised), exercised.answers)).toEqual([]);
   });
 
-  it("are not in the relay's log", () => {
+  it("secrets are not in the relay's log", () => {
     const log = { route: "the log", text: relay.output };
     const everywhere = secretsOf(exercised).map((secret) => ({ ...secret, givenBy: null }));
     expect(leaksIn(everywhere, [log])).toEqual([]);
   });
 
-  it("are in nothing that the relay sends to receivers, settlement and operator", () => {
+  it("secrets are in nothing that the relay sends to receivers, settlement and operator", () => {
     const sent = receiver.posts
       .filter(({ path }) => !path.startsWith("/v1/predictions"))
       .map(({ path, headers, body }) => ({
@@ -117,55 +117,53 @@ const answerOf = (answers: readonly Answer[], route: RegExp) => {
   return found;
 };
 
-describe("the secrets that these tests look for", () => {
-  it("are those that the relay uses", () => {
-    const [secret = ""] = RELAY_SECRETS;
-    const Secrets = z.object({ callbacks: z.array(z.string()), events: z.array(z.string()) });
-    const { callbacks, events } = Secrets.parse(answerOf(withDerived.answers, FOR_OPERATORS).json);
-    expect(callbacks).toEqual(RELAY_SECRETS.map((one) => whsec(derived(one, "callbacks"))));
-    expect(events).toEqual(RELAY_SECRETS.map((one) => whsec(derived(one, "events"))));
-    expect(withDerived.hookToken).toBe(
-      hookToken(derived(secret, "hooks"), "rep", withDerived.taskId),
-    );
-    expect(answerOf(withDerived.answers, /jwks/).text).toContain(
-      publicHalf(derived(secret, "ed25519")),
-    );
-    expect(answerOf(withConfigured.answers, FOR_OPERATORS).text).toContain(EVENTS);
-    expect(answerOf(withConfigured.answers, /jwks/).text).toContain(JWK.x);
-  });
+it("the secrets that these tests look for are those that the relay uses", () => {
+  const [secret = ""] = RELAY_SECRETS;
+  const Secrets = z.object({ callbacks: z.array(z.string()), events: z.array(z.string()) });
+  const { callbacks, events } = Secrets.parse(answerOf(withDerived.answers, FOR_OPERATORS).json);
+  expect(callbacks).toEqual(RELAY_SECRETS.map((one) => whsec(derived(one, "callbacks"))));
+  expect(events).toEqual(RELAY_SECRETS.map((one) => whsec(derived(one, "events"))));
+  expect(withDerived.hookToken).toBe(
+    hookToken(derived(secret, "hooks"), "rep", withDerived.taskId),
+  );
+  expect(answerOf(withDerived.answers, /jwks/).text).toContain(
+    publicHalf(derived(secret, "ed25519")),
+  );
+  expect(answerOf(withConfigured.answers, FOR_OPERATORS).text).toContain(EVENTS);
+  expect(answerOf(withConfigured.answers, /jwks/).text).toContain(JWK.x);
+});
 
-  it("are found in the answers that give them on purpose", () => {
-    const found = new Set(
-      [withDerived, withConfigured].flatMap((one) =>
-        secretsOf(one)
-          .filter((secret) => one.answers.some(({ text }) => finds(secret, text)))
-          .map(({ what }) => what.replace(/acct-.*/, "")),
-      ),
-    );
-    expect([...found].toSorted()).toEqual([
-      "EVENTS_SECRETS",
-      "SIGNING_SECRETS",
-      "a callback_url's query",
-      "a hook's token",
-      "a receiver's answer",
-      "an account's key",
-      "derived for callbacks",
-      "derived for callbacks/",
-      "derived for events",
-      "derived for operator",
-      "derived for settlement",
-    ]);
-  });
+it("secrets are found in the answers that give them on purpose", () => {
+  const found = new Set(
+    [withDerived, withConfigured].flatMap((one) =>
+      secretsOf(one)
+        .filter((secret) => one.answers.some(({ text }) => finds(secret, text)))
+        .map(({ what }) => what.replace(/acct-.*/, "")),
+    ),
+  );
+  expect([...found].toSorted()).toEqual([
+    "EVENTS_SECRETS",
+    "SIGNING_SECRETS",
+    "a callback_url's query",
+    "a hook's token",
+    "a receiver's answer",
+    "an account's key",
+    "derived for callbacks",
+    "derived for callbacks/",
+    "derived for events",
+    "derived for operator",
+    "derived for settlement",
+  ]);
+});
 
-  it.each([
-    "callback.attempt",
-    "hook.ignored",
-    "upstream.poll",
-    "provider.unauthorized",
-    "request.refused",
-    "operator.notice",
-    "credits.refund",
-  ])("had the chance to leak in a log line %s", (event) => {
-    expect(relay.output).toContain(`"event":"${event}"`);
-  });
+it.each([
+  "callback.attempt",
+  "hook.ignored",
+  "upstream.poll",
+  "provider.unauthorized",
+  "request.refused",
+  "operator.notice",
+  "credits.refund",
+])("secrets had the chance to leak in a log line %s", (event) => {
+  expect(relay.output).toContain(`"event":"${event}"`);
 });

@@ -1,9 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, closedPort, Receiver } from "../harness/receiver.ts";
 import { storedCallback } from "../harness/stored-record.ts";
-import { until } from "../harness/until.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 
 const WAITS_MS = [1000, 2000];
@@ -34,105 +33,99 @@ async function outcomeOf(path: string, ...behaviours: readonly Behaviour[]) {
   return { id, callback, posts: receiver.postsAt(path) };
 }
 
-describe.concurrent("the attempts of a callback", () => {
-  it("are three to a receiver that is down, each after its wait", async () => {
-    const { id, callback, posts } = await outcomeOf("/down", down);
-    const rejected = { series: 1, outcome: "rejected", status_code: 500 };
-    expect(callback).toMatchObject({
-      status: "failed",
-      attempts: [1, 2, 3].map((number) => {
-        return { ...rejected, number, response_excerpt: "out of order" };
-      }),
-    });
-    const stored = storedCallback(relay.storage, id)?.attempts ?? [];
-    for (const [i, waitMs] of WAITS_MS.entries()) {
-      const { startedAt = NaN, durationMs = NaN } = stored[i] ?? {};
-      expect(stored[i + 1]?.startedAt).toBeGreaterThanOrEqual(startedAt + durationMs + waitMs);
-      const answeredAt = posts[i]?.answeredAt ?? NaN;
-      expect(posts[i + 1]?.arrivedAt).toBeGreaterThanOrEqual(answeredAt + waitMs);
-    }
+it.concurrent("a receiver that is down gets three attempts, each after its wait", async () => {
+  const { id, callback, posts } = await outcomeOf("/down", down);
+  const rejected = { series: 1, outcome: "rejected", status_code: 500 };
+  expect(callback).toMatchObject({
+    status: "failed",
+    attempts: [1, 2, 3].map((number) => {
+      return { ...rejected, number, response_excerpt: "out of order" };
+    }),
   });
+  const stored = storedCallback(relay.storage, id)?.attempts ?? [];
+  for (const [i, waitMs] of WAITS_MS.entries()) {
+    const { startedAt = NaN, durationMs = NaN } = stored[i] ?? {};
+    expect(stored[i + 1]?.startedAt).toBeGreaterThanOrEqual(startedAt + durationMs + waitMs);
+    const answeredAt = posts[i]?.answeredAt ?? NaN;
+    expect(posts[i + 1]?.arrivedAt).toBeGreaterThanOrEqual(answeredAt + waitMs);
+  }
+});
 
-  it("have the same body and webhook-id and count up to the first success", async () => {
-    const { id, callback, posts } = await outcomeOf("/same", down, up);
-    expect(callback).toMatchObject({
-      status: "delivered",
-      attempts: [{ outcome: "rejected" }, { outcome: "delivered", status_code: 200 }],
-    });
-    const sent = posts.map(({ method, body, headers }) => [
-      method,
-      headers["webhook-id"],
-      headers["x-attempt"],
-      body,
-    ]);
-    expect(sent).toEqual(["1", "2"].map((nth) => ["POST", `msg_${id}`, nth, posts[0]?.body]));
+it.concurrent("the attempts of a callback have the same body and webhook-id and count up to the first success", async () => {
+  const { id, callback, posts } = await outcomeOf("/same", down, up);
+  expect(callback).toMatchObject({
+    status: "delivered",
+    attempts: [{ outcome: "rejected" }, { outcome: "delivered", status_code: 200 }],
   });
+  const sent = posts.map(({ method, body, headers }) => [
+    method,
+    headers["webhook-id"],
+    headers["x-attempt"],
+    body,
+  ]);
+  expect(sent).toEqual(["1", "2"].map((nth) => ["POST", `msg_${id}`, nth, posts[0]?.body]));
 });
 
 const thrice = (outcome: string) => [1, 2, 3].map((number) => ({ number, outcome }));
 const silent: Behaviour = { kind: "hang_after_headers", status: 503 };
 
-describe.concurrent("a receiver", () => {
-  it.each<[string, readonly Behaviour[], object]>([
-    ["that never answers has timed out", [{ kind: "hang" }], thrice("timeout")],
-    ["that closes the connection is unreachable", [{ kind: "close" }], thrice("unreachable")],
+it.concurrent.each<[string, readonly Behaviour[], object]>([
+  ["that never answers has timed out", [{ kind: "hang" }], thrice("timeout")],
+  ["that closes the connection is unreachable", [{ kind: "close" }], thrice("unreachable")],
+  [
+    "that sends nothing after the headers is judged by its status line",
+    [silent, { ...silent, status: 201 }],
     [
-      "that sends nothing after the headers is judged by its status line",
-      [silent, { ...silent, status: 201 }],
-      [
-        { outcome: "rejected", status_code: 503 },
-        { outcome: "delivered", status_code: 201 },
-      ],
+      { outcome: "rejected", status_code: 503 },
+      { outcome: "delivered", status_code: 201 },
     ],
-    [
-      "whose body breaks off after a 2xx counts as called back",
-      [{ kind: "broken_body", status: 200 }],
-      [{ outcome: "delivered", status_code: 200 }],
-    ],
-  ])("%s", async (what, behaviours, attempts) => {
-    const { callback, posts } = await outcomeOf(`/${encodeURIComponent(what)}`, ...behaviours);
-    expect(callback?.attempts).toMatchObject(attempts);
-    expect(posts).toHaveLength(callback?.attempts.length ?? NaN);
-    for (const { outcome, duration_ms } of callback?.attempts ?? []) {
-      if (outcome === "timeout") expect(duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS);
-    }
-  });
+  ],
+  [
+    "whose body breaks off after a 2xx counts as called back",
+    [{ kind: "broken_body", status: 200 }],
+    [{ outcome: "delivered", status_code: 200 }],
+  ],
+])("a receiver %s", async (what, behaviours, attempts) => {
+  const { callback, posts } = await outcomeOf(`/${encodeURIComponent(what)}`, ...behaviours);
+  expect(callback?.attempts).toMatchObject(attempts);
+  expect(posts).toHaveLength(callback?.attempts.length ?? NaN);
+  for (const { outcome, duration_ms } of callback?.attempts ?? []) {
+    if (outcome === "timeout") expect(duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS);
+  }
+});
 
-  it("that refuses the connection is unreachable", async () => {
-    const id = await relay.client.finish(await closedPort());
-    expect((await relay.client.settled(id)).callback).toMatchObject({
-      status: "failed",
-      attempts: thrice("unreachable"),
-    });
-  });
-
-  it("whose body never ends is read up to a limit, and disconnected", async () => {
-    const { callback, posts } = await outcomeOf("/endless", { kind: "endless_body", status: 200 });
-    expect(callback).toMatchObject({
-      status: "delivered",
-      attempts: [{ outcome: "delivered", response_excerpt: "x".repeat(1024) }],
-    });
-    await until(() => posts[0]?.closedAt !== null, CLOSED_WITHIN_MS);
-    expect(posts[0]?.bytesWritten).toBeLessThan(MANY_BYTES);
+it.concurrent("a receiver that refuses the connection is unreachable", async () => {
+  const id = await relay.client.finish(await closedPort());
+  expect((await relay.client.settled(id)).callback).toMatchObject({
+    status: "failed",
+    attempts: thrice("unreachable"),
   });
 });
 
-describe("all these callbacks", () => {
-  it("have signatures that the standardwebhooks package accepts", async () => {
-    const verify = await relay.client.verifier();
-    for (const post of receiver.posts) expect(verify(post)).toEqual(JSON.parse(post.body));
-    const [post] = receiver.posts;
-    if (post === undefined) throw new Error("there is no callback");
-    expect(() => verify({ ...post, body: post.body.replace("completed", "failed") })).toThrow();
+it.concurrent("a receiver whose body never ends is read up to a limit, and disconnected", async () => {
+  const { callback, posts } = await outcomeOf("/endless", { kind: "endless_body", status: 200 });
+  expect(callback).toMatchObject({
+    status: "delivered",
+    attempts: [{ outcome: "delivered", response_excerpt: "x".repeat(1024) }],
   });
+  await vi.waitUntil(() => posts[0]?.closedAt !== null, CLOSED_WITHIN_MS);
+  expect(posts[0]?.bytesWritten).toBeLessThan(MANY_BYTES);
+});
 
-  it("had their attempt stored on disk when they arrived", () => {
-    expect(arrivals.length).toBeGreaterThanOrEqual(14);
-    expect(arrivals.map(({ stored }) => stored)).toEqual(arrivals.map(({ sent }) => sent));
-  });
+it("all callbacks have signatures that the standardwebhooks package accepts", async () => {
+  const verify = await relay.client.verifier();
+  for (const post of receiver.posts) expect(verify(post)).toEqual(JSON.parse(post.body));
+  const [post] = receiver.posts;
+  if (post === undefined) throw new Error("there is no callback");
+  expect(() => verify({ ...post, body: post.body.replace("completed", "failed") })).toThrow();
+});
 
-  it("were not repeated after the last attempt", () => {
-    expect(receiver.postsAt("/down")).toHaveLength(3);
-    expect(receiver.postsAt("/same")).toHaveLength(2);
-  });
+it("each attempt was stored on disk when its request arrived", () => {
+  expect(arrivals.length).toBeGreaterThanOrEqual(14);
+  expect(arrivals.map(({ stored }) => stored)).toEqual(arrivals.map(({ sent }) => sent));
+});
+
+it("callbacks are not repeated after the last attempt", () => {
+  expect(receiver.postsAt("/down")).toHaveLength(3);
+  expect(receiver.postsAt("/same")).toHaveLength(2);
 });

@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { deserialize, serialize } from "node:v8";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { objectFiles, storedRecord } from "../harness/stored-record.ts";
-import { until } from "../harness/until.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 const OPEN = "00000000-0000-4000-8000-000000000001";
@@ -26,7 +25,7 @@ it("a task with a record of a newer schema is left alone, and goes on once that 
   expect((await client.ask("POST", "/v1/tasks", task)).status).toBe(201);
   await client.finish(receiver.at("/due", { kind: "answer", status: 500 }), DUE);
   const isDue = async () => (await client.read(DUE)).callback?.next_attempt_at !== undefined;
-  await until(isDue, WITHIN_MS);
+  await vi.waitUntil(isDue, WITHIN_MS);
 
   await relay.kill9();
   setSchema(relay.storage, 2);
@@ -34,7 +33,7 @@ it("a task with a record of a newer schema is left alone, and goes on once that 
   await relay.restart();
   // The second attempt falls due, but is not made.
   const said = `"alarm.failed","task_id":"${DUE}"`;
-  await until(() => relay.output.includes(said), WITHIN_MS);
+  await vi.waitUntil(() => relay.output.includes(said), WITHIN_MS);
   for (const id of [OPEN, DUE]) {
     const event = completedEvent(id, url);
     for (const answer of [

@@ -60,18 +60,21 @@ describe("a relay in production", async () => {
   const { client, url: ownUrl } = production;
   const settledId = await settledTask(client);
 
-  it.each(FORBIDDEN)("neither accepts nor calls %j, by any route", async (url) => {
-    await expectRefused(client, settledId, canary.aimed(url));
-  });
+  it.each(FORBIDDEN)(
+    "a relay in production neither accepts nor calls %j, by any route",
+    async (url) => {
+      await expectRefused(client, settledId, canary.aimed(url));
+    },
+  );
 
-  it("does not accept the address of the request as a callback_url", async () => {
+  it("a relay in production does not accept the address of the request as a callback_url", async () => {
     const { host } = new URL(ownUrl);
     for (const own of [host, host.replace("127.0.0.1", "localhost")]) {
       await expectRefused(client, settledId, `https://${own}/v1/events`);
     }
   });
 
-  it("never fetches the URLs of a result", async () => {
+  it("a relay in production never fetches the URLs of a result", async () => {
     const urls = LOOPBACK.map((url) => canary.aimed(url).replace("https:", "http:"));
     const id = randomUUID();
     const event = { id, status: "completed", model: "m", output: { urls } };
@@ -84,7 +87,7 @@ describe("a relay in production", async () => {
 describe("a connection in CONNECTIONS", () => {
   const urls = [...FORBIDDEN, ...LIKE_FAL].filter((url) => url.trim() !== "");
 
-  it.each(["base_url", "jwks_url"])("makes the relay refuse a foreign %s", async (field) => {
+  it.each(["base_url", "jwks_url"])("a connection with a foreign %s is refused", async (field) => {
     const entries = urls.map((url, nth) => {
       const key = "process-test-fal-key";
       return [`fal-${nth}`, { provider: "fal", key, [field]: canary.aimed(url) }];
@@ -105,7 +108,7 @@ describe("a connection in CONNECTIONS", () => {
 describe("a relay for development", () => {
   const { client } = development;
 
-  it("accepts loopback only, in no other spelling, and no private network", async () => {
+  it("a relay for development accepts loopback only, in no other spelling, and no private network", async () => {
     const settledId = await settledTask(client);
     for (const url of [...UNSPECIFIED, ...PRIVATE]) {
       await expectRefused(client, settledId, canary.aimed(url));
@@ -113,7 +116,7 @@ describe("a relay for development", () => {
   });
 
   it.each(["127.0.0.1", "2130706433", "0x7f.1", "１２７。０。０。１", "localhost", "LOCALHOST"])(
-    "reaches the canary at %s, which proves that the canary listens",
+    "a relay for development reaches the canary at %s, which proves that the canary listens",
     async (host) => {
       for (const port of canary.ports) {
         canary.hits.length = 0;

@@ -1,18 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, it } from "vitest";
-import * as z from "zod";
+import { expect, it, vi } from "vitest";
 import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
-import { until } from "../harness/until.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FalKey } from "../upstreams/api.ts";
 import { Canary } from "./canary.ts";
 
 const POLLED_WITHIN_MS = 60_000;
 const ACCEPTS = { kind: "answer", status: 204 } as const;
-
-const Registered = z.object({ id: z.string(), hook_url: z.string() });
 
 const canary = await forThisFile(Canary.start());
 const receiver = await forThisFile(Receiver.start());
@@ -48,8 +44,9 @@ function leadingAway(status: number): Behaviour {
   return { kind: "answer", status, headers, ...(status !== 304 && { body }) };
 }
 
-describe("a receiver that redirects", () => {
-  it.each([300, 301, 302, 303, 304, 305, 307, 308])("is not followed: %i", async (status) => {
+it.each([300, 301, 302, 303, 304, 305, 307, 308])(
+  "a callback does not follow a redirect with status %i",
+  async (status) => {
     const callback_url = receiver.at(`/test/${status}`, leadingAway(status));
     const { json } = await client.ask("POST", "/v1/callbacks/test", { callback_url });
     expect(json).toMatchObject({ outcome: "redirected", status_code: status });
@@ -62,13 +59,13 @@ describe("a receiver that redirects", () => {
     });
     expect(receiver.postsAt(`/automatic/${status}`)).toHaveLength(1);
     expect(canary.hits).toEqual([]);
-  });
+  },
+);
 
-  it("is not followed when it answers 200 with links", async () => {
-    const id = await client.finish(receiver.at("/well", leadingAway(200)));
-    expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
-    expect(canary.hits).toEqual([]);
-  });
+it("a callback does not follow the links of a receiver that answers 200", async () => {
+  const id = await client.finish(receiver.at("/well", leadingAway(200)));
+  expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
+  expect(canary.hits).toEqual([]);
 });
 
 /** A hook of Replicate with the canary's URL in every field. */
@@ -78,47 +75,40 @@ const prediction = (id: string) => {
   return { id, status: "succeeded", output: [canaryUrl()], urls, webhook: canaryUrl() };
 };
 
-async function registered(provider: string, fields: object = {}) {
-  const body = { id: randomUUID(), model: "m", provider, ...fields };
-  return Registered.parse((await client.ask("POST", "/v1/tasks", body)).json);
-}
-
 async function hook(url: string, body: string, headers = {}): Promise<number> {
   const response = await fetch(url, { method: "POST", headers, body });
   await response.arrayBuffer();
   return response.status;
 }
 
-describe("an upstream whose hook names URLs", () => {
-  it("has its result passed on and not fetched", async () => {
-    const callback_url = receiver.at("/result", ACCEPTS);
-    const { id, hook_url } = await registered("plain", { callback_url });
-    const job = { provider: "plain", id: "job-plain" };
-    await client.ask("POST", `/v1/tasks/${id}/upstream`, job);
-    expect(await hook(hook_url, JSON.stringify(prediction("job-plain")))).toBe(200);
-    expect(await client.settled(id)).toMatchObject({ callback: { status: "delivered" } });
-    expect(receiver.postsAt("/result")[0]?.body).toContain("/canary");
-    expect(canary.hits).toEqual([]);
-  });
+it("the result of a hook is passed on and not fetched", async () => {
+  const callback_url = receiver.at("/result", ACCEPTS);
+  const { id, hook_url } = await client.register({ provider: "plain", callback_url });
+  const job = { provider: "plain", id: "job-plain" };
+  await client.ask("POST", `/v1/tasks/${id}/upstream`, job);
+  expect(await hook(hook_url, JSON.stringify(prediction("job-plain")))).toBe(200);
+  expect(await client.settled(id)).toMatchObject({ callback: { status: "delivered" } });
+  expect(receiver.postsAt("/result")[0]?.body).toContain("/canary");
+  expect(canary.hits).toEqual([]);
+});
 
-  it("is polled at its configured address, and no redirect of the poll is followed", async () => {
-    const { id, hook_url } = await registered("polled");
-    await client.ask("POST", `/v1/tasks/${id}/upstream`, { provider: "polled", id: "job-polled" });
-    const poll = "/v1/predictions/job-polled";
-    receiver.at(poll, leadingAway(302));
-    expect(await hook(hook_url, JSON.stringify(prediction("job-polled")))).toBe(200);
-    await until(() => receiver.postsAt(poll).length > 0, POLLED_WITHIN_MS);
-    expect(await client.read(id)).toMatchObject({ status: "pending" });
-    expect(canary.hits).toEqual([]);
-  });
+it("an upstream whose hook names URLs is polled at its configured address without following redirects", async () => {
+  const { id, hook_url } = await client.register({ provider: "polled" });
+  await client.ask("POST", `/v1/tasks/${id}/upstream`, { provider: "polled", id: "job-polled" });
+  const poll = "/v1/predictions/job-polled";
+  receiver.at(poll, leadingAway(302));
+  expect(await hook(hook_url, JSON.stringify(prediction("job-polled")))).toBe(200);
+  await vi.waitUntil(() => receiver.postsAt(poll).length > 0, POLLED_WITHIN_MS);
+  expect(await client.read(id)).toMatchObject({ status: "pending" });
+  expect(canary.hits).toEqual([]);
+});
 
-  it("has its key set fetched from the configured URL without following redirects", async () => {
-    const { hook_url } = await registered("keyset");
-    const body = JSON.stringify({ request_id: "job", status: "OK", payload: {} });
-    expect(await hook(hook_url, body, new FalKey().sign("job", "user", body))).toBe(503);
-    expect(receiver.postsAt("/keyset").length).toBeGreaterThan(0);
-    expect(canary.hits).toEqual([]);
-  });
+it("the key set of an upstream is fetched from the configured URL without following redirects", async () => {
+  const { hook_url } = await client.register({ provider: "keyset" });
+  const body = JSON.stringify({ request_id: "job", status: "OK", payload: {} });
+  expect(await hook(hook_url, body, new FalKey().sign("job", "user", body))).toBe(503);
+  expect(receiver.postsAt("/keyset").length).toBeGreaterThan(0);
+  expect(canary.hits).toEqual([]);
 });
 
 it("refunds and notices are not sent to another address by a redirect", async () => {
@@ -135,6 +125,6 @@ it("refunds and notices are not sent to another address by a redirect", async ()
   // A redirect does not count as a refund, so the order was repeated at the same address.
   const orders = receiver.postsAt("/settlement").map(({ answeredStatus }) => answeredStatus);
   expect(orders).toEqual([307, 204]);
-  await until(() => receiver.postsAt("/operator").length > 0, POLLED_WITHIN_MS);
+  await vi.waitUntil(() => receiver.postsAt("/operator").length > 0, POLLED_WITHIN_MS);
   expect(canary.hits).toEqual([]);
 });

@@ -1,7 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
-import * as z from "zod";
+import { expect, it } from "vitest";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
@@ -17,8 +15,6 @@ const BODY = JSON.stringify({ request_id: JOB, status: "OK", payload: { video: {
 const CONNECTIONS = ["valid", "pinned", "anyone", "rotated", "foreign", "down", "hanging"] as const;
 const ACCEPTED = { status: 200, text: "ok", task: "completed" };
 const REFUSED = { status: 401, task: "pending" };
-
-const Registered = z.object({ id: z.string(), hook_url: z.string() });
 
 /** Serves the key set of each connection under its name. */
 const server = await forThisFile(Receiver.start());
@@ -37,10 +33,7 @@ const fetches = (name: string) => server.postsAt(`/${name}`).length;
 
 /** Registers a task and sends the hook that completes it. */
 async function hook(connection: (typeof CONNECTIONS)[number], key: FalKey, user = USER) {
-  const registration = { id: randomUUID(), model: "m", provider: connection };
-  const { id, hook_url } = Registered.parse(
-    (await client.ask("POST", "/v1/tasks", registration)).json,
-  );
+  const { id, hook_url } = await client.register({ provider: connection });
   const headers = key.sign(JOB, user, BODY);
   const response = await fetch(hook_url, { method: "POST", headers, body: BODY });
   const text = await response.text();
@@ -48,74 +41,70 @@ async function hook(connection: (typeof CONNECTIONS)[number], key: FalKey, user 
   return { status: response.status, text, retryAfter, task: (await client.read(id)).status };
 }
 
-describe.concurrent("the key set of fal", () => {
-  it("is fetched once for several valid signatures, whatever other keys it holds", async () => {
-    const [key, other] = [new FalKey(), new FalKey()];
-    const rsa = { kty: "RSA", n: "AQAB", e: "AQAB" };
-    const unusable = { kty: "OKP", crv: "Ed25519", x: "_".repeat(43) };
-    publish("valid", rsa, unusable, other.jwk, key.jwk);
-    for (const signer of [key, other]) expect(await hook("valid", signer)).toMatchObject(ACCEPTED);
-    expect(fetches("valid")).toBe(1);
-  });
+it.concurrent("the key set of fal is fetched once for several valid signatures, whatever other keys it holds", async () => {
+  const [key, other] = [new FalKey(), new FalKey()];
+  const rsa = { kty: "RSA", n: "AQAB", e: "AQAB" };
+  const unusable = { kty: "OKP", crv: "Ed25519", x: "_".repeat(43) };
+  publish("valid", rsa, unusable, other.jwk, key.jwk);
+  for (const signer of [key, other]) expect(await hook("valid", signer)).toMatchObject(ACCEPTED);
+  expect(fetches("valid")).toBe(1);
+});
 
-  it("does not make the hooks of another fal account valid, unless no account is configured", async () => {
-    const key = new FalKey();
-    publish("anyone", key.jwk);
-    publish("pinned", key.jwk);
-    expect(await hook("pinned", key, "another-user")).toMatchObject(REFUSED);
-    expect(await hook("pinned", key)).toMatchObject(ACCEPTED);
-    // Without an account id to compare with, a hook of any account counts as an unsigned one.
-    expect(await hook("anyone", key, "another-user")).toMatchObject({ status: 200 });
-    expect(await hook("anyone", new FalKey())).toMatchObject({ status: 401 });
-  });
+it.concurrent("the key set of fal does not make the hooks of another account valid, unless no account is configured", async () => {
+  const key = new FalKey();
+  publish("anyone", key.jwk);
+  publish("pinned", key.jwk);
+  expect(await hook("pinned", key, "another-user")).toMatchObject(REFUSED);
+  expect(await hook("pinned", key)).toMatchObject(ACCEPTED);
+  // Without an account id to compare with, a hook of any account counts as an unsigned one.
+  expect(await hook("anyone", key, "another-user")).toMatchObject({ status: 200 });
+  expect(await hook("anyone", new FalKey())).toMatchObject({ status: 401 });
+});
 
-  it("is fetched again for an unknown key, but only after a pause", async () => {
-    const [before, after, unknown] = [new FalKey(), new FalKey(), new FalKey()];
-    publish("rotated", before.jwk);
-    expect(await hook("rotated", before)).toMatchObject(ACCEPTED);
-    publish("rotated", after.jwk);
-    expect(await hook("rotated", unknown)).toMatchObject(REFUSED);
-    expect(fetches("rotated")).toBe(1);
-    await sleep(REFRESH_PAUSE_MS);
-    expect(await hook("rotated", after)).toMatchObject(ACCEPTED);
-    expect(fetches("rotated")).toBe(2);
-    expect(await hook("rotated", before)).toMatchObject(REFUSED);
-  });
+it.concurrent("the key set of fal is fetched again for an unknown key, but only after a pause", async () => {
+  const [before, after, unknown] = [new FalKey(), new FalKey(), new FalKey()];
+  publish("rotated", before.jwk);
+  expect(await hook("rotated", before)).toMatchObject(ACCEPTED);
+  publish("rotated", after.jwk);
+  expect(await hook("rotated", unknown)).toMatchObject(REFUSED);
+  expect(fetches("rotated")).toBe(1);
+  await sleep(REFRESH_PAUSE_MS);
+  expect(await hook("rotated", after)).toMatchObject(ACCEPTED);
+  expect(fetches("rotated")).toBe(2);
+  expect(await hook("rotated", before)).toMatchObject(REFUSED);
+});
 
-  it("is not fetched for a hook that another fal account signed", async () => {
-    expect(await hook("foreign", new FalKey(), "another-user")).toMatchObject(REFUSED);
-    expect(fetches("foreign")).toBe(0);
-  });
+it.concurrent("the key set of fal is not fetched for a hook that another account signed", async () => {
+  expect(await hook("foreign", new FalKey(), "another-user")).toMatchObject(REFUSED);
+  expect(fetches("foreign")).toBe(0);
 });
 
 const answer = (status: number, body: string, headers = {}): Behaviour => {
   return { kind: "answer", status, body, headers };
 };
 
-describe("a key set that cannot be fetched", () => {
-  it.each([
-    ["answers 500", answer(500, "")],
-    ["answers 404 with keys", answer(404, '{"keys":[]}')],
-    ["redirects", answer(302, "", { Location: "/elsewhere" })],
-    ["is no JSON", answer(200, "<html>")],
-    ["is another JSON", answer(200, '{"key":1}')],
-  ] as const)("makes a hook fail with 503 and Retry-After when it %s", async (_, behaviour) => {
-    server.at("/down", behaviour);
-    expect(await hook("down", new FalKey())).toMatchObject({
-      status: 503,
-      retryAfter: expect.stringMatching(/^[1-9]\d*$/),
-      task: "pending",
-    });
-    expect(fetches("elsewhere")).toBe(0);
+it.each([
+  ["answers 500", answer(500, "")],
+  ["answers 404 with keys", answer(404, '{"keys":[]}')],
+  ["redirects", answer(302, "", { Location: "/elsewhere" })],
+  ["is no JSON", answer(200, "<html>")],
+  ["is another JSON", answer(200, '{"key":1}')],
+] as const)("a hook fails with 503 and Retry-After when the key set %s", async (_, behaviour) => {
+  server.at("/down", behaviour);
+  expect(await hook("down", new FalKey())).toMatchObject({
+    status: 503,
+    retryAfter: expect.stringMatching(/^[1-9]\d*$/),
+    task: "pending",
   });
+  expect(fetches("elsewhere")).toBe(0);
+});
 
-  it("makes a hook fail with 503 when its server hangs, and known keys stay valid", async () => {
-    const key = new FalKey();
-    server.at("/hanging", { kind: "hang" });
-    expect(await hook("hanging", key)).toMatchObject({ status: 503, task: "pending" });
-    publish("hanging", key.jwk);
-    expect(await hook("hanging", key)).toMatchObject(ACCEPTED);
-    server.at("/hanging", { kind: "hang" });
-    expect(await hook("hanging", key)).toMatchObject(ACCEPTED);
-  });
+it("a hook fails with 503 when the server of the key set hangs, and known keys stay valid", async () => {
+  const key = new FalKey();
+  server.at("/hanging", { kind: "hang" });
+  expect(await hook("hanging", key)).toMatchObject({ status: 503, task: "pending" });
+  publish("hanging", key.jwk);
+  expect(await hook("hanging", key)).toMatchObject(ACCEPTED);
+  server.at("/hanging", { kind: "hang" });
+  expect(await hook("hanging", key)).toMatchObject(ACCEPTED);
 });

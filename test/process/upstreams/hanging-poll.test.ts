@@ -1,8 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
-import { until } from "../harness/until.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { apiOf } from "./apis.ts";
 import { FakeUpstream } from "./fake-upstream.ts";
@@ -42,38 +41,34 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-describe.concurrent("a poll that hangs", () => {
-  it.each(Object.entries(CASES))(
-    "does not delay the callback that follows %s",
-    async (_, { provider, status, end }) => {
-      const path = `/${crypto.randomUUID()}`;
-      const called = Promise.withResolvers<void>();
-      const callbackUrl = receiver.at(path, { kind: "answer", status: 200 });
-      const api = apiOf(provider);
-      const task = await submitted({ client, upstream, api, isKeyed: true, callbackUrl });
-      await attach(client, upstream, task);
-      upstream.set(task.jobId, "processing");
-      upstream.holds.set(task.jobId, called.promise);
-      // A success without output makes the relay poll at once, even when it is signed.
-      await upstream.hook(api, task.jobId, "empty");
-      await until(() => upstream.held.has(task.jobId), WITHIN_MS);
+it.concurrent.each(Object.entries(CASES))(
+  "a poll that hangs does not delay the callback that follows %s",
+  async (_, { provider, status, end }) => {
+    const path = `/${crypto.randomUUID()}`;
+    const called = Promise.withResolvers<void>();
+    const callbackUrl = receiver.at(path, { kind: "answer", status: 200 });
+    const api = apiOf(provider);
+    const task = await submitted({ client, upstream, api, isKeyed: true, callbackUrl });
+    await attach(client, upstream, task);
+    upstream.set(task.jobId, "processing");
+    upstream.holds.set(task.jobId, called.promise);
+    // A success without output makes the relay poll at once, even when it is signed.
+    await upstream.hook(api, task.jobId, "empty");
+    await vi.waitUntil(() => upstream.held.has(task.jobId), WITHIN_MS);
 
-      expect((await end(task))?.status).toBeLessThan(300);
-      await until(() => receiver.postsAt(path).length > 0, WITHIN_MS);
-      expect(upstream.held.has(task.jobId)).toBe(true);
-      called.resolve();
-      await until(() => !upstream.held.has(task.jobId), WITHIN_MS);
-      expect((await client.settled(task.id)).status).toBe(status);
-      expect(receiver.postsAt(path)).toHaveLength(1);
-    },
-  );
-});
+    expect((await end(task))?.status).toBeLessThan(300);
+    await vi.waitUntil(() => receiver.postsAt(path).length > 0, WITHIN_MS);
+    expect(upstream.held.has(task.jobId)).toBe(true);
+    called.resolve();
+    await vi.waitUntil(() => !upstream.held.has(task.jobId), WITHIN_MS);
+    expect((await client.settled(task.id)).status).toBe(status);
+    expect(receiver.postsAt(path)).toHaveLength(1);
+  },
+);
 
-describe("a poll of a task that has ended", () => {
-  it("is logged as aborted", () => {
-    const polls = relay.output.split("\n").filter((line) => line.includes("upstream.poll"));
-    const outcomes = polls.map((line) => /"outcome":"(\w+)"/.exec(line)?.[1]);
-    expect(outcomes).toEqual(["aborted", "aborted", "aborted"]);
-    expect(relay.output).not.toMatch(/loop\.failed|alarm\.failed|internal error/);
-  });
+it("a poll of a task that has ended is logged as aborted", () => {
+  const polls = relay.output.split("\n").filter((line) => line.includes("upstream.poll"));
+  const outcomes = polls.map((line) => /"outcome":"(\w+)"/.exec(line)?.[1]);
+  expect(outcomes).toEqual(["aborted", "aborted", "aborted"]);
+  expect(relay.output).not.toMatch(/loop\.failed|alarm\.failed|internal error/);
 });
