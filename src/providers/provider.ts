@@ -93,7 +93,7 @@ export interface HookAdapter {
   readonly idParameter: string | null;
   /** Returns the answer to a handshake; null when `body` is not a handshake. */
   readonly preflight?: (body: unknown) => string | null;
-  /** Verifies the hook as far as the connection has the secrets for it. */
+  /** Verifies the signature of a hook, where the connection has the secrets for the check. */
   readonly authenticate: (
     hook: Hook,
     connection: Connection,
@@ -173,7 +173,7 @@ export interface Answer {
 /** An adapter's reading of an answer to a poll. */
 export type Reading =
   | { readonly kind: "observed"; readonly observation: Observation }
-  /** Reading that needs one more request. */
+  /** Reading of an answer to which the adapter needs one more request, e.g. for the output. */
   | {
       readonly kind: "next";
       readonly path: string;

@@ -42,7 +42,7 @@ export interface IndexRow {
    */
   readonly firstAttemptMs: number | null;
   /**
-   * Time from the terminal result to the end of the automatic series of attempts; null when it is not
+   * Time from the terminal result to the end of the automatic series, in milliseconds; null when it is not
    * known.
    */
   readonly settledMs: number | null;
