@@ -1,19 +1,15 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { OPERATOR_KEY, SECRETS } from "../harness/client.ts";
 import { ROOT } from "../harness/child.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
 import { closedPort, Receiver } from "../harness/receiver.ts";
 import { WranglerDev } from "../harness/wrangler-dev.ts";
 import { Workerd } from "../harness/workerd.ts";
 
-let relay: WranglerDev;
-
-beforeAll(async () => {
-  relay = await WranglerDev.start({ vars: { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" } });
-});
-
-afterAll(async () => relay?.[Symbol.asyncDispose]());
+const vars = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
+const relay = await forThisFile(WranglerDev.start({ vars }));
 
 /** Runs `npm run doctor` with these arguments. */
 async function doctor(args: readonly string[], key = OPERATOR_KEY) {
