@@ -18,6 +18,7 @@ const PARALLEL = { concurrency: 12 };
 /** The last polls come about 40 s after the last hook. */
 const ENDED_WITHIN_MS = 220_000;
 const QUIET_MS = 3_000;
+const REPEAT_AFTER_MS = 250;
 const SEED = Number(process.env["UPSTREAM_SEED"] ?? 20_261_121);
 
 type EndedTask = z.infer<typeof EndedTask>;
@@ -119,7 +120,13 @@ async function sendHooks({ client, upstream }: World, run: TaskRun): Promise<voi
   const send = async (hook: PlannedHook) => {
     await sleep(hook.afterMs);
     const headers = hook.isForged ? {} : undefined;
-    const answer = await upstream.hook(task.api, task.jobId, hook.state, headers);
+    const post = () => upstream.hook(task.api, task.jobId, hook.state, headers);
+    let answer = await post();
+    // Providers repeat a hook that the relay cannot verify yet.
+    while (answer?.status === 503) {
+      await sleep(REPEAT_AFTER_MS);
+      answer = await post();
+    }
     if (answer !== null) run.answers.push({ hook, status: answer.status });
   };
   upstream.set(task.jobId, "processing");
