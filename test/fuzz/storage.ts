@@ -29,10 +29,15 @@ export class MemoryStorage {
 
   /** All that is stored, as text. */
   get content(): string {
-    const tables = ["entries", "keys"].map((table) =>
-      this.#database === null ? [] : this.#run(`SELECT * FROM ${table}`, []),
-    );
+    const tables = this.#tables.map((table) => this.#run(`SELECT * FROM ${table}`, []));
     return JSON.stringify([...this.#values, ...tables]);
+  }
+
+  /** Names of the tables. */
+  get #tables(): readonly string[] {
+    if (this.#database === null) return [];
+    const tables = this.#run("SELECT name FROM sqlite_master WHERE type = 'table'", []);
+    return tables.map(({ name }) => String(name));
   }
 
   #run(query: string, values: readonly unknown[]): Row[] {
