@@ -64,7 +64,7 @@ function creditsFault({ before, after, ledger, history }: Change): string | null
       state !== "refunded" || ledger.count("refund", chargeId) === 1,
     ],
     ["a refund is final", isBack],
-    ["the balance is never negative", ledger.balance >= 0],
+    ["no charge takes more than the balance", !ledger.isOverdrawn],
     ["a task belongs to the account that paid", after.status === "charging" || isOwn],
   );
 }

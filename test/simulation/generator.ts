@@ -57,7 +57,7 @@ export function nextMove(random: Random, world: World): Move {
     [hasKept(world.disk.written.record) ? 5 : 0.25, "deploy"],
     [0.1, "misconfigure"],
     [0.1, "fault"],
-    [world.ledger.balance < PRICE ? 1 : 0.1, "grant"],
+    [world.ledger.balance < PRICE ? 1 : 0.1, "adjust"],
   ]);
   const action = actionOf(kind, random, world);
   return random.isLucky(HURRY) ? { ...action, turns: random.below(MAX_TURNS) } : action;
@@ -89,8 +89,8 @@ function actionOf(kind: Action["kind"], random: Random, world: World): Action {
       return { kind, isBroken: random.isLucky(0.5) };
     case "fault":
       return { kind, reads: random.below(3) };
-    case "grant":
-      return { kind, amount: random.pick([1, 50]) };
+    case "adjust":
+      return { kind, amount: random.pick([1, 50, 50, -2 * PRICE]) };
     case "arriveLate":
       return { kind, pick: random.below(4) };
     case "read":

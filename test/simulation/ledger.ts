@@ -10,9 +10,12 @@ export class SimulatedLedger {
   readonly entries: Entry[] = [];
   /** Tasks whose refund the operator's own billing has accepted; it knows them by `webhook-id`. */
   readonly settled = new Set<string>();
+  /** Credits that the operator has granted or taken. */
   granted: number;
   readonly #refusals = new RefusedCharges();
   hasAccount = true;
+  /** Whether a charge has made the balance negative, which only the operator may do. */
+  isOverdrawn = false;
 
   constructor(granted: number) {
     this.granted = granted;
@@ -70,6 +73,8 @@ export class SimulatedLedger {
   }
 
   #book(posting: Posting): void {
-    if (posting.kind === "book") this.entries.push(posting.entry);
+    if (posting.kind !== "book") return;
+    this.entries.push(posting.entry);
+    if (posting.entry.kind === "charge" && this.balance < 0) this.isOverdrawn = true;
   }
 }

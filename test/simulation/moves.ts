@@ -27,7 +27,8 @@ export type Action =
   | { readonly kind: "misconfigure"; readonly isBroken: boolean }
   /** Reading the storage fails so many times. */
   | { readonly kind: "fault"; readonly reads: number }
-  | { readonly kind: "grant"; readonly amount: number };
+  /** The operator adds credits to the account, or takes some, also to a negative balance. */
+  | { readonly kind: "adjust"; readonly amount: number };
 
 export type OutsideEvent = Extract<
   TaskEvent,

@@ -125,7 +125,7 @@ export class World implements SharedState {
         this.faultyReads = move.reads;
         if (move.reads > 0) this.hadFault = true;
         return;
-      case "grant":
+      case "adjust":
         this.ledger.granted += move.amount;
     }
   }

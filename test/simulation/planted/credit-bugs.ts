@@ -39,6 +39,11 @@ export const CREDIT_BUGS: readonly Bug[] = [
     "if (known !== null) {",
     "if (known !== null && wanted.kind === 'grant') {",
   ]),
+  bug("a refund is refused while the balance is negative", [
+    "core/ledger.ts",
+    'case "charge":\n      return balance < 0',
+    'case "charge":\n    case "refund":\n      return balance < 0',
+  ]),
   bug("a call of a charge that was refused is booked when it comes late", [
     "account/refused-charges.ts",
     "return this.#answers.get(reference) ?? null;",
