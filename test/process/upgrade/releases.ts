@@ -10,7 +10,7 @@ const PERIOD_MS = 3_500;
 const LOOK_EVERY_MS = 50;
 
 /** The bundles kept of earlier builds, oldest first. */
-async function earlierBundles(): Promise<readonly string[]> {
+export async function earlierBundles(): Promise<readonly string[]> {
   const files = (await readdir(KEPT)).filter((file) => file.endsWith(".js.gz")).toSorted();
   return Promise.all(
     files.map(async (file) => gunzipSync(await readFile(join(KEPT, file))).toString("utf8")),

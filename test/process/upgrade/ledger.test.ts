@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { Client, SECRETS } from "../harness/client.ts";
+import { bundleOf, Workerd } from "../harness/workerd.ts";
+import { earlierBundles } from "./releases.ts";
+
+const Entries = z.object({ data: z.array(z.looseObject({ kind: z.string(), amount: z.int() })) });
+
+it("the ledger of an account goes on from the earliest build to this one and back, with a negative balance", async () => {
+  const [earlier = ""] = await earlierBundles();
+  await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
+  const client = new Client(relay);
+  const post = (path: string, body: object) => client.ask("POST", path, body);
+  const books = async () => {
+    const { json } = await client.ask("GET", "/v1/accounts/acme/entries");
+    return Entries.parse(json).data.map(({ kind, amount }) => `${kind} ${amount}`);
+  };
+  const id = randomUUID();
+  const task = { id, model: "m", account: "acme", credits: 4 };
+  expect((await post("/v1/accounts", { id: "acme" })).status).toBe(201);
+  await post("/v1/accounts/acme/grants", { reference: "invoice", amount: 10 });
+  expect((await post("/v1/tasks", task)).status).toBe(201);
+
+  await relay.restart("kept", (await bundleOf()).script);
+  const restored = await post("/v1/accounts", { id: "acme" });
+  expect(restored).toMatchObject({ status: 200, json: { balance: 6 } });
+  expect((await post("/v1/accounts/acme/keys", {})).status).toBe(201);
+  expect((await post("/v1/tasks", task)).status).toBe(200);
+  const order = { reference: "audit", amount: -15, reason: "Counted twice" };
+  expect(await post("/v1/accounts/acme/adjustments", order)).toMatchObject({
+    status: 201,
+    json: { balance: -9 },
+  });
+  expect((await post(`/v1/tasks/${id}/cancel`, {})).status).toBe(200);
+  expect((await post("/v1/tasks", { ...task, id: randomUUID() })).status).toBe(402);
+  expect(await books()).toEqual(["refund 4", "adjustment -15", "charge 4", "grant 10"]);
+
+  await relay.restart("kept", earlier);
+  const granted = await post("/v1/accounts/acme/grants", { reference: "second", amount: 10 });
+  expect(granted).toMatchObject({ status: 201, json: { balance: 5 } });
+  expect(await books()).toHaveLength(5);
+});
