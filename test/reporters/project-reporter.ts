@@ -13,7 +13,8 @@ const RUNTIME_MESSAGE = /^(?:uncaught exception; source = |A header value for )/
 export class ProjectReporter extends MinimalReporter {
   readonly #waiting = new Map<string, number>();
   readonly #tests = new Map<string, number>();
-  readonly #runtimeMessages: string[] = [];
+  /** Messages that are held back until the end; null once they are printed as they come. */
+  #runtimeMessages: string[] | null = [];
 
   override onInit(vitest: Vitest): void {
     super.onInit(vitest);
@@ -22,8 +23,9 @@ export class ProjectReporter extends MinimalReporter {
       stream.write = new Proxy(write, {
         apply: (target, self, args: unknown[]) => {
           const text = String(args[0]);
-          if (!RUNTIME_MESSAGE.test(text)) return Reflect.apply(target, self, args);
-          this.#runtimeMessages.push(text);
+          const isHeldBack = this.#runtimeMessages !== null && RUNTIME_MESSAGE.test(text);
+          if (!isHeldBack) return Reflect.apply(target, self, args);
+          this.#runtimeMessages?.push(text);
           return true;
         },
       });
@@ -41,7 +43,9 @@ export class ProjectReporter extends MinimalReporter {
     reason: TestRunEndReason,
   ): void {
     super.onTestRunEnd(testModules, errors, reason);
-    if (reason === "failed") for (const message of this.#runtimeMessages) this.log(message);
+    const messages = this.#runtimeMessages ?? [];
+    this.#runtimeMessages = null;
+    if (reason === "failed") for (const message of messages) this.log(message);
   }
 
   override onTestModuleEnd(testModule: TestModule): void {
