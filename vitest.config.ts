@@ -29,8 +29,8 @@ export default defineConfig({
     silent: "passed-only",
     reporters: [new ProjectReporter(), new LeakReporter()],
     projects: [
-      node("core", ["test/{core,docs,providers}/**/*.test.ts"]),
-      node("fuzz", ["test/fuzz/**/*.test.ts"], { testTimeout: 300_000 }),
+      node("core", ["test/{core,docs,providers}/**/*.test.ts"], { isolate: false }),
+      node("fuzz", ["test/fuzz/**/*.test.ts"], { testTimeout: 300_000, isolate: false }),
       workerd("worker", ["test/worker/*.test.ts"], false),
       workerd("worker-long", ["test/worker/long/*.test.ts"], false),
       // Safe to share one instance of workerd: each test empties the tables and uses objects of its own.
