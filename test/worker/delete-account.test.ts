@@ -1,5 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/account/account-object.ts";
+import { sha256, toHex } from "../../src/security/encoding.ts";
 import {
   accountStub,
   aCharged,
@@ -130,6 +132,18 @@ describe("DELETE /v1/accounts/{account}", () => {
     expect((await remove(account)).status).toBeGreaterThanOrEqual(500);
     heal();
     expect((await remove(account)).status).toBe(202);
+    expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(401);
+  });
+});
+
+describe("an API key that is imported while its account is deleted", () => {
+  it("is refused and does not work", async () => {
+    const account = await anAccount();
+    const key = `sk-live-${crypto.randomUUID()}`;
+    vi.spyOn(AccountObject.prototype, "addKey").mockReturnValueOnce(null);
+    const body = { sha256: toHex(await sha256(key)) };
+    const response = await post(`/v1/accounts/${account}/keys`, body);
+    expect(await refusal(response)).toEqual(UNKNOWN);
     expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(401);
   });
 });

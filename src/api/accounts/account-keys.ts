@@ -7,7 +7,7 @@ import { callProfile, requireAccount } from "./account-client.ts";
 import { NewKey } from "./account-schemas.ts";
 import { json } from "../http/answer.ts";
 import { forgetKey } from "../http/key-owner.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem, unknownAccount } from "../http/problem.ts";
 import { callObject } from "../http/object-call.ts";
 import { bodyRoute, route } from "../http/route.ts";
 
@@ -97,7 +97,11 @@ async function addKey(
   }
   const id = crypto.randomUUID();
   const key: StoredKey = { id, prefix, label, createdAt: Date.now(), lastUsedDay: null };
-  return callProfile(env, accountId, (object) => object.addKey(key, sha256));
+  const added = await callObject(() => profileObject(env, accountId).addKey(key, sha256));
+  if (added !== null) return added;
+  // The account was deleted meanwhile, and its deletion did not find this key in the list.
+  await revoke(env, accountId, sha256);
+  throw unknownAccount();
 }
 
 function keyView({ id, prefix, label, createdAt, lastUsedDay }: StoredKey) {
