@@ -1,6 +1,6 @@
 import type { Entry, EntryKind } from "../core/ledger.ts";
 
-/** What an entry says beside its booking; absent means null. */
+/** Optional data of a ledger entry that do not affect the balance. An absent field is stored as null. */
 export interface Annotation {
   readonly taskId?: string | null;
   readonly reason?: string | null;

@@ -4,7 +4,7 @@ const USED_KEY = "used_day";
 /** Answer to a request that brought an API key. */
 export interface KeyUse {
   readonly accountId: string;
-  /** Whether the key was not used earlier on this day. */
+  /** States that this is the first use of the key on this day (UTC), so that the use is recorded once a day. */
   readonly isFirstOfDay: boolean;
 }
 
