@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { removeRow } from "../../src/index-db/writer.ts";
 import { call } from "../worker/client.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
@@ -31,6 +32,9 @@ async function loseAlarm(id: string): Promise<void> {
   await evict(id);
 }
 
+/** Returns the ids of the tasks that the index remembers as erased. */
+const erasedIds = async () => (await db.prepare("SELECT id FROM erased").all()).results;
+
 const republish = () => Promise.reject(new Error("Network connection lost."));
 
 it("the cron removes rows from the moment at which their tasks expire", async () => {
@@ -43,6 +47,17 @@ it("the cron removes rows from the moment at which their tasks expire", async ()
   await cron();
   expect(await rowsOfTask(first.id)).toEqual([]);
   expect(await allRows()).toHaveLength(2);
+});
+
+it("the cron keeps the note of an erased task for the 14 days that a queue may hold its row", async () => {
+  const { id, createdAt } = aRow();
+  await removeRow(db, { id, createdAt, version: START });
+  pass(14 * DAY);
+  await cron();
+  expect(await erasedIds()).toEqual([{ id }]);
+  pass(1);
+  await cron();
+  expect(await erasedIds()).toEqual([]);
 });
 
 it("the cron wakes a task more than 10 minutes after its due time", async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, invalid, ORIGIN, refusal } from "../worker/client.ts";
-import { START, START_S } from "../worker/clock.ts";
+import { pass, START, START_S } from "../worker/clock.ts";
 import { aRow, insert, list, useIndex } from "./support.ts";
 
 useIndex();
@@ -15,6 +15,14 @@ it("GET /v1/tasks answers an empty page without tasks", async () => {
   expect(await response.json()).toEqual({ data: [], next_cursor: null });
   expect(response.headers.get("Link")).toBeNull();
   expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+});
+
+it("GET /v1/tasks leaves out a task that has expired, before the cron removes its row", async () => {
+  await insert(agedRow(60, { expiresAt: START + 1000 }));
+  pass(999);
+  expect((await list()).data).toHaveLength(1);
+  pass(1);
+  expect((await list()).data).toEqual([]);
 });
 
 it("GET /v1/tasks shows the columns of each task, newest first", async () => {

@@ -23,7 +23,10 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>>
     ["Authorization: Bearer abc123def456", "Authorization: Bearer …"],
     ["Authorization: Key 12ab-34cd:56ef", "Authorization: Key …"],
   ],
-  "token after its scheme": [["Key 12ab-34cd:56ef is unknown", "Key … is unknown"]],
+  "token after its scheme": [
+    ["Key 12ab-34cd:56ef is unknown", "Key … is unknown"],
+    ["bearer a1b2c3d4e5 was refused", "bearer … was refused"],
+  ],
   "value of a named secret": [
     ["api_key=abcd1234, sorry", "api_key=…, sorry"],
     ['{"access_key": "abcd1234"}', '{"access_key": "…"}'],
