@@ -20,10 +20,10 @@ export function answerFault(answer: Answer): string | null {
       const fault = endFault({ ...answer, after: decision.record });
       const isIdle = before !== null && isEqual(before, decision.record);
       return (
-        firstViolation(
-          ["an accepted event is written", isWritten],
-          ["an event without effect writes nothing", !isIdle || answer.event.type === "republish"],
-        ) ?? fault
+        firstViolation({
+          "an accepted event is written": isWritten,
+          "an event without effect writes nothing": !isIdle || answer.event.type === "republish",
+        }) ?? fault
       );
     }
     case "erase":
@@ -38,23 +38,21 @@ function endFault(answer: Answer): string | null {
   const { event, before, after, decision, setting, now } = answer;
   if (before === null || before.status === "charging") return absentTaskFault(event, after, before);
   if (event.type === "register")
-    return firstViolation(["a task is registered once", after === before]);
+    return firstViolation({ "a task is registered once": after === before });
   if (isTerminal(before)) return settledFault(event, before, decision);
-  if (event.type === "cancel") return firstViolation(["a canceled task fails", isFailed(after)]);
+  if (event.type === "cancel") return firstViolation({ "a canceled task fails": isFailed(after) });
   if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
   const fact = endResultOf(event.news);
   const isEntitled = event.type === "report" || mayHookEnd(before, event, setting, now);
   const isEnd = fact !== null && isEntitled;
   const isProgress = event.type === "report" && fact === null;
-  const fault = firstViolation(
-    ["the first end wins", !isEnd || (isEnded(after) && isSameResult(storedResult(after), fact))],
-    ["an unsigned hook ends nothing", isEnd || isStillOpen(after)],
-    ["reported progress is shown", !isProgress || after?.status === "processing"],
-    [
-      "the same progress changes nothing",
+  const fault = firstViolation({
+    "the first end wins": !isEnd || (isEnded(after) && isSameResult(storedResult(after), fact)),
+    "an unsigned hook ends nothing": isEnd || isStillOpen(after),
+    "reported progress is shown": !isProgress || after?.status === "processing",
+    "the same progress changes nothing":
       !isProgress || before.status !== "processing" || decision.kind === "unchanged",
-    ],
-  );
+  });
   return fault ?? trackedFault(answer, before);
 }
 
@@ -66,10 +64,10 @@ function absentTaskFault(
 ): string | null {
   const mayCreate =
     event.type === "register" || (event.type === "report" && event.creation !== null);
-  return firstViolation(
-    ["only registrations and reports create tasks", before !== null || after === null || mayCreate],
-    ["a task with an unknown charge does not change", before === null || after === before],
-  );
+  return firstViolation({
+    "only registrations and reports create tasks": before !== null || after === null || mayCreate,
+    "a task with an unknown charge does not change": before === null || after === before,
+  });
 }
 
 function settledFault(
@@ -82,15 +80,15 @@ function settledFault(
   const { attempts, callbackUrl, idempotencyKey: key } = event;
   const known = before.callback?.lastOrderKey ?? null;
   if (key !== null && key === known) {
-    return firstViolation(["a repeated order starts nothing", decision.kind === "unchanged"]);
+    return firstViolation({ "a repeated order starts nothing": decision.kind === "unchanged" });
   }
   if (decision.kind !== "changed" || !isEnded(decision.record)) return null;
   const { callback } = decision.record;
-  return firstViolation(
-    ["a redelivery uses the ordered URL", callback?.url === (callbackUrl ?? before.callback?.url)],
-    ["a redelivery has the ordered number of attempts", callback?.series.ordered === attempts],
-    ["the last key of an order is kept", callback?.lastOrderKey === (key ?? known)],
-  );
+  return firstViolation({
+    "a redelivery uses the ordered URL": callback?.url === (callbackUrl ?? before.callback?.url),
+    "a redelivery has the ordered number of attempts": callback?.series.ordered === attempts,
+    "the last key of an order is kept": callback?.lastOrderKey === (key ?? known),
+  });
 }
 
 /** The same end again changes nothing; another end is a conflict. */
@@ -101,13 +99,10 @@ function repeatFault(
 ): string | null {
   const fact = endResultOf(event.news);
   const isSameEnd = fact === null || isSameResult(fact, storedResult(before));
-  return firstViolation(
-    [
-      "a repeated end changes nothing",
-      !isSameEnd || kind === "unchanged" || hasOtherDetails(event),
-    ],
-    ["a second end is a conflict", isSameEnd || kind === "reject"],
-  );
+  return firstViolation({
+    "a repeated end changes nothing": !isSameEnd || kind === "unchanged" || hasOtherDetails(event),
+    "a second end is a conflict": isSameEnd || kind === "reject",
+  });
 }
 
 /** Results with the same links may differ in their metadata. */

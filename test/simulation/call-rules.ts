@@ -28,27 +28,18 @@ export function sendFault(
   const { number } = delivery;
   const most = series.ordered ?? history.written.mostAttempts;
   const inSeries = history.posts.filter((post) => post.series === series.number).length + 1;
-  return firstViolation(
-    [
-      "the start of an attempt is durable before it is sent",
+  return firstViolation({
+    "the start of an attempt is durable before it is sent":
       state.kind === "in_flight" && state.number === number,
-    ],
-    [
-      "an attempt is sent by the instance that opened it",
+    "an attempt is sent by the instance that opened it":
       history.written.openers.get(number) === caller,
-    ],
-    ["attempt numbers are unique", history.posts.every((post) => post.number !== number)],
-    ["no more attempts than promised", inSeries <= most],
-    [
-      "an attempt sends the stored body",
+    "attempt numbers are unique": history.posts.every((post) => post.number !== number),
+    "no more attempts than promised": inSeries <= most,
+    "an attempt sends the stored body":
       delivery.body === record.body && delivery.status === record.status,
-    ],
-    ["an attempt goes to the URL of the callback", delivery.url === url],
-    [
-      "task.failed is after the refund",
-      record.status === "completed" || isPaidBack(record, ledger),
-    ],
-  );
+    "an attempt goes to the URL of the callback": delivery.url === url,
+    "task.failed is after the refund": record.status === "completed" || isPaidBack(record, ledger),
+  });
 }
 
 /** Promise 4 for one refund that is about to leave. */
@@ -57,11 +48,11 @@ export function refundFault(
   record: TaskRecord | null,
   history: TaskHistory | null,
 ): string | null {
-  return firstViolation(
-    ["only a durable failure is refunded", record !== null && record.status === "failed"],
-    ["a refund has the reference of its charge", history?.chargeId === chargeId],
-    ["a refund has the amount of its charge", history?.amount === amount],
-  );
+  return firstViolation({
+    "only a durable failure is refunded": record !== null && record.status === "failed",
+    "a refund has the reference of its charge": history?.chargeId === chargeId,
+    "a refund has the amount of its charge": history?.amount === amount,
+  });
 }
 
 /**
@@ -76,19 +67,17 @@ export function eraseFault(
 ): string | null {
   if (record.status === "charging") {
     const isCharged = chargeId === null || ledger.count("charge", chargeId) > 0;
-    return firstViolation(["a task that was charged exists", !isCharged]);
+    return firstViolation({ "a task that was charged exists": !isCharged });
   }
   const isExpired = isTerminal(record) && now >= record.expiresAt;
   const { publication, version } = record;
   const isRowDue = setting.isIndexed && publication.version !== version;
-  return firstViolation(
-    ["a task stays for its retention", isOrdered || isExpired],
-    ["only a settled task is erased", isTerminal(record) && isSettled(record)],
-    [
-      "a row that is due is written before the task expires",
+  return firstViolation({
+    "a task stays for its retention": isOrdered || isExpired,
+    "only a settled task is erased": isTerminal(record) && isSettled(record),
+    "a row that is due is written before the task expires":
       isOrdered || !isRowDue || publication.retryAt > now,
-    ],
-  );
+  });
 }
 
 function isPaidBack({ id, credits }: TerminalTask, ledger: SimulatedLedger): boolean {
@@ -109,7 +98,7 @@ export function publishFault(row: IndexRow, withinMs: number, shared: SharedStat
   const isShown = isCreated && JSON.stringify(rowOf(record)) === JSON.stringify(row);
   const plannedAt = Math.max(record?.version ?? 0, record?.publication.retryAt ?? 0);
   return (
-    firstViolation(["a row shows a durable version", isShown]) ??
+    firstViolation({ "a row shows a durable version": isShown }) ??
     asideFault(record, plannedAt, withinMs, shared)
   );
 }
@@ -135,8 +124,8 @@ function asideFault(
 ): string | null {
   const state = record !== null && isTerminal(record) ? record.callback?.state : undefined;
   const isInTheWay = state?.kind === "due" && state.nextAttemptAt < plannedAt + withinMs;
-  return firstViolation(
-    ["a call is not made before its time", now >= plannedAt],
-    ["no other call delays an attempt", !isInTheWay || setting.isPaused],
-  );
+  return firstViolation({
+    "a call is not made before its time": now >= plannedAt,
+    "no other call delays an attempt": !isInTheWay || setting.isPaused,
+  });
 }

@@ -21,29 +21,26 @@ export function callbackFault(
   const opened = after.state.kind === "in_flight" ? openFault(change, from, after.state) : null;
   return (
     opened ??
-    firstViolation(
-      [
-        "nothing starts before the refund",
-        task.credits?.state.kind !== "refunding" || isHeld(after),
-      ],
-      ["only what was settled is sent again", !isOrdered || before === null || isOver(from)],
-      ["only a new order starts a settled callback again", isOrdered || !isOver(from)],
-      ["a series starts with nothing sent", !isOrdered || after.series.started <= 1],
-      ["attempts are counted", after.series.started === startedAfter(from, after, isOrdered)],
-      ["attempts that ended stay", isEqual(from.attempts, after.attempts)],
-      ["the first wait is the schedule's", isWaitRight(change, from, after, isOrdered)],
-    )
+    firstViolation({
+      "nothing starts before the refund": task.credits?.state.kind !== "refunding" || isHeld(after),
+      "only what was settled is sent again": !isOrdered || before === null || isOver(from),
+      "only a new order starts a settled callback again": isOrdered || !isOver(from),
+      "a series starts with nothing sent": !isOrdered || after.series.started <= 1,
+      "attempts are counted": after.series.started === startedAfter(from, after, isOrdered),
+      "attempts that ended stay": isEqual(from.attempts, after.attempts),
+      "the first wait is the schedule's": isWaitRight(change, from, after, isOrdered),
+    })
   );
 }
 
 /** Checks what never changes, or only with another order to send. */
 function stayFault(from: Callback, after: Callback, isOrdered: boolean): string | null {
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
-  return firstViolation(
-    ["a callback once delivered stays so", isDeliveredStill],
-    ["the URL stays", isOrdered || after.url === from.url],
-    ["the key of the last order stays", isOrdered || after.lastOrderKey === from.lastOrderKey],
-  );
+  return firstViolation({
+    "a callback once delivered stays so": isDeliveredStill,
+    "the URL stays": isOrdered || after.url === from.url,
+    "the key of the last order stays": isOrdered || after.lastOrderKey === from.lastOrderKey,
+  });
 }
 
 /** Checks the end of the open attempt. */
@@ -60,35 +57,23 @@ function endFault(
   const isOwn = history.written.openers.get(open.number) === instance;
   const total = after.series.ordered ?? setting.scheduleMs.length;
   const wait = setting.scheduleMs[after.series.started] ?? setting.scheduleMs.at(-1);
-  return firstViolation(
-    ["only a dead instance is interrupted", outcome !== "interrupted" || !isOwn || hadFault],
-    [
-      "the recorded outcome is the received one",
+  return firstViolation({
+    "only a dead instance is interrupted": outcome !== "interrupted" || !isOwn || hadFault,
+    "the recorded outcome is the received one":
       outcome === "interrupted" || isReceivedOutcome(history, attempt),
-    ],
-    ["the start of an attempt stays", attempt.startedAt === open.startedAt],
-    ["an attempt ends now", endOf(attempt) === Math.max(now, open.startedAt)],
-    [
-      "2xx is delivered, nothing else",
+    "the start of an attempt stays": attempt.startedAt === open.startedAt,
+    "an attempt ends now": endOf(attempt) === Math.max(now, open.startedAt),
+    "2xx is delivered, nothing else":
       (after.state.kind === "delivered") === (outcome === "delivered"),
-    ],
-    [
-      "a delivery is dated",
+    "a delivery is dated":
       outcome !== "delivered" || after.deliveredAt === (from.deliveredAt ?? now),
-    ],
-    [
-      "failed after the last attempt",
+    "failed after the last attempt":
       (after.state.kind === "failed") === isLast(outcome, after, total),
-    ],
-    [
-      "the next attempt waits from the end of this one",
+    "the next attempt waits from the end of this one":
       after.state.kind !== "due" || after.state.nextAttemptAt === endOf(attempt) + (wait ?? 0),
-    ],
-    [
-      "no attempt opens before its wait",
+    "no attempt opens before its wait":
       after.state.kind !== "in_flight" && after.state.kind !== "held",
-    ],
-  );
+  });
 }
 
 function openFault(
@@ -97,15 +82,12 @@ function openFault(
   { number, startedAt }: InFlight,
 ): string | null {
   const dueAt = from.state.kind === "due" ? from.state.nextAttemptAt : now;
-  return firstViolation(
-    [
-      "numbers have no gaps",
-      number === from.lastNumber + 1 && !history.written.openers.has(number),
-    ],
-    ["an attempt starts now", startedAt === now],
-    ["no attempt starts early", now >= dueAt],
-    ["nothing is sent while paused", !setting.isPaused],
-  );
+  return firstViolation({
+    "numbers have no gaps": number === from.lastNumber + 1 && !history.written.openers.has(number),
+    "an attempt starts now": startedAt === now,
+    "no attempt starts early": now >= dueAt,
+    "nothing is sent while paused": !setting.isPaused,
+  });
 }
 
 /** Checks the first attempt of a series, or its wait, when this commit begins one. */

@@ -42,12 +42,13 @@ export interface Answer {
   readonly now: number;
 }
 
-/** The text of a rule, and whether it holds. */
-export type Statement = readonly [text: string, isTrue: boolean];
+/** The texts of rules, and whether each holds. */
+export type Rules = Readonly<Record<string, boolean>>;
 
-/** Returns the first statement that is not true; null when all are. */
-export function firstViolation(...statements: Statement[]): string | null {
-  return statements.find(([, isTrue]) => !isTrue)?.[0] ?? null;
+/** Returns the text of the first rule that does not hold; null when all hold. */
+export function firstViolation(rules: Rules): string | null {
+  for (const text in rules) if (rules[text] !== true) return text;
+  return null;
 }
 
 /** Returns whether two values of a record are equal. */

@@ -30,11 +30,11 @@ export function commitFault(change: Change, row: IndexRow | null): string | null
 function versionFault({ before, after }: Change): string | null {
   if (before === null || before.status === "charging" || after.status === "charging") return null;
   const isSilent = before.version === after.version;
-  return firstViolation(
-    ["the id stays", before.id === after.id],
-    ["versions never fall", after.version >= before.version],
-    ["what readers see changes with the version", !isSilent || viewOf(before) === viewOf(after)],
-  );
+  return firstViolation({
+    "the id stays": before.id === after.id,
+    "versions never fall": after.version >= before.version,
+    "what readers see changes with the version": !isSilent || viewOf(before) === viewOf(after),
+  });
 }
 
 function viewOf(record: Exclude<TaskRecord, { readonly status: "charging" }>): string {
@@ -45,7 +45,7 @@ function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
   const { publication, version, status } = record;
   if (publication.version !== version) return null;
   const isShown = status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(record));
-  return firstViolation(["a published version is in the index", isShown]);
+  return firstViolation({ "a published version is in the index": isShown });
 }
 
 /** Promise 4: the record and the ledger agree. */
@@ -56,17 +56,15 @@ function creditsFault({ before, after, ledger, history }: Change): string | null
   const state = after.credits?.state.kind;
   const isOwn = after.account?.id === after.credits?.accountId;
   const isBack = before?.credits?.state.kind !== "refunded" || state === "refunded";
-  return firstViolation(
-    ["a charge is never given up", after.credits?.chargeId === chargeId],
-    ["a task exists when its charge is booked", after.status === "charging" || isCharged],
-    [
-      "a refunded task has a refund in the ledger",
+  return firstViolation({
+    "a charge is never given up": after.credits?.chargeId === chargeId,
+    "a task exists when its charge is booked": after.status === "charging" || isCharged,
+    "a refunded task has a refund in the ledger":
       state !== "refunded" || ledger.count("refund", chargeId) === 1,
-    ],
-    ["a refund is final", isBack],
-    ["no charge takes more than the balance", !ledger.isOverdrawn],
-    ["a task belongs to the account that paid", after.status === "charging" || isOwn],
-  );
+    "a refund is final": isBack,
+    "no charge takes more than the balance": !ledger.isOverdrawn,
+    "a task belongs to the account that paid": after.status === "charging" || isOwn,
+  });
 }
 
 function statusFault(change: Change): string | null {
@@ -88,13 +86,11 @@ function statusFault(change: Change): string | null {
 function endedFault(before: TerminalTask, after: TerminalTask, now: number): string | null {
   const isSettlementChanged =
     !isEqual(before.callback, after.callback) || !isEqual(before.credits, after.credits);
-  return firstViolation(
-    ["terminal states never change", before.status === after.status && before.body === after.body],
-    ["the reason of a failure stays", isEqual(before.failure, after.failure)],
-    ["the time of the end stays", before.finishedAt === after.finishedAt],
-    [
-      "retention counts from the last change",
+  return firstViolation({
+    "terminal states never change": before.status === after.status && before.body === after.body,
+    "the reason of a failure stays": isEqual(before.failure, after.failure),
+    "the time of the end stays": before.finishedAt === after.finishedAt,
+    "retention counts from the last change":
       !isSettlementChanged || after.expiresAt === now + RETENTION_MS,
-    ],
-  );
+  });
 }

@@ -121,33 +121,25 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const isToldBy = history.possibleEnds.some((fact) => isSameResult(fact, end));
   const isCanceled = history.isCanceled && end.content === JSON.stringify("canceled");
   const owed = history.amount !== null && after.status === "failed";
-  return firstViolation(
-    ["an end has an entitled source", isToldBy || isCanceled || isTimeout],
-    ["a timeout is after the deadline", !isTimeout || isOverdue(change)],
-    [
-      "work in progress extends the deadline once",
+  return firstViolation({
+    "an end has an entitled source": isToldBy || isCanceled || isTimeout,
+    "a timeout is after the deadline": !isTimeout || isOverdue(change),
+    "work in progress extends the deadline once":
       !isTimeout ||
-        pollResult === null ||
-        !isResponsive(pollResult.answer) ||
-        tracking?.isExtended === true,
-    ],
-    [
-      "success without output is polled once more",
+      pollResult === null ||
+      !isResponsive(pollResult.answer) ||
+      tracking?.isExtended === true,
+    "success without output is polled once more":
       pollResult === null || !isWithoutOutput(pollResult.answer) || isLastTime,
-    ],
-    ["the end is dated", after.finishedAt === now],
-    ["a completion is dated when it was reported", isDated(after, now)],
-    ["retention counts from the end", after.expiresAt === now + RETENTION_MS],
-    [
-      "a failure owes its credits, and nothing else does",
+    "the end is dated": after.finishedAt === now,
+    "a completion is dated when it was reported": isDated(after, now),
+    "retention counts from the end": after.expiresAt === now + RETENTION_MS,
+    "a failure owes its credits, and nothing else does":
       owed === (after.credits?.state.kind === "refunding"),
-    ],
-    ["nothing is charged by ending", before !== null || history.amount === null],
-    [
-      "the callback of a failure waits for the refund",
+    "nothing is charged by ending": before !== null || history.amount === null,
+    "the callback of a failure waits for the refund":
       !owed || after.callback === null || after.callback.state.kind === "held",
-    ],
-  );
+  });
 }
 
 function isAskedAfterDeadline({
@@ -174,9 +166,9 @@ function isOverdue({
 export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>): string | null {
   if (before.deadlineAt === after.deadlineAt) return null;
   const quarter = Math.round((before.deadlineAt - before.createdAt) / 4);
-  return firstViolation(
-    ["a deadline is extended once", !before.tracking.isExtended && after.tracking.isExtended],
-    ["a deadline is extended when it has passed", now >= before.deadlineAt],
-    ["a deadline is extended by a quarter", after.deadlineAt === now + quarter],
-  );
+  return firstViolation({
+    "a deadline is extended once": !before.tracking.isExtended && after.tracking.isExtended,
+    "a deadline is extended when it has passed": now >= before.deadlineAt,
+    "a deadline is extended by a quarter": after.deadlineAt === now + quarter,
+  });
 }

@@ -1,20 +1,15 @@
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
-import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { Charge } from "../../src/core/duties/charge.ts";
-import type { Delivery } from "../../src/core/duties/deliver.ts";
-import type { OperatorNotice } from "../../src/core/duties/notify.ts";
-import type { Poll } from "../../src/core/duties/poll.ts";
-import type { Refund } from "../../src/core/duties/refund.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
 import { sameJob } from "../../src/core/record/upstream.ts";
 import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from "./call-rules.ts";
-import { type Change, type PollResult, type Statement, firstViolation } from "./change.ts";
+import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult, possibleEnds } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
-import type { SimulatedObject } from "./simulated-object.ts";
+import type { SimulatedObject, Subject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
 import type { OutsideEvent } from "./moves.ts";
 import {
@@ -73,9 +68,9 @@ export class InvariantChecker {
     if (fault !== null) this.report(promise, fault);
   }
 
-  /** Reports the first of the statements that is not true. */
-  require(promise: string, ...statements: Statement[]): void {
-    this.check(promise, firstViolation(...statements));
+  /** Reports the first rule that does not hold. */
+  require(promise: string, rules: Rules): void {
+    this.check(promise, firstViolation(rules));
   }
 
   onCommit(before: TaskRecord | null, after: TaskRecord, instance: SimulatedObject): void {
@@ -126,10 +121,9 @@ export class InvariantChecker {
   onChargeEnd(chargeId: string, last: Decision | null): void {
     const isGone = this.history === null && this.pastHistories.at(-1)?.chargeId === chargeId;
     const isHeard = last?.kind === "erase" && last.record.credits?.chargeId === chargeId;
-    this.require("answer", [
-      "a registration is answered with the result of its charge",
-      !isGone || isHeard,
-    ]);
+    this.require("answer", {
+      "a registration is answered with the result of its charge": !isGone || isHeard,
+    });
   }
 
   /** Notes that everything written so far is durable. */
@@ -147,7 +141,7 @@ export class InvariantChecker {
     this.pastHistories.length = past;
   }
 
-  onSend(delivery: Delivery, caller: SimulatedObject): void {
+  onSend(delivery: Subject<"send">, caller: SimulatedObject): void {
     const { history } = this;
     const { disk, ledger } = this.#shared;
     if (history === null) return this.report("attempt", "a call belongs to a task");
@@ -162,47 +156,39 @@ export class InvariantChecker {
     this.history?.recordOutcome(number, outcome);
   }
 
-  onCharge({ chargeId }: Charge): void {
+  onCharge({ chargeId }: Subject<"charge">): void {
     const { record } = this.#shared.disk.durable;
     const credits = record?.status === "charging" ? record.credits : null;
-    this.require(
-      "charge",
-      ["the intent is durable before the call", credits?.chargeId === chargeId],
-      ["a charge is not repeated before its time", this.#now >= (credits?.state.retryAt ?? 0)],
-      [
-        "each task of an id is charged under its own reference",
-        this.history?.chargeId === chargeId,
-      ],
-    );
+    this.require("charge", {
+      "the intent is durable before the call": credits?.chargeId === chargeId,
+      "a charge is not repeated before its time": this.#now >= (credits?.state.retryAt ?? 0),
+      "each task of an id is charged under its own reference": this.history?.chargeId === chargeId,
+    });
   }
 
-  onChargeAnswer({ amount }: Charge, answer: ChargeAnswer): void {
+  onChargeAnswer({ amount }: Subject<"charge">, answer: ChargeAnswer): void {
     const isShort = answer.kind !== "insufficient" || answer.balance < amount;
-    this.require("charge", ["a sufficient balance can be spent", isShort]);
+    this.require("charge", { "a sufficient balance can be spent": isShort });
   }
 
-  onRefund(refund: Refund): void {
+  onRefund(refund: Subject<"refund">): void {
     this.check("refund", refundFault(refund, this.#shared.disk.durable.record, this.history));
   }
 
-  onPoll({ job }: Poll): void {
+  onPoll({ job }: Subject<"poll">): void {
     const { disk, setting } = this.#shared;
     const { record } = disk.durable;
     const task = record !== null && isOpen(record) ? record : null;
     const hasKey = setting.limits !== null && !setting.isPaused;
     const isAllowed = hasKey && this.#now >= (task?.tracking.poll?.notBefore ?? 0);
-    this.require(
-      "poll",
-      [
-        "only the attached job of an open task is polled",
-        sameJob(task?.upstream?.job ?? null, job),
-      ],
-      ["a poll needs a key and keeps the limits of the provider", isAllowed],
-    );
+    this.require("poll", {
+      "only the attached job of an open task is polled": sameJob(task?.upstream?.job ?? null, job),
+      "a poll needs a key and keeps the limits of the provider": isAllowed,
+    });
     if (this.history !== null) this.history.polledAt = this.#now;
   }
 
-  onPollAnswer({ job, nudges }: Poll, answer: PollAnswer): void {
+  onPollAnswer({ job, nudges }: Subject<"poll">, answer: PollAnswer): void {
     const { record } = this.#shared.disk.written;
     const fact = pollEndResult(answer);
     this.#lastSource = "poll";
@@ -212,22 +198,21 @@ export class InvariantChecker {
     if (fact !== null) this.history?.possibleEnds.push(fact);
   }
 
-  onPublish(row: IndexRow, withinMs: number): void {
+  onPublish(row: Subject<"publish">, withinMs: number): void {
     this.check("index", publishFault(row, withinMs, this.#shared));
   }
 
-  onNotify(notice: OperatorNotice, withinMs: number): void {
+  onNotify(notice: Subject<"notify">, withinMs: number): void {
     this.check("notice", noticeFault(notice, withinMs, this.#shared));
     this.unconfirmedNotices++;
   }
 
-  onNoticeTaken({ kind, version }: OperatorNotice): void {
+  onNoticeTaken({ kind, version }: Subject<"notify">): void {
     const histories = [this.history, ...this.pastHistories];
     const isTrue = histories.some((history) => history?.written.failures.has(version) === true);
-    this.require("notice", [
-      "a notice is about a failed series",
-      kind !== "callback.failed" || isTrue,
-    ]);
+    this.require("notice", {
+      "a notice is about a failed series": kind !== "callback.failed" || isTrue,
+    });
     for (const history of histories) history?.noticedVersions.add(version);
   }
 
@@ -239,7 +224,7 @@ export class InvariantChecker {
     const chargeId = record.credits?.chargeId ?? null;
     const isNew =
       chargeId === null || this.pastHistories.every((history) => history.chargeId !== chargeId);
-    this.require("charge", ["each task of an id is charged under its own reference", isNew]);
+    this.require("charge", { "each task of an id is charged under its own reference": isNew });
     this.history = new TaskHistory(chargeId, record.credits?.amount ?? null);
     if (this.#firstEnd !== null) this.history.possibleEnds.push(this.#firstEnd);
   }

@@ -1,12 +1,6 @@
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
-import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { Charge } from "../../src/core/duties/charge.ts";
-import type { Delivery } from "../../src/core/duties/deliver.ts";
-import type { OperatorNotice } from "../../src/core/duties/notify.ts";
-import type { Poll } from "../../src/core/duties/poll.ts";
-import type { Refund } from "../../src/core/duties/refund.ts";
-import type { CallName, SimulatedObject } from "./simulated-object.ts";
+import type { CallName, SimulatedObject, Subject } from "./simulated-object.ts";
 
 /** A call that has left the object and has not come back. */
 export interface OpenCall {
@@ -24,16 +18,16 @@ export interface OpenCall {
 
 /** Sees each call that leaves and each answer. */
 export interface CallObserver {
-  onSend(delivery: Delivery, caller: SimulatedObject): void;
+  onSend(delivery: Subject<"send">, caller: SimulatedObject): void;
   onSendResult?(number: number, outcome: Outcome): void;
-  onCharge(charge: Charge): void;
-  onChargeAnswer?(charge: Charge, answer: ChargeAnswer): void;
-  onRefund?(refund: Refund): void;
-  onPoll(poll: Poll): void;
-  onPollAnswer?(poll: Poll, answer: PollAnswer): void;
-  onPublish?(row: IndexRow, withinMs: number): void;
-  onNotify?(notice: OperatorNotice, withinMs: number): void;
-  onNoticeTaken?(notice: OperatorNotice): void;
+  onCharge(charge: Subject<"charge">): void;
+  onChargeAnswer?(charge: Subject<"charge">, answer: ChargeAnswer): void;
+  onRefund?(refund: Subject<"refund">): void;
+  onPoll(poll: Subject<"poll">): void;
+  onPollAnswer?(poll: Subject<"poll">, answer: PollAnswer): void;
+  onPublish?(row: Subject<"publish">, withinMs: number): void;
+  onNotify?(notice: Subject<"notify">, withinMs: number): void;
+  onNoticeTaken?(notice: Subject<"notify">): void;
   onNoticeAnswer?(isTaken: boolean): void;
   /** May end the call at once. */
   onOpenCall?(call: OpenCall): void;

@@ -2,11 +2,6 @@ import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import type { AttemptResult } from "../../src/core/record/callback.ts";
-import type { Charge } from "../../src/core/duties/charge.ts";
-import type { Delivery } from "../../src/core/duties/deliver.ts";
-import type { OperatorNotice } from "../../src/core/duties/notify.ts";
-import type { Poll } from "../../src/core/duties/poll.ts";
-import type { Refund } from "../../src/core/duties/refund.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {
   anUpstreamFailure,
@@ -73,7 +68,7 @@ export class Parties implements Outside {
     this.#now = now;
   }
 
-  send(delivery: Delivery, caller: SimulatedObject): Promise<AttemptResult> {
+  readonly send: Outside["send"] = (delivery, caller) => {
     this.#observer.onSend(delivery, caller);
     const results = ANSWERED_OUTCOMES.map((outcome): Ending<AttemptResult> => {
       return { isDone: true, answer: resultOf(outcome) };
@@ -81,9 +76,9 @@ export class Parties implements Outside {
     const onAnswer = ({ outcome }: AttemptResult) =>
       this.#observer.onSendResult?.(delivery.number, outcome);
     return this.#call("send", caller, ATTEMPT_MS, results, resultOf("timeout"), null, onAnswer);
-  }
+  };
 
-  charge(charge: Charge, caller: SimulatedObject): Promise<ChargeAnswer> {
+  readonly charge: Outside["charge"] = (charge, caller) => {
     this.#observer.onCharge(charge);
     const notAfter = this.#now() + CALL_MS;
     let answer: ChargeAnswer = { kind: "unknown" };
@@ -96,9 +91,9 @@ export class Parties implements Outside {
       resolve(isHeard ? answer : { kind: "unknown" }),
     );
     return promise;
-  }
+  };
 
-  async refund(refund: Refund, caller: SimulatedObject): Promise<boolean> {
+  readonly refund: Outside["refund"] = async (refund, caller) => {
     this.#observer.onRefund?.(refund);
     let isBack = false;
     const book = () => {
@@ -106,31 +101,31 @@ export class Parties implements Outside {
     };
     const isHeard = await this.#call("refund", caller, CALL_MS, DONE_OR_NOT, false, book);
     return isHeard && isBack;
-  }
+  };
 
-  poll(poll: Poll, aborted: AbortSignal, caller: SimulatedObject): Promise<PollAnswer> {
+  readonly poll: Outside["poll"] = (poll, aborted, caller) => {
     this.#observer.onPoll(poll);
     const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
     const onAnswer = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer);
     const answered = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, onAnswer);
     return this.#unlessAborted("poll", answered, aborted, UNANSWERED);
-  }
+  };
 
-  publish(row: IndexRow, caller: SimulatedObject): Promise<boolean> {
+  readonly publish: Outside["publish"] = (row, caller) => {
     this.#observer.onPublish?.(row, CALL_MS);
     const write = () => {
       if (this.row === null || row.version >= this.row.version) this.row = row;
     };
     return this.#call("publish", caller, CALL_MS, DONE_OR_NOT, false, write);
-  }
+  };
 
-  notify(notice: OperatorNotice, aborted: AbortSignal, caller: SimulatedObject): Promise<boolean> {
+  readonly notify: Outside["notify"] = (notice, aborted, caller) => {
     this.#observer.onNotify?.(notice, NOTICE_MS);
     const take = () => this.#observer.onNoticeTaken?.(notice);
     const onAnswer = (isTaken: boolean) => this.#observer.onNoticeAnswer?.(isTaken);
     const answered = this.#call("notify", caller, NOTICE_MS, DONE_OR_NOT, false, take, onAnswer);
     return this.#unlessAborted("notify", answered, aborted, false);
-  }
+  };
 
   /** Returns the open calls of an instance. */
   of(caller: SimulatedObject): readonly OpenCall[] {

@@ -21,10 +21,10 @@ const CREDITS: Readonly<Record<TaskRecord["status"], readonly string[]>> = {
 /** Returns the first rule that a commit breaks for the record itself, whatever led to it; null if none. */
 export function recordFault({ before, after }: Change): string | null {
   const kind = after.credits?.state.kind;
-  const fault = firstViolation(
-    ["credits fit the status", kind === undefined || CREDITS[after.status].includes(kind)],
-    ["a price has its credits", (kind !== undefined) === isPriced(after)],
-  );
+  const fault = firstViolation({
+    "credits fit the status": kind === undefined || CREDITS[after.status].includes(kind),
+    "a price has its credits": (kind !== undefined) === isPriced(after),
+  });
   if (fault !== null) return fault;
   const own = isOpen(after) ? trackingFault(after) : attemptsFault(after);
   return own ?? (before === null ? null : identityFault(before, after));
@@ -38,14 +38,12 @@ function isPriced({ registration, credits }: TaskRecord): boolean {
 function trackingFault({ upstream, tracking: { poll, keptHooks } }: OpenTask): string | null {
   const hasJob = upstream !== null && upstream.job !== null;
   const sizes = keptHooks.map((hook) => JSON.stringify(hook).length);
-  return firstViolation(
-    ["an attached job has a planned poll, and no other has", (poll !== null) === hasJob],
-    [
-      "hooks are kept only until a job is attached",
+  return firstViolation({
+    "an attached job has a planned poll, and no other has": (poll !== null) === hasJob,
+    "hooks are kept only until a job is attached":
       sizes.length === 0 || (upstream !== null && !hasJob),
-    ],
-    ["a kept hook is small", sizes.every((size) => size <= KEPT_HOOK_BYTES)],
-  );
+    "a kept hook is small": sizes.every((size) => size <= KEPT_HOOK_BYTES),
+  });
 }
 
 function attemptsFault(record: TaskRecord): string | null {
@@ -54,11 +52,11 @@ function attemptsFault(record: TaskRecord): string | null {
   const open = state.kind === "in_flight" ? [state.number] : [];
   const numbers = [...attempts.map(({ number }) => number), ...open];
   const expected = numbers.map((_, i) => lastNumber - numbers.length + 1 + i);
-  return firstViolation(
-    ["at most 20 attempts are kept", attempts.length <= ATTEMPTS_KEPT],
-    ["the attempts that are kept are the last ones", isEqual(numbers, expected)],
-    ["a callback is held exactly while its refund is due", isHeld(record) === isRefunding(record)],
-  );
+  return firstViolation({
+    "at most 20 attempts are kept": attempts.length <= ATTEMPTS_KEPT,
+    "the attempts that are kept are the last ones": isEqual(numbers, expected),
+    "a callback is held exactly while its refund is due": isHeld(record) === isRefunding(record),
+  });
 }
 
 function isHeld({ callback }: TerminalTask): boolean {
@@ -73,16 +71,14 @@ function isRefunding({ credits }: TerminalTask): boolean {
 function identityFault(before: TaskRecord, after: TaskRecord): string | null {
   const isCharging = before.status === "charging";
   const isSilent = before.version === after.version || !isEqual(shown(before), shown(after));
-  return firstViolation(
-    ["model, creation, origin and registration stay", isEqual(fixed(before), fixed(after))],
-    ["the account stays", isCharging || isEqual(before.account, after.account)],
-    ["the price and its reference stay", isEqual(price(before), price(after))],
-    [
-      "the upstream of a finished task stays",
+  return firstViolation({
+    "model, creation, origin and registration stay": isEqual(fixed(before), fixed(after)),
+    "the account stays": isCharging || isEqual(before.account, after.account),
+    "the price and its reference stay": isEqual(price(before), price(after)),
+    "the upstream of a finished task stays":
       !isTerminal(before) || isEqual(...upstreams(before, after)),
-    ],
-    ["a new version shows a change", isSilent],
-  );
+    "a new version shows a change": isSilent,
+  });
 }
 
 function fixed({ id, model, createdAt, origin, registration }: TaskRecord) {

@@ -16,7 +16,7 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const { record, alarm } = disk.durable;
   if (record === null) {
     const isAlone = alarm === null || alarm.isRepeat || shared.hadFault;
-    return firstViolation(["an erased task has no alarm", isAlone]);
+    return firstViolation({ "an erased task has no alarm": isAlone });
   }
   const calls = living === null ? [] : outside.of(living);
   const callback = isTerminal(record) ? record.callback : null;
@@ -26,22 +26,22 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
     return "an attempt that was opened is sent at once";
   }
   // An alarm whose handler runs comes again if it does not end.
-  if (alarm === null) return firstViolation(["a task has an alarm", runningAlarmAt !== null]);
+  if (alarm === null) return firstViolation({ "a task has an alarm": runningAlarmAt !== null });
   const isAtRest =
     living !== null && alarm.by === living && calls.length === 0 && runningAlarmAt === null;
   const watchdogMs = shared.hadFault ? MINUTE + 1 : 15_000;
   const slackMs = isAtRest && !shared.hadFault ? 1 : watchdogMs;
   const owed = dueTime(record, alarm.under, alarm.armedAt);
-  return firstViolation([
-    `the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`,
-    alarm.at <= Math.max(owed, alarm.armedAt + slackMs),
-  ]);
+  return firstViolation({
+    [`the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`]:
+      alarm.at <= Math.max(owed, alarm.armedAt + slackMs),
+  });
 }
 
 /** Promise 5: a reader sees what was written last. */
 export function readFault(read: TaskRecord | null, written: TaskRecord | null): string | null {
   const isLast = read === written || shown(read) === shown(written);
-  return firstViolation(["a reader sees the last write", isLast]);
+  return firstViolation({ "a reader sees the last write": isLast });
 }
 
 /** A read writes nothing where nothing is overdue; judged where that is known to the millisecond. */
@@ -50,10 +50,10 @@ export function readWriteFault(
   { record, alarm }: Stored,
 ): string | null {
   const isStill = disk.written.record === record && disk.written.alarm === alarm;
-  if (record === null) return firstViolation(["a read creates nothing", isStill]);
+  if (record === null) return firstViolation({ "a read creates nothing": isStill });
   const isVague = isOpen(record) || setting.isIndexed || setting.isOperatorNotified;
   const isOverdue = dueTime(record, setting, now) < now;
-  return firstViolation(["a read writes nothing", isVague || isOverdue || isStill]);
+  return firstViolation({ "a read writes nothing": isVague || isOverdue || isStill });
 }
 
 function shown(record: TaskRecord | null): string {

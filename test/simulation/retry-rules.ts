@@ -18,10 +18,10 @@ export function retryFault({ before, after, now, setting }: Change): string | nu
   const isLater = [...pairs(before, after)].every(([from, to]) => isRepeatedLater(from, to, now));
   const isBoth = before !== null && isTerminal(before) && isTerminal(after);
   return (
-    firstViolation(
-      ["a call without an answer is repeated after 5 s, then twice as long, up to 5 min", isLater],
-      ["a notice is given up after 10 tries", isGivenUp],
-    ) ?? (isBoth ? delayFault(before, after, setting.isOperatorNotified) : null)
+    firstViolation({
+      "a call without an answer is repeated after 5 s, then twice as long, up to 5 min": isLater,
+      "a notice is given up after 10 tries": isGivenUp,
+    }) ?? (isBoth ? delayFault(before, after, setting.isOperatorNotified) : null)
   );
 }
 
@@ -31,7 +31,7 @@ function delayFault(before: TerminalTask, after: TerminalTask, isTold: boolean):
   const [from, to] = [waiting(before), waiting(after)];
   const isNews = from !== null && to !== null && from.retryAt <= lateAt && to.retryAt > lateAt;
   const isNew = delays(after).some((one) => delays(before).every((two) => !isSameNotice(one, two)));
-  return firstViolation(["a late refund creates one notice", isNew === (isNews && isTold)]);
+  return firstViolation({ "a late refund creates one notice": isNew === (isNews && isTold) });
 }
 
 function* pairs(before: TaskRecord | null, after: TaskRecord): Iterable<readonly [Retry, Retry]> {

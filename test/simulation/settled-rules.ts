@@ -15,14 +15,13 @@ export function endsFault({ disk, checker, ledger, outside, hadNoticesOff }: Wor
     (history) => historyFault(history, ledger) ?? (isEveryNoticeDue ? noticeFault(history) : null),
   );
   return (
-    firstViolation(
-      ["every task comes to its end", disk.durable.record === null],
-      ["nothing is under way", outside.openCalls.length === 0],
-      [
-        "every booking belongs to a task",
-        ledger.entries.every(({ reference }) => references.has(reference)),
-      ],
-    ) ??
+    firstViolation({
+      "every task comes to its end": disk.durable.record === null,
+      "nothing is under way": outside.openCalls.length === 0,
+      "every booking belongs to a task": ledger.entries.every(({ reference }) =>
+        references.has(reference),
+      ),
+    }) ??
     faults.find((fault) => fault !== null) ??
     null
   );
@@ -32,23 +31,19 @@ function historyFault(history: TaskHistory, ledger: SimulatedLedger): string | n
   const { chargeId } = history;
   const { isVisible, end } = history.written;
   const isFailed = end?.status === "failed";
-  const endless = firstViolation(["a task ends", !isVisible || end !== null]);
+  const endless = firstViolation({ "a task ends": !isVisible || end !== null });
   if (endless !== null || chargeId === null) return endless;
-  return firstViolation(
-    [
-      "a task is charged once, or does not exist",
+  return firstViolation({
+    "a task is charged once, or does not exist":
       ledger.count("charge", chargeId) === (isVisible ? 1 : 0),
-    ],
-    [
-      "a failure is refunded once, and nothing else is",
+    "a failure is refunded once, and nothing else is":
       ledger.count("refund", chargeId) === (isFailed ? 1 : 0),
-    ],
-  );
+  });
 }
 
 function noticeFault({ written, noticedVersions, isErased }: TaskHistory): string | null {
   const failures = [...written.failures];
   const isExcused = isErased || failures.length > NOTICES_KEPT;
   const isAllTold = isExcused || failures.every((version) => noticedVersions.has(version));
-  return firstViolation(["the operator gets a notice of each failed series", isAllTold]);
+  return firstViolation({ "the operator gets a notice of each failed series": isAllTold });
 }

@@ -1,17 +1,12 @@
-import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
-import type { Charge } from "../../src/core/duties/charge.ts";
-import type { Delivery } from "../../src/core/duties/deliver.ts";
-import type { OperatorNotice } from "../../src/core/duties/notify.ts";
-import type { Poll } from "../../src/core/duties/poll.ts";
-import type { Refund } from "../../src/core/duties/refund.ts";
 import type { Policy } from "../../src/core/policy.ts";
-import type { AttemptResult } from "../../src/core/record/callback.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
-import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/task/platform.ts";
 
 export type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
+
+/** What a call is about, e.g. the attempt of a callback that is to be sent. */
+export type Subject<Name extends CallName> = Parameters<Platform[Name]>[0];
 
 /** The parties that the work loop calls, each call with the instance that makes it. */
 export type Outside = {
@@ -59,6 +54,15 @@ export class SimulatedObject implements Platform {
   points = 0;
   readonly #host: Host;
 
+  readonly send: Platform["send"] = (delivery) => this.#call((to) => to.send(delivery, this));
+  readonly charge: Platform["charge"] = (charge) => this.#call((to) => to.charge(charge, this));
+  readonly refund: Platform["refund"] = (refund) => this.#call((to) => to.refund(refund, this));
+  readonly poll: Platform["poll"] = (poll, aborted) =>
+    this.#call((to) => to.poll(poll, aborted, this));
+  readonly publish: Platform["publish"] = (row) => this.#call((to) => to.publish(row, this));
+  readonly notify: Platform["notify"] = (notice, aborted) =>
+    this.#call((to) => to.notify(notice, aborted, this));
+
   constructor(host: Host) {
     this.#host = host;
   }
@@ -94,30 +98,6 @@ export class SimulatedObject implements Platform {
     this.#point();
   }
 
-  async send(delivery: Delivery): Promise<AttemptResult> {
-    return this.#call((outside) => outside.send(delivery, this));
-  }
-
-  async charge(charge: Charge): Promise<ChargeAnswer> {
-    return this.#call((outside) => outside.charge(charge, this));
-  }
-
-  async refund(refund: Refund): Promise<boolean> {
-    return this.#call((outside) => outside.refund(refund, this));
-  }
-
-  async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
-    return this.#call((outside) => outside.poll(poll, aborted, this));
-  }
-
-  async publish(row: IndexRow): Promise<boolean> {
-    return this.#call((outside) => outside.publish(row, this));
-  }
-
-  async notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
-    return this.#call((outside) => outside.notify(notice, aborted, this));
-  }
-
   background(work: Promise<unknown>): void {
     void work.catch((error: unknown) => {
       if (!(error instanceof Death)) this.#host.uncaught(error);
@@ -143,7 +123,7 @@ export class SimulatedObject implements Platform {
     this.#host.died();
   }
 
-  async #call<T>(call: (outside: Outside) => Promise<T>): Promise<T> {
+  async #call<T>(call: (to: Outside) => Promise<T>): Promise<T> {
     this.leave();
     const answer = await call(this.#host.outside);
     // An answer to an instance that died meanwhile is lost.

@@ -25,20 +25,15 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   const waitMs = isNudged || isWithoutOutput(answer) ? leastMs : Math.max(usualMs, leastMs);
   const isPutOff = before.deadlineAt !== after.deadlineAt;
   const isProgress = answer.kind === "news" && answer.news.status === "processing";
-  return firstViolation(
-    ["reported progress is shown", !isProgress || after.status === "processing"],
-    ["the poll after the deadline decides", history.polledAt < before.deadlineAt || isPutOff],
-    [
-      "a missing answer does not extend the deadline",
-      !isPutOff || isNudged || isResponsive(answer),
-    ],
-    [
-      "success without output is polled once more, not twice",
+  return firstViolation({
+    "reported progress is shown": !isProgress || after.status === "processing",
+    "the poll after the deadline decides": history.polledAt < before.deadlineAt || isPutOff,
+    "a missing answer does not extend the deadline": !isPutOff || isNudged || isResponsive(answer),
+    "success without output is polled once more, not twice":
       !isWithoutOutput(answer) || !plan.isOutputMissing,
-    ],
-    ["the limit of a provider is kept", next.notBefore === now + leastMs],
-    ["waits between polls double, up to 5 minutes", next.at === now + waitMs],
-  );
+    "the limit of a provider is kept": next.notBefore === now + leastMs,
+    "waits between polls double, up to 5 minutes": next.at === now + waitMs,
+  });
 }
 
 /** Checks the poll plan and the kept hooks after an attachment or a hook that does not end the task. */
@@ -71,15 +66,13 @@ function attachFault(
   const isAsked = isPollable(after, setting, now);
   const { poll } = after.tracking;
   const askedAt = kept.length > 0 ? now : now + (setting.limits?.firstMs ?? 0);
-  return firstViolation(
-    ["kept hooks are judged once", after.tracking.keptHooks.length === 0],
-    [
-      "kept hooks count where the upstream cannot be polled",
+  return firstViolation({
+    "kept hooks are judged once": after.tracking.keptHooks.length === 0,
+    "kept hooks count where the upstream cannot be polled":
       isAsked || kept.every(({ news }) => endResultOf(news) === null),
-    ],
-    ["an attachment plans a poll", !isAsked || poll?.at === askedAt],
-    ["a deadline is extended once", after.tracking.isExtended === isExtended],
-  );
+    "an attachment plans a poll": !isAsked || poll?.at === askedAt,
+    "a deadline is extended once": after.tracking.isExtended === isExtended,
+  });
 }
 
 /** Until the job is known, the last hook of each job and status is kept. */
@@ -89,13 +82,13 @@ function keptFault({ jobId, news }: Hook, before: OpenTask, after: OpenTask): st
   );
   const kept = [...others, { jobId, news }].slice(-HOOKS_KEPT);
   const isKept = isEqual(after.tracking.keptHooks, kept);
-  return firstViolation(["a hook that comes before its job is kept", isKept]);
+  return firstViolation({ "a hook that comes before its job is kept": isKept });
 }
 
 function nudgeFault(plan: PollPlan, { tracking }: OpenTask, now: number): string | null {
   const { at, nudges } = tracking.poll ?? { at: Infinity, nudges: 0 };
-  return firstViolation(
-    ["a nudge polls at once", at <= Math.max(now, plan.notBefore)],
-    ["a nudge leads to another poll than the running one", nudges > plan.nudges || plan.at > now],
-  );
+  return firstViolation({
+    "a nudge polls at once": at <= Math.max(now, plan.notBefore),
+    "a nudge leads to another poll than the running one": nudges > plan.nudges || plan.at > now,
+  });
 }

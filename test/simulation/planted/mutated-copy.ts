@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Simulation } from "../simulate.ts";
-import type { Bug } from "./bug.ts";
+import type { Bug } from "./bugs.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
