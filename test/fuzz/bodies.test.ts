@@ -1,5 +1,11 @@
 import type * as z from "zod";
-import { Grant, NewAccount, NewKey, Rotation } from "../../src/api/accounts/account-schemas.ts";
+import {
+  Adjustment,
+  Grant,
+  NewAccount,
+  NewKey,
+  Rotation,
+} from "../../src/api/accounts/account-schemas.ts";
 import { readJson, validate } from "../../src/api/http/body.ts";
 import { NoFields } from "../../src/api/http/fields.ts";
 import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
@@ -124,6 +130,12 @@ const SMALL: readonly [string, z.ZodType, object[], (value: unknown) => boolean]
   ["an order without fields", NoFields, [{}], SMALL_BODIES.nothing],
   ["an account", NewAccount, [{ id: "acme" }], SMALL_BODIES.account],
   ["a grant", Grant, [{ reference: "invoice-1", amount: 1000 }], SMALL_BODIES.grant],
+  [
+    "an adjustment",
+    Adjustment,
+    [{ reference: "ticket-1", amount: -15, reason: "r".repeat(500) }],
+    SMALL_BODIES.adjustment,
+  ],
   ["a rotation of callback secrets", Rotation, [{}, { generation: 3 }], SMALL_BODIES.rotation],
   [
     "an account key",

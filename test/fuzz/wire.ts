@@ -147,6 +147,11 @@ export const SMALL_BODIES = {
     reference: isTextOf(1, 255),
     amount: isBetween(1, Number.MAX_SAFE_INTEGER),
   }),
+  adjustment: exactly({
+    reference: isTextOf(1, 255),
+    amount: (value) => Number.isSafeInteger(value) && value !== 0,
+    reason: isTextOf(1, 500),
+  }),
   rotation: exactly({
     generation: orMissing(isBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
   }),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import * as z from "zod";
 import { hex } from "../providers/hook.ts";
 import { aKey, anAccount, calledAccountObjects, expecting } from "./accounts.ts";
@@ -36,127 +36,116 @@ async function imported(account: string, key = `sk-live-${crypto.randomUUID()}`)
   return { id: view.id, key, view };
 }
 
-describe("POST /v1/accounts/{account}/keys", () => {
-  it("returns a generated key once; lists show only its prefix, label and times", async () => {
-    const account = await anAccount();
-    const response = await make(account, { label: "production" });
-    expect([response.status, response.headers.get("Cache-Control")]).toEqual([201, "no-store"]);
-    const { key = "", ...view } = Created.parse(await response.json());
-    expect(key).toMatch(new RegExp(`^trk_${account}_[0-9a-f]{48}$`));
-    expect(view).toEqual({
-      id: ID,
-      prefix: key.slice(0, `trk_${account}_`.length + 6),
-      label: "production",
-      created_at: START_S,
-    });
-    expect(await keysOf(account)).toEqual([view]);
-    expect(await statusFor(account, key)).toBe(200);
-    const text = await (await call(`/v1/accounts/${account}/keys`)).text();
-    const last_used_at = Math.floor(START / DAY_MS) * (DAY_MS / 1000);
-    expect(JSON.parse(text)).toEqual({ data: [{ ...view, last_used_at }] });
-    expect(text).not.toContain(key.slice(-42));
-    expect(text).not.toContain(await sha256(key));
+it("POST /v1/accounts/{account}/keys returns a generated key once; lists show only its prefix, label and times", async () => {
+  const account = await anAccount();
+  const response = await make(account, { label: "production" });
+  expect([response.status, response.headers.get("Cache-Control")]).toEqual([201, "no-store"]);
+  const { key = "", ...view } = Created.parse(await response.json());
+  expect(key).toMatch(new RegExp(`^trk_${account}_[0-9a-f]{48}$`));
+  expect(view).toEqual({
+    id: ID,
+    prefix: key.slice(0, `trk_${account}_`.length + 6),
+    label: "production",
+    created_at: START_S,
   });
+  expect(await keysOf(account)).toEqual([view]);
+  expect(await statusFor(account, key)).toBe(200);
+  const text = await (await call(`/v1/accounts/${account}/keys`)).text();
+  const last_used_at = Math.floor(START / DAY_MS) * (DAY_MS / 1000);
+  expect(JSON.parse(text)).toEqual({ data: [{ ...view, last_used_at }] });
+  expect(text).not.toContain(key.slice(-42));
+  expect(text).not.toContain(await sha256(key));
+});
 
-  it("generates a different working key for each request without a label", async () => {
-    const account = await anAccount();
-    const keys = [await aKey(account), await aKey(account)];
-    expect(new Set(keys.map(({ key }) => key)).size).toBe(2);
-    for (const { key } of keys) expect(await statusFor(account, key)).toBe(200);
-    expect((await keysOf(account)).map(({ label }) => label)).toEqual([null, null]);
-  });
+it("POST /v1/accounts/{account}/keys generates a different working key for each request without a label", async () => {
+  const account = await anAccount();
+  const keys = [await aKey(account), await aKey(account)];
+  expect(new Set(keys.map(({ key }) => key)).size).toBe(2);
+  for (const { key } of keys) expect(await statusFor(account, key)).toBe(200);
+  expect((await keysOf(account)).map(({ label }) => label)).toEqual([null, null]);
+});
 
-  it("imports a client's existing key by its SHA-256 hash", async () => {
-    const account = await anAccount();
-    const { key, view } = await imported(account);
-    expect(view).toMatchObject({ id: ID, label: "old", created_at: START_S });
-    expect(view).not.toHaveProperty("key");
-    expect(await statusFor(account, key)).toBe(200);
-    expect(await statusFor(account, `${key}x`)).toBe(401);
-  });
+it("POST /v1/accounts/{account}/keys imports a client's existing key by its SHA-256 hash, whatever account its text names", async () => {
+  const account = await anAccount();
+  const { key, view } = await imported(account, `trk_somebody_${crypto.randomUUID()}`);
+  expect(view).toMatchObject({ id: ID, label: "old", created_at: START_S });
+  expect(view).not.toHaveProperty("key");
+  expect(await statusFor(account, key)).toBe(200);
+  expect(await statusFor(account, `${key}x`)).toBe(401);
+});
 
-  it("returns the same key when the same hash is imported twice", async () => {
-    const account = await anAccount();
-    const first = await imported(account);
-    pass(5000);
-    expect((await imported(account, first.key)).id).toBe(first.id);
-    expect(await keysOf(account)).toHaveLength(1);
-  });
+it("POST /v1/accounts/{account}/keys returns the same key when the same hash is imported twice", async () => {
+  const account = await anAccount();
+  const first = await imported(account);
+  pass(5000);
+  expect((await imported(account, first.key)).id).toBe(first.id);
+  expect(await keysOf(account)).toHaveLength(1);
+});
 
-  it.each([
-    ["imported", imported],
-    ["generated", aKey],
-  ])("answers 409 to the import of a key that was %s by another account", async (_, making) => {
+it.each([
+  ["imported", imported],
+  ["generated", aKey],
+])(
+  "POST /v1/accounts/{account}/keys answers 409 to the import of a key that was %s by another account",
+  async (_, making) => {
     const [owner, thief] = [await anAccount(), await anAccount()];
     const { key } = await making(owner);
     expect(await refusal(await make(thief, { sha256: await sha256(key) }))).toEqual(REUSED);
     expect(await keysOf(thief)).toEqual([]);
     expect(await statusFor(owner, key)).toBe(200);
     expect(await statusFor(thief, key)).toBe(404);
-  });
+  },
+);
 
-  it("imports a key of another relay whose text names another account", async () => {
-    const account = await anAccount();
-    const key = `trk_somebody_${"0123456789abcdef".repeat(3)}`;
-    await make(account, { sha256: await sha256(key) });
-    expect(await statusFor(account, key)).toBe(200);
-  });
-
-  it.each<[string, unknown, string]>([
-    ["a hash that is too short", { sha256: "a".repeat(63) }, "/sha256"],
-    ["a hash that is too long", { sha256: "a".repeat(65) }, "/sha256"],
-    ["a hash in upper case", { sha256: "A".repeat(64) }, "/sha256"],
-    ["a key instead of its hash", { sha256: "sk-live-0123456789abcdef" }, "/sha256"],
-    ["a label of 101 characters", { label: "x".repeat(101) }, "/label"],
-    ["a number as a label", { label: 7 }, "/label"],
-    ["a key chosen by the caller", { key: "mine" }, "/key"],
-  ])("rejects %s and stores no key", async (_, body, path) => {
-    const account = await anAccount();
-    expect(await refusal(await make(account, body))).toEqual(invalid(path));
-    expect(await keysOf(account)).toEqual([]);
-  });
+// The fuzz test of bodies compares every field with the contract.
+it.each<[string, unknown, string]>([
+  ["a hash in upper case", { sha256: "A".repeat(64) }, "/sha256"],
+  ["a key chosen by the caller", { key: "mine" }, "/key"],
+])("POST /v1/accounts/{account}/keys rejects %s and stores no key", async (_, body, path) => {
+  const account = await anAccount();
+  expect(await refusal(await make(account, body))).toEqual(invalid(path));
+  expect(await keysOf(account)).toEqual([]);
 });
 
-describe("authentication with an account key", () => {
-  it("asks only the object of the key about a key that nobody owns", async () => {
-    const account = await anAccount();
-    const key = `trk_${account}_${"0".repeat(48)}`;
-    const called = calledAccountObjects();
-    expect(await statusFor(account, key)).toBe(401);
-    expect(called.filter((name) => name !== "index:")).toEqual([`key:${await sha256(key)}`]);
-  });
-
-  it("and the work with keys and secrets never call the object that books money", async () => {
-    const account = await anAccount();
-    const called = calledAccountObjects();
-    const { id, key } = await aKey(account);
-    const path = `/v1/accounts/${account}`;
-    expect((await call(`/v1/tasks/${crypto.randomUUID()}`, { key })).status).toBe(404);
-    expect((await call(`${path}/signing-secrets`, { key })).status).toBe(200);
-    expect((await call(`${path}/keys`)).status).toBe(200);
-    expect((await post("/v1/tasks", { model: "m", account })).status).toBe(201);
-    expect((await revoke(account, id)).status).toBe(204);
-    expect(called.length).toBeGreaterThan(4);
-    expect(called).not.toContain(account);
-  });
-
-  it("records the day of the last use of the key", async () => {
-    const account = await anAccount();
-    const { key } = await aKey(account);
-    for (const days of [0, 1]) {
-      pass(days * DAY_MS);
-      await statusFor(account, key);
-      const last_used_at = (Math.floor(START / DAY_MS) + days) * (DAY_MS / 1000);
-      expect(await keysOf(account)).toMatchObject([{ last_used_at }]);
-    }
-  });
+it("a request with a key that nobody owns asks only the object of the key", async () => {
+  const account = await anAccount();
+  const key = `trk_${account}_${"0".repeat(48)}`;
+  const called = calledAccountObjects();
+  expect(await statusFor(account, key)).toBe(401);
+  expect(called.filter((name) => name !== "index:")).toEqual([`key:${await sha256(key)}`]);
 });
 
-describe("DELETE /v1/accounts/{account}/keys/{key}", () => {
-  it.each([
-    ["generated", aKey],
-    ["imported", imported],
-  ])("revokes a key that was %s within 60 s of its last accepted use", async (_, making) => {
+it("requests with an account key, and those for keys and secrets, never call the object that books money", async () => {
+  const account = await anAccount();
+  const called = calledAccountObjects();
+  const { id, key } = await aKey(account);
+  const path = `/v1/accounts/${account}`;
+  expect((await call(`/v1/tasks/${crypto.randomUUID()}`, { key })).status).toBe(404);
+  expect((await call(`${path}/signing-secrets`, { key })).status).toBe(200);
+  expect((await call(`${path}/keys`)).status).toBe(200);
+  expect((await post("/v1/tasks", { model: "m", account })).status).toBe(201);
+  expect((await revoke(account, id)).status).toBe(204);
+  expect(called.length).toBeGreaterThan(4);
+  expect(called).not.toContain(account);
+});
+
+it("an authentication with an account key records the day of its last use", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  for (const days of [0, 1]) {
+    pass(days * DAY_MS);
+    await statusFor(account, key);
+    const last_used_at = (Math.floor(START / DAY_MS) + days) * (DAY_MS / 1000);
+    expect(await keysOf(account)).toMatchObject([{ last_used_at }]);
+  }
+});
+
+it.each([
+  ["generated", aKey],
+  ["imported", imported],
+])(
+  "DELETE /v1/accounts/{account}/keys/{key} revokes a key that was %s within 60 s of its last accepted use",
+  async (_, making) => {
     const account = await anAccount();
     const other = await aKey(account);
     const { id, key } = await making(account);
@@ -170,35 +159,35 @@ describe("DELETE /v1/accounts/{account}/keys/{key}", () => {
     pass(1000);
     expect(await statusFor(account, key)).toBe(401);
     expect(await statusFor(account, other.key)).toBe(200);
-  });
+  },
+);
 
-  it("revokes a key that was never used immediately", async () => {
-    const account = await anAccount();
-    const { id, key } = await aKey(account);
-    await revoke(account, id);
-    expect(await statusFor(account, key)).toBe(401);
-  });
+it("DELETE /v1/accounts/{account}/keys/{key} revokes a key that was never used immediately", async () => {
+  const account = await anAccount();
+  const { id, key } = await aKey(account);
+  await revoke(account, id);
+  expect(await statusFor(account, key)).toBe(401);
+});
 
-  it("lets another account import a key after its revocation", async () => {
-    const [first, second] = [await anAccount(), await anAccount()];
-    const { id, key } = await imported(first);
-    await revoke(first, id);
-    await imported(second, key);
-    expect(await statusFor(second, key)).toBe(200);
-  });
+it("DELETE /v1/accounts/{account}/keys/{key} lets another account import a key after its revocation", async () => {
+  const [first, second] = [await anAccount(), await anAccount()];
+  const { id, key } = await imported(first);
+  await revoke(first, id);
+  await imported(second, key);
+  expect(await statusFor(second, key)).toBe(200);
+});
 
-  it("gives one 404 answer for unknown, revoked and foreign keys", async () => {
-    const [account, other] = [await anAccount(), await anAccount()];
-    const { id } = await aKey(account);
-    const { id: foreign } = await aKey(other);
-    expect((await revoke(account, id)).status).toBe(204);
-    const bodies = new Set<string>();
-    for (const each of [id, foreign, crypto.randomUUID(), "%20"]) {
-      const response = await revoke(account, each);
-      expect(response.status).toBe(404);
-      bodies.add(await response.text());
-    }
-    expect(bodies.size).toBe(1);
-    expect(await keysOf(other)).toHaveLength(1);
-  });
+it("DELETE /v1/accounts/{account}/keys/{key} gives one 404 answer for unknown, revoked and foreign keys", async () => {
+  const [account, other] = [await anAccount(), await anAccount()];
+  const { id } = await aKey(account);
+  const { id: foreign } = await aKey(other);
+  expect((await revoke(account, id)).status).toBe(204);
+  const bodies = new Set<string>();
+  for (const each of [id, foreign, crypto.randomUUID(), "%20"]) {
+    const response = await revoke(account, each);
+    expect(response.status).toBe(404);
+    bodies.add(await response.text());
+  }
+  expect(bodies.size).toBe(1);
+  expect(await keysOf(other)).toHaveLength(1);
 });

@@ -83,16 +83,6 @@ it("POST /v1/tasks/{id}/upstream answers a repeated attachment with the same byt
   });
 });
 
-it("POST /v1/tasks/{id}/upstream replaces the job, or its endpoint, while the task is open", async () => {
-  const task = await hooked({ provider: "kling" });
-  await attach(task, "1");
-  await attach(task, "2");
-  expect(await readHooked(task)).toMatchObject({ upstream: { id: "2" } });
-  const endpoint = "videos/text2video";
-  await attach(task, "2", endpoint);
-  expect(await readHooked(task)).toMatchObject({ upstream: { id: "2", endpoint } });
-});
-
 it("POST /v1/tasks/{id}/upstream answers a terminal task's own job with 200 and a new job with 409 task_settled", async () => {
   const task = await hooked({ provider: "ark" });
   await attach(task, "cgt-1");
@@ -106,34 +96,19 @@ it("POST /v1/tasks/{id}/upstream answers a terminal task's own job with 200 and 
   });
 });
 
+// The fuzz test of bodies compares every field with the contract.
 it.each<[string, unknown, readonly string[]]>([
   ["an empty object", {}, ["/provider", "/id"]],
-  ["a missing id", { provider: "ark" }, ["/id"]],
-  ["a missing provider", { id: "cgt-1" }, ["/provider"]],
   ["an unknown provider", { ...JOB, provider: "nobody" }, ["/provider"]],
   ["the sandbox while it is off", { ...JOB, provider: "sandbox" }, ["/provider"]],
   ["a provider that needs a key", { ...JOB, provider: "runway" }, ["/provider"]],
   ["another provider than registered", { ...JOB, provider: "kling" }, ["/provider"]],
   ["another connection than registered", { ...JOB, provider: "ark-2" }, ["/provider"]],
-  ["an unknown field", { ...JOB, job: "x" }, ["/job"]],
-  ["an empty id", { ...JOB, id: "" }, ["/id"]],
   ["an id with path segments", { ...JOB, id: "../keys" }, ["/id"]],
-  ["an id with a query", { ...JOB, id: "a?b=c" }, ["/id"]],
-  ["an id with a fragment", { ...JOB, id: "a#b" }, ["/id"]],
-  ["an id with an encoded slash", { ...JOB, id: "..%2f" }, ["/id"]],
-  ["an id with a host", { ...JOB, id: "@127.0.0.1" }, ["/id"]],
-  ["an id with a space", { ...JOB, id: "a b" }, ["/id"]],
-  ["an id of 257 characters", { ...JOB, id: "a".repeat(257) }, ["/id"]],
-  ["a number as an id", { ...JOB, id: 17 }, ["/id"]],
   ["an endpoint for a provider without any", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
   ["an endpoint with ..", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
-  ["an endpoint with a leading slash", { ...JOB, endpoint: "/a" }, ["/endpoint"]],
-  ["an endpoint that is a URL", { ...JOB, endpoint: "https://a.example" }, ["/endpoint"]],
-  ["an endpoint with a host", { ...JOB, endpoint: "a@b" }, ["/endpoint"]],
-  ["an endpoint with a backslash", { ...JOB, endpoint: "a\\b" }, ["/endpoint"]],
-  ["an endpoint with a query", { ...JOB, endpoint: "a?b" }, ["/endpoint"]],
 ])(
-  "POST /v1/tasks/{id}/upstream rejects %s with 400 and changes nothing",
+  "POST /v1/tasks/{id}/upstream rejects %s with 400, names the field and changes nothing",
   async (_, body, paths) => {
     const task = await hooked({ provider: "ark", bindings: KEYED });
     await expectUnchanged(task.id, async () => {

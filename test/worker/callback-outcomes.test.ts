@@ -3,7 +3,9 @@ import { expect, it } from "vitest";
 import { type Answer, aReceiver, never, refused, status } from "./receiver.ts";
 import { realMs, START_S, useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
-import { aCompletion, completed, finish, read, register, report } from "./tasks.ts";
+import { aCompletion, CALLBACK_URL, completed, finish, read, register, report } from "./tasks.ts";
+import { listDurableObjectIds } from "cloudflare:test";
+import { invalid, ORIGIN, post, refusal } from "./client.ts";
 
 useClock();
 
@@ -132,4 +134,41 @@ it("an excerpt is valid text when the answer is binary or cut within a character
   expect(await callbackAfter(status(400, long))).toMatchObject({
     attempts: [{ response_excerpt: expect.stringMatching(/^xü{511}\ufffd?$/) }],
   });
+});
+
+it("POST /v1/callbacks/test sends one sample callback and returns its outcome without the receiver's response, and creates no object", async () => {
+  const received = aReceiver(status(418, "the receiver's own words"));
+  const objects = await listDurableObjectIds(env.TASKS);
+  const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });
+  expect(response.status).toBe(200);
+  const outcome = { outcome: "rejected", status_code: 418, duration_ms: 0 };
+  expect(await response.json()).toEqual(outcome);
+  const time = String(START_S);
+  const headers = { "x-event": "task.completed", "x-attempt": "1", "x-timestamp": time };
+  expect(received).toMatchObject([{ url: CALLBACK_URL, headers }]);
+  const fields = ["id", "status", "model", "created_at", "completed_at", "output"];
+  expect(Object.keys(JSON.parse(received[0]?.body ?? ""))).toEqual(fields);
+  expect(await listDurableObjectIds(env.TASKS)).toHaveLength(objects.length);
+});
+
+it("POST /v1/callbacks/test sends a sample of a failure when status is failed", async () => {
+  const received = aReceiver(status(204));
+  const body = { callback_url: CALLBACK_URL, status: "failed" };
+  const response = await post("/v1/callbacks/test", body);
+  const outcome = { outcome: "delivered", status_code: 204, duration_ms: 0 };
+  expect(await response.json()).toEqual(outcome);
+  expect(received[0]?.headers["x-event"]).toBe("task.failed");
+  const fields = ["id", "status", "model", "created_at", "error"];
+  expect(Object.keys(JSON.parse(received[0]?.body ?? ""))).toEqual(fields);
+});
+
+it.each([
+  ["a missing callback_url", {}, "/callback_url"],
+  ["a callback_url on the relay", { callback_url: `${ORIGIN}/v1/events` }, "/callback_url"],
+  ["a local callback_url", { callback_url: "https://localhost:8443/" }, "/callback_url"],
+])("POST /v1/callbacks/test rejects %s and sends nothing", async (_, body, path) => {
+  const received = aReceiver();
+  const response = await post("/v1/callbacks/test", body);
+  expect(await refusal(response)).toEqual(invalid(path));
+  expect(received).toEqual([]);
 });

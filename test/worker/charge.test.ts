@@ -1,10 +1,18 @@
-import { listDurableObjectIds } from "cloudflare:test";
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { anAccount, balanceOf, booksOf, entriesOf, grant, priced } from "./accounts.ts";
+import {
+  accountStub,
+  anAccount,
+  balanceOf,
+  booksOf,
+  entriesOf,
+  grant,
+  priced,
+} from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import { call, invalid, post, ProblemBody, refusal } from "./client.ts";
-import { useClock } from "./clock.ts";
+import { pass, START, useClock } from "./clock.ts";
 import { NOTHING, stored } from "./objects.ts";
 import { aCompletion, aFailure, erase, finish, read, report, taskOf } from "./tasks.ts";
 
@@ -132,16 +140,9 @@ it("a price requires an account, and an id or an Idempotency-Key", async () => {
 });
 
 it.each<[string, object, string]>([
-  ["a negative price", { credits: -1 }, "/credits"],
   ["the price zero", { credits: 0 }, "/credits"],
-  ["a fractional price", { credits: 1.5 }, "/credits"],
-  ["a price over 2^53-1", { credits: 2 ** 53 }, "/credits"],
-  ["a price as text", { credits: "4" }, "/credits"],
-  ["the price true", { credits: true }, "/credits"],
-  ["a list as a price", { credits: [4] }, "/credits"],
   ["a past deadline", { deadline_at: 5 }, "/deadline_at"],
   ["a private callback_url", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
-  ["an empty model", { model: "" }, "/model"],
 ])("nothing is charged for a registration with %s", async (_, fields, path) => {
   const account = await anAccount(10);
   const body = priced(account, 1, fields);
@@ -150,9 +151,56 @@ it.each<[string, object, string]>([
   expect(await booksOf(account)).toEqual(["grant 10"]);
 });
 
-it("a task with credits null costs nothing", async () => {
-  const account = await anAccount(10);
-  const body = { ...priced(account, 1), credits: null };
-  expect(await taskOf(await post("/v1/tasks", body))).not.toHaveProperty("credits");
-  expect(await booksOf(account)).toEqual(["grant 10"]);
+const ORDER = { reference: "charge-1", amount: 4 };
+const TASK = crypto.randomUUID();
+/** The time until which the account may still book the charge. */
+const VALID_UNTIL = START + 2000;
+
+it("a refused charge stays refused when the same call arrives late, after a grant", async () => {
+  const account = await anAccount(1);
+  const ledger = accountStub(account);
+  const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
+  expect(refused).toEqual({ kind: "insufficient", balance: 1, price: 4 });
+  await grant(account, 10);
+  pass(60_000);
+  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL + 60_000)).toEqual(refused);
+  expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
+});
+
+it("a refused charge does not prevent another charge from being booked once", async () => {
+  const account = await anAccount(4);
+  const ledger = accountStub(account);
+  await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);
+  const other = { reference: "charge-2", amount: 4 };
+  expect(await ledger.charge(other, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
+  expect(await ledger.charge(other, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
+  expect(await booksOf(account)).toEqual(["grant 4", "charge 4"]);
+});
+
+it("a charge refused for a missing account stays refused when the account is created", async () => {
+  const ledger = accountStub(`later-${crypto.randomUUID()}`);
+  const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
+  expect(refused).toEqual({ kind: "unknown_account" });
+  await ledger.create();
+  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toEqual(refused);
+});
+
+it("a refusal of a charge is forgotten after a thousand later ones", async () => {
+  const account = await anAccount(1);
+  const ledger = accountStub(account);
+  await ledger.charge(ORDER, TASK, VALID_UNTIL);
+  await runInDurableObject(ledger, (instance) => {
+    for (let i = 0; i < 1000; i++) {
+      instance.charge({ reference: `other-${i}`, amount: 4 }, TASK, VALID_UNTIL);
+    }
+  });
+  await grant(account, 10);
+  expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
+});
+
+it("a charge that arrives after its expiry is answered as unknown and not booked", async () => {
+  const account = await anAccount(100);
+  const late = await accountStub(account).charge(ORDER, TASK, START - 1);
+  expect(late).toMatchObject({ kind: "unknown" });
+  expect(await booksOf(account)).toEqual(["grant 100"]);
 });

@@ -1,0 +1,167 @@
+import { runInDurableObject } from "cloudflare:test";
+import { expect, it } from "vitest";
+import {
+  accountStub,
+  aCharged,
+  anAccount,
+  balanceOf,
+  booksOf,
+  entriesOf,
+  grant,
+  priced,
+} from "./accounts.ts";
+import { invalid, post, refusal } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { aReceiver } from "./receiver.ts";
+import { aFailure, finish, read } from "./tasks.ts";
+
+useClock();
+
+/** The highest balance that grants and adjustments may lead to; refunds may exceed it. */
+const MAX = 2 ** 52;
+const GRANT = { reference: "order 7 €", amount: 10 };
+const ADJUSTMENT = { reference: "ticket 7", amount: -15, reason: "Counted twice in May" };
+const REUSED = { status: 409, code: "reference_reused" };
+
+function give(account: string, body: unknown): Promise<Response> {
+  return post(`/v1/accounts/${account}/grants`, body);
+}
+
+function adjust(account: string, body: unknown): Promise<Response> {
+  return post(`/v1/accounts/${account}/adjustments`, body);
+}
+
+it.each([
+  ["grants", give, { kind: "grant", ...GRANT }],
+  ["adjustments", adjust, { kind: "adjustment", ...ADJUSTMENT }],
+] as const)(
+  "POST /v1/accounts/{account}/%s answers 201 with the booking and the new balance, and 200 without booking to a repeat",
+  async (_, book, { kind, ...order }) => {
+    const account = await anAccount(20);
+    const balance = 20 + order.amount;
+    for (const status of [201, 200]) {
+      const response = await book(account, order);
+      expect([response.status, await response.json()]).toEqual([status, { ...order, balance }]);
+      pass(5000);
+    }
+    const [entry, ...others] = await entriesOf(account);
+    expect(entry).toEqual({ kind, ...order, balance, created_at: START_S });
+    expect(others).toMatchObject([{ amount: 20 }]);
+  },
+);
+
+it.each([
+  ["a grant of another amount", give, GRANT, { amount: 9 }],
+  ["an adjustment of another amount", adjust, ADJUSTMENT, { amount: 15 }],
+  ["an adjustment for another reason", adjust, ADJUSTMENT, { reason: "Counted thrice" }],
+] as const)(
+  "%s under a known reference is answered with 409 and not booked",
+  async (_, book, order, other) => {
+    const account = await anAccount(20);
+    await book(account, order);
+    expect(await refusal(await book(account, { ...order, ...other }))).toEqual(REUSED);
+    expect(await balanceOf(account)).toBe(20 + order.amount);
+  },
+);
+
+it("the same reference may be used for a grant and an adjustment, and in two accounts", async () => {
+  const { reference } = ADJUSTMENT;
+  for (const account of [await anAccount(), await anAccount()]) {
+    expect((await give(account, { reference, amount: 5 })).status).toBe(201);
+    expect((await adjust(account, ADJUSTMENT)).status).toBe(201);
+    expect(await balanceOf(account)).toBe(-10);
+  }
+});
+
+it("twenty equal grants that arrive at once book one grant", async () => {
+  const account = await anAccount();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => give(account, GRANT)));
+  const statuses = answers.map(({ status }) => String(status));
+  expect(statuses.toSorted()).toEqual([...Array<string>(19).fill("200"), "201"]);
+  expect(await balanceOf(account)).toBe(10);
+});
+
+it("grants raise the balance up to 2^52, and adjustments change it down to -2^52 and up to 2^52", async () => {
+  const granted = await anAccount();
+  expect((await give(granted, { reference: "to", amount: MAX })).status).toBe(201);
+  expect(await refusal(await give(granted, GRANT))).toEqual(invalid("/amount"));
+  expect(await booksOf(granted)).toEqual([`grant ${MAX}`]);
+
+  const adjusted = await anAccount();
+  for (const sign of [1, -1]) {
+    const order = { reference: `to ${sign}`, amount: sign * MAX, reason: "x" };
+    expect((await adjust(adjusted, order)).status).toBe(201);
+    const beyond = { ...order, reference: `beyond ${sign}`, amount: sign };
+    expect(await refusal(await adjust(adjusted, beyond))).toEqual(invalid("/amount"));
+    await adjust(adjusted, { reference: `back ${sign}`, amount: -sign * MAX, reason: "x" });
+  }
+  expect(await balanceOf(adjusted)).toBe(0);
+});
+
+// The fuzz test of bodies compares every field with the contract.
+it.each([
+  ["a grant of zero credits", give, { ...GRANT, amount: 0 }, "/amount"],
+  ["a grant without reference", give, { amount: 1 }, "/reference"],
+  ["an adjustment of zero credits", adjust, { ...ADJUSTMENT, amount: 0 }, "/amount"],
+  ["an adjustment without reason", adjust, { ...ADJUSTMENT, reason: undefined }, "/reason"],
+] as const)("%s is rejected and not booked", async (_, book, body, path) => {
+  const account = await anAccount(5);
+  expect(await refusal(await book(account, body))).toEqual(invalid(path));
+  expect(await booksOf(account)).toEqual(["grant 5"]);
+});
+
+it("an account with a negative balance pays no charge until enough credits are granted", async () => {
+  const account = await anAccount(10);
+  await adjust(account, ADJUSTMENT);
+  const refused = await post("/v1/tasks", priced(account, 1));
+  const problem = { code: "insufficient_credits", balance: -5, price: 1 };
+  expect(await refused.json()).toMatchObject(problem);
+  await grant(account, 6);
+  await aCharged(account, 1);
+  expect(await balanceOf(account)).toBe(0);
+});
+
+/** The table as the builds before adjustments created it. */
+const EARLIER_TABLE = `
+  CREATE TABLE entries (
+    seq INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    reference TEXT NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount >= 0),
+    balance INTEGER NOT NULL CHECK (balance >= 0),
+    task_id TEXT,
+    created_at INTEGER NOT NULL,
+    UNIQUE (kind, reference)
+  ) STRICT`;
+
+it.each([
+  ["this build", (sql: SqlStorage) => sql.exec("SELECT 1")],
+  [
+    "an earlier build",
+    (sql: SqlStorage) => {
+      sql.exec("DROP TABLE entries");
+      sql.exec(EARLIER_TABLE);
+    },
+  ],
+])(
+  "the ledger of an account that %s created takes an adjustment to a negative balance, and then a refund",
+  async (_, prepare) => {
+    const received = aReceiver();
+    const account = await anAccount();
+    await runInDurableObject(accountStub(account), (_object, { storage }) => {
+      prepare(storage.sql);
+    });
+    await grant(account, 10);
+    const id = await aCharged(account, 4);
+    const before = await entriesOf(account);
+    for (const status of [201, 200]) {
+      expect((await adjust(account, ADJUSTMENT)).status).toBe(status);
+    }
+    expect((await entriesOf(account)).slice(1)).toEqual(before);
+    await finish(aFailure(id));
+    expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
+    expect(received).toHaveLength(1);
+    expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "adjustment -15", "refund 4"]);
+    expect(await balanceOf(account)).toBe(-5);
+  },
+);
