@@ -51,23 +51,23 @@ function withKept(...keptHooks: OpenTask["tracking"]["keptHooks"]): OpenTask {
 
 describe("an attachment is refused", () => {
   it.each([
-    ["where there is no task", null, { code: "unknown_task" }],
-    ["while the price is being charged", aChargingTask(), { code: "charging" }],
-    ["for another job of a settled task", settled, { code: "task_settled", task: settled }],
+    ["to a task that does not exist", null, { code: "unknown_task" }],
+    ["to a task whose price is being charged", aChargingTask(), { code: "charging" }],
+    ["to a finished task that has another job", settled, { code: "task_settled", task: settled }],
     [
-      "for the first job of a settled task",
+      "to a finished task that had no job",
       aFinishedTask(),
       { code: "task_settled", task: aFinishedTask() },
     ],
-  ])("%s", (_what, record, rejection) => {
+  ])("attaching a job is refused %s", (_what, record, rejection) => {
     const decision = transition(record, anAttachment(OTHER_JOB), POLICY, later);
     expect(decision).toEqual({ kind: "reject", rejection });
   });
 
   it.each([
     ["without a job", aProvidedTask()],
-    ["with this job", anAttachedTask()],
-  ])("for another connection than the task %s was registered with", (_what, task) => {
+    ["with the job", anAttachedTask()],
+  ])("attaching a job of another connection to a task %s is refused", (_what, task) => {
     expect(transition(task, anAttachment(JOB, "fal"), POLICY, later)).toEqual({
       kind: "reject",
       rejection: {
@@ -84,7 +84,7 @@ describe("an attachment of the same job again", () => {
     ["an open task", anAttachedTask({ tries: 3, notBefore: later })],
     ["a processing task", anAttachedTask({}, { status: "processing" })],
     ["a settled task", settled],
-  ])("changes nothing of %s", (_what, record) => {
+  ])("attaching the same job again does not change %s", (_what, record) => {
     expectUnchanged(record, anAttachment(), later);
   });
 });
@@ -96,35 +96,35 @@ describe("an attachment to an open task", () => {
     ["with that connection", aProvidedTask()],
     ["without any connection", anOpenTask()],
     [
-      "with another job, which it replaces",
+      "with another job, which it replaces,",
       anAttachedTask(
         { tries: 5, isOutputMissing: true },
         { upstream: { connection: CONNECTION, job: OTHER_JOB } },
       ),
     ],
     [
-      "with the same job at another endpoint, which it replaces",
+      "with the same job at another endpoint, which it replaces,",
       anAttachedTask(
         { tries: 5 },
         { upstream: { connection: CONNECTION, job: { id: JOB.id, endpoint: "fal-ai/x" } } },
       ),
     ],
     ["that is processing", aProvidedTask({ status: "processing" })],
-  ])("%s plans the first poll and nothing else", (_what, task) => {
+  ])("attaching a job to an open task %s only plans the first poll", (_what, task) => {
     expect(attachedTo(task)).toEqual({
       kind: "changed",
       record: { ...task, version: later, upstream: UPSTREAM, tracking: planned },
     });
   });
 
-  it("keeps the endpoint with the job", () => {
+  it("attaching a job stores the endpoint that was given with it", () => {
     const job = { id: "r-1", endpoint: "fal-ai/kling" };
     const record = apply(aProvidedTask(), anAttachment(job), later);
     expect(record.upstream).toEqual({ connection: CONNECTION, job });
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
   });
 
-  it("keeps the note that the deadline was extended", () => {
+  it("attaching another job keeps the mark that the task's deadline was extended", () => {
     const task = aProvidedTask({ tracking: aTracking({ poll: null, isExtended: true }) });
     expect(committed(attachedTo(task))).toMatchObject({ tracking: { isExtended: true } });
   });
@@ -133,13 +133,13 @@ describe("an attachment to an open task", () => {
     [0, 15_000],
     [0.5, 16_500],
     [1, 18_000],
-  ])("polls it after the provider's first wait, with jitter %d after %d ms", (jitter, waitMs) => {
+  ])("an attached job with jitter %d is first polled after %d ms", (jitter, waitMs) => {
     const policy = aPolicy({ jitter });
     const record = committed(attachedTo(aProvidedTask(), policy));
     expect(wakeAt(record, policy)).toBe(later + waitMs);
   });
 
-  it("waits for a key where there is none, and polls as soon as there is one", () => {
+  it("an attached job of a connection without a key is not polled until the key is configured", () => {
     const record = committed(attachedTo(aProvidedTask(), NO_KEY));
     expect(wakeAt(record, NO_KEY)).toBe(NOW + 72 * HOUR);
     expect(nextStep(record, NO_KEY, later)).toBeNull();
@@ -153,7 +153,7 @@ describe("an attachment where the upstream can be polled", () => {
     ["failed", anUpstreamFailure()],
     ["without output", NO_OUTPUT],
     ["processing", PROCESSING],
-  ])("polls at once because of a kept hook that reports %s", (_what, news) => {
+  ])("attaching a job polls at once after a kept hook: %s", (_what, news) => {
     const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
     for (const jobId of [JOB.id, null]) {
       const task = withKept(aKeptHook(news, jobId));
@@ -164,7 +164,7 @@ describe("an attachment where the upstream can be polled", () => {
     }
   });
 
-  it("drops kept hooks of other jobs and polls at the first time", () => {
+  it("attaching a job drops the kept hooks of other jobs and polls at the usual first time", () => {
     const task = withKept(
       aKeptHook(aCompletion(), OTHER_JOB.id),
       aKeptHook(PROCESSING, OTHER_JOB.id),
@@ -184,11 +184,14 @@ describe("an attachment where the upstream cannot be polled", () => {
     ["a success after processing", [aKeptHook(PROCESSING), success], "completed"],
     ["success without output", [aKeptHook(NO_OUTPUT), success], "failed"],
     ["a success behind another job's failure", [otherFailure(), success], "completed"],
-  ] as const)("ends the task with the first kept end: %s", (_what, kept, status) => {
-    expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
-  });
+  ] as const)(
+    "attaching an unpollable job ends the task by its kept hook: %s",
+    (_what, kept, status) => {
+      expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
+    },
+  );
 
-  it("ends the task with the error of the kept hook", () => {
+  it("attaching a job that cannot be polled fails the task with the error of its kept hook", () => {
     const { body, failure: why } = finished(attachedTo(withKept(failure), NO_KEY));
     expect(JSON.parse(body)).toMatchObject({ status: "failed", error: anUpstreamFailure().error });
     expect(why).toEqual(anUpstreamFailure().failure);
@@ -197,13 +200,13 @@ describe("an attachment where the upstream cannot be polled", () => {
   it.each<[string, OpenTask, OpenTask["status"]]>([
     ["progress", withKept(aKeptHook(PROCESSING)), "processing"],
     ["known progress", { ...withKept(aKeptHook(PROCESSING)), status: "processing" }, "processing"],
-    ["only another job's failure", withKept(otherFailure()), "pending"],
-  ])("attaches and leaves the task open after a kept hook with %s", (_what, task, status) => {
+    ["failure of another job", withKept(otherFailure()), "pending"],
+  ])("attaching an unpollable job leaves the task open after kept %s", (_what, task, status) => {
     const record = committed(attachedTo(task, NO_KEY));
     expect(record).toMatchObject({ upstream: UPSTREAM, status, tracking: { keptHooks: [] } });
   });
 
-  it("ends the task too when the job is too old to be polled", () => {
+  it("attaching a job that is too old to be polled ends the task with its kept hook", () => {
     const task = { ...withKept(success), createdAt: later - 7 * DAY };
     const forgetful = new Map([[CONNECTION, { ...LIMITS, maxAgeMs: 7 * DAY }]]);
     expect(finished(attachedTo(task, aPolicy({ polls: forgetful }))).status).toBe("completed");

@@ -18,7 +18,7 @@ function metadataTextOf(metadata: JsonObject): string | undefined {
 }
 
 describe("the callback body", () => {
-  it("of a completed task has exactly the contract's fields in its order", () => {
+  it("the callback body of a completed task has exactly the documented fields in their order", () => {
     const metadata = {
       framespersecond: 24,
       generate_audio: false,
@@ -35,20 +35,20 @@ describe("the callback body", () => {
     );
   });
 
-  it("of a failed task has the error and no completion time", () => {
+  it("the callback body of a failed task has the error and no completion time", () => {
     const body = callbackBody(identity, aFailure("c", 'said "no"'), NOW);
     expect(body).toBe(
       `{"id":"${ID}","status":"failed",${HEAD},"error":{"code":"c","message":"said \\"no\\""}}`,
     );
   });
 
-  it("says the time of the report when the upstream gave none", () => {
+  it("the callback body has the time of the report as completed_at when the upstream gave no time", () => {
     expect(JSON.parse(callbackBody(identity, aCompletion(), NOW + 5_000))).toMatchObject({
       completed_at: NOW_S + 5,
     });
   });
 
-  it("speaks whole seconds, rounded down", () => {
+  it("the times in a callback body are whole seconds, rounded down", () => {
     const result = aCompletion({ completedAt: 1_999 });
     expect(JSON.parse(callbackBody({ ...identity, createdAt: 999 }, result, NOW))).toMatchObject({
       created_at: 0,
@@ -56,7 +56,7 @@ describe("the callback body", () => {
     });
   });
 
-  it("takes nothing but code and message from an error", () => {
+  it("the callback body takes only code and message from an error", () => {
     const error = { code: "c", message: "m", stack: "secret" };
     const result: UpstreamResult = { status: "failed", error };
     expect(JSON.parse(callbackBody(identity, result, NOW))).toMatchObject({
@@ -68,9 +68,9 @@ describe("the callback body", () => {
 
 describe("output metadata", () => {
   it.each([
-    ["none", "{}", "{}"],
+    ["an empty object", "{}", "{}"],
     [
-      "the six first, the rest as received",
+      "the six documented fields first and the others in the order received",
       '{"z":1,"seed":2,"a":3,"ratio":"1:1"}',
       '{"seed":2,"ratio":"1:1","z":1,"a":3}',
     ],
@@ -96,17 +96,17 @@ describe("output metadata", () => {
       '{"\\"\\n":"\u2028\\ud800"}',
     ],
     [
-      "nested values untouched",
+      "nested values unchanged",
       '{"x":{"seed":1,"b":[{"2":1,"1":2}]}}',
       '{"x":{"seed":1,"b":[{"1":2,"2":1}]}}',
     ],
-  ])("keeps %s", (_what, received, written) => {
+  ])("the output metadata in a callback body keeps %s", (_what, received, written) => {
     expect(metadataTextOf(parsed(received))).toBe(written);
   });
 });
 
 describe("the error code of a body", () => {
-  it("is the client's, and unknown where the body has none", () => {
+  it('the error code read from a callback body is the one that the client sees, or "unknown" without an error', () => {
     expect(errorCodeOf(callbackBody(identity, aFailure("too_long"), NOW))).toBe("too_long");
     expect(errorCodeOf(callbackBody(identity, aCompletion(), NOW))).toBe("unknown");
   });
@@ -122,14 +122,14 @@ describe("sameResult", () => {
     ),
   });
 
-  it("sees what is under __proto__", () => {
+  it("sameResult tells two results apart that differ only under the key __proto__", () => {
     const other = parsed('{"__proto__":{"a":2}}');
     expect(sameResult(task, aCompletion({ metadata: dangerous }))).toBe(true);
     expect(sameResult(task, aCompletion({ metadata: other }))).toBe(false);
     expect(sameResult(task, aCompletion({ metadata: {} }))).toBe(false);
   });
 
-  it("recognises its own body again, whatever the numbers look like", () => {
+  it("sameResult finds a result equal to its own stored body, whatever the notation of its numbers", () => {
     const metadata = parsed('{"seed":-0,"big":12345678901234567890,"small":1e-7}');
     const result = aCompletion({ metadata });
     const body = callbackBody({ id: ID, model: MODEL, createdAt: NOW }, result, NOW);

@@ -7,7 +7,7 @@ import { apply, expectRefused, finish } from "./decisions.ts";
 const later = NOW + HOUR;
 const cancel: TaskEvent = { type: "cancel" };
 
-it.each(["pending", "processing"] as const)("cancel fails a %s task", (status) => {
+it.each(["pending", "processing"] as const)("cancelling fails a %s task", (status) => {
   expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
     status: "failed",
     body: failedBody("canceled", "The task was canceled."),

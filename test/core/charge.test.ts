@@ -42,7 +42,7 @@ const later = NOW + HOUR;
 const UNKNOWN: ChargeAnswer = { kind: "unknown" };
 
 describe("a registration with a price", () => {
-  it("starts with its charge, due at once", () => {
+  it("registering a task with a price starts with the charge, which is due at once", () => {
     const record = apply(null, aPricedRegistration());
     expect(record).toEqual(aChargingTask());
     const charge = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
@@ -50,7 +50,7 @@ describe("a registration with a price", () => {
     expect(nextStep(record, POLICY, NOW)).toEqual({ kind: "charge", charge });
   });
 
-  it("creates an open task at once when the operator's own billing has charged it", () => {
+  it("registering a task that the operator's own billing has charged creates an open task at once", () => {
     const event = aSettledRegistration();
     const { registration } = event;
     expect(apply(null, event)).toEqual(
@@ -62,13 +62,13 @@ describe("a registration with a price", () => {
     );
   });
 
-  it("charges nothing when it names no account", () => {
+  it("registering a task with a price but without an account charges nothing", () => {
     const event = aPricedRegistration({ accountId: null });
     const { registration } = event;
     expect(apply(null, event)).toEqual(anOpenTask({ registration }));
   });
 
-  it("changes nothing when it is repeated during the charge, whatever its charge id", () => {
+  it("repeating a registration while its charge is in progress changes nothing, even with another charge id", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });
     expectUnchanged(record, again, later);
@@ -78,11 +78,11 @@ describe("a registration with a price", () => {
     ["price", aPricedRegistration({ credits: PRICE + 1 })],
     ["account", aPricedRegistration({ accountId: "other" })],
     ["URL", aPricedRegistration({ callbackUrl: URL_B })],
-  ])("with another %s is put off, not answered", (_what, other) => {
+  ])("registering an id with another %s during its charge is refused", (_what, other) => {
     expectRefused(aChargingTask(), other, "charging", later);
   });
 
-  it("with another price is a conflict once the task exists", () => {
+  it("registering the same id with another price is a conflict once the price is charged", () => {
     const record = aChargedTask();
     const other = aPricedRegistration({ credits: PRICE + 1 });
     expectRefused(record, other, "task_exists", later);
@@ -91,14 +91,14 @@ describe("a registration with a price", () => {
 
 describe("a task whose price is being charged", () => {
   it.each<[string, TaskEvent, "charging" | "unknown_task"]>([
-    ["processing", aReport(PROCESSING), "charging"],
-    ["a completion", aReport(), "charging"],
-    ["a failure", aReport(aFailure()), "charging"],
-    ["a completion that could create it", aReport(aCompletion(), aCreation()), "charging"],
-    ["a redelivery", aRedelivery(), "unknown_task"],
+    ["a progress report", aReport(PROCESSING), "charging"],
+    ["a report of success", aReport(), "charging"],
+    ["a report of failure", aReport(aFailure()), "charging"],
+    ["a report of success that could create it", aReport(aCompletion(), aCreation()), "charging"],
+    ["an order to redeliver", aRedelivery(), "unknown_task"],
     ["a cancellation", { type: "cancel" }, "unknown_task"],
     ["an erasure", { type: "erase" }, "unknown_task"],
-  ])("rejects %s without showing the task", (_what, event, code) => {
+  ])("a task whose price is being charged does not accept %s", (_what, event, code) => {
     expect(transition(aChargingTask(), event, POLICY, later)).toEqual({
       kind: "reject",
       rejection: { code },
@@ -107,16 +107,16 @@ describe("a task whose price is being charged", () => {
 
   it.each<[string, TaskEvent]>([
     ["the deadline", { type: "deadline" }],
-    ["a refund", aRefundEnd(true)],
-    ["a charge of another life", aChargeEnd(undefined, "charge-0")],
-    ["a refusal of another life", aChargeEnd({ kind: "unknown_account" }, "charge-0")],
-    ["silence about another life", aChargeEnd(UNKNOWN, "charge-0")],
-  ])("%s means nothing", (_what, event) => {
+    ["the end of a refund", aRefundEnd(true)],
+    ["the successful charge of an earlier task", aChargeEnd(undefined, "charge-0")],
+    ["the refused charge of an earlier task", aChargeEnd({ kind: "unknown_account" }, "charge-0")],
+    ["the unanswered charge of an earlier task", aChargeEnd(UNKNOWN, "charge-0")],
+  ])("a task whose price is being charged ignores %s", (_what, event) => {
     const record = aChargingTask({ deadlineAt: NOW });
     expectUnchanged(record, event, later);
   });
 
-  it("has nothing but its charge due, past the deadline and while the relay is paused", () => {
+  it("a task whose price is being charged has only the charge due, even past its deadline and while the relay is paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
     const paused = aPolicy({ pausedUntil: later });
     expect(wakeAt(record, paused)).toBe(NOW);
@@ -125,12 +125,12 @@ describe("a task whose price is being charged", () => {
 });
 
 describe("the answer of the ledger", () => {
-  it("creates the open task with the generation of its account", () => {
+  it("a successful charge creates the open task with the secret generation of its account", () => {
     const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
     expect(committed(decision)).toEqual(aChargedTask({ version: later }));
   });
 
-  it("creates a task that fails and is refunded when it comes after the deadline", () => {
+  it("a successful charge that is answered after the deadline creates a task that fails and is refunded", () => {
     const record = aChargingTask({ deadlineAt: NOW + MINUTE });
     const open = apply(record, aChargeEnd(), later);
     expect(nextStep(open, POLICY, later)).toEqual({ kind: "event", event: { type: "deadline" } });
@@ -144,13 +144,13 @@ describe("the answer of the ledger", () => {
       { code: "insufficient_credits", balance: 39, price: PRICE },
     ],
     [{ kind: "unknown_account" }, { code: "unknown_account" }],
-  ])("$kind erases the task and gives the reason", (answer, because) => {
+  ])("a charge refused as $kind erases the task and gives the reason", (answer, because) => {
     const record = aChargingTask();
     const decision = transition(record, aChargeEnd(answer), POLICY, later);
     expect(decision).toEqual({ kind: "erase", record, because });
   });
 
-  it("leads to a new charge after 5 s, 10 s … 5 min, without end, when it is missing", () => {
+  it("a charge without an answer is repeated after 5 s, 10 s … 5 min, without end", () => {
     let record: TaskRecord = aChargingTask();
     const waits: number[] = [];
     let now = NOW;
@@ -170,12 +170,12 @@ describe("the answer of the ledger", () => {
   });
 
   it.each<[string, TaskRecord | null]>([
-    ["nothing", null],
+    ["a task that does not exist", null],
     ["an open task", aChargedTask()],
-    ["a task that cost nothing", anOpenTask()],
+    ["a task without a price", anOpenTask()],
     ["a completed task", aFinishedTask({ credits: credits() })],
     ["a failed task", aRefundingTask()],
-  ])("changes nothing about %s", (_what, record) => {
+  ])("the answer to a charge does not change %s", (_what, record) => {
     for (const answer of [undefined, UNKNOWN, { kind: "unknown_account" } as const]) {
       expectUnchanged(record, aChargeEnd(answer), later);
     }

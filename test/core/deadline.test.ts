@@ -26,7 +26,7 @@ const AT = NOW + HOUR;
 const timedOut = finish(task, deadline, AT);
 
 describe("the deadline of an open task", () => {
-  it("fails the task with upstream_timeout and sends that like any failure", () => {
+  it("an open task fails at its deadline with upstream_timeout and opens its first callback attempt", () => {
     const message = "The upstream did not report a result before the deadline.";
     expect(timedOut).toEqual(
       aFinishedTask({
@@ -48,20 +48,20 @@ describe("the deadline of an open task", () => {
     );
   });
 
-  it("fails a processing task too", () => {
+  it("a processing task fails at its deadline", () => {
     const open = anOpenTask({ status: "processing", deadlineAt: NOW });
     expect(apply(open, deadline).status).toBe("failed");
   });
 
   it.each([
     ["the deadline is one millisecond ahead", task, AT - 1],
-    ["the task is finished", aFinishedTask(), NOW + 365 * DAY],
+    ["the task is already finished", aFinishedTask(), NOW + 365 * DAY],
     ["there is no task", null, NOW],
-  ])("changes nothing when %s", (_when, record, now) => {
+  ])("the deadline event changes nothing when %s", (_when, record, now) => {
     expectUnchanged(record, deadline, now);
   });
 
-  it("is what an open task wakes for, paused or not, whatever is configured now", () => {
+  it("an open task wakes at its stored deadline, also while the relay is paused or configured with another deadline", () => {
     for (const changes of [{}, { pausedUntil: NOW + DAY }, { taskDeadlineMs: 1 }]) {
       const policy = aPolicy(changes);
       expect(wakeAt(task, policy)).toBe(AT);
@@ -72,8 +72,8 @@ describe("the deadline of an open task", () => {
 
   it.each([
     ["success", aCompletion()],
-    ["other failure", aFailure()],
-  ])("makes a later report of a %s a conflict", (_what, result) => {
+    ["different failure", aFailure()],
+  ])("reporting a %s after the task failed at its deadline is a conflict", (_what, result) => {
     expectRefused(timedOut, aReport(result), "conflicting_result", AT + HOUR);
   });
 });
@@ -82,20 +82,20 @@ describe("a finished task", () => {
   it.each([
     ["with a settled callback", aFinishedTask({ expiresAt: AT })],
     ["without a callback", aFinishedTask({ callback: null, expiresAt: AT })],
-  ])("%s expires when its retention ends, not before", (_what, record) => {
+  ])("a finished task %s expires when its retention ends, not before", (_what, record) => {
     expect(wakeAt(record, POLICY)).toBe(AT);
     expect(nextStep(record, POLICY, AT - 1)).toBeNull();
     expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: erase });
   });
 
-  it("does not expire while its callback is unsettled, however late", () => {
+  it("a finished task whose callback is unsettled does not expire, even after its retention", () => {
     const state = { kind: "due", nextAttemptAt: NOW + 9 * DAY } as const;
     const record = aFinishedTask({ callback: aCallback({ state }), expiresAt: AT });
     expect(wakeAt(record, POLICY)).toBe(NOW + 9 * DAY);
     expect(nextStep(record, POLICY, AT)).toBeNull();
   });
 
-  it("gives its open attempt all that is needed to send it", () => {
+  it("the send step of a finished task contains everything that its open attempt needs", () => {
     const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;
@@ -116,17 +116,17 @@ describe("an order to erase", () => {
     ["was delivered", aFinishedTask()],
     ["failed for good", aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) })],
     ["does not exist", aFinishedTask({ callback: null })],
-  ])("erases a finished task whose callback %s", (_what, record) => {
+  ])("an order to erase removes a finished task whose callback %s", (_what, record) => {
     const decision = { kind: "erase", record, because: "settled" };
     expect(transition(record, erase, POLICY, NOW)).toEqual(decision);
   });
 
   it.each([
     ["the task is open", anOpenTask(), "task_open"],
-    ["an attempt is due", aFinishedTask({ callback: aCallback({ state: due }) }), "series_running"],
-    ["an attempt is open", inFlightTask(), "series_running"],
-    ["there is no task", null, "unknown_task"],
-  ])("is refused when %s", (_when, record, code) => {
+    ["a callback is due", aFinishedTask({ callback: aCallback({ state: due }) }), "series_running"],
+    ["a callback is in flight", inFlightTask(), "series_running"],
+    ["the task does not exist", null, "unknown_task"],
+  ])("an order to erase is refused when %s", (_when, record, code) => {
     expectRefused(record, erase, code);
   });
 

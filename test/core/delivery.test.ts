@@ -45,7 +45,7 @@ function due(afterMs: number): CallbackState {
 }
 
 describe("the default schedule of the configuration", () => {
-  it("sends at once, 3 minutes after the first attempt ended, 10 minutes after the second, then no more", () => {
+  it("the default schedule attempts a callback at once, 3 minutes after the first attempt ended and 10 minutes after the second, then no more", () => {
     const secrets = { RELAY_SECRET: "test-only-relay-secret-0123456789abcdef" };
     const vars = { ...secrets, OPERATOR_KEYS: "test-only-operator-key" };
     const config = parseConfig(vars, {
@@ -75,15 +75,15 @@ describe("an automatic series", () => {
     ["plans attempt 2 for 180,000 ms after the end of attempt 1", untilSecond, due(SECOND_AT)],
     ["plans attempt 3 for 600,000 ms after the end of attempt 2", untilThird, due(THIRD_AT)],
     ["fails with the end of attempt 3", untilFailed, { kind: "failed" }],
-  ] satisfies [string, TimedEvent[], object][])("%s", (_what, happenings, state) => {
+  ] satisfies [string, TimedEvent[], object][])("a series %s", (_what, happenings, state) => {
     expect(stateAfter(...happenings)).toMatchObject(state);
   });
 
-  it("has no fourth attempt", () => {
+  it("an automatic series has no fourth attempt", () => {
     expectUnchanged(taskAfter(...untilFailed), start, NOW + 365 * 24 * 60 * MINUTE);
   });
 
-  it("keeps a record of each attempt", () => {
+  it("an automatic series keeps a record of each attempt", () => {
     const ended = { series: 1, outcome: "rejected", statusCode: 500, responseExcerpt: null };
     expect(callbackAfter(...untilFailed)).toMatchObject({
       lastNumber: 3,
@@ -97,29 +97,29 @@ describe("an automatic series", () => {
     });
   });
 
-  it("counts the wait after an attempt that started late from the end of that attempt", () => {
+  it("the wait for the next callback attempt counts from the end of the previous one, even if that started late", () => {
     const late = SECOND_AT + 7 * MINUTE;
     const state = stateAfter(...untilSecond, [late, start], [late + 1, anEnd(2)]);
     expect(state).toEqual(due(late + 1 + 600_000));
   });
 
-  it("does not start an attempt one millisecond early", () => {
+  it("a callback attempt does not start one millisecond before its planned time", () => {
     const record = taskAfter(...untilSecond);
     expectUnchanged(record, start, NOW + SECOND_AT - 1);
     expect(callbackOf(apply(record, start, NOW + SECOND_AT)).state.kind).toBe("in_flight");
   });
 
-  it("does not start an attempt while one is open", () => {
+  it("a callback attempt does not start while another is in flight", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("keeps the receiver's status code and the start of its answer", () => {
+  it("the record of a callback attempt keeps the receiver's status code and the start of its answer", () => {
     const end = { outcome: "timeout", statusCode: 524, responseExcerpt: "busy" } as const;
     const attempt = { number: 1, series: 1, startedAt: NOW, durationMs: 5 };
     expect(callbackAfter(finish, [5, anEnd(1, end)]).attempts).toEqual([{ ...attempt, ...end }]);
   });
 
-  it("records no negative duration when the clock stepped back during an attempt", () => {
+  it("the recorded duration of a callback attempt is not negative when the clock stepped back meanwhile", () => {
     const callback = callbackAfter(finish, [-MINUTE, anEnd(1)]);
     expect(callback.attempts[0]?.durationMs).toBe(0);
     expect(callback.state).toEqual(due(180_000));
@@ -127,7 +127,7 @@ describe("an automatic series", () => {
 });
 
 describe("the end of an attempt", () => {
-  it.each([1, 2, 3])("stops the series when attempt %i is delivered", (n) => {
+  it.each([1, 2, 3])("an automatic series ends when attempt %i is delivered", (n) => {
     const before = [[finish], untilSecond, untilThird][n - 1] ?? [];
     const began: TimedEvent[] = n === 1 ? [] : [[THIRD_AT, start]];
     const at = THIRD_AT + SECOND;
@@ -137,7 +137,7 @@ describe("the end of an attempt", () => {
   });
 
   it.each(OUTCOMES.filter((outcome) => outcome !== "delivered"))(
-    "counts an attempt with outcome %s, also as the last one",
+    "an attempt with outcome %s counts as failed",
     (outcome) => {
       expect(stateAfter(finish, [SECOND, anEndAs(1, outcome)])).toEqual(due(SECOND + 180_000));
       const last: TimedEvent[] = [
@@ -149,18 +149,18 @@ describe("the end of an attempt", () => {
   );
 
   it.each([
-    ["the attempt is closed", untilSecond, 1],
-    ["another attempt is open", [...untilSecond, [SECOND_AT, start]], 1],
-    ["the attempt never was", [finish], 2],
-    ["the series has ended", untilFailed, 3],
+    ["that attempt has ended already", untilSecond, 1],
+    ["another attempt is in flight", [...untilSecond, [SECOND_AT, start]], 1],
+    ["that attempt was never started", [finish], 2],
+    ["the series of attempts has ended", untilFailed, 3],
   ] satisfies [string, TimedEvent[], number][])(
-    "changes nothing when %s",
+    "the end of an attempt is ignored when %s",
     (_when, happenings, n) => {
       expectUnchanged(taskAfter(...happenings), anEndAs(n, "delivered"), NOW + THIRD_AT);
     },
   );
 
-  it("changes nothing of a task without a callback, nor where there is no task", () => {
+  it("the end of a callback attempt changes nothing when the task has no callback or does not exist", () => {
     const record = taskAfter([0, aReport(aCompletion(), aCreation({ callbackUrl: null }))]);
     for (const event of [anEndAs(1, "delivered"), start]) {
       expectUnchanged(record, event);
@@ -170,30 +170,30 @@ describe("the end of an attempt", () => {
 });
 
 describe("another schedule", () => {
-  it("opens nothing before its first wait has passed", () => {
+  it("a schedule whose first wait is not 0 delays the first callback attempt by it", () => {
     const policy = aPolicy({ scheduleMs: [5 * SECOND, MINUTE] });
     expect(stateAfter([0, report, policy])).toEqual(due(5 * SECOND));
   });
 
-  it("leaves a planned attempt where it is", () => {
+  it("a changed schedule does not move a callback attempt that is planned already", () => {
     const record = taskAfter(...untilSecond);
     const policy = aPolicy({ scheduleMs: [0, 1, 1] });
     expect(record && wakeAt(record, policy)).toBe(NOW + SECOND_AT);
     expectUnchanged(record, start, NOW + SECOND_AT - 1, policy);
   });
 
-  it("decides the waits of the attempts after the planned one", () => {
+  it("a changed schedule decides the waits of the attempts after the planned one", () => {
     const policy = aPolicy({ scheduleMs: [0, 1, 2] });
     const state = stateAfter(...untilSecond, [SECOND_AT, start], [SECOND_AT, anEnd(2), policy]);
     expect(state).toEqual(due(SECOND_AT + 2));
   });
 
-  it("ends a running series sooner when it is shorter", () => {
+  it("a shorter schedule ends a running series of callback attempts sooner", () => {
     const policy = aPolicy({ scheduleMs: [0] });
     expect(stateAfter(finish, [SECOND, anEnd(1), policy])).toEqual({ kind: "failed" });
   });
 
-  it("prolongs a running series when it is longer, but does not revive a failed one", () => {
+  it("a longer schedule prolongs a running series of callback attempts, but does not restart a failed one", () => {
     const policy = aPolicy({ scheduleMs: [0, 0, 0, MINUTE] });
     const last: TimedEvent[] = [
       [THIRD_AT, start],
@@ -209,7 +209,7 @@ describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedUntil: until });
   const held: TimedEvent = [0, report, paused];
 
-  it("a terminal event opens no attempt, and the task wakes when the pause may end", () => {
+  it("a task that ends while the relay is paused opens no callback attempt and wakes when the pause may end", () => {
     const record = taskAfter(held);
     expect(callbackOf(record)).toMatchObject({
       lastNumber: 0,
@@ -222,14 +222,14 @@ describe("while the relay is paused", () => {
     expectUnchanged(record, start, until - 1, paused);
   });
 
-  it("the end of an attempt is recorded, and the next attempt keeps its own time", () => {
+  it("a callback attempt that ends while the relay is paused is recorded, and the next keeps its planned time", () => {
     const happenings: TimedEvent[] = [finish, [2 * SECOND, anEnd(1), paused]];
     const record = taskAfter(...happenings);
     expect(stateAfter(...happenings)).toEqual(due(SECOND_AT));
     expect(record && wakeAt(record, paused)).toBe(NOW + SECOND_AT);
   });
 
-  it("the series waits, and goes on in its own rhythm when the pause is over", () => {
+  it("a series of callback attempts waits while the relay is paused and continues with its usual waits after the pause", () => {
     expect(stateAfter(held, [90 * SECOND, start])).toMatchObject({ number: 1 });
     const ended: TimedEvent[] = [
       [90 * SECOND, start],

@@ -39,18 +39,18 @@ const attached = anAttachedTask();
 const news = [["processing", PROCESSING], ["without output", NO_OUTPUT], ...HOOK_ENDS] as const;
 
 describe("an unsigned hook where nobody can be asked", () => {
-  it.each(HOOK_TASKS)("settles at once, %s", (_where, task) => {
+  it.each(HOOK_TASKS)("an unsigned hook ends an unpollable task, %s", (_where, task) => {
     for (const [status, said] of HOOK_ENDS) {
       expect(finish(task, aHook(said), later, NO_KEY).status).toBe(status);
     }
   });
 
-  it.each(HOOK_TASKS)("says that it is processing, %s", (_where, task) => {
+  it.each(HOOK_TASKS)("an unsigned hook advances an unpollable task, %s", (_where, task) => {
     const record = apply(task, aHook(PROCESSING), later, NO_KEY);
     expect(record).toEqual({ ...task, version: later, status: "processing" });
   });
 
-  it("settles a job that is too old for the upstream to know", () => {
+  it("an unsigned hook ends a task whose job is too old to be polled", () => {
     const old = { ...attached, createdAt: later - 7 * DAY, deadlineAt: later + DAY };
     expect(finish(old, aHook(aCompletion()), later).status).toBe("completed");
     const younger = { ...old, createdAt: old.createdAt + 1 };
@@ -58,7 +58,7 @@ describe("an unsigned hook where nobody can be asked", () => {
   });
 
   it.each(HOOK_TASKS)(
-    "fails a task of which it tells success without output, %s",
+    "an unsigned hook without output fails an unpollable task, %s",
     (_where, task) => {
       for (const isSigned of [true, false]) {
         const record = finish(task, aHook(NO_OUTPUT, { isSigned }), later, NO_KEY);
@@ -79,7 +79,7 @@ describe("an unsigned hook where nobody can be asked", () => {
 });
 
 describe("an unsigned hook before the job is attached", () => {
-  it.each(news)("is kept: %s", (_what, said) => {
+  it.each(news)("an unsigned hook of an unattached job is kept: %s", (_what, said) => {
     const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
     expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
       kind: "changed",
@@ -88,7 +88,7 @@ describe("an unsigned hook before the job is attached", () => {
     });
   });
 
-  it("replaces the one of the same job and status, and no other", () => {
+  it("a kept unsigned hook is replaced only by one of the same job and status", () => {
     const said = [
       aHook(aCompletion()),
       aHook(aCompletion(), { jobId: OTHER_JOB.id }),
@@ -115,7 +115,7 @@ describe("an unsigned hook before the job is attached", () => {
     });
   });
 
-  it("is kept beside seven others at most: the oldest gives way", () => {
+  it("at most eight unsigned hooks are kept before the job is attached; the oldest is dropped", () => {
     let task: TaskRecord = unattached;
     for (let job = 1; job <= 9; job++) {
       const hook = aHook(aCompletion(), { jobId: `cgt-${job}` });
@@ -125,13 +125,13 @@ describe("an unsigned hook before the job is attached", () => {
     expect(kept).toEqual([2, 3, 4, 5, 6, 7, 8, 9].map((job) => `cgt-${job}`));
   });
 
-  it("writes nothing when it comes again word for word", () => {
+  it("an unsigned hook that is kept already changes nothing when it is repeated word for word", () => {
     const record = apply(unattached, aHook(aCompletion()), later);
     const again = transition(record, aHook(aCompletion()), POLICY, later + 1);
     expect(again).toEqual({ kind: "unchanged", record, note: "kept" });
   });
 
-  it("is not kept when it has more than 8192 bytes, its job id included", () => {
+  it("an unsigned hook of more than 8192 bytes, its job id included, is not kept", () => {
     const { jobId } = aHook(aCompletion());
     const base = JSON.stringify({ jobId, news: aCompletion({ urls: [""] }) }).length;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
@@ -147,24 +147,28 @@ describe("an unsigned hook of the attached job", () => {
     ["completed", aCompletion(), false],
     ["failed", anUpstreamFailure(), false],
     ["without output", NO_OUTPUT, true],
-  ])("only has the upstream asked at once: %s", (_what, said, isOutputMissing) => {
+  ])("an unsigned hook of the job causes a poll: %s", (_what, said, isOutputMissing) => {
     for (const jobId of [UPSTREAM.job.id, null]) {
       const task = anAttachedTask({ at: later + HOUR, tries: 4 });
       const decision = transition(task, aHook(said, { jobId }), POLICY, later);
       const poll = aPlan({ at: later, tries: 4, nudges: 1, isOutputMissing });
       const tracking = aTracking({ poll });
-      expect(decision).toEqual({ kind: "changed", record: { ...task, tracking }, note: "nudged" });
+      expect(decision).toEqual({
+        kind: "changed",
+        record: { ...task, tracking },
+        note: "nudged",
+      });
       expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
     }
   });
 
-  it("writes nothing when it comes again before the upstream may be asked", () => {
+  it("an unsigned hook that is repeated before the next poll is allowed changes nothing", () => {
     const task = anAttachedTask({ at: later + HOUR, notBefore: later + HOUR });
     const hook = aHook(PROCESSING);
     expectUnchanged(task, hook, later, POLICY, "nudged");
   });
 
-  it("does not take back that output was missing", () => {
+  it("an unsigned hook does not clear the mark that an earlier success came without output", () => {
     const task = anAttachedTask({ isOutputMissing: true });
     const record = apply(task, aHook(aCompletion()));
     expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: true } } });

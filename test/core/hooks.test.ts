@@ -37,19 +37,19 @@ const processing = anAttachedTask({}, { status: "processing" });
 const news = [
   ["queued", QUEUED],
   ["processing", PROCESSING],
-  ["without output", NO_OUTPUT],
+  ["success without output", NO_OUTPUT],
   ["completed", aCompletion()],
   ["failed", anUpstreamFailure()],
 ] as const;
 
 describe("a hook is unknown", () => {
   it.each([
-    ["where there is no task", null],
-    ["while the price is being charged", aChargingTask({ upstream: UPSTREAM })],
+    ["when the task does not exist", null],
+    ["while the task's price is being charged", aChargingTask({ upstream: UPSTREAM })],
     ["for a task without a provider", anOpenTask()],
     ["for an open task of another connection", { ...attached, upstream: fal() }],
     ["for a settled task of another connection", aFinishedTask({ upstream: fal() })],
-  ])("%s", (_what, record) => {
+  ])("a hook is refused with unknown_task %s", (_what, record) => {
     for (const isSigned of [true, false]) {
       expectRefused(record, aHook(aCompletion(), { isSigned }), "unknown_task", later);
     }
@@ -61,11 +61,11 @@ describe("a hook after the end", () => {
     completed: aFinishedTask({ upstream: UPSTREAM }),
     failed: finish(attached, aHook(anUpstreamFailure(), signed)),
     canceled: finish(attached, { type: "cancel" }),
-    "told by the upstream to be out of time": finish(attached, aHook(expired(), signed)),
+    "failed by the upstream's own timeout": finish(attached, aHook(expired(), signed)),
   };
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
 
-  it.each(Object.entries(failures))("that was %s changes nothing", (_what, record) => {
+  it.each(Object.entries(failures))("a hook after its task was %s is ignored", (_what, record) => {
     for (const [, said] of news) {
       for (const isSigned of [true, false]) {
         expectUnchanged(record, aHook(said, { isSigned }), later, POLICY, "ignored");
@@ -73,7 +73,7 @@ describe("a hook after the end", () => {
     }
   });
 
-  it.each(news)("that the deadline made changes nothing: %s", (_what, said) => {
+  it.each(news)("a hook after the task's deadline changes nothing: %s", (_what, said) => {
     const isSuccess = said.status === "completed" || said.status === "no_output";
     const note = isSuccess ? "late_result" : "ignored";
     expectUnchanged(timedOut, aHook(said), later, POLICY, note);
@@ -81,7 +81,7 @@ describe("a hook after the end", () => {
 });
 
 describe("a hook of another job than the attached", () => {
-  it.each(news)("changes nothing, signed or not, key or not: %s", (_what, said) => {
+  it.each(news)("a hook of a job that is not attached changes nothing: %s", (_what, said) => {
     for (const isSigned of [true, false]) {
       for (const policy of [POLICY, NO_KEY]) {
         const hook = aHook(said, { isSigned, jobId: OTHER_JOB.id });
@@ -92,26 +92,26 @@ describe("a hook of another job than the attached", () => {
 });
 
 describe.each(HOOK_TASKS)("a signed hook %s", (_where, task) => {
-  it.each(HOOK_ENDS)("that says %s settles at once and sends", (status, said) => {
+  it.each(HOOK_ENDS)("a signed hook that reports %s ends and sends the task", (status, said) => {
     const record = finish(task, aHook(said, signed), later);
     expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
     expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
     expect("tracking" in record).toBe(false);
   });
 
-  it("that names no job is about this one", () => {
+  it("a signed hook that names no job ends the task to which its URL belongs", () => {
     const hook = aHook(aCompletion(), { isSigned: true, jobId: null });
     expect(finish(task, hook, later).status).toBe("completed");
   });
 
-  it("that says processing advances the status, once", () => {
+  it("a signed hook that reports processing advances a pending task, once", () => {
     const hook = aHook(PROCESSING, signed);
     const record = apply(task, hook, later);
     expect(record).toEqual({ ...task, version: later, status: "processing" });
     expectUnchanged(record, hook, later + 1, POLICY, "ignored");
   });
 
-  it("that says success without output is not believed where the upstream can be asked", () => {
+  it("a signed hook that reports success without output does not end a task whose upstream can be polled", () => {
     const decision = transition(task, aHook(NO_OUTPUT, signed), POLICY, later);
     expect(committed(decision).status).toBe("pending");
   });
@@ -124,7 +124,7 @@ describe("a hook that is no news", () => {
     ["queued, of a processing task", QUEUED, processing],
     ["processing again", PROCESSING, processing],
     ["processing again, before its job is attached", PROCESSING, aProvidedTask(running())],
-  ])("changes nothing: %s", (_what, said, record) => {
+  ])("a hook that brings no news changes nothing: %s", (_what, said, record) => {
     for (const isSigned of [true, false]) {
       for (const policy of [POLICY, NO_KEY]) {
         expectUnchanged(record, aHook(said, { isSigned }), later, policy, "ignored");
@@ -134,7 +134,7 @@ describe("a hook that is no news", () => {
 });
 
 describe("a success", () => {
-  it("is late only after an end: not where there is no task, and not while it is open", () => {
+  it("a reported success is not called late when the task is open or does not exist", () => {
     for (const record of [null, attached, processing]) {
       expect(isLateSuccess(record, aCompletion())).toBe(false);
       expect(isLateSuccess(record, NO_OUTPUT)).toBe(false);

@@ -19,7 +19,7 @@ describe("after a redelivery the row", () => {
   const again = anAttempt({ number: 2, series: 2, startedAt: NOW + DAY, durationMs: 500 });
   const later = aCallback({ attempts: [anAttempt(), again], lastNumber: 2 });
 
-  it("counts every attempt, and keeps the latencies of the automatic series", () => {
+  it("the index row after a redelivery counts every attempt and keeps the latencies of the automatic series", () => {
     expect(rowOf(aFinishedTask({ callback: later }))).toMatchObject({
       callback: "delivered",
       attempts: 2,
@@ -29,13 +29,13 @@ describe("after a redelivery the row", () => {
     });
   });
 
-  it("is sending again while that one is due", () => {
+  it('the index row has callback "sending" again while a redelivery is due', () => {
     const state = { kind: "due", nextAttemptAt: NOW + 2 * DAY } as const;
     const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }));
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("has no latencies of an automatic series that is forgotten", () => {
+  it("the index row has no latencies when the attempts of the automatic series are no longer stored", () => {
     const record = aFinishedTask({ callback: aCallback({ attempts: [again], lastNumber: 30 }) });
     expect(rowOf(record)).toMatchObject({ attempts: 30, firstAttemptMs: null, settledMs: null });
   });
@@ -49,25 +49,25 @@ describe("the first attempt of a row", () => {
   const redelivered = anAttempt({ series: 2, startedAt: NOW + HOUR });
 
   it.each([
-    ["stays the first while the second is on its way", aCallback({ state: second }), 0],
-    ["is unknown when only a later one is remembered", aCallback({ attempts: [late] }), null],
+    ["is the first attempt's while the second is in flight", aCallback({ state: second }), 0],
+    ["is null when only a later attempt is still stored", aCallback({ attempts: [late] }), null],
     [
-      "is none of a redelivery on its way, where the task had no URL",
+      "is null while only a redelivery is in flight for a task that had no callback URL",
       aCallback({ attempts: [], series: ordered, state: first }),
       null,
     ],
     [
-      "is none of a redelivery, where the task had no URL",
+      "is null after only a redelivery of a task that had no callback URL",
       aCallback({ attempts: [redelivered], series: ordered }),
       null,
     ],
-  ])("%s", (_what, callback, firstAttemptMs) => {
+  ])("the time of the first attempt in the index row %s", (_what, callback, firstAttemptMs) => {
     expect(rowOf(aFinishedTask({ callback }))?.firstAttemptMs).toBe(firstAttemptMs);
   });
 });
 
 describe("the latencies of a row", () => {
-  it("count from the result to the start of the first attempt, and to the end of the last", () => {
+  it("the latencies in the index row count from the result to the start of the first attempt and to the end of the last", () => {
     const callback = aCallback({
       attempts: [
         anAttempt({ startedAt: NOW + MINUTE, outcome: "rejected" }),
@@ -78,7 +78,7 @@ describe("the latencies of a row", () => {
     expect(row).toMatchObject({ firstAttemptMs: MINUTE, settledMs: SECOND_WAIT + 125 });
   });
 
-  it("are never less than nothing, also when the clock was put back", () => {
+  it("the latencies in the index row are never negative, even when the clock was put back", () => {
     const callback = aCallback({ attempts: [anAttempt({ startedAt: NOW - HOUR })] });
     const row = rowOf(aFinishedTask({ callback }));
     expect(row).toMatchObject({ firstAttemptMs: 0, settledMs: 0 });
@@ -97,12 +97,12 @@ describe("the host of a row", () => {
     ["http://127.0.0.1:8787/callbacks", "127.0.0.1"],
     ["https://[2606:4700:4700::1111]/callbacks", "[2606:4700:4700::1111]"],
     ["https://[2606:4700:4700::1111]:8443/callbacks", "[2606:4700:4700::1111]"],
-  ])("of %s is %s", (callbackUrl, host) => {
+  ])("the receiver's host in the index row of a callback to %s is %s", (callbackUrl, host) => {
     expect(rowOf(anOpenTask({ callbackUrl }))?.host).toBe(host);
     expect(rowOf(aFinishedTask({ callback: aCallback({ url: callbackUrl }) }))?.host).toBe(host);
   });
 
-  it("is none where the URL on record cannot be read, and the row is written all the same", () => {
+  it("the index row has no host when the stored callback URL cannot be parsed", () => {
     expect(rowOf(anOpenTask({ callbackUrl: "client.example.com" }))?.host).toBeNull();
   });
 });

@@ -100,35 +100,39 @@ type Case = readonly [what: string, record: CreatedTask, row: IndexRow];
 
 describe("the row of an open task", () => {
   it.each<Case>([
-    ["waits until its deadline", anOpenTask(), OPEN],
+    ["is due at the deadline", anOpenTask(), OPEN],
     [
-      "says that its upstream is at work",
+      "has status processing once the upstream has started",
       anOpenTask({ status: "processing", version: NOW + 9 }),
       { ...OPEN, status: "processing", version: NOW + 9 },
     ],
-    ["has no callback without a URL", anOpenTask({ callbackUrl: null }), { ...OPEN, ...UNCALLED }],
-    ["names the connection", aProvidedTask(), { ...OPEN, provider: CONNECTION }],
     [
-      "is due at the deadline, however often its job is polled before",
+      "has callback none without a URL",
+      anOpenTask({ callbackUrl: null }),
+      { ...OPEN, ...UNCALLED },
+    ],
+    ["has the provider's connection", aProvidedTask(), { ...OPEN, provider: CONNECTION }],
+    [
+      "is due at the deadline, however often the job is polled before",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       { ...OPEN, provider: CONNECTION, dueAt: NOW + HOUR },
     ],
-    ["names the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
-  ])("%s", (_what, record, row) => {
+    ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
+  ])("the index row of an open task %s", (_what, record, row) => {
     expect(rowOf(record)).toEqual(row);
   });
 });
 
 describe("the row of a finished task", () => {
   it.each<Case>([
-    ["says how its callback ended", aFinishedTask(), DELIVERED],
+    ["has the outcome of the callback", aFinishedTask(), DELIVERED],
     [
-      "is settled at once without a URL",
+      "is settled at once without a callback URL",
       aFinishedTask({ callback: null }),
       { ...DELIVERED, ...UNCALLED, ...UNTRIED, settledAt: NOW, firstAttemptMs: null, settledMs: 0 },
     ],
     [
-      "with an attempt on its way is due when no attempt can last any longer",
+      "with an attempt in flight is due at the longest possible end of that attempt",
       aFinishedTask({ callback: aCallback({ attempts: [], state: IN_FLIGHT, deliveredAt: null }) }),
       {
         ...DELIVERED,
@@ -141,7 +145,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "between two attempts is due at the next one",
+      "between two attempts is due at the next attempt",
       aFinishedTask({ callback: dueAgain }),
       {
         ...DELIVERED,
@@ -153,7 +157,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "of which every attempt failed tells the last one, and the whole time",
+      "whose attempts all failed has the outcome of the last one and the time since the result",
       aFinishedTask({ callback: givenUp }),
       {
         ...DELIVERED,
@@ -166,12 +170,12 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "that failed upstream has no time of completion",
+      "that failed upstream has no completion time",
       aFinishedTask({ status: "failed", body: failedBody("content_policy", "Refused.") }),
       { ...DELIVERED, status: "failed", completedAt: null },
     ],
     [
-      "whose credits are on their way back is due at the next refund",
+      "whose refund is pending is due at the next try of the refund",
       aRefundingTask({ credits: credits(refunding(NOW + 7_000, 1)) }),
       {
         ...DELIVERED,
@@ -186,7 +190,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "without a URL is not settled before its credits are back",
+      "without a callback URL is not settled before its refund",
       aRefundingTask({ callback: null }),
       {
         ...DELIVERED,
@@ -201,7 +205,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "with a held callback of which nothing else is known is due now",
+      "with a held callback and no refund is due now",
       aFinishedTask({ callback: aHeldCallback() }),
       {
         ...DELIVERED,
@@ -213,17 +217,17 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "that a release without that field finished has no latencies",
+      "that an earlier release ended without storing the time has no latencies",
       aFinishedTask({ finishedAt: null }),
       { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
     ],
-  ])("%s", (_what, record, row) => {
+  ])("the index row of a finished task %s", (_what, record, row) => {
     expect(rowOf(record)).toEqual(row);
   });
 });
 
 describe("the row", () => {
-  it("follows from the record alone, whatever was told to the index and the operator", () => {
+  it("the index row does not depend on what was already published or notified", () => {
     const record = aFinishedTask({ callback: givenUp });
     const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
     const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 3 } as const;

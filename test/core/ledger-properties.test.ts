@@ -123,7 +123,7 @@ function limitOf(kind: Command["kind"], amount: number, after: bigint): string |
 
 describe("any sequence of orders", () => {
   it(
-    "keeps the books: balance is the sum of the entries, each once, a refund as its charge",
+    "any sequence of ledger orders books each reference once, refunds exactly what was charged, and keeps the balance the sum of the entries",
     () => {
       fc.assert(
         fc.property(commands, (sequence) => {

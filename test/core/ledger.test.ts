@@ -29,31 +29,31 @@ function anEntry(kind: EntryKind, amount = 40): Entry {
 
 describe("a grant", () => {
   it.each<[string, number, Entry | null, number, Posting]>([
-    ["adds to nothing", 0, null, 40, booking("grant", 40, 40)],
-    ["adds to what is there", 60, null, 40, booking("grant", 40, 100)],
-    ["reaches the largest balance", MAX - 40, null, 40, booking("grant", 40, MAX)],
-    ["does not go beyond it", MAX - 39, null, 40, refused("too_large")],
-    ["of the largest balance to one credit is too large", 1, null, MAX, refused("too_large")],
-    ["again changes nothing", 100, anEntry("grant"), 40, BOOKED],
-    ["again changes nothing when the balance is full", MAX, anEntry("grant"), 40, BOOKED],
-    ["of less under a known reference", 100, anEntry("grant"), 39, refused("reference_reused")],
-    ["of more under a known reference", 100, anEntry("grant"), 41, refused("reference_reused")],
-  ])("%s", (_what, balance, known, amount, posting) => {
+    ["adds to an empty balance", 0, null, 40, booking("grant", 40, 40)],
+    ["adds to the balance", 60, null, 40, booking("grant", 40, 100)],
+    ["may reach the largest balance", MAX - 40, null, 40, booking("grant", 40, MAX)],
+    ["is refused one credit beyond the largest balance", MAX - 39, null, 40, refused("too_large")],
+    ["of far too many credits is refused", 1, null, MAX, refused("too_large")],
+    ["with a booked reference changes nothing", 100, anEntry("grant"), 40, BOOKED],
+    ["that is repeated changes nothing when full", MAX, anEntry("grant"), 40, BOOKED],
+    ["may not change to fewer credits", 100, anEntry("grant"), 39, refused("reference_reused")],
+    ["may not change to more credits", 100, anEntry("grant"), 41, refused("reference_reused")],
+  ])("a grant %s", (_what, balance, known, amount, posting) => {
     expect(grant(balance, known, { ...order, amount })).toEqual(posting);
   });
 });
 
 describe("a charge", () => {
   it.each<[string, number, Entry | null, number, Posting]>([
-    ["takes from what is there", 100, null, 40, booking("charge", 40, 60)],
-    ["may take all", 40, null, 40, booking("charge", 40, 0)],
-    ["of one credit more than all is refused", 39, null, 40, refused("insufficient")],
-    ["of an empty account is refused", 0, null, 1, refused("insufficient")],
-    ["of more than there is is refused", 40, null, MAX, refused("insufficient")],
-    ["again changes nothing", 100, anEntry("charge"), 40, BOOKED],
-    ["again changes nothing when no credits are left", 0, anEntry("charge"), 40, BOOKED],
-    ["of more under a known reference", 100, anEntry("charge"), 41, refused("reference_reused")],
-  ])("%s", (_what, balance, known, amount, posting) => {
+    ["is taken from the balance", 100, null, 40, booking("charge", 40, 60)],
+    ["may take the whole balance", 40, null, 40, booking("charge", 40, 0)],
+    ["of one credit more than the balance is refused", 39, null, 40, refused("insufficient")],
+    ["of an account without credits is refused", 0, null, 1, refused("insufficient")],
+    ["far above the balance is refused", 40, null, MAX, refused("insufficient")],
+    ["with a booked reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
+    ["that is repeated needs no credits", 0, anEntry("charge"), 40, BOOKED],
+    ["may not change to more credits", 100, anEntry("charge"), 41, refused("reference_reused")],
+  ])("a charge %s", (_what, balance, known, amount, posting) => {
     expect(charge(balance, known, { ...order, amount })).toEqual(posting);
   });
 });
@@ -64,31 +64,31 @@ function anAdjustment(amount: number, reason = "why") {
 
 describe("an adjustment", () => {
   it.each<[string, number, ReturnType<typeof anAdjustment> | null, number, Posting]>([
-    ["adds", 60, null, 40, booking("adjustment", 40, 100)],
-    ["takes", 60, null, -40, booking("adjustment", -40, 20)],
+    ["adds to the balance", 60, null, 40, booking("adjustment", 40, 100)],
+    ["takes from the balance", 60, null, -40, booking("adjustment", -40, 20)],
     ["may make the balance negative", 30, null, -40, booking("adjustment", -40, -10)],
-    ["may leave it negative", -50, null, 40, booking("adjustment", 40, -10)],
-    ["reaches the largest balance", MAX - 40, null, 40, booking("adjustment", 40, MAX)],
-    ["does not go beyond it", MAX - 39, null, 40, refused("too_large")],
-    ["reaches the lowest balance", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
-    ["does not go below it", 39 - MAX, null, -40, refused("too_large")],
-    ["takes from above the largest balance", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
-    ["again changes nothing", -40, anAdjustment(-40), -40, BOOKED],
+    ["may leave the balance negative", -50, null, 40, booking("adjustment", 40, -10)],
+    ["may reach the largest balance", MAX - 40, null, 40, booking("adjustment", 40, MAX)],
+    ["is refused one credit beyond the largest balance", MAX - 39, null, 40, refused("too_large")],
+    ["may reach the lowest balance", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
+    ["is refused one credit below the lowest balance", 39 - MAX, null, -40, refused("too_large")],
+    ["lowers too large a balance", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
+    ["with a booked reference changes nothing", -40, anAdjustment(-40), -40, BOOKED],
     [
-      "of the other sign under a known reference",
+      "of the other sign under a used reference fails",
       0,
       anAdjustment(40),
       -40,
       refused("reference_reused"),
     ],
-    ["for another reason", 0, anAdjustment(40, "other"), 40, refused("reference_reused")],
-  ])("%s", (_what, balance, known, amount, posting) => {
+    ["may not change its reason", 0, anAdjustment(40, "other"), 40, refused("reference_reused")],
+  ])("an adjustment %s", (_what, balance, known, amount, posting) => {
     expect(adjust(balance, known, { reference: "r", amount, reason: "why" })).toEqual(posting);
   });
 });
 
 describe("a negative balance", () => {
-  it("takes grants and refunds, but no charge", () => {
+  it("an account with a negative balance accepts grants and refunds, but no new charge", () => {
     expect(grant(-100, null, order)).toEqual(booking("grant", 40, -60));
     expect(refund(-100, anEntry("charge"), null)).toEqual(booking("refund", 40, -60));
     expect(charge(-100, null, order)).toEqual(refused("insufficient"));
@@ -100,11 +100,11 @@ describe("a refund", () => {
   const charged = anEntry("charge");
   it.each<[string, number, Entry | null, Entry | null, Posting]>([
     ["gives back what was charged", 60, charged, null, booking("refund", 40, 100)],
-    ["again changes nothing", 100, charged, anEntry("refund"), BOOKED],
-    ["has room above the largest grant", MAX, charged, null, booking("refund", 40, MAX + 40)],
+    ["that is repeated changes nothing", 100, charged, anEntry("refund"), BOOKED],
+    ["may exceed the largest balance", MAX, charged, null, booking("refund", 40, MAX + 40)],
     ["without a charge is refused", 60, null, null, refused("no_charge")],
-    ["without a charge is refused, even if booked", 60, null, charged, refused("no_charge")],
-  ])("%s", (_what, balance, known, refunded, posting) => {
+    ["is refused without a charge, even if booked", 60, null, charged, refused("no_charge")],
+  ])("a refund %s", (_what, balance, known, refunded, posting) => {
     expect(refund(balance, known, refunded)).toEqual(posting);
   });
 });

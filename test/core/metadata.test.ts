@@ -4,7 +4,7 @@ import { metadataOf } from "../../src/core/record/metadata.ts";
 
 const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
   [
-    "Ark: flat",
+    "of Ark, at the top level",
     {
       model: "doubao-seedance-1-0-pro",
       content: [{ type: "text", text: "a cat" }],
@@ -25,7 +25,7 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
     },
   ],
   [
-    "Replicate: under input",
+    "of Replicate, under input",
     {
       version: "abc",
       input: { prompt: "a cat", aspect_ratio: "9:16", duration: 10, fps: 24, resolution: "1080p" },
@@ -33,37 +33,37 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
     { ratio: "9:16", duration: 10, resolution: "1080p", framespersecond: 24 },
   ],
   [
-    "Kling: settings, and numbers as text",
+    "of Kling, under settings and with numbers as text",
     { settings: { aspect_ratio: "1:1", duration: "5", audio: "off" }, options: { seed: "0" } },
     { seed: 0, ratio: "1:1", duration: 5, generate_audio: false },
   ],
   [
-    "Kling: flat, sound as a word",
+    "of Kling, at the top level and with sound as a word",
     { model_name: "kling-v2-6", duration: "10", sound: "on" },
     { duration: 10, generate_audio: true },
   ],
   [
-    "Luma: seconds with their unit",
+    "of Luma, with a unit after the seconds",
     { duration: "5s", resolution: "4K", aspect_ratio: "21:9" },
     { ratio: "21:9", duration: 5, resolution: "4k" },
   ],
-  ["seconds with more than tenths", { duration: "5.04s" }, { duration: 5 }],
-  ["OpenAI's names", { seconds: "8" }, { duration: 8 }],
-  ["truth as it is", { generate_audio: false }, { generate_audio: false }],
-  ["under parameters", { parameters: { duration: 5, resolution: "480P" } }, at480p()],
+  ["with hundredths of a second", { duration: "5.04s" }, { duration: 5 }],
+  ["under the names of OpenAI", { seconds: "8" }, { duration: 8 }],
+  ["with a boolean", { generate_audio: false }, { generate_audio: false }],
+  ["in a member named parameters", { parameters: { duration: 5, resolution: "480P" } }, at480p()],
 ];
 
 describe("what submitted parameters say of the output", () => {
-  it.each(submits)("%s", (_what, parameters, metadata) => {
+  it.each(submits)("output metadata is read from parameters %s", (_what, parameters, metadata) => {
     expect(metadataOf(parameters)).toStrictEqual(metadata);
   });
 
-  it("is nothing without parameters", () => {
+  it("output metadata is empty when no parameters were submitted", () => {
     const nothing = [metadataOf(null), metadataOf({}), metadataOf({ input: {} })];
     expect(nothing).toStrictEqual([{}, {}, {}]);
   });
 
-  it("is first what stands outermost, and first the name of the wire contract", () => {
+  it("output metadata prefers outer parameters to inner ones, and the documented name to others", () => {
     const parameters = {
       input: { seed: 2, ratio: "4:3", aspect_ratio: "3:4" },
       settings: { seed: 3, duration: 3 },
@@ -74,12 +74,12 @@ describe("what submitted parameters say of the output", () => {
     expect(metadataOf(outer)).toEqual({ ratio: "1:1" });
   });
 
-  it("is looked for further where a value says nothing", () => {
+  it("output metadata is taken from another parameter when the first has no usable value", () => {
     const parameters = { ratio: "adaptive", aspect_ratio: "16:9", duration: -1, input: five() };
     expect(metadataOf(parameters)).toEqual({ ratio: "16:9", duration: 5 });
   });
 
-  it("comes in the order of the wire contract", () => {
+  it("output metadata has its fields in the documented order", () => {
     const [, parameters] = submits[0] ?? [];
     const reversed = Object.fromEntries(Object.entries(parameters ?? {}).toReversed());
     expect(Object.keys(metadataOf(reversed))).toEqual([
@@ -95,23 +95,23 @@ describe("what submitted parameters say of the output", () => {
 
 describe("a submitted value says nothing", () => {
   it.each<[string, JsonObject]>([
-    ["a choice left to the upstream", { ratio: "adaptive", duration: -1, seed: -1 }],
-    ["the same as text", { duration: "-1", seed: "-1", resolution: "auto" }],
-    ["words for numbers", { duration: "five", seed: "random", fps: "fast" }],
-    ["truth for numbers", { duration: true, seed: false, framespersecond: true }],
-    ["numbers for words", { ratio: 16, resolution: 720 }],
-    ["numbers for truth", { generate_audio: 1, audio: 0 }],
-    ["other words for truth", { sound: "true", audio: "yes", generate_audio: "" }],
-    ["lists and objects", { seed: [1], duration: { value: 5 }, ratio: ["16:9"], input: [five()] }],
+    ["a choice left to the upstream (adaptive, -1)", { ratio: "adaptive", duration: -1, seed: -1 }],
+    ["a choice left to the upstream, as text", { duration: "-1", seed: "-1", resolution: "auto" }],
+    ["a word in place of a number", { duration: "five", seed: "random", fps: "fast" }],
+    ["a boolean in place of a number", { duration: true, seed: false, framespersecond: true }],
+    ["a number in place of a word", { ratio: 16, resolution: 720 }],
+    ["a number in place of a boolean", { generate_audio: 1, audio: 0 }],
+    ["an unknown word in place of a boolean", { sound: "true", audio: "yes", generate_audio: "" }],
+    ["a list or object", { seed: [1], duration: { value: 5 }, ratio: ["16:9"], input: [five()] }],
     ["null", { seed: null, duration: null, ratio: null, input: null }],
-    ["nothing of a length", { duration: 0, seconds: "0", fps: 0 }],
-    ["pixels for a resolution", { resolution: "1280x720", ratio: "1280x720" }],
-    ["text before it", { ratio: "x16:9", resolution: " 720p", duration: "x5" }],
-    ["text after it", { ratio: "16:9x", resolution: "720px", duration: "5sx" }],
-    ["text around it", { ratio: " 16:9", resolution: "720p ", duration: "5 s", seed: "0x10" }],
-    ["a number beyond all numbers", { seed: "9".repeat(400), duration: Number("1e999") }],
-    ["a number that is not exact", { seed: "12345678901234567890" }],
-  ])("when it is %s", (_what, parameters) => {
+    ["a length of zero", { duration: 0, seconds: "0", fps: 0 }],
+    ["a pixel size in place of a resolution", { resolution: "1280x720", ratio: "1280x720" }],
+    ["preceded by other text", { ratio: "x16:9", resolution: " 720p", duration: "x5" }],
+    ["followed by other text", { ratio: "16:9x", resolution: "720px", duration: "5sx" }],
+    ["oddly spelled", { ratio: " 16:9", resolution: "720p ", duration: "5 s", seed: "0x10" }],
+    ["a number that is infinite", { seed: "9".repeat(400), duration: Number("1e999") }],
+    ["an integer beyond the safe range", { seed: "12345678901234567890" }],
+  ])("output metadata ignores a submitted value that is %s", (_what, parameters) => {
     expect(metadataOf(parameters)).toStrictEqual({});
   });
 });

@@ -31,25 +31,25 @@ function decide(record: TaskRecord | null, event: TaskEvent) {
 const visible: readonly (readonly [string, TaskRecord])[] = [
   ["an open task", anOpenTask()],
   ["a finished task", aFinishedTask()],
-  ["a task whose credits are on their way back", aRefundingTask()],
+  ["a task whose refund is pending", aRefundingTask()],
 ];
 
 describe("the end of a publication", () => {
-  it.each(visible)("is recorded for %s without a new version", (_, record) => {
+  it.each(visible)("an index write is recorded without a new version: %s", (_, record) => {
     expect(committed(decide(record, published(NOW)))).toEqual({
       ...record,
       publication: { version: NOW, retryAt: 0, tries: 0 },
     });
   });
 
-  it.each(visible)("plans another write for %s when it failed", (_, record) => {
+  it.each(visible)("a failed index write is planned again for %s", (_, record) => {
     expect(committed(decide(record, published(NOW, false)))).toEqual({
       ...record,
       publication: { version: 0, retryAt: LATER + 5 * SECOND, tries: 1 },
     });
   });
 
-  it("of an older version leaves the newer one to be written", () => {
+  it("a successful index write of an older version leaves the newer version to be written", () => {
     const record = aFinishedTask({ version: NOW + 1 });
     const after = committed(decide(record, published(NOW)));
     expect(after.publication.version).toBe(NOW);
@@ -58,9 +58,9 @@ describe("the end of a publication", () => {
   });
 
   it.each([
-    ["nobody knows", null],
+    ["does not exist", null],
     ["is being charged again", aChargingTask()],
-  ])("changes nothing of a task that %s", (_what, record) => {
+  ])("the end of an index write changes nothing for a task that %s", (_what, record) => {
     expect(decide(record, published(NOW))).toEqual({ kind: "unchanged", record });
   });
 });
@@ -75,19 +75,19 @@ describe("the end of a notice", () => {
     return { type: "notice_ended", kind, version, isTaken };
   };
 
-  it("removes only the notice that was taken, without a new version", () => {
+  it("the end of a notice that was accepted removes that notice only, without a new version", () => {
     expect(committed(decide(record, ended(true)))).toEqual({ ...record, notices: [older, other] });
   });
 
-  it("plans another try of a notice that was not taken", () => {
+  it("the end of a notice that was not accepted plans another try of it", () => {
     const again = { ...notice, retryAt: LATER + 5 * SECOND, tries: 1 };
     expect(finished(decide(record, ended(false))).notices).toEqual([older, again, other]);
   });
 
   it.each([
-    ["nobody knows", null],
+    ["does not exist", null],
     ["is open again", anOpenTask()],
-  ])("changes nothing of a task that %s", (_what, gone) => {
+  ])("the end of a notice changes nothing for a task that %s", (_what, gone) => {
     expect(decide(gone, ended(true))).toEqual({ kind: "unchanged", record: gone });
   });
 });
@@ -95,20 +95,20 @@ describe("the end of a notice", () => {
 describe("an order to write the row again", () => {
   const told = { version: NOW, retryAt: LATER + HOUR, tries: 8 };
 
-  it.each(visible)("makes the row due now without a new version: %s", (_what, record) => {
+  it.each(visible)("an order to publish again makes the write due now: %s", (_what, record) => {
     const after = committed(decide({ ...record, publication: told }, { type: "republish" }));
     expect(after).toEqual({ ...record, publication: UNPUBLISHED });
   });
 
-  it("of a settled task is followed at once", () => {
+  it("an order to publish a settled task again is followed at once", () => {
     const after = committed(decide(aFinishedTask({ publication: told }), { type: "republish" }));
     expect(nextStep(after, aPolicy({ isIndexed: true }), LATER)?.kind).toBe("publish");
   });
 
   it.each([
-    ["nobody knows", null],
-    ["exists for nobody yet", aChargingTask()],
-  ])("is refused for a task that %s", (_what, record) => {
+    ["does not exist", null],
+    ["is still being charged", aChargingTask()],
+  ])("an order to publish again is refused for a task that %s", (_what, record) => {
     expect(decide(record, { type: "republish" })).toEqual({
       kind: "reject",
       rejection: { code: "unknown_task" },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { outcomeOfStatus, OUTCOMES } from "../../src/core/record/outcome.ts";
 
-it("outcomeOfStatus reads every status as the contract does", () => {
+it("outcomeOfStatus maps every HTTP status of a receiver to the documented outcome", () => {
   const redirected = Array.from({ length: 100 }, (_, i) => 300 + i);
   const delivered = Array.from({ length: 100 }, (_, i) => 200 + i);
   const statuses = Array.from({ length: 1000 }, (_, status) => status);
@@ -15,7 +15,7 @@ it("outcomeOfStatus reads every status as the contract does", () => {
   expect(having("rejected")).toHaveLength(1000 - 200 - 1 - 6);
 });
 
-it("OUTCOMES are the words of the contract", () => {
+it("OUTCOMES are exactly the documented words for the outcome of an attempt", () => {
   expect(OUTCOMES).toEqual([
     "delivered",
     "rejected",

@@ -8,13 +8,13 @@ const patient = aPolicy({ scheduleMs: [5_000, 60_000] });
 describe("waitBeforeMs", () => {
   it.each([
     ["an automatic series", standard, false, [0, 180_000, 600_000]],
-    ["an automatic series with a first wait", patient, false, [5_000, 60_000]],
+    ["an automatic series whose schedule has a first wait", patient, false, [5_000, 60_000]],
     ["an ordered series", standard, true, [0, 180_000, 600_000]],
-    ["an ordered series, which never waits first", patient, true, [0, 60_000]],
+    ["an ordered series, without the schedule's first wait", patient, true, [0, 60_000]],
     ["an ordered series longer than the schedule", patient, true, [0, 60_000, 60_000]],
-    ["an ordered series under a schedule of one", aPolicy({ scheduleMs: [7] }), true, [0, 7, 7]],
+    ["an ordered series under a 1-wait schedule", aPolicy({ scheduleMs: [7] }), true, [0, 7, 7]],
     ["an ordered series without any wait", aPolicy({ scheduleMs: [0] }), true, [0, 0, 0]],
-  ])("of %s", (_what, policy, ordered, waits) => {
+  ])("waitBeforeMs returns the waits of %s", (_what, policy, ordered, waits) => {
     expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
   });
 });

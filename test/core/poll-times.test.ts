@@ -50,7 +50,7 @@ function polled(record: TaskRecord, answer: PollAnswer = UNANSWERED): TaskRecord
 }
 
 describe("a poll", () => {
-  it("is due at its planned time, not before, and contains all that the call needs", () => {
+  it("a poll is due exactly at its planned time and contains everything that the request needs", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -65,13 +65,13 @@ describe("a poll", () => {
     });
   });
 
-  it("is planned with a job that comes with the registration", () => {
+  it("a poll is planned when the registration already names the upstream job", () => {
     const registration = aProvidedRegistration({ job: JOB });
     const record = apply(null, registration);
     expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
   });
 
-  it("is planned again when the price of such a task is charged", () => {
+  it("a poll is planned when the charge succeeds for a registration that names the upstream job", () => {
     const registration = aPricedRegistration({ provider: CONNECTION, job: JOB });
     const charging = apply(null, registration, NOW - SECOND);
     expect("tracking" in charging).toBe(false);
@@ -79,14 +79,14 @@ describe("a poll", () => {
     expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
   });
 
-  it("is never due for a connection that has no key", () => {
+  it("a poll is never due for a connection without a key", () => {
     expect(wakeAt(attached, NO_KEY)).toBe(attached.deadlineAt);
     expect(nextStep(attached, NO_KEY, attached.deadlineAt)).toEqual(DEADLINE_STEP);
   });
 });
 
 describe("a nudge while no poll is due", () => {
-  it("makes a poll due at once", () => {
+  it("an unsigned hook makes a poll due at once", () => {
     for (const at of [NOW, NOW + 1, FIRST_POLL - 2]) {
       const task = nudged(anAttachedTask(), at);
       expect(wakeAt(task, POLICY)).toBe(at);
@@ -95,20 +95,24 @@ describe("a nudge while no poll is due", () => {
   });
 
   it.each([
-    ["until the provider allows another", { at: NOW + MINUTE, notBefore: NOW + SECOND }, POLICY],
     [
-      "for a poll that the provider allows later",
+      "until the provider's minimum gap between polls has passed",
+      { at: NOW + MINUTE, notBefore: NOW + SECOND },
+      POLICY,
+    ],
+    [
+      "for a poll that is planned at the end of the provider's gap",
       { at: NOW + SECOND, notBefore: NOW + SECOND },
       POLICY,
     ],
     ["while the relay is paused", {}, aPolicy({ pausedUntil: NOW + SECOND })],
-  ])("waits %s", (_what, plan, policy) => {
+  ])("an unsigned hook waits %s", (_what, plan, policy) => {
     const task = nudged(anAttachedTask(plan), NOW);
     expect(wakeAt(task, policy)).toBe(NOW + SECOND);
     expect(nextStep(task, policy, NOW + SECOND - 1)).toBeNull();
   });
 
-  it("does not make the later waits shorter", () => {
+  it("an unsigned hook does not shorten the later waits between polls", () => {
     const task = nudged(anAttachedTask({ tries: 2 }), FIRST_POLL - 2);
     const end = aPollEnd(UNANSWERED, { nudges: 1 });
     const record = apply(task, end, THEN);
@@ -119,13 +123,13 @@ describe("a nudge while no poll is due", () => {
 describe("a nudge while a poll is in flight", () => {
   const inFlight = anAttachedTask();
   const moments = [
-    ["in its first millisecond", [FIRST_POLL]],
-    ["later", [FIRST_POLL + SECOND]],
+    ["one in the poll's first millisecond", [FIRST_POLL]],
+    ["one later", [FIRST_POLL + SECOND]],
     ["twice in one millisecond", [FIRST_POLL, FIRST_POLL]],
     ["many times", [0, 1, 1, 2, 500, 1_999, 2_000].map((ms) => FIRST_POLL + ms)],
   ] as const;
 
-  it.each(moments)("leads to one more poll, as soon as the provider allows: %s", (_what, times) => {
+  it.each(moments)("unsigned hooks during a poll lead to one more poll: %s", (_what, times) => {
     const once = polled(nudged(inFlight, ...times));
     expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
     const end = aPollEnd(newsAnswer(QUEUED), { nudges: times.length });
@@ -134,21 +138,21 @@ describe("a nudge while a poll is in flight", () => {
   });
 
   it.each<[string, TaskRecord, PollAnswer, waitMs: number]>([
-    ["leads to no other poll when there was none", inFlight, UNANSWERED, 30 * SECOND],
+    ["no other poll is planned without a hook", inFlight, UNANSWERED, 30 * SECOND],
     [
-      "keeps the limit that the poll is told",
+      "a hook does not shorten the rate limit in the poll's answer",
       nudged(inFlight, FIRST_POLL),
       rateLimited(MINUTE),
       MINUTE,
     ],
-  ])("%s", (_what, task, answer, waitMs) => {
+  ])("while a poll is in flight, %s", (_what, task, answer, waitMs) => {
     expect(wakeAt(polled(task, answer), POLICY)).toBe(THEN + waitMs);
   });
 
   it.each([
-    ["an end that the poll tells", aHook(aCompletion()), newsAnswer(anUpstreamFailure())],
-    ["success without output that the hook tells too", aHook(NO_OUTPUT), newsAnswer(NO_OUTPUT)],
-  ])("does not change %s", (_what, hook, answer) => {
+    ["the end that the poll reports", aHook(aCompletion()), newsAnswer(anUpstreamFailure())],
+    ["the end when both report success without output", aHook(NO_OUTPUT), newsAnswer(NO_OUTPUT)],
+  ])("an unsigned hook during a poll does not change %s", (_what, hook, answer) => {
     expect(polled(apply(inFlight, hook, FIRST_POLL), answer).status).toBe("failed");
   });
 });

@@ -52,7 +52,7 @@ function codeOf(record: TaskRecord): unknown {
 }
 
 describe("the deadline of a task whose upstream can be polled", () => {
-  it("polls the task instead of failing it", () => {
+  it("a task whose upstream can be polled is polled at its deadline instead of failed", () => {
     expect(wakeAt(task, POLICY)).toBe(deadlineAt);
     expect(nextStep(task, POLICY, deadlineAt - 1)).toBeNull();
     for (const now of [deadlineAt, deadlineAt + DAY]) {
@@ -60,7 +60,7 @@ describe("the deadline of a task whose upstream can be polled", () => {
     }
   });
 
-  it("polls the task again when the unanswered poll left before the deadline", () => {
+  it("a task is polled again after its deadline when the unanswered poll was sent before the deadline", () => {
     const early = aPollEnd(UNANSWERED, { askedAt: deadlineAt - 1 });
     const record = apply(task, early, LATE);
     expect(record.status).toBe("pending");
@@ -74,7 +74,7 @@ describe("the deadline of a task whose upstream can be polled", () => {
     ["completed", aCompletion(), "completed", undefined],
     ["failed", anUpstreamFailure(), "failed", "upstream_error"],
     ["success without output", NO_OUTPUT, "failed", "upstream_error"],
-  ] as const)("gives the result of its last poll: %s", (_what, news, status, code) => {
+  ] as const)("a poll at the deadline gives the result: %s", (_what, news, status, code) => {
     const record = asked(newsAnswer(news));
     expect([record.status, codeOf(record)]).toEqual([status, code]);
   });
@@ -82,13 +82,13 @@ describe("the deadline of a task whose upstream can be polled", () => {
   it.each([
     ["unauthorized", UNAUTHORIZED],
     ["unanswered", UNANSWERED],
-  ])("fails the task when the last poll tells nothing: %s", (_what, answer) => {
+  ])("a poll without news at the deadline fails the task: %s", (_what, answer) => {
     const record = asked(answer);
     expect(codeOf(record)).toBe("upstream_timeout");
     expect(record).toMatchObject({ failure: { category: "timeout", retryable: true } });
   });
 
-  it("counts from the time of the answer", () => {
+  it("an unanswered poll fails the task only if it ends at or after the deadline", () => {
     const early = aPollEnd(UNANSWERED);
     expect(apply(task, early, deadlineAt - 1).status).toBe("pending");
     expect(codeOf(apply(task, early, deadlineAt))).toBe("upstream_timeout");
@@ -102,7 +102,7 @@ describe("an upstream that is still at work at the deadline", () => {
   it.each([
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
-  ] as const)("extends the deadline by a quarter: %s", (_what, news, status) => {
+  ] as const)("a poll at the deadline extends it by a quarter: %s", (_what, news, status) => {
     expect(asked(newsAnswer(news))).toEqual({
       ...task,
       version: expect.any(Number),
@@ -113,13 +113,13 @@ describe("an upstream that is still at work at the deadline", () => {
     expect(asked(newsAnswer(news)).version).toBeGreaterThan(task.version);
   });
 
-  it("extends the deadline when it limits polls, and is polled when it allows", () => {
+  it("a task's deadline is extended when the upstream limits the poll, and the upstream is polled after the limit", () => {
     const record = asked(rateLimited(10 * MINUTE));
     expect(record).toMatchObject({ deadlineAt: LATE + HOUR, tracking: { isExtended: true } });
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
   });
 
-  it("extends the deadline when a hook came during an unanswered poll, and is polled at once", () => {
+  it("a task's deadline is extended when a hook arrived during the unanswered last poll, and the upstream is polled again", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
     const record = apply(nudged, aPollEnd(UNANSWERED), LATE + 1);
     expect(record).toMatchObject({ tracking: { isExtended: true } });
@@ -132,7 +132,7 @@ describe("an upstream that is still at work at the deadline", () => {
     ["limited", rateLimited(HOUR), "upstream_timeout"],
     ["unanswered", UNANSWERED, "upstream_timeout"],
     ["completed", newsAnswer(aCompletion()), undefined],
-  ])("is extended once, whatever the second last poll tells: %s", (_what, answer, code) => {
+  ])("a deadline is extended only once, whatever a poll reports: %s", (_what, answer, code) => {
     const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
     expect(codeOf(asked(answer, extended))).toBe(code);
   });
@@ -141,7 +141,7 @@ describe("an upstream that is still at work at the deadline", () => {
 describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedUntil: deadlineAt + 1 });
 
-  it("no poll is made", () => {
+  it("a paused relay makes no poll", () => {
     const due = anAttachedTask({ at: NOW }, { deadlineAt });
     const pausedUntil = NOW + MINUTE;
     expect(nextStep(due, aPolicy({ pausedUntil }), pausedUntil - 1)).toBeNull();
@@ -149,19 +149,19 @@ describe("while the relay is paused", () => {
     expect(nextStep(due, paused, deadlineAt - 1)).toBeNull();
   });
 
-  it("the deadline passes without a last poll", () => {
+  it("a task whose deadline passes while the relay is paused fails without a last poll", () => {
     expect(wakeAt(task, paused)).toBe(deadlineAt);
     expect(nextStep(task, paused, deadlineAt)).toEqual(DEADLINE_STEP);
     const record = apply(task, { type: "deadline" }, deadlineAt, paused);
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
-  it("a pause that ends at the deadline itself leaves the last poll", () => {
+  it("a task is polled at its deadline when the pause of the relay ends at that very time", () => {
     const until = aPolicy({ pausedUntil: deadlineAt });
     expect(nextStep(task, until, deadlineAt)).toMatchObject({ kind: "poll" });
   });
 
-  it("a limit of the provider does not put the deadline off", () => {
+  it("a provider's rate limit does not postpone the deadline of a task while the relay is paused", () => {
     const limitedTask = anAttachedTask(
       { at: deadlineAt + HOUR, notBefore: deadlineAt + HOUR },
       { deadlineAt },
@@ -178,14 +178,14 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     ["without a key", task, NO_KEY],
     ["without an attached job", aProvidedTask({ deadlineAt }), POLICY],
     ["when the upstream has forgotten the job", task, forgetful],
-  ])("fails with upstream_timeout: %s", (_what, open, policy) => {
+  ])("a task fails at its deadline when it cannot be polled: %s", (_what, open, policy) => {
     expect(nextStep(open, policy, deadlineAt - 1)).toBeNull();
     expect(nextStep(open, policy, deadlineAt)).toEqual(DEADLINE_STEP);
     const record = finish(open, { type: "deadline" }, deadlineAt, policy);
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
-  it("is polled only while the upstream knows the job, and its hooks are believed after that", () => {
+  it("a task is polled only while the upstream keeps the job, and its unsigned hooks are trusted after that", () => {
     const last = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt });
     const old = anAttachedTask({ at: NOW + HOUR }, { deadlineAt });
     expect(nextStep(last, forgetful, NOW + HOUR - 1)).toMatchObject({ kind: "poll" });
@@ -194,14 +194,14 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(finish(old, hook, NOW + HOUR, forgetful).status).toBe("completed");
   });
 
-  it("is polled however old it is, where the upstream never forgets", () => {
+  it("a task is polled at any age when the upstream keeps jobs for ever", () => {
     const mindful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: null }]]) });
     const old = anAttachedTask({ at: NOW + 300 * DAY }, { deadlineAt: NOW + 365 * DAY });
     expect(nextStep(old, mindful, NOW + 300 * DAY)).toMatchObject({ kind: "poll" });
     expect(nextStep(old, POLICY, NOW + 300 * DAY)).toBeNull();
   });
 
-  it("is not left between a limit and an upstream that forgets: its hook is believed", () => {
+  it("a task whose rate limit outlasts the upstream's memory of the job is ended by its unsigned hook", () => {
     const limits = { at: NOW + 2 * HOUR, notBefore: NOW + 2 * HOUR };
     const record = anAttachedTask(limits, { deadlineAt });
     const decision = transition(record, aHook(aCompletion()), forgetful, NOW + 1);

@@ -55,7 +55,7 @@ describe("a poll that reports the end", () => {
   it.each([
     ["completed", aCompletion(), null],
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
-  ] as const)("%s ends the task, and its first attempt is open", (status, news, failure) => {
+  ] as const)("a poll that reports %s ends and sends the task", (status, news, failure) => {
     for (const from of [task, anAttachedTask({}, { status: "processing" })]) {
       const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
       expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
@@ -63,7 +63,7 @@ describe("a poll that reports the end", () => {
     }
   });
 
-  it("puts the error of the upstream into the body", () => {
+  it("a poll that reports a failure puts the upstream's error into the callback body", () => {
     const failed = aPollEnd(newsAnswer(anUpstreamFailure()));
     const { error } = anUpstreamFailure();
     expect(JSON.parse(finish(task, failed, THEN).body)).toMatchObject({
@@ -77,7 +77,7 @@ describe("a poll that reports the end", () => {
   it.each([
     ["of a registered task", registration, { duration: 5, generate_audio: true }],
     ["of a task that an event created", null, {}],
-  ])("takes only missing metadata from the parameters %s", (_what, submitted, added) => {
+  ])("parameters supply only the metadata that a poll lacks: %s", (_what, submitted, added) => {
     const metadata = { seed: 7, ratio: "9:16", fps: 3 };
     const open = anAttachedTask({}, { registration: submitted });
     const news = aCompletion({ metadata });
@@ -89,7 +89,7 @@ describe("a poll that reports the end", () => {
 });
 
 describe("a poll that reports no end", () => {
-  it("advances a pending task to processing, with a new version", () => {
+  it("a poll that reports processing advances a pending task, with a new version", () => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     const tracking = aTracking({ poll });
     const record = after(newsAnswer(PROCESSING));
@@ -100,15 +100,15 @@ describe("a poll that reports no end", () => {
     ["queued", newsAnswer(QUEUED), task],
     ["processing again", newsAnswer(PROCESSING), anAttachedTask({}, { status: "processing" })],
     ["queued after processing", newsAnswer(QUEUED), anAttachedTask({}, { status: "processing" })],
-    ["nothing, for it was limited", rateLimited(), task],
-    ["nothing, for its key was refused", UNAUTHORIZED, task],
-    ["nothing, for there was no answer", UNANSWERED, task],
-  ])("only plans the next poll and keeps the version: %s", (_what, answer, open) => {
+    ["rate limited", rateLimited(), task],
+    ["key refused", UNAUTHORIZED, task],
+    ["no answer", UNANSWERED, task],
+  ])("a poll without news only plans the next poll: %s", (_what, answer, open) => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     expect(after(answer, open)).toEqual({ ...open, tracking: aTracking({ poll }) });
   });
 
-  it.each([0, 1])("waits 15 s, then twice as long each time up to 5 min, jitter %d", (jitter) => {
+  it.each([0, 1])("the waits between polls double from 15 s to 5 min, jitter %d", (jitter) => {
     const policy = aPolicy({ jitter });
     const waits: number[] = [];
     let record = apply(anAttachedTask(), anAttachment(OTHER_JOB), NOW, policy);
@@ -124,14 +124,14 @@ describe("a poll that reports no end", () => {
     expect(waits).toEqual(seconds.map((s) => Math.min(s * (1 + 0.2 * jitter), 300) * SECOND));
   });
 
-  it("still waits no longer than 5 min after very many", () => {
+  it("the wait between polls is at most 5 min even after very many polls", () => {
     const record = after(UNANSWERED, anAttachedTask({ tries: 2_000 }));
     expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
   });
 });
 
 describe("a poll whose key was taken away meanwhile", () => {
-  it("is tried again after 5 min, should there be a key by then", () => {
+  it("a poll whose key was removed from the configuration is tried again after 5 min", () => {
     const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
     const poll = aPlan({ at: THEN + 300 * SECOND, tries: 1, notBefore: THEN });
     expect(record).toEqual({ ...task, tracking: aTracking({ poll }) });
@@ -140,28 +140,28 @@ describe("a poll whose key was taken away meanwhile", () => {
 });
 
 describe("a provider that limits polls", () => {
-  it("is not polled before the end of its limit, when that is longer than the wait", () => {
+  it("a provider that limits polls is not polled before the end of its limit", () => {
     const record = after(rateLimited(HOUR));
     const poll = aPlan({ at: THEN + HOUR, tries: 1, notBefore: THEN + HOUR });
     expect(record.tracking.poll).toEqual(poll);
     expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
   });
 
-  it("is polled after the usual wait when its limit is shorter", () => {
+  it("a provider whose rate limit is shorter than the usual wait is polled after the usual wait", () => {
     expect(after(rateLimited(2 * SECOND)).tracking.poll).toMatchObject({
       at: THEN + 30 * SECOND,
       notBefore: THEN + 2 * SECOND,
     });
   });
 
-  it("is not polled earlier because of a hook", () => {
+  it("a provider that limits polls is not polled earlier because of a hook", () => {
     const nudge = aHook(aCompletion());
     const record = afterwards(transition(after(rateLimited(HOUR)), nudge, POLICY, THEN + SECOND));
     expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
   });
 
-  it("is not polled earlier because of the deadline", () => {
+  it("a provider that limits polls is not polled earlier because of the deadline", () => {
     const deadlineAt = THEN + 10 * SECOND;
     const record = after(rateLimited(HOUR), anAttachedTask({}, { deadlineAt }));
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
@@ -172,16 +172,16 @@ describe("a provider that limits polls", () => {
 describe("success without output", () => {
   const once = after(newsAnswer(NO_OUTPUT));
 
-  it("is polled once more, as soon as the provider allows", () => {
+  it("a job that reports success without output is polled once more after the provider's minimum gap", () => {
     const at = THEN + GAP;
     const poll = aPlan({ at, tries: 1, notBefore: at, isOutputMissing: true });
     expect(once).toEqual({ ...task, tracking: aTracking({ poll }) });
   });
 
   it.each([
-    ["told by two polls", once],
-    ["told by a hook and a poll", hooked()],
-  ])("is a failure of the upstream: %s", (_what, open) => {
+    ["by two polls", once],
+    ["by a hook and a poll", hooked()],
+  ])("success without output that is reported twice fails the task: %s", (_what, open) => {
     const { body, failure } = finish(open, aPollEnd(newsAnswer(NO_OUTPUT)), THEN);
     expect(JSON.parse(body)).toMatchObject({
       error: { code: "upstream_error", message: "The upstream reported success without output." },
@@ -189,7 +189,7 @@ describe("success without output", () => {
     expect(failure).toEqual({ category: "provider", retryable: true });
   });
 
-  it("is remembered after a poll without an answer", () => {
+  it("success without output is remembered after a poll without an answer", () => {
     const silent = after(UNANSWERED, once);
     expect(finish(silent, aPollEnd(newsAnswer(NO_OUTPUT)), THEN).status).toBe("failed");
   });
@@ -197,7 +197,7 @@ describe("success without output", () => {
   it.each([
     ["output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
-  ] as const)("is forgotten when the next poll reports %s", (_what, news, status) => {
+  ] as const)("a missing output is forgotten after a poll with %s", (_what, news, status) => {
     const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
     expect(record.status).toBe(status);
     if (status === "processing") {
@@ -216,12 +216,12 @@ describe("the answer to an outdated poll", () => {
   ];
 
   it.each([
-    ["there is no task", null],
-    ["the task is settled", settled],
+    ["the task does not exist", null],
+    ["the task is finished", settled],
     ["the price is being charged", aChargingTask({ upstream: UPSTREAM })],
     ["the task has no upstream", anOpenTask()],
-    ["its job was replaced", anAttachedTask({}, other())],
-  ])("changes nothing where %s", (_what, record) => {
+    ["the task's job was replaced", anAttachedTask({}, other())],
+  ])("the answer to an outdated poll changes nothing where %s", (_what, record) => {
     for (const answer of answers) {
       expectUnchanged(record, aPollEnd(answer), THEN);
     }

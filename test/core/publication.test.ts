@@ -48,37 +48,37 @@ const undelivered = aFinishedTask({ callback: aCallback({ state: { kind: "failed
 
 describe("a change is written to the index", () => {
   it.each<readonly [what: string, record: TaskRecord, at: number | null]>([
-    ["30 s after the first of an open task", anOpenTask(), NOW + 30 * SECOND],
-    ["30 s after the charge of one that costs something", aChargedTask(), NOW + 30 * SECOND],
-    ["45 s after a later one", anOpenTask(known(NOW - HOUR)), NOW + 45 * SECOND],
-    ["5 s later while an attempt is on its way", inFlight, NOW + 5 * SECOND],
-    ["5 s later while an attempt is due", dueIn(MINUTE), NOW + 5 * SECOND],
-    ["5 s later while credits are on their way back", aRefundingTask(), NOW + 5 * SECOND],
+    ["30 s after it was created", anOpenTask(), NOW + 30 * SECOND],
+    ["30 s after its price was charged", aChargedTask(), NOW + 30 * SECOND],
+    ["45 s after a later change", anOpenTask(known(NOW - HOUR)), NOW + 45 * SECOND],
+    ["5 s after its result while an attempt is in flight", inFlight, NOW + 5 * SECOND],
+    ["5 s after its result while an attempt is due", dueIn(MINUTE), NOW + 5 * SECOND],
+    ["5 s after its failure while its refund is pending", aRefundingTask(), NOW + 5 * SECOND],
     ["at once when the callback is delivered", aFinishedTask(), NOW],
-    ["at once when it has failed", undelivered, NOW],
+    ["at once when the callback has failed", undelivered, NOW],
     ["at once when there is no callback", aFinishedTask({ callback: null }), NOW],
-    ["never while the price is not charged", aChargingTask(), null],
-    ["not again when it is known there", aFinishedTask(known(NOW)), null],
-    ["not again when it is known of an open task", anOpenTask(known(NOW)), null],
-    ["when it is to be tried again", aFinishedTask(known(0, { retryAt: NOW + DAY })), NOW + DAY],
+    ["not while its price is being charged", aChargingTask(), null],
+    ["not again when its version is in the index", aFinishedTask(known(NOW)), null],
+    ["not again when its version is in the index and it is open", anOpenTask(known(NOW)), null],
+    ["as planned after a failure", aFinishedTask(known(0, { retryAt: NOW + DAY })), NOW + DAY],
     [
-      "not before its time, though tried before",
+      "30 s after it was created, even when a failed write planned an earlier time",
       anOpenTask(known(0, { retryAt: 1 })),
       NOW + 30_000,
     ],
-  ])("%s", (_what, record, at) => {
+  ])("a task is written to the index %s", (_what, record, at) => {
     expect(publishAt(record)).toBe(at);
   });
 
   it.each([
-    ["before the time that a write may take", 5 * SECOND + SOON, NOW + 5 * SECOND],
-    ["one millisecond too late for that", 5 * SECOND + SOON - 1, null],
-    ["when the attempt comes first", SECOND, null],
-  ])("before the next attempt only %s", (_what, ms, at) => {
+    ["if there is time for the longest write", 5 * SECOND + SOON, NOW + 5 * SECOND],
+    ["not if there is one millisecond less", 5 * SECOND + SOON - 1, null],
+    ["not if the attempt comes first", SECOND, null],
+  ])("a task is written to the index before its next attempt: %s", (_what, ms, at) => {
     expect(publishAt(dueIn(ms))).toBe(at);
   });
 
-  it("is left to the attempt also when it is tried again", () => {
+  it("a repeated index write is left until after the next attempt when that comes too soon", () => {
     const retry = known(0, { retryAt: NOW + MINUTE, tries: 4 });
     expect(publishAt(dueIn(MINUTE + SOON, retry))).toBe(NOW + MINUTE);
     expect(publishAt(dueIn(MINUTE + SOON - 1, retry))).toBeNull();
@@ -86,7 +86,7 @@ describe("a change is written to the index", () => {
 });
 
 describe("a write to the index without an answer", () => {
-  it("is tried again after 5 s, then twice as long each time, at most 6 hours, without end", () => {
+  it("an index write without an answer is repeated after 5 s, then twice as long each time, at most 6 hours, without end", () => {
     let publication = UNPUBLISHED;
     const waits: number[] = [];
     for (let i = 0; i < 16; i++) {
@@ -98,13 +98,13 @@ describe("a write to the index without an answer", () => {
     expect(publication).toMatchObject({ version: 0, tries: 16 });
   });
 
-  it("starts again with the first wait after a success", () => {
+  it("an index write that fails after a success starts again with the first wait", () => {
     const late = planRewrite(planRewrite(UNPUBLISHED, NOW), NOW);
     expect(markPublished(late, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
     expect(planRewrite(markPublished(late, NOW), NOW).retryAt).toBe(NOW + 5 * SECOND);
   });
 
-  it("does not lower the published version", () => {
+  it("an index write of an older version does not lower the published version", () => {
     expect(markPublished({ ...UNPUBLISHED, version: NOW }, NOW - 1).version).toBe(NOW);
   });
 });
@@ -112,27 +112,27 @@ describe("a write to the index without an answer", () => {
 describe("a version that is not in the index", () => {
   const records: readonly (readonly [string, TaskRecord])[] = [
     ["an open task", anOpenTask()],
-    ["a later change of it", anOpenTask(known(NOW - 1))],
+    ["a later change of an open task", anOpenTask(known(NOW - 1))],
     ["a task whose attempt is due much later", dueIn(MINUTE)],
     ["a task whose attempt is due at once", dueIn(1)],
-    ["a task whose attempt is on its way", inFlight],
-    ["a task whose credits are on their way back", aRefundingTask()],
+    ["a task whose attempt is in flight", inFlight],
+    ["a task whose refund is pending", aRefundingTask()],
     ["a settled task", aFinishedTask()],
-    ["a task that the index did not take", undelivered],
+    ["a task whose callback failed", undelivered],
   ];
 
-  it.each(records)("wakes the object in time: %s", (_what, record) => {
+  it.each(records)("an unpublished version wakes the object in time: %s", (_what, record) => {
     const latest = publishAt(record) ?? nextAttemptOf(record);
     expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
     expect(nextStep(record, INDEXED, latest)).not.toBeNull();
   });
 
-  it.each(records)("wakes no object where there is no index: %s", (_what, record) => {
+  it.each(records)("a task without an index wakes no object: %s", (_what, record) => {
     const everywhere = { ...record, ...known(record.version) };
     expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
   });
 
-  it("is published as the row of this version", () => {
+  it("a version that is not in the index is published as the row of that version", () => {
     const step = nextStep(undelivered, INDEXED, NOW);
     expect(step).toMatchObject({ kind: "publish", row: { version: NOW, callback: "failed" } });
   });
@@ -144,7 +144,7 @@ function nextAttemptOf(record: TaskRecord): number {
 }
 
 describe("the order of due steps", () => {
-  it("puts an attempt, a refund and a deadline before the write to the index", () => {
+  it("an attempt, a refund and a deadline that are due come before the index write", () => {
     expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
     const start = { kind: "event", event: { type: "attempt_started" } };
     expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);
@@ -153,7 +153,7 @@ describe("the order of due steps", () => {
     expect(nextStep(anOpenTask(), INDEXED, NOW + 4 * DAY)).toEqual(end);
   });
 
-  it("puts the write to the index before the erasure, which it does not delay", () => {
+  it("an index write that is due comes before the erasure and does not delay it", () => {
     const { expiresAt } = undelivered;
     expect(nextStep(undelivered, INDEXED, expiresAt)?.kind).toBe("publish");
     const down = { ...undelivered, publication: planRewrite(UNPUBLISHED, expiresAt) };

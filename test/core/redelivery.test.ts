@@ -47,7 +47,7 @@ function due(afterMs: number): CallbackState {
 }
 
 describe("a redelivery", () => {
-  it("starts a new series at once, continues the attempt numbers, and keeps body and result", () => {
+  it("a redelivery starts a new series at once, continues the attempt numbers, and keeps the body and the result", () => {
     expect(finish(failed, aRedelivery(), NOW + HOUR)).toEqual({
       ...failed,
       version: NOW + HOUR,
@@ -61,13 +61,13 @@ describe("a redelivery", () => {
     });
   });
 
-  it("starts at once even where the schedule waits before the first attempt", () => {
+  it("a redelivery starts at once even if the schedule has a wait before the first attempt", () => {
     const policy = aPolicy({ scheduleMs: [MINUTE, MINUTE] });
     const { state } = callbackOf(apply(failed, aRedelivery(), NOW, policy));
     expect(state).toEqual({ kind: "in_flight", number: 4, startedAt: NOW });
   });
 
-  it("numbers each series one higher", () => {
+  it("each redelivery has the next series number", () => {
     const second: TimedEvent[] = [order, [HOUR, anEnd(2)]];
     const third: TimedEvent[] = [
       [2 * HOUR, aRedelivery()],
@@ -81,11 +81,11 @@ describe("a redelivery", () => {
     ]);
   });
 
-  it("of one attempt fails when that attempt fails", () => {
+  it("a redelivery of one attempt fails when that attempt fails", () => {
     expect(callbackAfter(...delivered, order, [HOUR, anEnd(2)]).state).toEqual({ kind: "failed" });
   });
 
-  it("of three attempts waits as the schedule says, and fails with the third", () => {
+  it("a redelivery of three attempts waits between them as scheduled and fails with the third", () => {
     const first: TimedEvent[] = [...delivered, [0, aRedelivery({ attempts: 3 })], [1, anEnd(2)]];
     const second: TimedEvent[] = [...first, [HOUR, start], [HOUR + 2, anEnd(3)]];
     const third: TimedEvent[] = [...second, [2 * HOUR, start], [2 * HOUR, anEnd(4)]];
@@ -93,7 +93,7 @@ describe("a redelivery", () => {
     expect(states).toEqual([due(1 + 180_000), due(HOUR + 2 + 600_000), { kind: "failed" }]);
   });
 
-  it("is accepted while the relay is paused, and waits", () => {
+  it("a redelivery ordered while the relay is paused is accepted and waits", () => {
     const paused = aPolicy({ pausedUntil: NOW + 2 * HOUR });
     expect(callbackAfter(...delivered, [HOUR, aRedelivery(), paused])).toMatchObject({
       lastNumber: 1,
@@ -103,7 +103,7 @@ describe("a redelivery", () => {
   });
 
   it.each(["rejected", "delivered"] as const)(
-    "that ends as %s keeps the time of the first delivery",
+    "a redelivery that ends as %s keeps the time of the first delivery",
     (outcome) => {
       const callback = callbackAfter(...delivered, order, [HOUR, anEndAs(2, outcome)]);
       const kind = outcome === "delivered" ? "delivered" : "failed";
@@ -111,7 +111,7 @@ describe("a redelivery", () => {
     },
   );
 
-  it("keeps the latest 20 attempts, and goes on numbering", () => {
+  it("a callback with many redeliveries keeps its latest 20 attempts and their numbering", () => {
     const rounds = Array.from({ length: 24 }, (_, i): TimedEvent[] => [
       [i, aRedelivery()],
       [i, anEnd(i + 2)],
@@ -125,7 +125,7 @@ describe("a redelivery", () => {
 });
 
 describe("a redelivery to another URL", () => {
-  it("replaces the callback's URL from then on", () => {
+  it("a redelivery to another URL replaces the callback's URL from then on", () => {
     const repaired: TimedEvent[] = [
       ...delivered,
       [HOUR, aRedelivery({ callbackUrl: URL_B })],
@@ -135,7 +135,7 @@ describe("a redelivery to another URL", () => {
     expect(callbackAfter(...repaired, [2 * HOUR, aRedelivery()]).url).toBe(URL_B);
   });
 
-  it("gives a callback to a task that had none, beginning with series 2", () => {
+  it("a redelivery to a URL gives a callback to a task that had none, beginning with series 2", () => {
     const task = aFinishedTask({ callback: null });
     expect(callbackOf(apply(task, aRedelivery({ callbackUrl: URL_B })))).toEqual({
       url: URL_B,
@@ -154,16 +154,16 @@ describe("the Idempotency-Key of a redelivery", () => {
   const running = finish(failed, keyed);
   const settled = finish(running, anEnd(4));
 
-  it("makes the redelivery happen once, while its series runs and after it", () => {
+  it("a redelivery repeated with the same Idempotency-Key happens once, while its series runs and after it", () => {
     for (const record of [running, settled]) expectUnchanged(record, keyed, NOW + HOUR);
   });
 
-  it("starts another series when it differs from the last key", () => {
+  it("a redelivery with an Idempotency-Key other than the last one starts another series", () => {
     const callback = callbackOf(apply(settled, aRedelivery({ idempotencyKey: "k2" })));
     expect(callback).toMatchObject({ lastOrderKey: "k2", series: { number: 3 } });
   });
 
-  it("does not match when both keys are missing", () => {
+  it("a second redelivery without an Idempotency-Key is not a repetition of the first", () => {
     expect(failed.callback?.lastOrderKey).toBeNull();
     expect(apply(failed, aRedelivery()).version).toBeGreaterThan(failed.version);
   });
@@ -179,14 +179,14 @@ describe("a redelivery is refused", () => {
   it.each<[string, TaskRecord | null, string]>([
     ["while the task is open", anOpenTask(), "task_open"],
     ["while an attempt is due", unsettled(due(0)), "series_running"],
-    ["while an attempt is open", open, "series_running"],
-    ["where no URL is known", aFinishedTask({ callback: null }), "no_callback"],
-    ["where there is no task", null, "unknown_task"],
-  ])("%s", (_when, record, code) => {
+    ["while an attempt is in flight", open, "series_running"],
+    ["when no callback URL is known", aFinishedTask({ callback: null }), "no_callback"],
+    ["when the task does not exist", null, "unknown_task"],
+  ])("a redelivery is refused %s", (_when, record, code) => {
     expectRefused(record, aRedelivery({ idempotencyKey: "new" }), code);
   });
 
-  it("while a series runs, even when it names a URL", () => {
+  it("a redelivery is refused while a series runs, even when it names a URL", () => {
     expectRefused(unsettled(due(0)), aRedelivery({ callbackUrl: URL_A }), "series_running");
   });
 });

@@ -59,7 +59,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
   const task = aChargedTask({ deadlineAt: later });
   const failed = finish(task, event, later);
 
-  it("owes its credits and holds its callback", () => {
+  it("a charged task that fails holds its callback until its credits are refunded", () => {
     expect(failed).toEqual(
       aRefundingTask({
         version: later,
@@ -72,7 +72,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
     );
   });
 
-  it("has only the refund due, at once and at any later time", () => {
+  it("a charged task that failed has only its refund due, at once and at any later time", () => {
     const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
     expect(wakeAt(failed, POLICY)).toBe(later);
     for (const at of [later, later + 365 * DAY]) {
@@ -83,20 +83,20 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
     }
   });
 
-  it("owes its credits without a callback_url too", () => {
+  it("a charged task without a callback_url is refunded when it fails", () => {
     const silent = finish({ ...task, callbackUrl: null }, event, later);
     expect(silent).toEqual({ ...failed, callback: null });
     expect(nextStep(silent, POLICY, later)?.kind).toBe("refund");
   });
 
-  it("is refunded by the operator's own billing when that has charged it", () => {
+  it("a task charged by the operator's own billing is refunded by it when the task fails", () => {
     const own = { ...task, credits: credits(undefined, { chargeId: null }) };
     const settling = finish(own, event, later);
     expect(nextStep(settling, POLICY, later)).toMatchObject({ refund: { chargeId: null } });
     expect(settling.callback).toEqual(failed.callback);
   });
 
-  it("owes nothing when it had no price", () => {
+  it("a task without a price is not refunded when it fails", () => {
     const free = finish({ ...task, credits: null }, event, later);
     expect(free.credits).toBeNull();
     expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
@@ -104,7 +104,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
 });
 
 describe("a charged task that completes", () => {
-  it("keeps its charge and is sent at once", () => {
+  it("a charged task that completes keeps its charge and is sent at once", () => {
     const completed = finish(aChargedTask(), aReport(), later);
     expect(completed.credits).toEqual(credits());
     expect(completed.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
@@ -121,7 +121,7 @@ describe("the end of a refund", () => {
     expiresAt: later + 28 * DAY,
   };
 
-  it("records the refund and opens the first attempt in one commit", () => {
+  it("a successful refund is recorded and opens the first callback attempt in one commit", () => {
     const callback = aHeldCallback();
     expect(finish(held, aRefundEnd(true), later)).toEqual({
       ...refunded,
@@ -137,20 +137,20 @@ describe("the end of a refund", () => {
   it.each([
     ["waits as the schedule says", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
     ["waits while the relay is paused", aPolicy({ pausedUntil: later + HOUR }), HOUR],
-  ])("%s before the first attempt, counted from itself", (_what, policy, waitMs) => {
+  ])("a successful refund %s before the first callback attempt", (_what, policy, waitMs) => {
     const record = finish(held, aRefundEnd(true), later, policy);
     expect(record.callback?.state.kind).toBe("due");
     expect(wakeAt(record, policy)).toBe(later + waitMs);
   });
 
-  it("settles a task without a callback", () => {
+  it("a successful refund settles a task without a callback", () => {
     const silent = { ...held, callback: null };
     const record = finish(silent, aRefundEnd(true), later);
     expect(record).toEqual({ ...refunded, callback: null });
     expect(wakeAt(record, POLICY)).toBe(later + 28 * DAY);
   });
 
-  it("leads to another refund call after 5 s, 10 s … 5 min, without end, when it is missing", () => {
+  it("a refund without an answer is repeated after 5 s, 10 s … 5 min, without end", () => {
     let record: TaskRecord = held;
     const waits: number[] = [];
     let now = NOW;
@@ -171,7 +171,7 @@ describe("the end of a refund", () => {
     expect(done.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: now });
   });
 
-  it("does not restart a series", () => {
+  it("a repeated answer to a refund does not restart the series of callback attempts", () => {
     for (const kind of ["delivered", "failed"] as const) {
       const callback = aCallback({ state: { kind } });
       const done = finish(aRefundingTask({ callback }), aRefundEnd(true), later);
@@ -180,12 +180,12 @@ describe("the end of a refund", () => {
   });
 
   it.each<[string, TaskRecord | null]>([
-    ["nothing", null],
+    ["a task that does not exist", null],
     ["an open task", aChargedTask()],
-    ["a task that cost nothing", aFinishedTask()],
+    ["a task without a price", aFinishedTask()],
     ["a completed task", aFinishedTask({ credits: credits() })],
     ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded" }) })],
-  ])("changes nothing about %s", (_what, record) => {
+  ])("the answer to a refund does not change %s", (_what, record) => {
     for (const isRefunded of [true, false]) {
       expectUnchanged(record, aRefundEnd(isRefunded), later);
     }
@@ -197,11 +197,11 @@ describe("a task whose refund is pending", () => {
 
   it.each<[string, TaskEvent, string]>([
     ["a redelivery", aRedelivery({ idempotencyKey: "k" }), "series_running"],
-    ["a redelivery elsewhere", aRedelivery({ callbackUrl: URL_B }), "series_running"],
+    ["a redelivery to another URL", aRedelivery({ callbackUrl: URL_B }), "series_running"],
     ["an erasure", { type: "erase" }, "series_running"],
     ["a cancellation", cancel, "task_settled"],
     ["another result", aReport(aCompletion()), "conflicting_result"],
-  ])("%s is refused", (_what, event, code) => {
+  ])("a task whose refund is pending refuses %s", (_what, event, code) => {
     for (const record of tasks) {
       expectRefused(record, event, code, later);
     }
@@ -209,10 +209,10 @@ describe("a task whose refund is pending", () => {
 
   it.each<[string, TaskEvent]>([
     ["the same failure again", aReport(aFailure())],
-    ["the deadline", { type: "deadline" }],
-    ["the time of an attempt", { type: "attempt_started" }],
-    ["the end of an attempt", anEndAs(1, "delivered")],
-  ])("%s changes nothing", (_what, event) => {
+    ["the deadline event", { type: "deadline" }],
+    ["the time of a callback attempt", { type: "attempt_started" }],
+    ["the end of a callback attempt", anEndAs(1, "delivered")],
+  ])("a task whose refund is pending is not changed by %s", (_what, event) => {
     for (const record of tasks) {
       expectUnchanged(record, event, later);
     }
@@ -223,7 +223,7 @@ describe("a redelivery", () => {
   it.each([
     ["charged", aFinishedTask({ credits: credits() })],
     ["refunded", aFinishedTask({ status: "failed", credits: credits({ kind: "refunded" }) })],
-  ])("of a task whose credits are %s leaves them there", (_what, task) => {
+  ])("a redelivery of a task whose credits are %s changes no credits", (_what, task) => {
     const sent = finish(task, aRedelivery(), later);
     expect(sent.callback?.state).toEqual({ kind: "in_flight", number: 2, startedAt: later });
     const ended = finish(sent, anEndAs(2, "timeout"), later);

@@ -24,7 +24,7 @@ import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
 const later = NOW + HOUR;
 
 describe("register", () => {
-  it("creates a pending task that carries all that was registered", () => {
+  it("a registration creates a pending task with everything that was registered", () => {
     const registration = {
       callbackUrl: URL_A,
       provider: "ark",
@@ -57,12 +57,12 @@ describe("register", () => {
     });
   });
 
-  it("gives a task the configured deadline when none is asked for", () => {
+  it("a registration without a deadline gets the configured one", () => {
     const record = apply(null, aRegistration());
     expect(record).toEqual(anOpenTask({ deadlineAt: NOW + 72 * HOUR }));
   });
 
-  it("creates a task without a callback when no URL is given", () => {
+  it("a registration without a callback URL creates a task without a callback", () => {
     const event = aRegistration({ callbackUrl: null });
     expect(apply(null, event)).toEqual(
       anOpenTask({ callbackUrl: null, registration: event.registration }),
@@ -70,10 +70,10 @@ describe("register", () => {
   });
 
   it.each([
-    ["this very moment", NOW],
-    ["the past", NOW - 1],
+    ["the present time", NOW],
+    ["in the past", NOW - 1],
     ["more than 365 days ahead", NOW + 365 * 86_400_000 + 1],
-  ])("refuses a deadline that is %s", (_what, deadlineAt) => {
+  ])("a registration is refused when its deadline is %s", (_what, deadlineAt) => {
     expect(transition(null, aRegistration({ deadlineAt }), POLICY, NOW)).toEqual({
       kind: "reject",
       rejection: {
@@ -84,18 +84,18 @@ describe("register", () => {
     });
   });
 
-  it("accepts a deadline 365 days ahead", () => {
+  it("a registration may have a deadline 365 days ahead", () => {
     const deadlineAt = NOW + 365 * 86_400_000;
     const record = apply(null, aRegistration({ deadlineAt }));
     expect(record).toMatchObject({ deadlineAt });
   });
 
-  it("accepts a deadline one millisecond ahead", () => {
+  it("a registration may have a deadline one millisecond ahead", () => {
     const event = aRegistration({ deadlineAt: NOW + 1 });
     expect(transition(null, event, POLICY, NOW).kind).toBe("changed");
   });
 
-  it("gives a later life of the same id a higher version", () => {
+  it("a registration of an id whose earlier task was erased gets a higher version than that task", () => {
     const first = apply(null, aRegistration());
     const second = apply(null, aRegistration(), later);
     expect(second.version).toBeGreaterThan(first.version);
@@ -112,11 +112,11 @@ describe("the same registration again", () => {
   });
   const record = apply(null, full);
 
-  it("changes nothing, also after the registered deadline", () => {
+  it("a repeated registration changes nothing, even after the registered deadline", () => {
     expectUnchanged(record, full, NOW + 2 * HOUR);
   });
 
-  it("is recognised whatever the order of its keys", () => {
+  it("a repeated registration is recognised whatever the order of its JSON keys", () => {
     const { callbackUrl, deadlineAt } = full.registration;
     const shuffled: RegisterEvent = {
       ...full,
@@ -133,12 +133,12 @@ describe("the same registration again", () => {
     expectUnchanged(record, shuffled, later);
   });
 
-  it("is recognised under another origin of the relay", () => {
+  it("a repeated registration is recognised under another origin of the relay", () => {
     const elsewhere = { ...full, origin: "https://other.example.com" };
     expectUnchanged(record, elsewhere, later);
   });
 
-  it("is recognised after the account rotated its secret, and keeps its generation", () => {
+  it("a repeated registration after a rotation of the account's secret is recognised and keeps the secret's generation", () => {
     const rotated = { ...full, account: { id: "acme", generation: 4 } };
     expectUnchanged(record, rotated, later);
   });
@@ -146,29 +146,35 @@ describe("the same registration again", () => {
   it.each([
     ["is already finished", aFinishedTask()],
     ["was redelivered to another URL", aFinishedTask({ callback: aCallback({ url: URL_B }) })],
-  ])("changes nothing of a task that %s", (_what, known) => {
+  ])("a repeated registration does not change a task that %s", (_what, known) => {
     expectUnchanged(known, aRegistration(), later);
   });
 
   const others: Readonly<Record<string, RegisterEvent>> = {
     model: { ...full, model: "other" },
     account: { ...full, registration: { ...full.registration, accountId: "other" } },
-    "account, now none": { ...full, registration: { ...full.registration, accountId: null } },
-    "price, which had none": { ...full, registration: { ...full.registration, credits: 1 } },
+    "account, now none": {
+      ...full,
+      registration: { ...full.registration, accountId: null },
+    },
+    "price, before none": { ...full, registration: { ...full.registration, credits: 1 } },
     callback_url: { ...full, registration: { ...full.registration, callbackUrl: URL_B } },
     parameters: { ...full, registration: { ...full.registration, parameters: { prompt: "dog" } } },
     metadata: { ...full, registration: { ...full.registration, metadata: { a: 1, b: [2, 1] } } },
-    "metadata, now none": { ...full, registration: { ...full.registration, metadata: null } },
+    "metadata, now none": {
+      ...full,
+      registration: { ...full.registration, metadata: null },
+    },
     deadline_at: { ...full, registration: { ...full.registration, deadlineAt: NOW + HOUR + 1 } },
   };
 
-  it.each(Object.entries(others))("is a conflict with another %s", (_field, event) => {
+  it.each(Object.entries(others))("an existing id is refused with another %s", (_field, event) => {
     expectRefused(record, event, "task_exists", later);
   });
 });
 
 describe("a registration for an id that an event created", () => {
-  it("is a conflict even when it says the same", () => {
+  it("a registration for an id that an event created is a conflict even with the same content", () => {
     const created = apply(null, aReport(aCompletion(), aCreation()));
     expectRefused(created, aRegistration(), "task_exists", later);
   });

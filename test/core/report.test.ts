@@ -27,7 +27,7 @@ const later = NOW + MINUTE;
 const IN_FLIGHT = { kind: "in_flight", number: 1, startedAt: NOW } as const;
 
 describe("a terminal report for an open task", () => {
-  it("finishes the task and opens the first attempt in the same commit", () => {
+  it("a report of the result finishes an open task and opens the first callback attempt in the same commit", () => {
     const callback = aCallback({
       attempts: [],
       lastNumber: 1,
@@ -40,23 +40,23 @@ describe("a terminal report for an open task", () => {
     );
   });
 
-  it("finishes a processing task, and knows no reason for its failure", () => {
+  it("a report of a failure finishes a processing task and stores no failure category", () => {
     const { status, failure } = finish(anOpenTask({ status: "processing" }), aReport(aFailure()));
     expect([status, failure]).toEqual(["failed", null]);
   });
 
-  it("leaves a task without a URL without a callback", () => {
+  it("a report of the result creates no callback for a task without a callback URL", () => {
     expect(finish(anOpenTask({ callbackUrl: null }), aReport()).callback).toBeNull();
   });
 
-  it("is accepted after the deadline when the deadline has not been acted on", () => {
+  it("a report of the result is accepted after the deadline while the task is still open", () => {
     const task = anOpenTask({ deadlineAt: NOW });
     expect(finish(task, aReport(), NOW + DAY).status).toBe("completed");
   });
 });
 
 describe("a processing report", () => {
-  it("makes a pending task processing and leaves its deadline", () => {
+  it("a report of progress makes a pending task processing and keeps its deadline", () => {
     const task = anOpenTask({ deadlineAt: NOW + HOUR });
     const record = apply(task, aReport(PROCESSING), later);
     expect(record).toEqual({ ...task, status: "processing", version: later });
@@ -65,7 +65,7 @@ describe("a processing report", () => {
   it.each([
     ["is processing already", anOpenTask({ status: "processing" })],
     ["is finished", aFinishedTask()],
-  ])("changes nothing when the task %s", (_when, record) => {
+  ])("a report of progress changes nothing when the task %s", (_when, record) => {
     expectUnchanged(record, aReport(PROCESSING), later);
   });
 });
@@ -78,11 +78,11 @@ describe("a report about a finished task", () => {
   const shuffled = { nested: { y: 2, x: 1 }, tags: ["a", "b"], seed: 1 };
 
   it.each([
-    ["repeats it word for word", told, completed],
+    ["repeats the result word for word", told, completed],
     ["differs in the completion time only", { ...told, completedAt: NOW - DAY }, completed],
     ["differs in the order of keys only", { ...told, metadata: shuffled }, completed],
     ["repeats a failure word for word", aFailure("c", "m"), failed],
-  ])("changes nothing when it %s", (_how, result, record) => {
+  ])("a report about a finished task changes nothing when it %s", (_how, result, record) => {
     expectUnchanged(record, aReport(result), later);
   });
 
@@ -99,7 +99,7 @@ describe("a report about a finished task", () => {
     ["a success after a failure", told, failed],
     ["another code", aFailure("other", "m"), failed],
     ["another message", aFailure("c", "other"), failed],
-  ])("is refused as a conflict when it says %s", (_what, result, record) => {
+  ])("a report about a finished task is a conflict when it has %s", (_what, result, record) => {
     expectRefused(record, aReport(result), "conflicting_result", later);
   });
 
@@ -115,7 +115,7 @@ describe("a report with the fields that create a task", () => {
   const creation = aCreation({ ...changes, callbackUrl: URL_B });
   const refused = aCreation({ callbackUrlRefusal: "must use https:" });
 
-  it("creates an unknown task from those fields", () => {
+  it("a report with the fields of a new task creates an unknown task", () => {
     expect(apply(null, aReport(PROCESSING, creation))).toEqual({
       ...anOpenTask(),
       ...changes,
@@ -125,7 +125,7 @@ describe("a report with the fields that create a task", () => {
     });
   });
 
-  it("creates and finishes an unknown task in one commit", () => {
+  it("a report of the result with the fields of a new task creates and finishes an unknown task in one commit", () => {
     expect(finish(null, aReport(aCompletion(), aCreation()))).toMatchObject({
       registration: null,
       version: NOW,
@@ -137,13 +137,13 @@ describe("a report with the fields that create a task", () => {
   it.each([
     ["its completion, where that is earlier than now", NOW - HOUR, NOW - HOUR],
     ["now, where the completion is later", NOW + HOUR, NOW],
-  ])("dates a task without a time of creation by %s", (_what, completedAt, createdAt) => {
+  ])("a reported task without created_at is dated by %s", (_what, completedAt, createdAt) => {
     const news = aReport(aCompletion({ completedAt }), aCreation());
     expect(finish(null, news).createdAt).toBe(createdAt);
   });
 
   it.each([
-    ["it names no model", null, { code: "unknown_task" }],
+    ["the report names no model", null, { code: "unknown_task" }],
     [
       "its account does not exist",
       aCreation({ isAccountUnknown: true }),
@@ -154,7 +154,7 @@ describe("a report with the fields that create a task", () => {
       refused,
       { code: "invalid_field", field: "/callback_url", message: "must use https:" },
     ],
-  ])("cannot create a task when %s", (_when, fields, rejection) => {
+  ])("a report cannot create a task when %s", (_when, fields, rejection) => {
     const decision = transition(null, aReport(aCompletion(), fields), POLICY, NOW);
     expect(decision).toEqual({ kind: "reject", rejection });
   });
@@ -163,7 +163,7 @@ describe("a report with the fields that create a task", () => {
     ["other values", creation],
     ["an account that does not exist", aCreation({ isAccountUnknown: true })],
     ["a refused URL", refused],
-  ])("is judged without them when the task exists: %s", (_what, fields) => {
+  ])("a report about an existing task ignores the fields for creating one: %s", (_what, fields) => {
     const records: TaskRecord[] = [anOpenTask({ account: ACCOUNT }), aFinishedTask()];
     for (const record of records) {
       const decision = transition(record, aReport(aCompletion(), fields), POLICY, NOW);

@@ -25,11 +25,11 @@ const SEED = 20_261_121;
 const MAX_ALARMS = 60;
 
 describe.each(ALL)("a stored record of an earlier build ($generation: $name)", ({ stored }) => {
-  it("is read with all its fields", () => {
+  it("a stored record of an earlier build is read with all its fields", () => {
     expect(parseRecord(structuredClone(stored))).toMatchObject(stored);
   });
 
-  it("comes to its end by its alarms alone and keeps its result", async () => {
+  it("a stored record of an earlier build reaches its end by its alarms alone and keeps its result", async () => {
     const record = parseRecord(structuredClone(stored));
     const host = new MemoryHost();
     host.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });
@@ -51,13 +51,13 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
   it.each([
     [{ v: 2 }, /^unreadable task record.*: v$/],
     [{ createdAt: "soon" }, "createdAt"],
-  ])("is refused with %j, which is of another schema", (change, message) => {
+  ])("a stored record is refused with the invalid field %j", (change, message) => {
     expect(() => parseRecord({ ...stored, ...change })).toThrow(message);
   });
 });
 
 describe("the records that the current build writes", () => {
-  it(`have a shape of which an example is kept, in ${LIVES} simulated lives`, async () => {
+  it(`every record of ${LIVES} simulated lives has a shape of which an example is stored`, async () => {
     const kept = new Set(CURRENT.flatMap(shapeOf));
     const unkept = new Map<string, TaskRecord>();
     for (let seed = SEED; seed < SEED + LIVES; seed++) {

@@ -10,13 +10,16 @@ const development: UrlPolicy = { allowLocal: true, ownOrigins: ["http://localhos
 type Rows = Readonly<Record<string, string>>;
 
 function refuses(policy: UrlPolicy, reason: string, rows: Rows) {
-  it.each(Object.entries(rows))(`refuses %s, because it ${reason}`, (_what, text) => {
-    expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, error: reason });
-  });
+  it.each(Object.entries(rows))(
+    `a callback URL is refused for %s, because it ${reason}`,
+    (_what, text) => {
+      expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, error: reason });
+    },
+  );
 }
 
 function accepts(policy: UrlPolicy, rows: Rows) {
-  it.each(Object.entries(rows))("accepts %s as a callback URL", (_what, text) => {
+  it.each(Object.entries(rows))("a callback URL is accepted with %s", (_what, text) => {
     expect(checkCallbackUrl(text, policy)).toEqual({ ok: true, value: new URL(text) });
   });
 }

@@ -32,10 +32,10 @@ const changes: readonly Change[] = [
 /** Readers compare versions, and the index takes only newer rows. */
 describe.each(changes)("the version of a task after %s", (_what, record, event) => {
   it.each([
-    ["is the time", HOUR, NOW + HOUR],
-    ["is one more within the same millisecond", 0, NOW + 1],
-    ["is one more when the clock was put back", -HOUR, NOW + 1],
-  ])("%s", (_when, afterMs, version) => {
+    ["is the time of the change", HOUR, NOW + HOUR],
+    ["is one more than before within the same millisecond", 0, NOW + 1],
+    ["is one more than before when the clock was put back", -HOUR, NOW + 1],
+  ])("the version of a task after a change %s", (_when, afterMs, version) => {
     expect(apply(record, event, NOW + afterMs).version).toBe(version);
   });
 });

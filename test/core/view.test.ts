@@ -35,26 +35,29 @@ const cut = anAttempt({
 });
 
 describe("the view of an open task", () => {
-  it.each(["operator", "account"] as const)("has only the basic fields for the %s", (role) => {
-    expect(taskView(open, role)).toBe(
-      `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
-        `"deadline_at":${NOW_S + 3600}}`,
-    );
-  });
+  it.each(["operator", "account"] as const)(
+    "an open task's view shows only basic fields to the %s",
+    (role) => {
+      expect(taskView(open, role)).toBe(
+        `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
+          `"deadline_at":${NOW_S + 3600}}`,
+      );
+    },
+  );
 
-  it("shows its status as it is", () => {
+  it("the view of an open task shows its current status", () => {
     expect(JSON.parse(taskView({ ...open, status: "processing" }, "account"))).toMatchObject({
       status: "processing",
     });
   });
 
-  it("says that there is no callback where no URL was given", () => {
+  it("the view of a task without a callback URL has callback null", () => {
     expect(taskView({ ...open, callbackUrl: null }, "operator")).toBe(
       `${HEAD},"callback":null,"deadline_at":${NOW_S + 3600}}`,
     );
   });
 
-  it("shows account and labels, and never what was submitted or where", () => {
+  it("the view of an open task shows its account and metadata, but not the submitted parameters or the upstream", () => {
     const { registration } = aRegistration({
       metadata: { order: 7 },
       parameters: { prompt: "secret" },
@@ -114,20 +117,20 @@ describe("provider and upstream job of a task", () => {
   const job = { id: "r-1", endpoint: "fal-ai/kling" };
 
   it.each([
-    ["with its job", anAttachedTask(), { provider: "ark", upstream: { id: "cgt-1" } }],
+    ["with an attached job", anAttachedTask(), { provider: "ark", upstream: { id: "cgt-1" } }],
     [
-      "with the endpoint that the job has",
+      "with the endpoint of the attached job",
       anAttachedTask({}, { upstream: { connection: "fal", job } }),
       { provider: "fal", upstream: job },
     ],
-    ["before its job is attached", aProvidedTask(), { provider: "ark" }],
+    ["before a job is attached", aProvidedTask(), { provider: "ark" }],
     [
-      "after the end",
+      "after the end of the task",
       aFinishedTask({ upstream: UPSTREAM }),
       { provider: "ark", upstream: { id: "cgt-1" } },
     ],
-    ["where the relay does not know", anOpenTask({ registration: null }), {}],
-  ])("are shown to the operator and to no account: %s", (_what, record, place) => {
+    ["when the task has no provider", anOpenTask({ registration: null }), {}],
+  ])("only the operator sees provider and upstream job of a task %s", (_what, record, place) => {
     const { provider, upstream } = JSON.parse(taskView(record, "operator"));
     expect({ provider, upstream }).toEqual(place);
     expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("provider");
@@ -145,16 +148,16 @@ const DELIVERED = {
 };
 
 describe("the view of a finished task", () => {
-  it("shows every field to the operator", () => {
+  it("the view of a finished task shows every field to the operator", () => {
     const excerpt = { response_excerpt: "try later" };
     expect(taskView(sending, "operator")).toBe(JSON.stringify(sendingView(excerpt)));
   });
 
-  it("hides the response of the receiver from an account", () => {
+  it("the view of a finished task hides the receiver's response from an account", () => {
     expect(taskView(sending, "account")).toBe(JSON.stringify(sendingView({})));
   });
 
-  it("begins with the callback body, byte for byte", () => {
+  it("the view of a finished task begins with the callback body, byte for byte", () => {
     const body = BODY.replace('"metadata":{}', '"metadata":{"seed":1,"__proto__":{"7":"\\u00e9"}}');
     expect(taskView(aFinishedTask({ body }), "account")).toBe(
       `${body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"delivered","attempts":[` +
@@ -163,7 +166,7 @@ describe("the view of a finished task", () => {
     );
   });
 
-  it("ends with the failure, where that is known", () => {
+  it("the view of a failed task ends with the failure category, if known", () => {
     const failure = { category: "timeout", retryable: true } as const;
     expect(taskView(aFinishedTask({ callback: null, failure }), "account")).toBe(
       `${BODY.slice(0, -1)},"callback":null,` +
@@ -188,12 +191,12 @@ describe("the view of a finished task", () => {
       "failed",
       [],
     ],
-  ])("shows %s", (_what, callback, status, attempts) => {
+  ])("the view of a finished task shows %s", (_what, callback, status, attempts) => {
     const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
     expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
   });
 
-  it("shows at most 20 attempts, the open one among them", () => {
+  it("the view of a finished task shows at most 20 attempts, including the one in flight", () => {
     const attempts = Array.from({ length: 20 }, (_, i) => anAttempt({ number: i + 1 }));
     const state = { kind: "in_flight", number: 21, startedAt: NOW } as const;
     const callback = aCallback({ attempts, state, lastNumber: 21 });
@@ -207,7 +210,7 @@ describe("the view of a finished task", () => {
 describe("the view of a task with a price", () => {
   const roles = ["operator", "account"] as const;
 
-  it.each(roles)("shows the %s what is charged, in its place", (role) => {
+  it.each(roles)("the view of a task with a price shows its credits to the %s", (role) => {
     const { registration } = aRegistration({ metadata: { order: 7 } });
     expect(taskView(aChargedTask({ registration, deadlineAt: NOW + HOUR }), role)).toBe(
       `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
@@ -216,7 +219,7 @@ describe("the view of a task with a price", () => {
     );
   });
 
-  it.each(roles)("shows the %s a callback that is held as sending, without a time", (role) => {
+  it.each(roles)("a callback that waits for a refund is shown to the %s as sending", (role) => {
     const failure = { category: "canceled", retryable: false } as const;
     const task = aRefundingTask({ failure });
     expect(taskView(task, role)).toBe(
@@ -226,9 +229,12 @@ describe("the view of a task with a price", () => {
     );
   });
 
-  it.each(["charged", "refunded"] as const)("shows a finished one as %s", (kind) => {
-    const task = aFinishedTask({ callback: null, credits: credits({ kind }) });
-    const paid = JSON.stringify({ callback: null, credits: { amount: PRICE, state: kind } });
-    expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
-  });
+  it.each(["charged", "refunded"] as const)(
+    "a finished task's view shows its credits as %s",
+    (kind) => {
+      const task = aFinishedTask({ callback: null, credits: credits({ kind }) });
+      const paid = JSON.stringify({ callback: null, credits: { amount: PRICE, state: kind } });
+      expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
+    },
+  );
 });

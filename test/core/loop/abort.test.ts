@@ -51,7 +51,7 @@ async function startPoll(): Promise<{ readonly rung: Promise<void> }> {
 }
 
 describe("a poll", () => {
-  it("keeps the handler of the alarm waiting for its answer", async () => {
+  it("the alarm handler of a task waits for the answer of a poll that it started", async () => {
     const { rung } = await startPoll();
     expect(host.polls).toEqual([
       { taskId: ID, connection: CONNECTION, job: JOB, nudges: 0, createdAt: NOW },
@@ -64,7 +64,7 @@ describe("a poll", () => {
     expect(hasEnded).toBe(true);
   });
 
-  it("opens the first attempt in the commit that its answer makes", async () => {
+  it("a poll that reports the end opens the first callback attempt in the same commit", async () => {
     await startPoll();
     const commits = host.history.length;
     await host.answerPoll(newsAnswer(aCompletion()));
@@ -77,7 +77,7 @@ describe("a poll", () => {
     ["a signed hook", aHook(aCompletion(), { isSigned: true })],
     ["a report", aReport(aFailure())],
     ["a cancellation", { type: "cancel" }],
-  ])("is aborted when %s ends the task, and the first attempt is sent", async (_what, end) => {
+  ])("a poll in flight is aborted when %s ends the task", async (_what, end) => {
     const { rung } = await startPoll();
     host.loop.apply(end);
     await runMicrotasks();
@@ -90,7 +90,7 @@ describe("a poll", () => {
     expect(host.polls).toHaveLength(1);
   });
 
-  it("goes on when an event does not end the task", async () => {
+  it("a poll in flight continues when an event does not end the task", async () => {
     await startPoll();
     host.loop.apply(aHook(aCompletion()));
     host.loop.apply(aReport(PROCESSING));
@@ -100,7 +100,7 @@ describe("a poll", () => {
 });
 
 describe("a write to the index or a notice that hangs", () => {
-  it("does not delay the first attempt, and is repeated 5 s later", async () => {
+  it("an index write that hangs does not delay the first callback attempt and is repeated 5 s later", async () => {
     host.policyAt = () => aPolicy({ isIndexed: true });
     host.endings = {};
     host.loop.apply(aRegistration());
@@ -115,15 +115,18 @@ describe("a write to the index or a notice that hangs", () => {
     expect(host.alarm).toBe(host.clock + 5 * SECOND);
   });
 
-  it.each(["publish", "notify"] as const)("does not delay a redelivery: %s", async (what) => {
-    const isIndexed = what === "publish";
-    host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });
-    host.endings = {};
-    host.loop.apply(finish);
-    await host.answer("rejected", 250);
-    expect(openCalls()).toEqual([what]);
-    host.loop.apply(aRedelivery());
-    await runMicrotasks();
-    expect(host.numbers).toEqual([1, 2]);
-  });
+  it.each(["publish", "notify"] as const)(
+    "a redelivery is not delayed by a hanging %s",
+    async (what) => {
+      const isIndexed = what === "publish";
+      host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });
+      host.endings = {};
+      host.loop.apply(finish);
+      await host.answer("rejected", 250);
+      expect(openCalls()).toEqual([what]);
+      host.loop.apply(aRedelivery());
+      await runMicrotasks();
+      expect(host.numbers).toEqual([1, 2]);
+    },
+  );
 });

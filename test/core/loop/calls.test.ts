@@ -75,7 +75,7 @@ describe("the log line of a call", () => {
     ["publish", false, "unknown", "warn"],
     ["notify", true, "delivered", "info"],
     ["notify", false, "unknown", "warn"],
-  ])("of kind %s with the answer %j says %s at level %s", async (call, answer, outcome, level) => {
+  ])("a %s call answered %j is logged as %s, level %s", async (call, answer, outcome, level) => {
     const line = { ...LINES[call], task_id: ID, outcome };
     expect(await make(call, answer)).toMatchObject({ line, level });
   });
@@ -84,7 +84,7 @@ describe("the log line of a call", () => {
     ["poll", UNANSWERED, "aborted"],
     ["publish", false, "unknown"],
     ["notify", false, "unknown"],
-  ])("of an aborted call of kind %s is no warning", async (call, answer, outcome) => {
+  ])("the log line of an aborted %s call is not a warning", async (call, answer, outcome) => {
     const made = await make(call, answer, AbortSignal.abort());
     expect(made).toMatchObject({ line: { outcome }, level: "info" });
   });
@@ -94,7 +94,7 @@ describe("the log line of an attempt", () => {
   it.each([
     ["delivered", "info"],
     ["timeout", "warn"],
-  ] as const)("with outcome %s has level %s", async (outcome, level) => {
+  ] as const)("an attempt with outcome %s is logged at level %s", async (outcome, level) => {
     const host = new MemoryHost();
     const logged: [LogLine, LogLevel][] = [];
     Object.assign(host, { log: (...line: [LogLine, LogLevel]) => logged.push(line) });

@@ -21,7 +21,7 @@ function run(): { hasEnded: boolean } {
 }
 
 describe("the charge of a registration", () => {
-  it("costs two writes of the record and two of the alarm", async () => {
+  it("charging a registration costs two writes of the record and two of the alarm", async () => {
     host.loop.apply(create);
     expect((await host.loop.runUntilIdle())?.kind).toBe("changed");
     expect(host.stored?.status).toBe("pending");
@@ -35,7 +35,7 @@ describe("the charge of a registration", () => {
       { granted: PRICE - 1 },
     ],
     ["for lack of an account", { code: "unknown_account" }, { hasAccount: false }],
-  ])("leaves no task when it is refused %s", async (_why, because, ledger) => {
+  ])("a charge that is refused %s leaves no task", async (_why, because, ledger) => {
     Object.assign(host.ledger, ledger);
     host.loop.apply(create);
     const record = { credits: { chargeId: CHARGE_ID } };
@@ -44,7 +44,7 @@ describe("the charge of a registration", () => {
     expect([host.stored, host.alarm, host.ledger.entries]).toEqual([null, null, []]);
   });
 
-  it("is made once for several creates, and each caller gets its result", async () => {
+  it("a charge is made once for several identical registrations, and each caller gets the result", async () => {
     host.endings = {};
     host.loop.apply(create);
     const answers = [1, 2, 3].map(async (i) => {
@@ -64,7 +64,7 @@ describe("the charge of a registration", () => {
 });
 
 describe("runUntilIdle", () => {
-  it("does not end before the charge is answered", async () => {
+  it("runUntilIdle waits until the charge is answered", async () => {
     host.endings = {};
     host.loop.apply(create);
     const state = run();
@@ -75,7 +75,7 @@ describe("runUntilIdle", () => {
     expect([state.hasEnded, host.stored?.status]).toEqual([true, "pending"]);
   });
 
-  it("does not end before a refused task is erased", async () => {
+  it("runUntilIdle waits until a task with a refused charge is erased", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     host.erasing = promise;
     host.ledger.hasAccount = false;
@@ -88,7 +88,7 @@ describe("runUntilIdle", () => {
     expect(state.hasEnded).toBe(true);
   });
 
-  it("writes nothing when the object has nothing to do", async () => {
+  it("runUntilIdle writes nothing when the task has nothing to do", async () => {
     expect(await host.loop.runUntilIdle()).toBeNull();
     await host.loop.wake(host.clock);
     expect(host.writes).toEqual([]);

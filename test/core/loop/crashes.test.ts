@@ -37,7 +37,7 @@ function breakOnly(...operations: readonly Operation[]): void {
 }
 
 describe("an open attempt of a dead instance", () => {
-  it("becomes interrupted, counts, and is followed by the next one of the new instance", async () => {
+  it("a callback attempt cut off by a crash is recorded as interrupted, counts, and is followed by the next attempt", async () => {
     host.loop.apply(finish);
     host.crash();
     await host.ring();
@@ -54,7 +54,7 @@ describe("an open attempt of a dead instance", () => {
 });
 
 describe("a result that comes too late", () => {
-  it("is dropped and logged when its attempt was closed meanwhile", async () => {
+  it("the result of a callback attempt that was already closed is dropped and logged", async () => {
     host.loop.apply(finish);
     host.restart();
     await host.ring();
@@ -67,7 +67,7 @@ describe("a result that comes too late", () => {
     ]);
   });
 
-  it("is dropped and logged when the task was erased and created again meanwhile", async () => {
+  it("the result of a callback attempt is dropped and logged when its task was erased and created again meanwhile", async () => {
     host.policyAt = () => ONCE;
     host.loop.apply(finish);
     host.restart();
@@ -82,13 +82,13 @@ describe("a result that comes too late", () => {
 });
 
 describe.each<Operation>(["load", "policy", "commit"])("an error in %s", (operation) => {
-  it("escapes from apply and writes nothing", () => {
+  it("an error while an event is applied reaches the caller, and nothing is written", () => {
     breakOnly(operation);
     expect(() => host.loop.apply(finish)).toThrow(`${operation} is broken`);
     expect([host.stored, host.numbers, host.writes]).toEqual([null, [], []]);
   });
 
-  it("escapes from the alarm before an attempt is opened, which the next alarm sends", async () => {
+  it("an error in an alarm before it opens an attempt reaches the runtime, and the next alarm sends the attempt", async () => {
     host.loop.apply(finish);
     await host.answer("rejected");
     const { stored } = host;
@@ -102,7 +102,7 @@ describe.each<Operation>(["load", "policy", "commit"])("an error in %s", (operat
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it("leaves an attempt open when its result cannot be written, and it is not repeated", async () => {
+  it("a callback attempt whose result cannot be written stays open, is not repeated, and is closed by the next alarm", async () => {
     host.policyAt = () => ONCE;
     host.loop.apply(finish);
     await runMicrotasks();
@@ -124,7 +124,7 @@ describe("an error around an attempt", () => {
     host.policyAt = () => ONCE;
   });
 
-  it("in the request leaves the attempt open, which the next alarm settles unsent", async () => {
+  it("a callback attempt whose request throws stays open until the next alarm records it as interrupted", async () => {
     breakOnly("send");
     host.loop.apply(finish);
     await runMicrotasks();
@@ -135,7 +135,7 @@ describe("an error around an attempt", () => {
     expect(callbackOf(host.stored).attempts).toEqual([INTERRUPTED]);
   });
 
-  it("escapes from an alarm that joined the run", async () => {
+  it("an error in a running loop reaches the alarm that waits for it", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     breakOnly("commit");
@@ -143,7 +143,7 @@ describe("an error around an attempt", () => {
     await expect(rung).rejects.toThrow("commit is broken");
   });
 
-  it("before the request keeps the attempt for the next run of the same instance", async () => {
+  it("a callback attempt that is opened but not yet requested when an error occurs is sent by the next run of the same instance", async () => {
     let loads = 0;
     host.isBroken = (operation) => operation === "load" && ++loads === 2;
     host.loop.apply(finish);
@@ -156,7 +156,7 @@ describe("an error around an attempt", () => {
 });
 
 describe("a run that does not end", () => {
-  it("is stopped after 100 steps, with nothing sent and an alarm set", async () => {
+  it("a work loop that does not come to rest is stopped after 100 steps, with nothing sent and an alarm set", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     host.isForgetful = true;

@@ -32,7 +32,7 @@ beforeEach(() => {
 afterEach(() => host.expectNoFailure());
 
 describe("a task from its first event to its end", () => {
-  it("opens its first attempt in the commit of its end and sends it in the same turn", () => {
+  it("a task that ends opens its first callback attempt in the same commit and sends it at once", () => {
     host.loop.apply(finish);
     const state = { kind: "in_flight", number: 1, startedAt: NOW };
     expect(callbackOf(host.stored).state).toEqual(state);
@@ -40,7 +40,7 @@ describe("a task from its first event to its end", () => {
     expect(host.alarm).toBe(NOW + WATCHDOG_MS);
   });
 
-  it("makes three attempts at their exact times, and then is erased", async () => {
+  it("a task whose receiver fails makes three attempts at their exact times and is erased at the end of its retention", async () => {
     host.loop.apply(finish);
     await host.answer("rejected", 2 * SECOND);
     const second = NOW + 2 * SECOND + FIRST_WAIT;
@@ -60,7 +60,7 @@ describe("a task from its first event to its end", () => {
     ["two commits when an event creates it", [finish], false, 2],
     ["three commits when it is registered first", [aRegistration(), aReport()], false, 3],
     ["one commit more when there is an index", [finish], true, 3],
-  ])("costs %s, and an erasure", async (_what, events, isIndexed, commits) => {
+  ])("a delivered task costs %s, and an erasure", async (_what, events, isIndexed, commits) => {
     host.policyAt = () => aPolicy({ isIndexed });
     for (const event of events) host.loop.apply(event);
     await host.answer("delivered", 250);
@@ -69,7 +69,7 @@ describe("a task from its first event to its end", () => {
     expect(host.writes).toEqual([...expected, "erase"]);
   });
 
-  it("writes nothing for events that change nothing", () => {
+  it("an event that changes nothing writes nothing", () => {
     host.loop.apply(aReport());
     host.loop.apply(aRedelivery());
     expect(host.writes).toEqual([]);
@@ -82,7 +82,7 @@ describe("a task from its first event to its end", () => {
 });
 
 describe("the alarm of a task", () => {
-  it("sends at the planned time when it fires early, and the next alarm is later", async () => {
+  it("an alarm that fires early sends the attempt at its planned time and sets a later alarm", async () => {
     host.loop.apply(finish);
     await host.answer("rejected");
     const rung = host.ring(-7);
@@ -94,7 +94,7 @@ describe("the alarm of a task", () => {
     expect(host.alarm).toBe(NOW + FIRST_WAIT + SECOND_WAIT);
   });
 
-  it("reaches a time more than 29 days away in several alarms that write no record", async () => {
+  it("a time more than 29 days away is reached by several alarms that write no record", async () => {
     host.loop.apply(aRegistration({ deadlineAt: NOW + 100 * DAY }));
     for (const days of [29, 58, 87]) {
       expect(host.alarm).toBe(NOW + days * DAY);
@@ -106,7 +106,7 @@ describe("the alarm of a task", () => {
     expect(host.stored?.status).toBe("failed");
   });
 
-  it("comes again while the relay is paused, and the attempt is sent after the pause", async () => {
+  it("a paused relay sets alarms again and sends the callback attempt after the pause", async () => {
     host.policyAt = (now) => aPolicy({ pausedUntil: now + 70 * SECOND });
     host.loop.apply(finish);
     for (const looks of [1, 2, 3]) {

@@ -35,7 +35,7 @@ async function hasEnded(work: Promise<void>): Promise<boolean> {
 }
 
 describe("an alarm that finds the loop running", () => {
-  it("returns when the loop ends, and leaves another alarm", async () => {
+  it("an alarm that finds the work loop running returns when the loop ends, and another alarm is set", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     expect(await hasEnded(rung)).toBe(false);
@@ -44,7 +44,7 @@ describe("an alarm that finds the loop running", () => {
     expect([host.numbers, host.alarm]).toEqual([[1], NOW + WATCHDOG_MS + FIRST_WAIT]);
   });
 
-  it("does not send an attempt twice", async () => {
+  it("an alarm that finds the work loop running does not send the callback attempt twice", async () => {
     host.loop.apply(finish);
     const woken = Promise.all([host.loop.wake(NOW), host.loop.wake(NOW)]);
     await host.answer("rejected");
@@ -61,7 +61,7 @@ describe("an alarm that finds the loop running", () => {
 describe("an event in any turn around the end of a run", () => {
   const allTurns = Array.from({ length: 16 }, (_, i) => i);
 
-  it.each(allTurns)("is acted on without an alarm, %i turns after the answer", async (count) => {
+  it.each(allTurns)("an event %i microtasks after an attempt is handled at once", async (count) => {
     host.loop.apply(finish);
     await runMicrotasks();
     host.end("send");
@@ -74,7 +74,7 @@ describe("an event in any turn around the end of a run", () => {
     expect(host.alarm).toBe(NOW + POLICY.retentionMs);
   });
 
-  it("is joined by a handler that has not returned, and covered by an alarm otherwise", async () => {
+  it("an event at the end of a run is handled by the alarm handler if that has not returned, otherwise by a new alarm", async () => {
     const seen = new Set<string>();
     for (const count of allTurns) {
       const one = new MemoryHost();
@@ -91,7 +91,7 @@ describe("an event in any turn around the end of a run", () => {
 });
 
 describe("read", () => {
-  it("sets the alarm again when the record is overdue by more than a minute", async () => {
+  it("reading a task sets its alarm again when it is overdue by more than a minute", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [HOUR] });
     host.loop.apply(finish);
     host.alarm = null;
@@ -107,7 +107,7 @@ describe("read", () => {
     expect(host.numbers).toEqual([1]);
   });
 
-  it("writes nothing while the loop runs, however long", () => {
+  it("reading a task writes nothing while its work loop runs, however long", () => {
     host.loop.apply(finish);
     host.clock += 2 * MINUTE;
     host.loop.read();
@@ -116,7 +116,7 @@ describe("read", () => {
 });
 
 describe("an erasure", () => {
-  it("does not remove a task that is created before it ends", async () => {
+  it("an erasure in progress does not remove a task that is created again before it ends", async () => {
     host.loop.apply(finish);
     await host.answer("delivered");
     const { promise, resolve } = Promise.withResolvers<void>();
