@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import * as z from "zod";
 import type { Post } from "../harness/receiver.ts";
-import { field } from "../upstreams/api.ts";
+import { field } from "../upstreams/apis.ts";
 import { type Caller, resultOf } from "./caller.ts";
 import { ACCOUNTS } from "./plan.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../harness/client.ts";
-import { field } from "../upstreams/api.ts";
+import { field } from "../upstreams/apis.ts";
 
 const REPEAT_AFTER_MS = 250;
 /** An interrupted charge may be tried again only after a minute. */

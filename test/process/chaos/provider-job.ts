@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { field, type UpstreamApi } from "../upstreams/api.ts";
-import { apiOf } from "../upstreams/apis.ts";
+import { apiOf, field, type UpstreamApi } from "../upstreams/apis.ts";
 import { expectCode, Fault } from "./caller.ts";
 import { jobUrl, type TaskPlan } from "./plan.ts";
 import type { TaskHistory, World } from "./task-history.ts";
@@ -30,13 +29,12 @@ export async function runJob(
   const api = providerOf(plan);
   const id = api.newId(nth);
   const hookUrl = String(field(registration, "hook_url"));
-  const endpoint = api.endpoint?.(plan.isKeyed) ?? null;
-  const job = { id, taskId: history.id, hookUrl, endpoint, url: jobUrl(nth), seed: nth };
-  world.upstream.jobs.set(id, { ...job, state: ending.state });
+  const job = { id, hookUrl, url: jobUrl(nth), seed: nth, state: ending.state };
+  world.upstream.jobs.set(id, job);
 
   const attach = async () => {
     await sleep(pausesMs[0]);
-    const body = { provider: connectionOf(plan), id, endpoint };
+    const body = { provider: connectionOf(plan), id };
     const answer = await world.underCurrent(() =>
       history.askTask("POST", "/upstream", [200, 409], { body }),
     );

@@ -1,5 +1,5 @@
 import type { Receiver } from "../harness/receiver.ts";
-import { field } from "../upstreams/api.ts";
+import { field } from "../upstreams/apis.ts";
 import type { FakeUpstream } from "../upstreams/fake-upstream.ts";
 import { type Answer, type Call, type Caller, resultOf } from "./caller.ts";
 import type { TaskPlan } from "./plan.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { field } from "../upstreams/api.ts";
+import { field } from "../upstreams/apis.ts";
 import { Fault } from "./caller.ts";
 import { end, read, report } from "./endings.ts";
 import { erase, redeliver } from "./orders.ts";

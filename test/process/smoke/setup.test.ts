@@ -1,34 +1,239 @@
-import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { edit, warnings } from "../../../scripts/setup/edit.ts";
+import { optionsOf } from "../../../scripts/setup/options.ts";
+import { askOptions } from "../../../scripts/setup/questions.ts";
 import { ROOT } from "../harness/child.ts";
 
-const FILES = [".dev.vars", ".secrets"];
 const SECRET_LINES = /^RELAY_SECRET="([\w-]{43})"\nOPERATOR_KEYS="([\w-]{43})"\n$/;
 
-it("npm run setup generates different secrets for each file, readable by the owner only, and keeps existing files", async () => {
-  const copy = await mkdtemp(join(tmpdir(), "task-relay-setup-"));
-  const setup = () => promisify(execFile)(process.execPath, ["scripts/setup.ts"], { cwd: copy });
-  const contents = () => Promise.all(FILES.map((file) => readFile(join(copy, file), "utf8")));
-  try {
-    for (const path of ["scripts", "package.json", "wrangler.toml", "src/config/placement.ts"]) {
-      await cp(join(ROOT, path), join(copy, path), { recursive: true });
-    }
+let copy: string;
 
-    const first = await setup();
-    const written = await contents();
-    const modes = await Promise.all(FILES.map(async (file) => (await stat(join(copy, file))).mode));
-    expect(modes.map((mode) => mode & 0o777)).toEqual([0o600, 0o600]);
-    const secrets = written.flatMap((content) => SECRET_LINES.exec(content)?.slice(1) ?? []);
-    expect(new Set(secrets).size).toBe(4);
-    for (const secret of secrets) expect(first.stdout + first.stderr).not.toContain(secret);
-
-    await setup();
-    expect(await contents()).toEqual(written);
-  } finally {
-    await rm(copy, { recursive: true, force: true });
+beforeEach(() => {
+  copy = mkdtempSync(join(tmpdir(), "task-relay-setup-"));
+  for (const path of ["scripts", "package.json", "wrangler.toml", "src/config/placement.ts"]) {
+    cpSync(join(ROOT, path), join(copy, path), { recursive: true });
   }
+  mkdirSync(join(copy, "src"), { recursive: true });
+  writeFileSync(join(copy, "src/index.ts"), "");
+});
+
+afterEach(() => rmSync(copy, { recursive: true, force: true }));
+
+const tomlPath = () => join(copy, "wrangler.toml");
+const toml = () => readFileSync(tomlPath(), "utf8");
+
+/** Runs `npm run setup` in the copy, as a process without a terminal. */
+function runSetup(...args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/setup.ts", ...args], {
+    cwd: copy,
+    encoding: "utf8",
+    timeout: 20_000,
+  });
+  return { status, output: stdout + stderr };
+}
+
+/** Edits the copy as `npm run setup` does with these options. */
+function setup(...args: readonly string[]): void {
+  writeFileSync(tomlPath(), edit(toml(), optionsOf(args)));
+}
+
+/** Reads the copy as wrangler reads it. */
+function configured() {
+  const { workers_dev, routes, vars, d1_databases, queues, limits } = readConfig({
+    config: tomlPath(),
+  });
+  return { workers_dev, routes, vars, d1_databases, queues, limits };
+}
+
+/** Reads the files of generated secrets. */
+function secretFiles() {
+  return [".dev.vars", ".secrets"].map((file) => {
+    const path = join(copy, file);
+    return { content: readFileSync(path, "utf8"), mode: statSync(path).mode };
+  });
+}
+
+/** Reduces the text to what is said in comments, whether their lines are switched on or off. */
+function words(text: string): string {
+  return text.replaceAll(/^# ?/gm, "");
+}
+
+const DATABASE = { binding: "INDEX_DB", database_name: "task-relay-index" };
+
+const QUEUE = {
+  producers: [{ binding: "INDEX_QUEUE", queue: "task-relay-index" }],
+  consumers: [
+    {
+      queue: "task-relay-index",
+      max_concurrency: 2,
+      dead_letter_queue: "task-relay-index-dead",
+    },
+  ],
+};
+const NO_QUEUE = { producers: [], consumers: [] };
+const AT_FIRST = { workers_dev: true, routes: undefined, limits: undefined, queues: NO_QUEUE };
+const atDomain = (pattern: string) => ({
+  workers_dev: false,
+  routes: [{ pattern, custom_domain: true }],
+  vars: [["PUBLIC_URL", `https://${pattern}`]],
+});
+
+/** Options given one after the other, and what wrangler reads after each. */
+const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]>> = {
+  "no options": [["", { ...AT_FIRST, vars: [], d1_databases: [DATABASE] }]],
+  "a domain and then another one": [
+    ["--domain relay.example.com", atDomain("relay.example.com")],
+    ["--domain Hooks.Example.org", atDomain("hooks.example.org")],
+  ],
+  "a placement and then none": [
+    [
+      "--jurisdiction eu --location apac-ne",
+      {
+        vars: [
+          ["JURISDICTION", "eu"],
+          ["LOCATION_HINT", "apac-ne"],
+        ],
+      },
+    ],
+    ["--jurisdiction none --location none", { vars: [] }],
+  ],
+  "a queue, no index and then an index": [
+    ["--queue", { queues: QUEUE }],
+    ["--index off", { d1_databases: [], queues: NO_QUEUE }],
+    ["--index on", { d1_databases: [DATABASE] }],
+  ],
+  "the paid plan and then the free one": [
+    ["--plan paid", { limits: { cpu_ms: 2000 } }],
+    ["--plan free", { limits: undefined }],
+  ],
+};
+
+it.each(Object.entries(CONFIGURED))("npm run setup configures wrangler for %s", (_, steps) => {
+  for (const [args, expected] of steps) {
+    setup(...args.split(" ").filter((arg) => arg !== ""));
+    const { vars, ...others } = configured();
+    expect({ vars: Object.entries(vars), ...others }).toMatchObject(expected);
+  }
+});
+
+it("npm run setup warns about a missing domain until --domain sets it", () => {
+  expect(warnings(toml()).join()).toContain("No domain is set");
+  setup("--domain", "relay.example.com");
+  expect(warnings(toml())).toEqual([]);
+});
+
+it("npm run setup without options changes no line of wrangler.toml and generates secrets once, for the owner only", () => {
+  const before = toml();
+  const first = runSetup();
+  expect(first.status).toBe(0);
+  expect(first.output).toContain("No domain is set");
+  const written = secretFiles();
+  expect(written.map(({ mode }) => mode & 0o777)).toEqual([0o600, 0o600]);
+  const secrets = written.flatMap(({ content }) => SECRET_LINES.exec(content)?.slice(1) ?? []);
+  expect(new Set(secrets).size).toBe(4);
+  for (const secret of secrets) expect(first.output).not.toContain(secret);
+  runSetup();
+  expect(secretFiles()).toEqual(written);
+  expect(toml()).toBe(before);
+});
+
+it("npm run setup switches all shards of the index off with --index off", () => {
+  const shard = '[[d1_databases]]\nbinding = "INDEX_DB_1"\ndatabase_name = "more"\n';
+  writeFileSync(tomlPath(), `${toml()}\n${shard}`);
+  setup("--index", "off");
+  expect(configured().d1_databases).toEqual([]);
+});
+
+it("npm run setup keeps every comment and changes nothing when it runs again", () => {
+  const before = words(toml());
+  const args = ["--index", "on", "--queue", "--plan", "paid", "--jurisdiction", "us"];
+  setup(...args);
+  const once = toml();
+  expect(words(once).replace('JURISDICTION = "us"', 'JURISDICTION = "eu"')).toBe(before);
+  expect(runSetup(...args).output).toContain("wrangler.toml kept as it is");
+  expect(toml()).toBe(once);
+});
+
+it("npm run setup keeps what an operator has added, a comment behind a value included", () => {
+  const own = toml().replace("[vars]", '[vars]\nPAUSED = true\nPUBLIC_URL = "https://a.b" # mine');
+  writeFileSync(tomlPath(), own);
+  setup("--domain", "relay.example.com", "--location", "weur");
+  expect(toml()).toContain('PUBLIC_URL = "https://relay.example.com" # mine');
+  const PUBLIC_URL = "https://relay.example.com";
+  expect(configured().vars).toEqual({ PAUSED: true, PUBLIC_URL, LOCATION_HINT: "weur" });
+});
+
+it("npm run setup adds the table of variables where wrangler.toml has none", () => {
+  writeFileSync(tomlPath(), toml().replace(/^\[vars\]$[^[]*(?=^\[)/m, ""));
+  setup("--location", "weur");
+  expect(configured().vars).toEqual({ LOCATION_HINT: "weur" });
+});
+
+it.each([
+  ["a domain with a scheme", ["--domain", "https://relay.example.com"], "--domain"],
+  ["a name of workers.dev", ["--domain", "relay.me.workers.dev"], "--domain"],
+  ["a single label", ["--domain", "relay"], "--domain"],
+  ["an unknown jurisdiction", ["--jurisdiction", "cn"], "--jurisdiction"],
+  ["an unknown location", ["--location", "moon"], "--location"],
+  ["an unknown state", ["--index", "maybe"], "--index"],
+  ["an unknown plan", ["--plan", "gold"], "--plan"],
+  ["a queue without an index", ["--index", "off", "--queue"], "--queue needs the index"],
+  ["an unknown option", ["--region", "weur"], "--region"],
+])("npm run setup refuses %s", (_, args, named) => {
+  expect(() => edit(toml(), optionsOf(args))).toThrow(named);
+});
+
+it("npm run setup says in one line what is wrong with an option, and changes nothing", () => {
+  const before = toml();
+  const { status, output } = runSetup("--location", "moon");
+  expect(status).toBe(1);
+  expect(output).toMatch(/^--location must be one of .+\n$/);
+  expect(toml()).toBe(before);
+});
+
+it("npm run setup refuses a list of routes that spans several lines", () => {
+  const own = toml().replace(/^# routes.*$/m, 'routes = [\n  "a.example.com/*",\n]');
+  writeFileSync(tomlPath(), own);
+  const { status, output } = runSetup("--domain", "relay.example.com");
+  expect(status).toBe(1);
+  expect(output).toContain("wrangler.toml has a value of routes that spans several lines");
+  expect(toml()).toBe(own);
+});
+it("the questions of npm run setup cover every option, and an empty answer keeps what is configured", async () => {
+  const asked: string[] = [];
+  const answers = ["relay.example.com", "eu", "weur", "y", "yes", "n"];
+  const options = await askOptions(async (question) => {
+    asked.push(question);
+    return answers[asked.length - 1] ?? "";
+  });
+  expect(options).toEqual({
+    domain: "relay.example.com",
+    jurisdiction: "eu",
+    location: "weur",
+    isPaid: true,
+    index: true,
+    queue: false,
+  });
+  expect(await askOptions(async () => "")).toEqual({});
+});
+
+it("the questions of npm run setup repeat for anything but yes or no, and leave out the queue without an index", async () => {
+  const answers = ["", "", "", "perhaps", "n", "no"];
+  expect(await askOptions(async () => answers.shift() ?? "")).toEqual({
+    isPaid: false,
+    index: false,
+  });
 });

@@ -1,33 +1,94 @@
-import { randomBytes } from "node:crypto";
+import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { Webhook } from "svix";
-import {
-  ends,
-  FalKey,
-  type Job,
-  type JobState,
-  named,
-  nowS,
-  ok,
-  PARAMETERS,
-  REASON,
-  type UpstreamApi,
-} from "./api.ts";
-import { kling, minimax, vidu } from "./kling-minimax-vidu.ts";
 
+/** State of a job; `empty` is a success without output. */
+export type JobState = "queued" | "processing" | "completed" | "failed" | "empty";
+
+export interface Job {
+  readonly id: string;
+  readonly hookUrl: string;
+  readonly url: string;
+  readonly seed: number;
+  state: JobState;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** One provider's API according to its public documentation. */
+export interface UpstreamApi {
+  readonly provider: string;
+  /** Path of the base URL on the fake server. */
+  readonly base: string;
+  /** Value of the `Authorization` header of a poll. */
+  readonly authorization: string;
+  /** Further settings of a connection. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Endpoint with which a job is attached; by default none. */
+  readonly endpoint?: string;
+  readonly newId: (nth: number) => string;
+  /** Returns the body of a hook; null when the provider sends none in this state. */
+  readonly hook: (job: Job, state: JobState) => object | null;
+  /** Returns the signature headers of a hook; by default none. */
+  readonly sign?: (job: Job, body: string) => Readonly<Record<string, string>>;
+  /** Captures the job id in the path of a poll. */
+  readonly pollPath: RegExp;
+  readonly answer: (job: Job, path: string) => ApiAnswer;
+}
+
+/** The failure message of every provider. */
+export const REASON = "The generation was stopped.";
+/** Parameters of a registration; each provider echoes some of them in its hooks. */
+export const PARAMETERS = { aspect_ratio: "16:9", duration: 5, resolution: "720p" };
 const FAL_USER = "process-test-fal-user";
-const FAL_ENDPOINT = "fal-ai/kling-video/v2/master/text-to-video";
 const REPLICATE_SECRET = `whsec_${randomBytes(24).toString("base64")}`;
 
+/** Unix seconds. */
+const nowS = () => Math.floor(Date.now() / 1000);
+const ok = (body: unknown): ApiAnswer => ({ status: 200, body });
+
+export function field(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((found, name) => Reflect.get(Object(found), name), value);
+}
+
+function isEnd(state: JobState): boolean {
+  return state === "completed" || state === "failed" || state === "empty";
+}
+
+/** A signing key of fal. */
+export class FalKey {
+  readonly #pair = generateKeyPairSync("ed25519");
+
+  get jwk(): object {
+    return this.#pair.publicKey.export({ format: "jwk" });
+  }
+
+  /** Returns the headers of a hook (https://docs.fal.ai/model-apis/model-endpoints/webhooks). */
+  sign(requestId: string, userId: string, body: string): Readonly<Record<string, string>> {
+    const timestamp = String(nowS());
+    const digest = createHash("sha256").update(body).digest("hex");
+    const message = Buffer.from([requestId, userId, timestamp, digest].join("\n"));
+    return {
+      "X-Fal-Webhook-Request-Id": requestId,
+      "X-Fal-Webhook-User-Id": userId,
+      "X-Fal-Webhook-Timestamp": timestamp,
+      "X-Fal-Webhook-Signature": sign(null, message, this.#pair.privateKey).toString("hex"),
+    };
+  }
+}
+
 export const FAL_KEY = new FalKey();
-/** https://www.volcengine.com/docs/82379/1520757 */
+
+/** https://www.volcengine.com/docs/82379/1520757; its hooks are not signed. */
 const ark: UpstreamApi = {
   provider: "ark",
   base: "/ark/api/v3",
-  key: "process-test-ark-key",
-  hookParameter: "callback_url",
+  authorization: "Bearer process-test-ark-key",
   newId: (nth) => `cgt-20260101000000-${nth}`,
   hook: arkTask,
-  pollPaths: [/^\/contents\/generations\/tasks\/([^/?]+)$/],
+  pollPath: /^\/contents\/generations\/tasks\/([^/?]+)$/,
   answer: (job) => ok(arkTask(job, job.state)),
 };
 
@@ -37,31 +98,30 @@ function arkTask({ id, url, seed }: Job, state: JobState) {
     const error = { code: "InternalServiceError", message: REASON };
     return { ...task, status: "failed", error };
   }
-  const status = named(state, { queued: "queued", processing: "running", completed: "succeeded" });
-  if (!ends(state)) return { ...task, status, error: null };
+  if (!isEnd(state)) {
+    return { ...task, status: state === "queued" ? "queued" : "running", error: null };
+  }
   const { aspect_ratio: ratio, duration, resolution } = PARAMETERS;
   const output = { seed, ratio, duration, resolution, framespersecond: 24, generate_audio: true };
   const content = state === "empty" ? {} : { video_url: url };
-  return { ...task, status, error: null, content, ...output };
+  return { ...task, status: "succeeded", error: null, content, ...output };
 }
 
-/** https://replicate.com/docs/reference/http */
+/** https://replicate.com/docs/reference/http; its hooks are signed with a secret of the account. */
 const replicate: UpstreamApi = {
   provider: "replicate",
   base: "/replicate",
-  key: "process-test-replicate-token",
+  authorization: "Bearer process-test-replicate-token",
   secrets: { webhook_secret: REPLICATE_SECRET },
-  hookParameter: "webhook",
   newId: (nth) => `ufawqhfynnddngldkg${nth}`,
   hook: prediction,
   sign: (job, body) => {
-    const id = `msg_${job.id}`;
-    const timestamp = String(nowS());
-    const at = new Date(Number(timestamp) * 1000);
+    const [id, at] = [`msg_${job.id}`, new Date(nowS() * 1000)];
     const signature = new Webhook(REPLICATE_SECRET).sign(id, at, body);
+    const timestamp = String(at.getTime() / 1000);
     return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
   },
-  pollPaths: [/^\/v1\/predictions\/([^/?]+)$/],
+  pollPath: /^\/v1\/predictions\/([^/?]+)$/,
   answer: (job) => ok(prediction(job, job.state)),
 };
 
@@ -70,31 +130,29 @@ function prediction({ id, url, seed }: Job, state: JobState) {
   return {
     id,
     model: "bytedance/seedance-1-pro",
-    status: named(state, { ...names, completed: "succeeded" }),
+    status: { ...names, completed: "succeeded", empty: "succeeded" }[state],
     input: { ...PARAMETERS, seed },
     output: state === "completed" ? url : null,
     error: state === "failed" ? REASON : null,
-    completed_at: ends(state) ? new Date().toISOString() : null,
+    completed_at: isEnd(state) ? new Date().toISOString() : null,
   };
 }
 
-/** https://docs.fal.ai/model-apis/model-endpoints/queue */
+const FAL_FAILURE = { detail: [{ loc: ["body"], msg: REASON, type: "internal_server_error" }] };
+
+/** https://docs.fal.ai/model-apis/model-endpoints/queue; its hooks are signed with a published key. */
 const fal: UpstreamApi = {
   provider: "fal",
   base: "/fal",
-  key: "process-test-fal-key",
+  authorization: "Key process-test-fal-key",
   secrets: { user_id: FAL_USER },
-  endpoint: () => FAL_ENDPOINT,
-  hookParameter: "?fal_webhook",
+  endpoint: "fal-ai/kling-video/v2/master/text-to-video",
   newId: (nth) => `764cabcf-b745-4b3e-ae38-${String(nth).padStart(12, "0")}`,
-  isAuthorized: (authorization) => authorization === "Key process-test-fal-key",
   hook: ({ id, url, seed }, state) => {
-    if (!ends(state)) return null;
+    if (!isEnd(state)) return null;
     const request = { request_id: id, gateway_request_id: id };
-    if (state === "failed") {
-      const payload = { detail: [{ loc: ["body"], msg: REASON, type: "internal_server_error" }] };
-      return { ...request, status: "ERROR", error: "Invalid status code: 500", payload };
-    }
+    const failure = { status: "ERROR", error: "Invalid status code: 500", payload: FAL_FAILURE };
+    if (state === "failed") return { ...request, ...failure };
     return {
       ...request,
       status: "OK",
@@ -103,21 +161,23 @@ const fal: UpstreamApi = {
   },
   sign: (job, body) => FAL_KEY.sign(job.id, FAL_USER, body),
   // Requests are found under the app's path, not under the endpoint's.
-  pollPaths: [/^\/fal-ai\/kling-video\/requests\/([^/?]+)(?:\/status)?$/],
+  pollPath: /^\/fal-ai\/kling-video\/requests\/([^/?]+)(?:\/status)?$/,
   answer: ({ url, seed, state }, path) => {
     if (path.endsWith("/status")) {
-      const names = { queued: "IN_QUEUE", processing: "IN_PROGRESS", failed: "COMPLETED" };
-      return ok({ status: named(state, { ...names, completed: "COMPLETED" }) });
+      const names: Partial<Record<JobState, string>> = {
+        queued: "IN_QUEUE",
+        processing: "IN_PROGRESS",
+      };
+      return ok({ status: names[state] ?? "COMPLETED" });
     }
-    if (!ends(state)) return { status: 400, body: { detail: "Request is still in progress" } };
-    if (state !== "failed") return ok(state === "empty" ? {} : { video: { url }, seed });
-    const detail = [{ loc: ["body"], msg: REASON, type: "internal_server_error" }];
-    return { status: 422, body: { detail } };
+    if (!isEnd(state)) return { status: 400, body: { detail: "Request is still in progress" } };
+    if (state === "failed") return { status: 422, body: FAL_FAILURE };
+    return ok(state === "empty" ? {} : { video: { url }, seed });
   },
 };
 
-/** The upstreams that these tests fake. */
-export const APIS: readonly UpstreamApi[] = [ark, replicate, fal, kling, minimax, vidu];
+/** One provider of each kind: without a signature, signed with a secret, signed with a published key. */
+export const APIS: readonly UpstreamApi[] = [ark, replicate, fal];
 
 export function apiOf(provider: string): UpstreamApi {
   const api = APIS.find((each) => each.provider === provider);

@@ -1,7 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LoopbackServer } from "../harness/loopback.ts";
-import type { ApiAnswer, Job, JobState, UpstreamApi } from "./api.ts";
-import { APIS, FAL_KEY } from "./apis.ts";
+import {
+  type ApiAnswer,
+  APIS,
+  FAL_KEY,
+  type Job,
+  type JobState,
+  type UpstreamApi,
+} from "./apis.ts";
 
 const JWKS_PATH = "/fal-keys/jwks.json";
 
@@ -12,7 +18,7 @@ export interface SeenPoll {
   readonly status: number;
 }
 
-/** Six providers on one loopback port, each under the base URL of its API. */
+/** The providers of `APIS` on one loopback port, each under the base URL of its API. */
 export class FakeUpstream extends LoopbackServer {
   /** Jobs by id. */
   readonly jobs = new Map<string, Job>();
@@ -32,7 +38,8 @@ export class FakeUpstream extends LoopbackServer {
 
   /** The variable `CONNECTIONS`: each provider with an API key (`ark-keyed`) and without (`ark-plain`). */
   get connections(): string {
-    const entries = APIS.flatMap(({ provider, base, key, secrets }) => {
+    const entries = APIS.flatMap(({ provider, base, authorization, secrets }) => {
+      const key = authorization.replace(/^\w+ /, "");
       const jwks = provider === "fal" ? { jwks_url: `${this.origin}${JWKS_PATH}` } : {};
       const known = { provider, base_url: `${this.origin}${base}`, ...secrets, ...jwks };
       return [
@@ -54,20 +61,12 @@ export class FakeUpstream extends LoopbackServer {
     this.job(id).state = state;
   }
 
-  /** Creates a job for a task. @returns its id. @throws when the relay does not repeat a challenge. */
-  async submit(
-    { provider, newId, endpoint }: UpstreamApi,
-    isKeyed: boolean,
-    taskId: string,
-    hookUrl: string,
-  ): Promise<string> {
+  /** Creates a job. @returns its id. */
+  submit({ provider, newId }: UpstreamApi, hookUrl: string): string {
     const seed = 1 + this.jobs.size;
     const id = newId(seed);
     const url = `https://cdn.example.com/${provider}/${id}.mp4`;
-    const job = { id, taskId, hookUrl, endpoint: endpoint?.(isKeyed) ?? null, url, seed };
-    this.jobs.set(id, { ...job, state: "queued" });
-    // MiniMax sends hooks only to a URL that has repeated its challenge.
-    if (provider === "minimax") await expectRepeated(hookUrl, id);
+    this.jobs.set(id, { id, hookUrl, url, seed, state: "queued" });
     return id;
   }
 
@@ -106,11 +105,10 @@ export class FakeUpstream extends LoopbackServer {
     const api = APIS.find(({ base }) => url.startsWith(`${base}/`));
     if (api === undefined) return { status: 404, body: {} };
     const path = url.slice(api.base.length);
-    const [id = ""] = api.pollPaths.flatMap((pattern) => pattern.exec(path)?.[1] ?? []);
-    const isAuthorized = api.isAuthorized ?? ((given) => given === `Bearer ${api.key}`);
+    const id = api.pollPath.exec(path)?.[1] ?? "";
     const job = this.jobs.get(id);
     let answer: ApiAnswer = { status: job === undefined ? 404 : 401, body: {} };
-    if (job !== undefined && isAuthorized(headers.authorization ?? "")) {
+    if (job !== undefined && headers.authorization === api.authorization) {
       const hold = this.holds.get(id);
       if (hold !== undefined) {
         this.held.add(id);
@@ -122,11 +120,4 @@ export class FakeUpstream extends LoopbackServer {
     this.polls.push({ provider: api.provider, jobId: id, status: answer.status });
     return answer;
   }
-}
-
-async function expectRepeated(hookUrl: string, challenge: string): Promise<void> {
-  const body = JSON.stringify({ challenge });
-  const response = await fetch(hookUrl, { method: "POST", body });
-  const text = await response.text();
-  if (response.status !== 200 || text !== body) throw new Error(`the challenge got ${text}`);
 }

@@ -4,7 +4,7 @@ import { LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
-import { FalKey } from "./api.ts";
+import { FalKey } from "./apis.ts";
 
 const USER = "process-test-fal-user";
 /** An unknown key makes the relay fetch the key set again, but not sooner than after this pause. */

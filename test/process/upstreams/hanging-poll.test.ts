@@ -35,7 +35,7 @@ const CASES: Readonly<Record<string, Case>> = {
     end: ({ id }) => client.ask("POST", "/v1/events", { id, status: "completed", output }),
   },
   "a cancellation": {
-    provider: "kling",
+    provider: "ark",
     status: "failed",
     end: ({ id }) => client.ask("POST", `/v1/tasks/${id}/cancel`),
   },
@@ -49,7 +49,7 @@ it.concurrent.each(Object.entries(CASES))(
     const callbackUrl = receiver.at(path, { kind: "answer", status: 200 });
     const api = apiOf(provider);
     const task = await submitted({ client, upstream, api, isKeyed: true, callbackUrl });
-    await attach(client, upstream, task);
+    await attach(client, task);
     upstream.set(task.jobId, "processing");
     upstream.holds.set(task.jobId, called.promise);
     // A success without output makes the relay poll at once, even when it is signed.

@@ -1,4 +1,4 @@
-import type { JobState } from "./api.ts";
+import type { JobState } from "./apis.ts";
 
 export interface PlannedHook {
   /** After the submission; of a late hook, after the final one was answered. */
