@@ -1,9 +1,8 @@
 import pMap from "p-map";
 import { indexObject } from "./account/object-names.ts";
 import { placedRuntimeOf } from "./account/placed-runtime.ts";
-import type { Config } from "./config/config.ts";
 import type { Runtime } from "./config/runtime.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "./core/time.ts";
+import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
 import type { Position } from "./index-db/list.ts";
 import { rollUp } from "./index-db/rollups.ts";
@@ -12,8 +11,11 @@ import { removeRow } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
 import { notifyOperator } from "./outbound/webhooks.ts";
 import { taskObject } from "./task/task-stub.ts";
+import { TimeBudget } from "./time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;
+/** Time for each step; together they end before the next trigger, ten minutes later. */
+const ROLLUPS_BUDGET_MS = 2 * MINUTE_MS;
 const MAX_WOKEN = 500;
 const CONCURRENCY = 50;
 
@@ -27,7 +29,7 @@ interface Job {
 }
 
 /**
- * Handles the cron trigger: deletes expired rows of the index, recounts its rollups and wakes overdue
+ * Handles the cron trigger: deletes expired rows of the index, counts its changed hours and wakes overdue
  * tasks. A step that fails does not stop the others and runs again next time. Without an index nothing is
  * done.
  * @param now time of the trigger, in Unix milliseconds.
@@ -58,16 +60,8 @@ async function removeExpiredRows({ db, runtime, now }: Job) {
 }
 
 async function recount({ db, runtime, now }: Job) {
-  await rollUp(db, recountedMs(runtime.config), now);
-  return {};
-}
-
-/**
- * Returns the reach of the recount in milliseconds: two days, or until the latest deadline and the callback
- * after it are over, but not beyond the retention.
- */
-function recountedMs({ taskDeadlineMs, retentionMs }: Config): number {
-  return Math.min(retentionMs, Math.max(2 * DAY_MS, taskDeadlineMs * 1.25 + HOUR_MS));
+  const budget = new TimeBudget(ROLLUPS_BUDGET_MS);
+  return { hours: await rollUp(db, runtime.config.retentionMs, now, budget) };
 }
 
 /**

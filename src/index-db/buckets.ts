@@ -7,10 +7,19 @@ export const BOUNDS_MS: readonly number[] = [
   600_000, 780_000, 800_000, 900_000, 3_600_000,
 ];
 
-/** Builds the SQL expression for the histogram bucket of the value in a column. */
-export function bucketOf(column: string): string {
-  const cases = BOUNDS_MS.map((bound, index) => `WHEN ${column} <= ${bound} THEN ${index}`);
-  return `CASE ${cases.join(" ")} ELSE ${BOUNDS_MS.length} END`;
+/** Latency histograms: the name of each, and the SQL expression of its values in milliseconds. */
+export const MEASURES = [
+  ["first_attempt", "first_attempt_ms"],
+  ["settled", "settled_ms"],
+  ["index", "CASE WHEN settled_at IS NOT NULL THEN max(0, indexed_at - version) END"],
+] as const;
+
+export type Measure = (typeof MEASURES)[number][0];
+
+/** Builds the SQL expression for the histogram bucket of a value; null when the value is null. */
+export function bucketOf(value: string): string {
+  const cases = BOUNDS_MS.map((bound, index) => `WHEN ${value} <= ${bound} THEN ${index}`);
+  return `CASE ${cases.join(" ")} WHEN ${value} IS NOT NULL THEN ${BOUNDS_MS.length} END`;
 }
 
 /**

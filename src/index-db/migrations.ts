@@ -1,6 +1,23 @@
+import { HOUR_MS } from "../core/time.ts";
+
+const HOUR_OF_ROW = `NEW.created_at - NEW.created_at % ${HOUR_MS}`;
+const MARK_TRIGGERS = ["insert", "update"].map(
+  (change) => `CREATE TRIGGER IF NOT EXISTS mark_hour_on_${change} AFTER ${change} ON tasks
+    WHEN NOT EXISTS (SELECT 1 FROM dirty_hours WHERE hour = ${HOUR_OF_ROW} AND run = '')
+    BEGIN INSERT INTO dirty_hours (hour, run) VALUES (${HOUR_OF_ROW}, ''); END`,
+);
+/** Marks the last four days of an index that was filled before hours were marked. */
+const MARK_RECENT_HOURS = `
+  INSERT OR IGNORE INTO dirty_hours (hour, run)
+  WITH RECURSIVE past (hours) AS (SELECT 0 UNION ALL SELECT hours + 1 FROM past WHERE hours < 96)
+  SELECT (unixepoch() / 3600 - hours) * ${HOUR_MS}, '' FROM past WHERE EXISTS (SELECT 1 FROM tasks)`;
+
 /**
  * Migrations of the index schema, oldest first; a released one is never changed. Every statement may run
  * twice, because two isolates may apply a migration at the same time.
+ *
+ * Triggers mark the hour of each written row in `dirty_hours`, so that a row that an older release writes is
+ * marked as well. A mark that is already there costs no written row.
  *
  * Every entry of a database index costs as much as a row, so there are few: the primary key of `tasks` has
  * the order of the list, `tasks_of_account` has an entry per task of an account, `tasks_failed` only failed
@@ -64,5 +81,14 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       id TEXT NOT NULL PRIMARY KEY,
       created_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID`,
+  ],
+  [
+    `CREATE TABLE IF NOT EXISTS dirty_hours (
+      hour INTEGER NOT NULL,
+      run TEXT NOT NULL,
+      PRIMARY KEY (hour, run)
+    ) STRICT, WITHOUT ROWID`,
+    ...MARK_TRIGGERS,
+    MARK_RECENT_HOURS,
   ],
 ];

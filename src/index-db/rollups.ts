@@ -1,106 +1,154 @@
-import { bucketOf } from "./buckets.ts";
+import { HOUR_MS, DAY_MS, MINUTE_MS } from "../core/time.ts";
+import type { TimeBudget } from "../time-budget.ts";
+import { bucketOf, MEASURES } from "./buckets.ts";
 import { ready } from "./database.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time.ts";
+import { countLatencies, countTasks, type CountRow, difference, type Group } from "./tally.ts";
 
-/** Length of the range of creation times that one transaction recounts. */
+/** Length of the current range, whose hours are counted whenever they have changed. */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
-/** Part of each hour in which the whole reach is recounted; later only the current range is, to save reads. */
+/** Part of each hour in which older hours are counted as well; once an hour is enough for them. */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
-/**
- * Number of hosts counted by name in a range, those with most failures first. The others are counted as
- * `*`, because clients choose hosts.
- */
-const MAX_HOSTS = 100;
+/** Largest number of hours that are counted in one transaction. */
+const MAX_HOURS_AT_ONCE = 24;
+/** Number of read rows up to which the next transaction counts more hours: other queries wait for it. */
+const FEW_ROWS = 20_000;
 
-/** Latency histograms: the name of each, and the SQL expression of its values in milliseconds. */
-const MEASURES = [
-  ["first_attempt", "first_attempt_ms"],
-  ["settled", "settled_ms"],
-  ["index", "CASE WHEN settled_at IS NOT NULL THEN max(0, indexed_at - version) END"],
-] as const;
+const HOURS = "(SELECT value FROM json_each(?1))";
+const DIRTY_HOURS = "SELECT DISTINCT hour FROM dirty_hours WHERE hour >= ? ORDER BY hour DESC";
+const UNMARK = `DELETE FROM dirty_hours WHERE hour IN ${HOURS}`;
+const CLAIM = "INSERT INTO dirty_hours (hour, run) SELECT value, ?2 FROM json_each(?1)";
+const RELEASE = `${UNMARK} AND run = ?2`;
 
-const HOUR = `created_at - created_at % ${HOUR_MS}`;
-const IN_RANGE = "created_at >= ?1 AND created_at < ?2";
+/** Reads each row of the hours once, and once more to sort it into its group. */
+const GROUPS = `
+  SELECT hours.value AS hour, model, coalesce(host, '') AS host, status,
+    coalesce(callback, '') AS callback,
+    ${MEASURES.map(([measure, value]) => `${bucketOf(value)} AS ${measure}_bucket`).join(", ")},
+    count(*) AS tasks, sum(attempts) AS attempts,
+    ${MEASURES.map(([measure, value]) => `sum(${value}) AS ${measure}_ms`).join(", ")}
+  FROM json_each(?1) AS hours
+  CROSS JOIN tasks ON created_at >= hours.value AND created_at < hours.value + ${HOUR_MS}
+  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`;
 
-const COUNT_TASKS = `
-  WITH hosts AS (
-    SELECT host FROM tasks WHERE ${IN_RANGE} AND host IS NOT NULL
-    GROUP BY 1 ORDER BY sum(callback = 'failed') DESC, count(*) DESC, 1 LIMIT ${MAX_HOSTS}
-  )
-  SELECT ${HOUR} AS hour, model,
-    CASE WHEN host IS NULL THEN '' WHEN host IN hosts THEN host ELSE '*' END AS host,
-    status, coalesce(callback, '') AS callback, count(*) AS tasks, sum(attempts) AS attempts
-  FROM tasks WHERE ${IN_RANGE} GROUP BY 1, 2, 3, 4, 5`;
-
-const COUNT_LATENCIES = MEASURES.map(
-  ([measure, column]) => `
-  SELECT ${HOUR} AS hour, '${measure}' AS measure, ${bucketOf(column)} AS bucket,
-    count(*) AS tasks, sum(${column}) AS total_ms
-  FROM tasks WHERE ${IN_RANGE} AND ${column} IS NOT NULL GROUP BY 1, 3`,
-).join(" UNION ALL ");
+const ROLLUPS = countTable(
+  "rollups",
+  ["hour", "model", "host", "status", "callback"],
+  ["tasks", "attempts"],
+);
+const LATENCIES = countTable("latencies", ["hour", "measure", "bucket"], ["tasks", "total_ms"]);
 
 /**
- * Statements that recount one range. They write only counts that differ, because D1 charges for written
- * rows.
- */
-const STATEMENTS: readonly string[] = [
-  ...updateTable(
-    "rollups",
-    COUNT_TASKS,
-    ["hour", "model", "host", "status", "callback"],
-    ["tasks", "attempts"],
-  ),
-  ...updateTable(
-    "latencies",
-    COUNT_LATENCIES,
-    ["hour", "measure", "bucket"],
-    ["tasks", "total_ms"],
-  ),
-];
-
-/**
- * Recounts the tasks created within the last `reachMs`, hour by hour. Recounting the rows, instead of
- * adding to counters, stays exact in whatever order and however often rows arrive. Older hours keep their
- * counts.
+ * Counts the marked hours again. Counting the rows, instead of adding to counters, stays exact in whatever
+ * order and however often rows arrive. Hours that began before the retention keep their counts, because
+ * their rows may have expired.
+ * @param retentionMs shortest time between the creation of a task and the expiry of its row.
  * @param now current time, in Unix milliseconds.
+ * @returns the number of counted hours.
  */
-export async function rollUp(db: D1Database, reachMs: number, now: number): Promise<void> {
+export async function rollUp(
+  db: D1Database,
+  retentionMs: number,
+  now: number,
+  budget: TimeBudget,
+): Promise<number> {
   const database = await ready(db);
-  const begin = Math.ceil((now - reachMs) / HOUR_MS) * HOUR_MS;
-  const currentRange = now - (now % RANGE_MS);
+  await database.batch([
+    database.prepare("DELETE FROM dirty_hours WHERE hour <= ?").bind(now - retentionMs),
+    ...["rollups", "latencies"].map((table) =>
+      database.prepare(`DELETE FROM ${table} WHERE hour < ?`).bind(now - KEEP_MS),
+    ),
+  ]);
   const isFull = now % HOUR_MS < FULL_WITHIN_MS;
-  for (
-    let from = isFull ? begin - (begin % RANGE_MS) : currentRange;
-    from <= now;
-    from += RANGE_MS
-  ) {
-    const range = [Math.max(from, begin), from + RANGE_MS];
-    await database.batch(STATEMENTS.map((sql) => database.prepare(sql).bind(...range)));
+  const hours = await dirtyHours(database, isFull ? 0 : now - (now % RANGE_MS));
+  let counted = 0;
+  for (let size = 1; counted < hours.length && !budget.isSpent();) {
+    const batch = hours.slice(counted, counted + size);
+    const rowsRead = await recount(database, batch);
+    counted += batch.length;
+    size = rowsRead > FEW_ROWS ? 1 : Math.min(size * 2, MAX_HOURS_AT_ONCE);
   }
-  const old = ["rollups", "latencies"].map((table) =>
-    database.prepare(`DELETE FROM ${table} WHERE hour < ?`).bind(now - KEEP_MS),
-  );
-  await database.batch(old);
+  return counted;
+}
+
+/** Returns the marked hours since `since`, newest first. */
+async function dirtyHours(database: D1Database, since: number): Promise<readonly number[]> {
+  const { results } = await database.prepare(DIRTY_HOURS).bind(since).all<{ hour: number }>();
+  return results.map(({ hour }) => hour);
 }
 
 /**
- * Builds the statements that make `table` equal to the query `counted` for the range `?1` to `?2`: an
- * upsert of the rows that differ, and a deletion of those that the query no longer returns.
+ * Counts hours and writes the counts that differ, because D1 charges for written rows. While it counts, the
+ * mark of an hour is replaced by a claim under the id of this run. The claim is removed together with the
+ * write of the counts: after a crash it still marks the hour, a row that arrives meanwhile marks the hour
+ * again, and where another run has taken the claim over, nothing is written.
+ * @returns the number of rows read.
  */
-function updateTable(
-  table: string,
-  counted: string,
-  keys: readonly string[],
-  values: readonly string[],
-): readonly string[] {
-  const [key, all] = [keys.join(", "), [...keys, ...values].join(", ")];
-  const news = values.map((value) => `excluded.${value}`).join(", ");
+async function recount(database: D1Database, hours: readonly number[]): Promise<number> {
+  const claim = [JSON.stringify(hours), crypto.randomUUID()] as const;
+  const [, , groups, rollups, latencies] = await database.batch<Group & StoredCount>([
+    database.prepare(UNMARK).bind(claim[0]),
+    database.prepare(CLAIM).bind(...claim),
+    ...[GROUPS, ROLLUPS.select, LATENCIES.select].map((sql) =>
+      database.prepare(sql).bind(claim[0]),
+    ),
+  ]);
+  const found = groups?.results ?? [];
+  await database.batch([
+    ...writes(database, ROLLUPS, rollups?.results ?? [], countTasks(found), claim[1]),
+    ...writes(database, LATENCIES, latencies?.results ?? [], countLatencies(found), claim[1]),
+    database.prepare(RELEASE).bind(...claim),
+  ]);
+  return groups?.meta.rows_read ?? 0;
+}
+
+type StoredCount = Readonly<Record<string, string | number>>;
+type CountTable = ReturnType<typeof countTable>;
+
+/** Builds the statements for a table of counts with the key columns `keys` and two sums. */
+function countTable(table: string, keys: readonly string[], sums: readonly [string, string]) {
+  const columns = [...keys, ...sums];
+  const values = columns.map((_, index) => `value ->> ${index}`);
+  const isClaimed = "EXISTS (SELECT 1 FROM dirty_hours WHERE hour = value ->> 0 AND run = ?2)";
+  return {
+    keys,
+    sums,
+    select: `SELECT ${columns.join(", ")} FROM ${table} WHERE hour IN ${HOURS}`,
+    upsert: `
+      INSERT INTO ${table} (${columns.join(", ")})
+      SELECT ${values.join(", ")} FROM json_each(?1) WHERE ${isClaimed}
+      ON CONFLICT (${keys.join(", ")}) DO UPDATE
+      SET ${sums.map((sum) => `${sum} = excluded.${sum}`).join(", ")}`,
+    remove: `
+      DELETE FROM ${table} WHERE (${keys.join(", ")}) IN (
+        SELECT ${values.slice(0, keys.length).join(", ")} FROM json_each(?1) WHERE ${isClaimed}
+      )`,
+  };
+}
+
+/** Returns the statements that make the stored counts equal to the counted ones. */
+function writes(
+  database: D1Database,
+  table: CountTable,
+  stored: readonly StoredCount[],
+  counted: readonly CountRow[],
+  run: string,
+): readonly D1PreparedStatement[] {
+  const { changed, gone } = difference(
+    stored.map((row) => countRowOf(row, table)),
+    counted,
+  );
+  const rows = changed.map(({ key, sums }) => [...key, ...sums]);
   return [
-    `INSERT INTO ${table} (${all}) SELECT ${all} FROM (${counted}) WHERE true
-     ON CONFLICT (${key}) DO UPDATE SET (${values.join(", ")}) = (${news})
-     WHERE (${values.map((value) => `${table}.${value}`).join(", ")}) IS NOT (${news})`,
-    `DELETE FROM ${table} WHERE hour >= ?1 AND hour < ?2
-     AND (${key}) NOT IN (SELECT ${key} FROM (${counted}))`,
+    ...(rows.length === 0 ? [] : [database.prepare(table.upsert).bind(JSON.stringify(rows), run)]),
+    ...(gone.length === 0 ? [] : [database.prepare(table.remove).bind(JSON.stringify(gone), run)]),
   ];
+}
+
+function countRowOf(row: StoredCount, { keys, sums }: CountTable): CountRow {
+  const [first, second] = sums;
+  return {
+    key: keys.map((key) => row[key] ?? ""),
+    sums: [Number(row[first]), Number(row[second])],
+  };
 }

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from "../core/time.ts";
-import { BOUNDS_MS } from "./buckets.ts";
+import { BOUNDS_MS, type Measure } from "./buckets.ts";
 import { ready } from "./database.ts";
 
 /** Number of tasks of one model, host and outcome, summed over the hours of a window. */
@@ -28,8 +28,6 @@ export interface Histogram {
   readonly counts: readonly number[];
   readonly totalMs: number;
 }
-
-export type Measure = "first_attempt" | "settled" | "index";
 
 interface HistogramRow {
   readonly measure: Measure;

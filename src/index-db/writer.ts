@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../core/time.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { columnOf, FIELDS } from "./columns.ts";
 import { ready } from "./database.ts";
@@ -24,6 +25,10 @@ const UPSERT = `
   WHERE excluded.version > tasks.version
     OR (excluded.version = tasks.version AND (${NEW.join(", ")}) IS NOT (${STORED.join(", ")}))`;
 const NOTE_ERASED = "INSERT OR REPLACE INTO erased (created_at, id, version) VALUES (?, ?, ?)";
+// Triggers mark the hours of rows that are written, but not of deleted rows: expired rows stay counted.
+const MARK_HOUR = `
+  INSERT OR IGNORE INTO dirty_hours (hour, run) SELECT created_at - created_at % ${HOUR_MS}, ''
+  FROM tasks WHERE created_at = ? AND id = ? AND version <= ?`;
 const DELETE = "DELETE FROM tasks WHERE created_at = ? AND id = ? AND version <= ?";
 
 /**
@@ -53,6 +58,7 @@ export async function removeRow(
   const values = [createdAt, id, version];
   await database.batch([
     database.prepare(NOTE_ERASED).bind(...values),
+    database.prepare(MARK_HOUR).bind(...values),
     database.prepare(DELETE).bind(...values),
   ]);
 }

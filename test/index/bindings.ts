@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach } from "vitest";
+import * as z from "zod";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { evict, stubOf } from "../worker/objects.ts";
 
@@ -32,9 +33,22 @@ export async function restartWith(id: string, bindings: object): Promise<void> {
   });
 }
 
+const WithMeta = z.object({ meta: z.object({ rows_read: z.int(), rows_written: z.int() }) });
+
+/** Returns a database that counts the rows that its statements read and write, as D1 bills them. */
+export function metered(real: D1Database) {
+  const rows = { read: 0, written: 0 };
+  const see = (answer: unknown) => {
+    const { data } = WithMeta.safeParse(answer);
+    rows.read += data?.meta.rows_read ?? 0;
+    rows.written += data?.meta.rows_written ?? 0;
+  };
+  return { rows, INDEX_DB: gated(real, async () => undefined, see) };
+}
+
 /**
  * Returns a database each of whose answers waits for the gate, which gets the SQL.
- * @param see gets each answer of a single statement.
+ * @param see gets the answer to each statement.
  */
 export function gated(
   real: D1Database,
@@ -59,7 +73,9 @@ export function gated(
       return async (statements: readonly D1PreparedStatement[]) => {
         const known = statements.flatMap((each) => originals.get(each) ?? []);
         await gate(known.map(({ sql }) => sql).join(";"));
-        return target.batch(known.map(({ statement }) => statement));
+        const answers = await target.batch(known.map(({ statement }) => statement));
+        for (const answer of answers) see(answer);
+        return answers;
       };
     },
   });

@@ -1,39 +1,26 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
-import * as z from "zod";
 import { anAccount } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
 import { pass } from "../worker/clock.ts";
 import { rowsOf, NOTHING, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { CALLBACK_URL } from "../worker/tasks.ts";
-import { gated, restartWith } from "./bindings.ts";
+import { metered, restartWith } from "./bindings.ts";
 import { DAY, db, indexed, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
 
-const WithMeta = z.object({ meta: z.object({ rows_written: z.int() }) });
-
-/** Counts the rows that statements write, as D1 bills them. */
-function aMeter() {
-  const counted = { rows: 0 };
-  const see = (answer: unknown) => {
-    const parsed = WithMeta.safeParse(answer);
-    if (parsed.success) counted.rows += parsed.data.meta.rows_written;
-  };
-  return { counted, INDEX_DB: gated(db, async () => undefined, see) };
-}
-
 /** Returns the id of a new task whose rows are counted; the tables exist before, as their cost is not its own. */
-async function metered() {
-  const meter = aMeter();
+async function meteredTask() {
+  const meter = metered(db);
   const [warm, id] = [crypto.randomUUID(), crypto.randomUUID()];
   await restartWith(warm, meter);
   await post("/v1/tasks", { id: warm, model: "m" });
   await wake(warm);
-  meter.counted.rows = 0;
+  meter.rows.written = 0;
   await restartWith(id, meter);
-  return { id, counted: meter.counted };
+  return { id, rows: meter.rows };
 }
 
 async function expire(id: string): Promise<void> {
@@ -77,36 +64,36 @@ it.each([
   async (_, name, most) => {
     aReceiver();
     const account = name === null ? null : await anAccount();
-    const { id, counted } = await metered();
+    const { id, rows } = await meteredTask();
     await post("/v1/tasks", { id, model: "m", callback_url: CALLBACK_URL, account });
     await wake(id);
     pass(60_000);
     await finish(id);
     await indexed(id);
-    expect(counted.rows).toBeGreaterThan(0);
-    expect(counted.rows).toBeLessThanOrEqual(most);
+    expect(rows.written).toBeGreaterThan(0);
+    expect(rows.written).toBeLessThanOrEqual(most);
   },
 );
 
 it("D1 bills one row more for a task whose callback fails", async () => {
   aReceiver(status(500));
-  const { id, counted } = await metered();
+  const { id, rows } = await meteredTask();
   await finish(id, { model: "m", callback_url: CALLBACK_URL });
   for (const wait of [180_000, 600_000]) {
     pass(wait);
     await runDurableObjectAlarm(stubOf(id));
   }
   await indexed(id);
-  expect(counted.rows).toBeGreaterThan(0);
-  expect(counted.rows).toBeLessThanOrEqual(2);
+  expect(rows.written).toBeGreaterThan(0);
+  expect(rows.written).toBeLessThanOrEqual(2);
 });
 
 it("D1 bills no row for a publication that changes nothing", async () => {
-  const { id, counted } = await metered();
+  const { id, rows } = await meteredTask();
   await post("/v1/tasks", { id, model: "m" });
   await wake(id);
-  counted.rows = 0;
+  rows.written = 0;
   await call("/v1/reindex", { body: { ids: [id] } });
   await indexed(id);
-  expect(counted.rows).toBe(0);
+  expect(rows.written).toBe(0);
 });

@@ -4,6 +4,7 @@ import { listTasks } from "../../src/index-db/list.ts";
 import { statistics } from "../../src/index-db/stats.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { overdueTasks } from "../../src/index-db/sweep.ts";
+import { TimeBudget } from "../../src/time-budget.ts";
 import { START } from "../worker/clock.ts";
 import { aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 
@@ -88,7 +89,7 @@ it("a list of all tasks is read in the order of the table", async () => {
 const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["statistics", () => statistics(db, DAY_AGO, START)],
   ["metrics", () => statistics(db, { since: 0, until: START }, START)],
-  ["the hourly rollups", () => rollUp(db, 28 * DAY, START)],
+  ["the hourly rollups", () => rollUp(db, 28 * DAY, START, new TimeBudget(HOUR))],
   ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
   ["the cron, which also removes rows of tasks that no longer exist", () => cron()],
 ];

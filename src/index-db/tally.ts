@@ -1,0 +1,111 @@
+import { MEASURES, type Measure } from "./buckets.ts";
+
+/** Tasks of one hour that agree in everything that is counted. */
+export type Group = {
+  readonly hour: number;
+  readonly model: string;
+  /** Host of the receiver; empty when the tasks have no `callback_url`. */
+  readonly host: string;
+  readonly status: string;
+  /** Status of the callback; empty when the tasks have no `callback_url`. */
+  readonly callback: string;
+  readonly tasks: number;
+  readonly attempts: number;
+} & {
+  /** Bucket of a latency; null when the tasks have none. */
+  readonly [M in `${Measure}_bucket`]: number | null;
+} & {
+  /** Sum of a latency in milliseconds; null when the tasks have none. */
+  readonly [M in `${Measure}_ms`]: number | null;
+};
+
+/** Row of `rollups` or `latencies`: its key, which begins with the hour, and two sums. */
+export interface CountRow {
+  readonly key: readonly (string | number)[];
+  readonly sums: readonly [number, number];
+}
+
+/**
+ * Number of hosts counted by name in an hour, those with most failures first. The others are counted as
+ * `*`, because clients choose hosts.
+ */
+const MAX_HOSTS = 100;
+
+/** Sums numbers of tasks and attempts by hour, model, host, status and callback. */
+export function countTasks(groups: readonly Group[]): readonly CountRow[] {
+  const named = namedHosts(groups);
+  return summed(
+    groups.map(({ hour, model, host, status, callback, tasks, attempts }) => {
+      const shown = host === "" || named.get(hour)?.has(host) === true ? host : "*";
+      return { key: [hour, model, shown, status, callback], sums: [tasks, attempts] };
+    }),
+  );
+}
+
+/** Sums the latencies of each measure by hour and bucket. */
+export function countLatencies(groups: readonly Group[]): readonly CountRow[] {
+  return summed(
+    MEASURES.flatMap(([measure]) =>
+      groups.flatMap((group): readonly CountRow[] => {
+        const bucket = group[`${measure}_bucket`];
+        if (bucket === null) return [];
+        const totalMs = group[`${measure}_ms`] ?? 0;
+        return [{ key: [group.hour, measure, bucket], sums: [group.tasks, totalMs] }];
+      }),
+    ),
+  );
+}
+
+/** Compares stored counts with new ones. @returns the rows to write, and the keys of those to delete. */
+export function difference(stored: readonly CountRow[], counted: readonly CountRow[]) {
+  const known = byKey(stored);
+  const current = byKey(counted);
+  return {
+    changed: [...current].flatMap(([text, row]) => {
+      const { sums } = known.get(text) ?? {};
+      return String(sums) === String(row.sums) ? [] : [row];
+    }),
+    gone: [...known].flatMap(([text, { key }]) => (current.has(text) ? [] : [key])),
+  };
+}
+
+/** Returns for each hour the hosts that are counted by name. */
+function namedHosts(groups: readonly Group[]): ReadonlyMap<number, ReadonlySet<string>> {
+  const hosts = summed(
+    groups
+      .filter(({ host }) => host !== "")
+      .map(({ hour, host, callback, tasks }) => ({
+        key: [hour, host],
+        sums: [callback === "failed" ? tasks : 0, tasks],
+      })),
+  );
+  const ofHour = Map.groupBy(hosts, ({ key: [hour] }) => Number(hour));
+  return new Map(
+    [...ofHour].map(([hour, rows]) => {
+      const first = rows.toSorted(mostFailuresFirst).slice(0, MAX_HOSTS);
+      return [hour, new Set(first.map(({ key: [, host] }) => String(host)))];
+    }),
+  );
+}
+
+function mostFailuresFirst(a: CountRow, b: CountRow): number {
+  const [failuresOfA, tasksOfA] = a.sums;
+  const [failuresOfB, tasksOfB] = b.sums;
+  const order = failuresOfB - failuresOfA || tasksOfB - tasksOfA;
+  return order === 0 ? (String(a.key[1]) < String(b.key[1]) ? -1 : 1) : order;
+}
+
+/** Adds up the rows with the same key. */
+function summed(rows: readonly CountRow[]): readonly CountRow[] {
+  const sums = new Map<string, CountRow>();
+  for (const row of rows) {
+    const text = JSON.stringify(row.key);
+    const [first, second] = sums.get(text)?.sums ?? [0, 0];
+    sums.set(text, { key: row.key, sums: [first + row.sums[0], second + row.sums[1]] });
+  }
+  return [...sums.values()];
+}
+
+function byKey(rows: readonly CountRow[]): ReadonlyMap<string, CountRow> {
+  return new Map(rows.map((row) => [JSON.stringify(row.key), row]));
+}
