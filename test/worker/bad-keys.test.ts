@@ -1,6 +1,6 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { accountStub, aKey, anAccount, profileStub, tablesOf } from "./accounts.ts";
 import { call, post } from "./client.ts";
@@ -60,59 +60,57 @@ async function accountObjectIds(): Promise<readonly string[]> {
   return (await listDurableObjectIds(env.ACCOUNTS)).map(String);
 }
 
-describe("a bearer key", () => {
-  it.each(JUNK)(
-    "a key %s gets the 401 of a wrong operator key and leaves no trace",
-    async (_, make) => {
-      const expected = await challenge("a-wrong-operator-key");
-      expect(expected).toMatchObject({ status: 401, scheme: expect.stringMatching(/^Bearer/) });
-      const before = await keyRows();
-      expect(await challenge(make())).toEqual(expected);
-      expect(await keyRows()).toEqual(before);
-    },
-  );
+it.each(JUNK)(
+  "a key %s gets the 401 of a wrong operator key and leaves no trace",
+  async (_, make) => {
+    const expected = await challenge("a-wrong-operator-key");
+    expect(expected).toMatchObject({ status: 401, scheme: expect.stringMatching(/^Bearer/) });
+    const before = await keyRows();
+    expect(await challenge(make())).toEqual(expected);
+    expect(await keyRows()).toEqual(before);
+  },
+);
 
-  it.each(ROUTES.filter(({ access }) => access !== "anyone"))(
-    "revoked, invented and unknown keys get 401 from $method $path",
-    async ({ method, path }) => {
-      const filled = path.replace("{id}", crypto.randomUUID()).replace("{account}", account);
-      for (const key of [revoked, `trk_${account}_${hex("a")}`, "sk-live-0123456789abcdef"]) {
-        const response = await call(filled.replace("{key}", "1"), { method, key });
-        expect(response.status).toBe(401);
-      }
-    },
-  );
-
-  it("an account key works only in the Bearer scheme, whole and alone", async () => {
-    const expected = await challenge(null);
-    for (const authorization of [good, `Basic ${good}`, `Bearer ${good} x`, `Bearer "${good}"`]) {
-      expect(await challenge(null, authorization)).toEqual(expected);
+it.each(ROUTES.filter(({ access }) => access !== "anyone"))(
+  "$method $path answers 401 to revoked, invented and unknown keys",
+  async ({ method, path }) => {
+    const filled = path.replace("{id}", crypto.randomUUID()).replace("{account}", account);
+    for (const key of [revoked, `trk_${account}_${hex("a")}`, "sk-live-0123456789abcdef"]) {
+      const response = await call(filled.replace("{key}", "1"), { method, key });
+      expect(response.status).toBe(401);
     }
-    expect(await challenge(null, `bearer ${good}`)).toMatchObject({ status: 200 });
-  });
+  },
+);
 
-  it("an account key still works after the isolate's cache entry has expired", async () => {
-    expect((await challenge(good)).status).toBe(200);
-    pass(61_000);
-    expect((await challenge(good)).status).toBe(200);
-  });
+it("an account key works only in the Bearer scheme, whole and alone", async () => {
+  const expected = await challenge(null);
+  for (const authorization of [good, `Basic ${good}`, `Bearer ${good} x`, `Bearer "${good}"`]) {
+    expect(await challenge(null, authorization)).toEqual(expected);
+  }
+  expect(await challenge(null, `bearer ${good}`)).toMatchObject({ status: 200 });
+});
 
-  it("an unknown key leaves no storage, no table and no alarm in any object", async () => {
-    const before = new Set(await accountObjectIds());
-    const names = Array.from({ length: 5 }, () => crypto.randomUUID());
-    for (const name of names) {
-      await call(`/v1/accounts/${name}`, { key: `trk_${name}_${hex("b")}` });
-      await post("/v1/tasks", { model: "m" }, { key: `sk-live-${name}` });
-    }
-    const added = (await accountObjectIds()).filter((id) => !before.has(id));
-    const { ACCOUNTS } = env;
-    const stubs = added.map((id) => ACCOUNTS.get(ACCOUNTS.idFromString(id)));
-    for (const stub of [...stubs, ...names.map(accountStub), ...names.map(profileStub)]) {
-      await runInDurableObject(stub, async (_, { storage }) => {
-        expect(tablesOf(storage.sql)).toEqual([]);
-        expect(Array.from(storage.kv.list())).toEqual([]);
-        expect(await storage.getAlarm()).toBeNull();
-      });
-    }
-  });
+it("an account key still works after the isolate's cache entry has expired", async () => {
+  expect((await challenge(good)).status).toBe(200);
+  pass(61_000);
+  expect((await challenge(good)).status).toBe(200);
+});
+
+it("an unknown key leaves no storage, no table and no alarm in any object", async () => {
+  const before = new Set(await accountObjectIds());
+  const names = Array.from({ length: 5 }, () => crypto.randomUUID());
+  for (const name of names) {
+    await call(`/v1/accounts/${name}`, { key: `trk_${name}_${hex("b")}` });
+    await post("/v1/tasks", { model: "m" }, { key: `sk-live-${name}` });
+  }
+  const added = (await accountObjectIds()).filter((id) => !before.has(id));
+  const { ACCOUNTS } = env;
+  const stubs = added.map((id) => ACCOUNTS.get(ACCOUNTS.idFromString(id)));
+  for (const stub of [...stubs, ...names.map(accountStub), ...names.map(profileStub)]) {
+    await runInDurableObject(stub, async (_, { storage }) => {
+      expect(tablesOf(storage.sql)).toEqual([]);
+      expect(Array.from(storage.kv.list())).toEqual([]);
+      expect(await storage.getAlarm()).toBeNull();
+    });
+  }
 });

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount, calledAccountObjects } from "./accounts.ts";
 import { hooked } from "./hooked.ts";
@@ -46,64 +46,58 @@ const wrongKeys = [
   ["is one character", "t"],
 ] as const;
 
-describe("a wrong bearer key", () => {
-  it.each(guarded.map((route) => [route.method, route.path] as const))(
-    "of %s %s is compared by digest with every operator key, however much of it is right",
-    async (method, path) => {
-      const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
-      const seen = [];
-      for (const [, key] of wrongKeys) {
-        const { equal } = watchComparisons();
-        expect((await call(asked, { method, key })).status).toBe(401);
-        seen.push(equal());
-        vi.restoreAllMocks();
-      }
-      const each = KEYS.map(() => [DIGEST_BYTES, DIGEST_BYTES]);
-      expect(seen).toEqual(wrongKeys.map(() => each));
-    },
-  );
-
-  it("that resembles an account key is looked up by its digest", async () => {
-    const account = await anAccount();
-    const { key } = await aKey(account);
-    const names = calledAccountObjects();
-    for (const [, wrong] of wrongLike(key)) {
-      expect((await call(`/v1/accounts/${account}`, { key: wrong })).status).toBe(401);
-    }
-    for (const name of names) expect(name).not.toContain("trk_");
-    expect(names.filter((name) => name.includes(account))).toEqual([]);
-  });
-});
-
-describe("a wrong hook token", () => {
-  it("is compared in constant time under every secret, however much of it is right", async () => {
-    const { hookUrl } = await hooked({ provider: "ark" });
-    const { pathname } = new URL(hookUrl);
-    const token = pathname.split("/").at(-1) ?? "";
-    for (const [, wrong] of wrongLike(token)) {
-      const { verified } = watchComparisons();
-      const path = pathname.replace(token, wrong);
-      expect((await call(path, { method: "POST", body: {}, key: null })).status).toBe(404);
-      expect(verified()).toEqual(SECRETS.map(() => DIGEST_BYTES));
+it.each(guarded.map((route) => [route.method, route.path] as const))(
+  "%s %s compares the digest of a wrong bearer key with every operator key, however much of the key is right",
+  async (method, path) => {
+    const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
+    const seen = [];
+    for (const [, key] of wrongKeys) {
+      const { equal } = watchComparisons();
+      expect((await call(asked, { method, key })).status).toBe(401);
+      seen.push(equal());
       vi.restoreAllMocks();
     }
-  });
+    const each = KEYS.map(() => [DIGEST_BYTES, DIGEST_BYTES]);
+    expect(seen).toEqual(wrongKeys.map(() => each));
+  },
+);
+
+it("a wrong bearer key that resembles an account key is looked up by its digest", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const names = calledAccountObjects();
+  for (const [, wrong] of wrongLike(key)) {
+    expect((await call(`/v1/accounts/${account}`, { key: wrong })).status).toBe(401);
+  }
+  for (const name of names) expect(name).not.toContain("trk_");
+  expect(names.filter((name) => name.includes(account))).toEqual([]);
 });
 
-describe("a wrong event signature", () => {
-  it("is compared in constant time under every secret, however much of it is right", async () => {
-    const body = JSON.stringify(aCompletion(await register()));
-    const right = btoa("0123456789abcdef0123456789abcdef");
-    for (const [, wrong] of wrongLike(right.slice(0, 42))) {
-      const { verified } = watchComparisons();
-      const headers = {
-        "webhook-id": "msg_1",
-        "webhook-timestamp": String(Math.floor(Date.now() / 1000)),
-        "webhook-signature": `v1,${wrong}${right.slice(42)}`,
-      };
-      expect((await call("/v1/events", { body, headers, key: null })).status).toBe(401);
-      expect(verified()).toEqual(SECRETS.map(() => DIGEST_BYTES));
-      vi.restoreAllMocks();
-    }
-  });
+it("a wrong hook token is compared in constant time under every secret, however much of the token is right", async () => {
+  const { hookUrl } = await hooked({ provider: "ark" });
+  const { pathname } = new URL(hookUrl);
+  const token = pathname.split("/").at(-1) ?? "";
+  for (const [, wrong] of wrongLike(token)) {
+    const { verified } = watchComparisons();
+    const path = pathname.replace(token, wrong);
+    expect((await call(path, { method: "POST", body: {}, key: null })).status).toBe(404);
+    expect(verified()).toEqual(SECRETS.map(() => DIGEST_BYTES));
+    vi.restoreAllMocks();
+  }
+});
+
+it("a wrong event signature is compared in constant time under every secret, however much of the signature is right", async () => {
+  const body = JSON.stringify(aCompletion(await register()));
+  const right = btoa("0123456789abcdef0123456789abcdef");
+  for (const [, wrong] of wrongLike(right.slice(0, 42))) {
+    const { verified } = watchComparisons();
+    const headers = {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": String(Math.floor(Date.now() / 1000)),
+      "webhook-signature": `v1,${wrong}${right.slice(42)}`,
+    };
+    expect((await call("/v1/events", { body, headers, key: null })).status).toBe(401);
+    expect(verified()).toEqual(SECRETS.map(() => DIGEST_BYTES));
+    vi.restoreAllMocks();
+  }
 });

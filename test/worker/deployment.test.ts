@@ -4,7 +4,7 @@ import { aReceiver, status } from "./receiver.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";
 import { restart, stored, wake } from "./objects.ts";
-import { aCompletion, completed, finish, read, register, report } from "./tasks.ts";
+import { aCompletion, finish, read, register, report } from "./tasks.ts";
 
 useClock();
 
@@ -62,12 +62,25 @@ it("CALLBACK_SCHEDULE_S sets the number of attempts and the wait before each, al
   expect(received).toHaveLength(2);
 });
 
-it("CALLBACK_SCHEDULE_S does not move an attempt that is already planned when it changes", async () => {
-  aReceiver(status(500));
-  const id = await completed();
-  await restart(id, { ...env, CALLBACK_SCHEDULE_S: "0,5,5" });
+const PAUSED = { ...env, PAUSED: "true" };
+
+it("a relay with PAUSED takes events and sends no callback, rechecks every minute and delivers when unpaused", async () => {
+  const received = aReceiver();
+  const id = await register();
+  await restart(id, PAUSED);
+  expect((await report(aCompletion(id))).status).toBe(202);
+  const { record } = await stored(id);
+  for (let minute = 0; minute < 3; minute++) {
+    const aheadMs = ((await stored(id)).alarm ?? 0) - Date.now();
+    expect(aheadMs).toBeGreaterThanOrEqual(60_000);
+    expect(aheadMs).toBeLessThanOrEqual(75_000);
+    expect(await wake(id, 75_000)).toBe(true);
+  }
+  expect((await stored(id)).record).toEqual(record);
+  expect(received).toEqual([]);
+  await restart(id);
   await wake(id);
-  expect(await stored(id)).toMatchObject({ alarm: START + 180_000 });
-  await wake(id, 180_000);
-  expect(await stored(id)).toMatchObject({ alarm: START + 185_000 });
+  expect(received).toHaveLength(1);
+  const callback = { status: "delivered", attempts: [{ number: 1 }] };
+  expect(await read(id)).toMatchObject({ callback });
 });

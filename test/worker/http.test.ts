@@ -4,7 +4,17 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { aReceiver } from "./receiver.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
-import { completed, register } from "./tasks.ts";
+import {
+  aCompletion,
+  CALLBACK_URL,
+  completed,
+  erase,
+  redeliver,
+  register,
+  report,
+} from "./tasks.ts";
+import { listDurableObjectIds } from "cloudflare:test";
+import { expectUnchanged, NOTHING, stored } from "./objects.ts";
 
 useClock();
 
@@ -101,3 +111,68 @@ it.each([
   const unknown = { status: 404, code: "not_found" };
   expect(await refusal(await call(`${ORIGIN}${path}`))).toEqual(unknown);
 });
+
+const NO_KEY = { key: null };
+const WRONG_KEY = { key: "wrong" };
+const TOKEN = "A".repeat(43);
+const BROKEN = { ...env, PAUSED: "?" };
+
+type Attempt = (id: string) => Promise<Response>;
+
+/** Requests that are rejected before any object is called, with their statuses. */
+const BEFORE_ANY_OBJECT: readonly [string, number, Attempt][] = [
+  ["an event with a wrong key", 401, (id) => post("/v1/events", aCompletion(id), WRONG_KEY)],
+  ["an unauthenticated read", 401, (id) => call(`/v1/tasks/${id}`, NO_KEY)],
+  [
+    "an attachment to an unknown provider",
+    400,
+    (id) => post(`/v1/tasks/${id}/upstream`, { provider: "no", id: "1" }),
+  ],
+  ["a hook with an invented token", 404, (id) => post(`/hooks/ark/${id}/${TOKEN}`, {})],
+  ["a malformed event", 400, (id) => report({ id, status: "done", model: "m" })],
+  ["a body over the limit", 413, (id) => post("/v1/events", id.repeat(10_000))],
+  ["a read with an invalid wait", 400, (id) => call(`/v1/tasks/${id}?wait=x`)],
+  ["an erasure of a malformed id", 404, () => erase("42")],
+  ["a wrong method", 405, (id) => call(`/v1/tasks/${id}`, { method: "PUT" })],
+  ["an unknown path", 404, (id) => call(`/v1/tasks/${id}/nothing`)],
+  [
+    "an event for a misconfigured relay",
+    503,
+    (id) => callWith(BROKEN, "/v1/events", { body: aCompletion(id, { model: "m" }) }),
+  ],
+];
+
+/** Requests that the object rejects because it has no record, with their statuses. */
+const BY_THE_OBJECT: readonly [string, number, Attempt][] = [
+  ["a read of an unknown task", 404, (id) => call(`/v1/tasks/${id}`)],
+  ["an event without a model", 404, (id) => report(aCompletion(id))],
+  ["a redelivery of an unknown task", 404, (id) => redeliver(id, { callback_url: CALLBACK_URL })],
+  ["a past deadline", 400, (id) => post("/v1/tasks", { id, model: "m", deadline_at: 5 })],
+];
+
+it.each(BEFORE_ANY_OBJECT)(
+  "no object is created and no task is changed by %s, which is answered with %i",
+  async (_, status, attempt) => {
+    const received = aReceiver();
+    const id = await completed();
+    const before = (await listDurableObjectIds(env.TASKS)).length;
+    await expectUnchanged(id, async () => {
+      for (const each of [id, crypto.randomUUID()]) {
+        expect((await attempt(each)).status).toBe(status);
+      }
+    });
+    expect(await listDurableObjectIds(env.TASKS)).toHaveLength(before);
+    expect(received).toHaveLength(1);
+  },
+);
+
+it.each(BY_THE_OBJECT)(
+  "no key and no alarm is stored for %s, which is answered with %i",
+  async (_, status, attempt) => {
+    const received = aReceiver();
+    const id = crypto.randomUUID();
+    expect((await attempt(id)).status).toBe(status);
+    expect(await stored(id)).toEqual(NOTHING);
+    expect(received).toEqual([]);
+  },
+);

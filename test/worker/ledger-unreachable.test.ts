@@ -12,7 +12,7 @@ import {
 } from "./accounts.ts";
 import { aRequest, call, post, refusal, UNKNOWN_TASK } from "./client.ts";
 import { pass, START, until, useClock } from "./clock.ts";
-import { evict, expectUnchanged, NOTHING, stored, wake } from "./objects.ts";
+import { expectUnchanged, NOTHING, stored, wake } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
 import { aCompletion, cancel, erase, redeliver, report } from "./tasks.ts";
 
@@ -56,19 +56,6 @@ it("a charge that the ledger does not answer erases the task when the alarm find
   await grant(account, 1);
   expect((await post("/v1/tasks", body)).status).toBe(201);
   expect(await balanceOf(account)).toBe(0);
-});
-
-it("a charge that the ledger does not answer is retried after 5, 10, 20 … 300 s, also by new instances, and booked once", async () => {
-  const { account, body, heal } = await charging(10);
-  for (const seconds of [5, 10, 20, 40, 80, 160, 300, 300]) {
-    expect((await stored(body.id)).alarm).toBe(Date.now() + seconds * 1000);
-    await evict(body.id);
-    await wake(body.id, seconds * 1000);
-  }
-  heal();
-  await wake(body.id, 300_000);
-  expect((await post("/v1/tasks", body)).status).toBe(200);
-  expect(await booksOf(account)).toEqual(CHARGED);
 });
 
 it("a task whose charge is pending is unknown to requests, and events about it get 503", async () => {

@@ -1,8 +1,18 @@
+import * as z from "zod";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { refusal } from "./client.ts";
 import { DAY_MS, pass, START, START_S, until, useClock } from "./clock.ts";
-import { evict, expectUnchanged, NOTHING, restart, stored, untilIdle, wake } from "./objects.ts";
+import {
+  evict,
+  expectUnchanged,
+  NOTHING,
+  restart,
+  stored,
+  stubOf,
+  untilIdle,
+  wake,
+} from "./objects.ts";
 import { aReceiver, never, status } from "./receiver.ts";
 import {
   aCompletion,
@@ -14,6 +24,7 @@ import {
   register,
   report,
 } from "./tasks.ts";
+import { runInDurableObject } from "cloudflare:test";
 
 useClock();
 
@@ -100,42 +111,6 @@ describe.each([
     const late = await report(aCompletion(id));
     expect(await refusal(late)).toEqual({ status: 409, code: "conflicting_result" });
   });
-
-  it("a task does not change when its alarm runs too early", async () => {
-    const received = aReceiver(status(500));
-    for (const id of [await register(), await completed()]) {
-      await expectUnchanged(id, async () => {
-        await between(id);
-        expect(await wake(id)).toBe(true);
-      });
-    }
-    expect(received).toHaveLength(1);
-  });
-
-  it("a task reaches a deadline 60 days ahead by alarms of at most 29 days", async () => {
-    aReceiver();
-    const deadline_at = START_S + 60 * 86_400;
-    const id = await register({ deadline_at });
-    for (const day of [29, 58]) {
-      expect(await stored(id)).toMatchObject({ alarm: START + day * DAY_MS });
-      pass(29 * DAY_MS);
-      await between(id);
-      expect(await wake(id)).toBe(true);
-    }
-    expect(await stored(id)).toMatchObject({ alarm: deadline_at * 1000 });
-    expect(await read(id)).toMatchObject({ status: "pending" });
-    await wake(id, 2 * DAY_MS);
-    expect(await read(id)).toMatchObject({ status: "failed" });
-  });
-});
-
-it("a task that an event created fails after the default deadline of 72 h", async () => {
-  aReceiver();
-  const id = crypto.randomUUID();
-  await report({ id, status: "processing", model: "m", callback_url: CALLBACK_URL });
-  expect(await stored(id)).toMatchObject({ alarm: START + 3 * DAY_MS });
-  await wake(id, 3 * DAY_MS);
-  expect(await read(id)).toMatchObject({ status: "failed", callback: { status: "delivered" } });
 });
 
 it("an attempt is stored with a watchdog alarm before it is sent", async () => {
@@ -173,4 +148,61 @@ it("an attempt in flight is awaited, not repeated, by an alarm that runs meanwhi
     record: { callback: { attempts: [{ outcome: "timeout" }] } },
     alarm: START + 180_000,
   });
+});
+
+const WATCHDOG_MS = 15_000;
+const Finished = z.looseObject({ callback: z.looseObject({ series: z.looseObject({}) }) });
+
+/** Stores the record of a task whose instance crashed during the first attempt. */
+async function crashed(): Promise<string> {
+  const id = await completed();
+  await runInDurableObject(stubOf(id), async (_, { storage }) => {
+    const { callback, ...task } = Finished.parse(storage.kv.get("task"));
+    storage.kv.put("task", {
+      ...task,
+      callback: {
+        ...callback,
+        attempts: [],
+        lastNumber: 1,
+        series: { ...callback.series, started: 1 },
+        state: { kind: "in_flight", number: 1, startedAt: START },
+        deliveredAt: null,
+      },
+    });
+    await storage.setAlarm(START + WATCHDOG_MS);
+  });
+  await evict(id);
+  return id;
+}
+
+it("an attempt of an evicted instance is recorded as interrupted, and the next follows on schedule", async () => {
+  const received = aReceiver(status(200));
+  const id = await crashed();
+  await expectUnchanged(id, () => read(id));
+  expect(await wake(id, WATCHDOG_MS)).toBe(true);
+  expect(received).toHaveLength(1);
+  const started_at = START_S;
+  const attempt = { number: 1, started_at, duration_ms: WATCHDOG_MS, outcome: "interrupted" };
+  const callback = { status: "sending", attempts: [attempt] };
+  expect(await read(id)).toMatchObject({ callback });
+  expect(await stored(id)).toMatchObject({ alarm: START + WATCHDOG_MS + 180_000 });
+  await wake(id, 180_000);
+  expect(received.map(({ headers }) => headers["x-attempt"])).toEqual(["1", "2"]);
+  expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
+});
+
+it("a read sets a lost alarm again when the task is more than 60 s overdue", async () => {
+  aReceiver(status(500), status(200));
+  const id = await completed();
+  const { record } = await stored(id);
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+  await evict(id);
+  pass(180_000 + 60_000);
+  await read(id);
+  expect(await stored(id)).toMatchObject({ record, alarm: null });
+  pass(1);
+  await read(id);
+  expect(await stored(id)).toMatchObject({ record, alarm: Date.now() + 1 });
+  await wake(id);
+  expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });

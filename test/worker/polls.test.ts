@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import * as z from "zod";
 import { until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked } from "./hooked.ts";
 import { restart, stored, wake } from "./objects.ts";
@@ -12,7 +11,6 @@ useClock();
 const ARK = "https://ark.cn-beijing.volces.com/api/v3/contents/generations/tasks/cgt-1";
 const KEYED = { ...env, ARK_API_KEY: "test-only-ark-key" };
 const RUNNING = { id: "cgt-1", status: "running" };
-const Versioned = z.object({ version: z.int() });
 const DONE = {
   id: "cgt-1",
   status: "succeeded",
@@ -60,26 +58,6 @@ it("a poll is one GET for JSON with the configured key that follows no redirect"
       headers: { authorization: "Bearer test-only-newer-key", accept: "application/json" },
     },
   ]);
-});
-
-it("a poll follows 15 s after the attachment, then after doubling waits of up to 5 min", async () => {
-  const outside = anArk(answering(RUNNING));
-  const { id } = await pollable();
-  for (const seconds of [15, 30, 60, 120, 240, 300, 300]) {
-    expectJittered(await nextAlarm(id), seconds * 1000);
-  }
-  expect(outside.sentTo(ARK)).toHaveLength(7);
-});
-
-it("a poll without news does not change the task or its version", async () => {
-  anArk(answering(RUNNING));
-  const task = await pollable();
-  await nextAlarm(task.id);
-  const before = await readHooked(task);
-  const { record } = await stored(task.id);
-  await nextAlarm(task.id);
-  expect(await readHooked(task)).toEqual(before);
-  expect(Versioned.parse((await stored(task.id)).record)).toEqual(Versioned.parse(record));
 });
 
 it.each<[string, Site]>([

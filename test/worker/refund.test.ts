@@ -1,10 +1,33 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { aCharged, anAccount, booksOf, breakLedger, type Entry, entriesOf } from "./accounts.ts";
-import { DAY_MS, START, START_S, until, useClock } from "./clock.ts";
-import { evict, restart, stored, untilIdle, wake } from "./objects.ts";
-import { aReceiver, status } from "./receiver.ts";
-import { aCompletion, aFailure, cancel, erase, finish, read, redeliver, report } from "./tasks.ts";
+import {
+  aCharged,
+  anAccount,
+  booksOf,
+  breakLedger,
+  entriesOf,
+  type Entry,
+  priced,
+} from "./accounts.ts";
+import { START, START_S, until, useClock } from "./clock.ts";
+import { evict, NOTHING, restart, stored, untilIdle, wake } from "./objects.ts";
+import { type Answer, aReceiver, never, refused, requestAt, status } from "./receiver.ts";
+import {
+  aCompletion,
+  aFailure,
+  CALLBACK_URL,
+  cancel,
+  erase,
+  finish,
+  read,
+  redeliver,
+  report,
+  taskOf,
+} from "./tasks.ts";
+import { Webhook as Standard } from "standardwebhooks";
+import type { Sent } from "./outside.ts";
+import { secretsOf } from "./secrets.ts";
+import { callWith } from "./client.ts";
 
 useClock();
 
@@ -23,15 +46,7 @@ async function refunding() {
   return { received, account, id, heal };
 }
 
-it.each<[string, (id: string) => Promise<unknown>]>([
-  ["by an event", fail],
-  ["by its deadline", (id) => wake(id, 3 * DAY_MS)],
-  ["by being canceled", cancel],
-  [
-    "by an event while it is processing",
-    (id) => report({ id, status: "processing" }).then(() => fail(id)),
-  ],
-])("%s is refunded once, before its callback is sent", async (_, end) => {
+it("a failed task is refunded once, before its callback is sent", async () => {
   const account = await anAccount(10);
   const books: (readonly Entry[])[] = [];
   const received = aReceiver(async () => {
@@ -39,22 +54,13 @@ it.each<[string, (id: string) => Promise<unknown>]>([
     return new Response(null, { status: 500 });
   });
   const id = await aCharged(account, 4);
-  await end(id);
-  await untilIdle(id);
+  await finish(aFailure(id));
   expect(received.map(({ headers }) => headers["x-event"])).toEqual(["task.failed"]);
   expect(books[0]?.[0]).toMatchObject({ kind: "refund", amount: 4, balance: 10, task_id: id });
   const credits = { amount: 4, state: "refunded" };
   expect(await read(id)).toMatchObject({ status: "failed", credits });
   await wake(id, 180_000);
   expect(books).toHaveLength(2);
-  expect(await booksOf(account)).toEqual(BOOKS);
-});
-
-it("a failed task without callback_url is refunded", async () => {
-  const account = await anAccount(10);
-  const id = await aCharged(account, 4, { callback_url: null });
-  await finish(aFailure(id));
-  expect(await read(id)).toMatchObject({ callback: null, credits: { state: "refunded" } });
   expect(await booksOf(account)).toEqual(BOOKS);
 });
 
@@ -100,37 +106,114 @@ it("a completed task keeps its charge when its callback fails and is redelivered
   expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
 });
 
-it("an unanswered refund delays the callback, shows refunding and is retried until it is booked", async () => {
+it("an unanswered refund holds back callback, erasure and redelivery, and is retried by new instances until it is booked", async () => {
   const { received, account, id, heal } = await refunding();
-  const waits = [5, 10, 20, 40, 80, 160, 300, 300, 300];
-  for (const [i, wait] of waits.entries()) {
-    expect(await read(id)).toMatchObject({
-      status: "failed",
-      credits: { amount: 4, state: "refunding" },
-      callback: { status: "sending", attempts: [] },
-    });
+  const credits = { amount: 4, state: "refunding" };
+  const callback = { status: "sending", attempts: [] };
+  for (const wait of [5, 10]) {
+    expect(await read(id)).toMatchObject({ status: "failed", credits, callback });
+    expect([(await erase(id)).status, (await redeliver(id)).status]).toEqual([409, 409]);
     expect((await stored(id)).alarm).toBe(Date.now() + wait * 1000);
     expect(received).toEqual([]);
-    if (i === waits.length - 1) heal();
+    if (wait === 10) heal();
+    await evict(id);
     await wake(id, wait * 1000);
   }
-  const waited = waits.reduce((sum, wait) => sum + wait, 0);
   expect(await read(id)).toMatchObject({
     credits: { state: "refunded" },
-    callback: { status: "delivered", attempts: [{ number: 1, started_at: START_S + waited }] },
+    callback: { status: "delivered", attempts: [{ number: 1, started_at: START_S + 15 }] },
   });
   expect(received).toHaveLength(1);
   expect(await booksOf(account)).toEqual(BOOKS);
 });
 
-it("an unanswered refund prevents erasure, redelivery and expiry, and is booked by a new instance", async () => {
-  const { received, account, id, heal } = await refunding();
-  expect([(await erase(id)).status, (await redeliver(id)).status]).toEqual([409, 409]);
-  await wake(id, 40 * DAY_MS);
-  expect(await read(id)).toMatchObject({ credits: { state: "refunding" } });
-  await evict(id);
-  heal();
-  await wake(id, 300_000);
-  expect(received).toHaveLength(1);
-  expect(await booksOf(account)).toEqual(BOOKS);
+const BILLING_URL = "https://billing.example.org/refunds?tenant=7";
+const BILLING = { ...env, SETTLEMENT_URL: BILLING_URL };
+
+/** Registers a priced task on a relay with SETTLEMENT_URL. */
+async function billed(account: string, fields: object = {}): Promise<string> {
+  const body = priced(account, 4, fields);
+  await restart(body.id, BILLING);
+  const response = await callWith(BILLING, "/v1/tasks", { body });
+  expect(response.status).toBe(201);
+  expect(await taskOf(response)).toMatchObject({ credits: { amount: 4, state: "charged" } });
+  return body.id;
+}
+
+/** Waits until the next try is due in this many seconds. */
+function untilDueIn(id: string, seconds: number): Promise<void> {
+  return until(async () => (await stored(id)).alarm === Date.now() + seconds * 1000);
+}
+
+const urls = (received: readonly Sent[]) => received.map(({ url }) => url);
+
+it("a failed task is settled by one signed POST to SETTLEMENT_URL before its callback", async () => {
+  const received = aReceiver();
+  const account = await anAccount();
+  const id = await billed(account);
+  await fail(id);
+  await until(() => received.length === 2);
+  expect(urls(received)).toEqual([BILLING_URL, CALLBACK_URL]);
+  const { method, redirect, headers, body } = requestAt(received, 0);
+  expect([method, redirect]).toEqual(["POST", "manual"]);
+  expect(JSON.parse(body)).toEqual({ task_id: id, account, credits: 4, reason: "moderation" });
+  expect(headers).toMatchObject({
+    "content-type": "application/json",
+    "webhook-id": `refund_${id}`,
+    "webhook-timestamp": String(START_S),
+  });
+  const { callbacks, settlement } = await secretsOf(BILLING);
+  expect(new Standard(settlement?.[0] ?? "").verify(body, headers)).toEqual(JSON.parse(body));
+  // Receivers know the callback secret, and must not be able to order a refund with it.
+  expect(() => new Standard(callbacks[0] ?? "").verify(body, headers)).toThrow("signature");
+  await untilIdle(id);
+  expect(await read(id)).toMatchObject({
+    credits: { state: "refunded" },
+    callback: { status: "delivered", attempts: [{ number: 1 }] },
+  });
+  expect(await booksOf(account)).toEqual([]);
+});
+
+it.each<[string, Answer]>([
+  ["answers 500", status(500)],
+  ["answers 409", status(409)],
+  ["redirects", () => Response.redirect(CALLBACK_URL, 308)],
+  ["is down", refused],
+])("a refund is repeated after 5 s when SETTLEMENT_URL %s", async (_, answer) => {
+  const received = aReceiver(answer, status(200));
+  const id = await billed(await anAccount());
+  await fail(id);
+  await untilDueIn(id, 5);
+  expect(urls(received)).toEqual([BILLING_URL]);
+  await wake(id, 5000);
+  expect(urls(received)).toEqual([BILLING_URL, BILLING_URL, CALLBACK_URL]);
+  const orders = received.slice(0, 2).map(({ headers, body }) => [headers["webhook-id"], body]);
+  expect(orders).toEqual([orders[0], [`refund_${id}`, orders[0]?.[1]]]);
+});
+
+it("a refund is retried when SETTLEMENT_URL does not answer within CALLBACK_TIMEOUT_S", async () => {
+  const received = aReceiver(never, status(200));
+  const id = await billed(await anAccount());
+  await restart(id, { ...BILLING, CALLBACK_TIMEOUT_S: "1" });
+  await report(aFailure(id));
+  await untilDueIn(id, 5);
+  expect(urls(received)).toEqual([BILLING_URL]);
+});
+
+it("a relay with SETTLEMENT_URL refunds a task in the ledger that charged it before SETTLEMENT_URL was set", async () => {
+  const received = aReceiver();
+  const account = await anAccount(10);
+  const id = await aCharged(account, 4);
+  await restart(id, BILLING);
+  await fail(id);
+  await until(() => received.length > 0);
+  expect(urls(received)).toEqual([CALLBACK_URL]);
+  expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
+});
+
+it("a relay with SETTLEMENT_URL answers 404 to an unknown account and stores nothing", async () => {
+  const body = priced(crypto.randomUUID(), 4);
+  const response = await callWith(BILLING, "/v1/tasks", { body });
+  expect(response.status).toBe(404);
+  expect(await stored(body.id)).toEqual(NOTHING);
 });
