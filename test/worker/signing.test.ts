@@ -152,9 +152,9 @@ it("GET /v1/signing-secrets lists one secret for callbacks, another for events, 
   const response = await call("/v1/signing-secrets");
   expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);
   const secrets = await secretsOf();
-  const secret = expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  const ofSecret = expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/);
   const public_keys = [expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/)];
-  expect(secrets).toEqual({ callbacks: [secret], events: [secret], public_keys });
+  expect(secrets).toEqual({ callbacks: [ofSecret], events: [ofSecret], public_keys });
   expect(secrets.callbacks).not.toEqual(secrets.events);
 });
 
