@@ -46,11 +46,13 @@ app.all("*", () => {
 
 app.onError((error, c) => {
   const problem = error instanceof Problem ? error : internalError(error);
-  const { code } = problem;
+  const { code, details } = problem;
   const { status } = PROBLEMS[code];
   const { method, routePath: path } = c.req;
   const request = { request_id: c.get("requestId"), method, path };
-  log({ event: "request.refused", ...request, status, code }, status >= 500 ? "warn" : "info");
+  const reason = details.reason == null ? {} : { reason: details.reason };
+  const line = { ...request, status, code, ...reason };
+  log({ event: "request.refused", ...line }, status >= 500 ? "warn" : "info");
   return problemResponse(problem, originOf(c.env, c.req.url));
 });
 

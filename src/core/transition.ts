@@ -7,6 +7,7 @@ import { register, report } from "./events/intake.ts";
 import { endNotice, endPublication, republish } from "./events/outbox.ts";
 import { endPoll } from "./events/polling.ts";
 import { endCharge, endRefund } from "./events/settlement.ts";
+import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 
@@ -54,5 +55,13 @@ export function transition(
       return endPublication(record, event, now);
     case "notice_ended":
       return endNotice(record, event, now);
+    default:
+      return unknownEvent(event);
   }
+}
+
+/** Refuses an event that a Worker of a later release sent to an object that still runs this one. */
+function unknownEvent(event: never): never {
+  const { type }: TaskEvent = event;
+  throw new Error(`an event ${OF_A_LATER_RELEASE}: ${type}`);
 }

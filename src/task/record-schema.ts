@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type JsonObject, parseJson } from "../core/json.ts";
+import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
@@ -163,12 +164,6 @@ function isBody(text: string): boolean {
   // Views append members behind the last one, so the text must end with the brace.
   return text.endsWith("}") && Body.safeParse(parseJson(text)).success;
 }
-
-/**
- * Text in the error of a record from a later release, by which callers of the object recognise it: they
- * receive only the message.
- */
-export const OF_A_LATER_RELEASE = "of a later release";
 
 /**
  * Parses a stored record of a task. @throws when this release cannot read the record; nothing may then act

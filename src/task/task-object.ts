@@ -1,3 +1,4 @@
+import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/events/event.ts";
@@ -22,6 +23,12 @@ const RECOVERY_MS = MINUTE_MS;
 
 /** The Durable Object of one task, which stores one record and one alarm for its next step. */
 export class TaskObject extends DurableObject<ObjectBindings> {
+  static {
+    // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is
+    // not among them: a redelivery without a key would be ordered twice.
+    for (const name of ["hook", "read", "republish"] as const) retryable(this.prototype[name]);
+  }
+
   readonly #platform: ObjectPlatform;
   readonly #loop: WorkLoop;
 

@@ -26,6 +26,8 @@ vi.mock("cloudflare:workers", () => ({
   },
 }));
 
+vi.mock("cloudflare:durable-objects", () => ({ retryable: () => undefined }));
+
 const ORIGIN = "https://relay.example.com";
 const HOOKED = ["ark", "fal", "kie", "kling", "luma", "minimax", "openrouter", "replicate", "vidu"];
 /** Problems that a later attempt may not meet. */

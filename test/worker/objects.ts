@@ -82,3 +82,12 @@ export async function rowsOf(id: string): Promise<() => number> {
     return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
   });
 }
+
+/** Returns bindings whose objects fail with this error, whatever is asked of them. */
+export function failing(error: Error): object {
+  const fail = async () => {
+    throw error;
+  };
+  const stub = new Proxy({}, { get: () => fail });
+  return { ...env, TASKS: { getByName: () => stub }, ACCOUNTS: { getByName: () => stub } };
+}

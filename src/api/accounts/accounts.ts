@@ -27,8 +27,9 @@ export const createAccount = bodyRoute(
   },
   NewAccount,
   async ({ env, body: { id } }) => {
+    // An object that still runs an earlier release answers without `deletedAt`.
     const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
-    if (account.deletedAt !== null) throw idTaken();
+    if (account.deletedAt != null) throw idTaken();
     // Should this fail, creating the account again does it again.
     await callObject(() => profileObject(env, id).createProfile(account));
     const { INDEX_DB: db } = env;
@@ -86,6 +87,6 @@ function idTaken(): Problem {
 }
 
 function accountView(id: string, { balance, createdAt, deletedAt }: AccountState) {
-  const deleted = deletedAt === null ? {} : { deleted_at: toSeconds(deletedAt) };
+  const deleted = deletedAt == null ? {} : { deleted_at: toSeconds(deletedAt) };
   return { id, balance, created_at: toSeconds(createdAt), ...deleted };
 }

@@ -1,5 +1,6 @@
 import type { CreditAnswer } from "../../account/ledger-book.ts";
 import { json } from "../http/answer.ts";
+import { unknownAnswer } from "../http/object-call.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";
@@ -52,5 +53,7 @@ function creditResponse(body: object, answer: CreditAnswer, reused: string): Res
       throw new Problem("reference_reused", { detail: reused });
     case "too_large":
       throw invalidRequest([{ path: "/amount", message: "exceeds what an account can hold" }]);
+    default:
+      throw unknownAnswer(answer);
   }
 }

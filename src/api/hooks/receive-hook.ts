@@ -9,12 +9,12 @@ import type { Runtime } from "../../config/runtime.ts";
 import { taskObject } from "../../task/task-stub.ts";
 import { readBody } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
-import { callObject, unavailable } from "../http/object-call.ts";
+import { callObject, repeatable, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../http/fields.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
 import { HOOK_PATH, parseHookUrl, type HookTarget } from "./hook-url.ts";
 
-export const receiveHook = publicRoute(
+const hookRoute = publicRoute(
   {
     method: "POST",
     path: HOOK_PATH,
@@ -43,6 +43,8 @@ export const receiveHook = publicRoute(
     return new Response("ok");
   },
 );
+
+export const receiveHook = repeatable(hookRoute);
 
 /**
  * Checks the provider's signature of a hook.

@@ -1,46 +1,61 @@
-import { OF_A_LATER_RELEASE } from "../../task/record-schema.ts";
+import { errorText, log } from "../../log.ts";
+import { platformFailureOf } from "./object-failure.ts";
 import { Problem } from "./problem.ts";
+import type { Route } from "./route.ts";
 
 const RETRY_AFTER_S = "2";
-/** Properties that the platform sets to true on the errors of a failed object. */
-const PLATFORM_FLAGS = ["overloaded", "retryable", "durableObjectReset"];
-/**
- * Texts in platform errors that set none of `PLATFORM_FLAGS`. "internal error" covers storage that is full
- * or cannot be opened.
- */
-const PLATFORM_MESSAGES = ["Network connection lost", "internal error; reference = "];
 
-/** Calls a Durable Object. @throws Problem `unavailable` when the object cannot be reached. */
+/** Error of an object that is no known failure of the platform: most likely a bug. */
+class UnknownObjectError extends Error {
+  override readonly name = "UnknownObjectError";
+}
+
+/**
+ * Calls a Durable Object.
+ * @throws Problem `unavailable` when the platform fails, or when Worker and object are of different
+ * releases.
+ */
 export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (isOfALaterRelease(error)) throw unavailable("A later release has stored this task.");
-    if (!isPlatformFailure(error)) throw error;
-    throw unavailable("The relay could not reach its own storage.");
+    const failure = platformFailureOf(error);
+    if (failure === null) throw new UnknownObjectError(errorText(error));
+    const isLater = failure === "later_release";
+    const detail = isLater ? "A later release has stored this task." : UNREACHABLE;
+    throw unavailable(detail, failure);
   }
 }
 
-export function unavailable(detail: string): Problem {
+const UNREACHABLE = "The relay could not reach its own storage.";
+
+/** @param reason of the failure for the log, e.g. `free_plan_quota`. */
+export function unavailable(detail: string, reason: string | null = null): Problem {
   return new Problem("unavailable", {
     detail: `${detail} Try again.`,
+    reason,
     headers: { "Retry-After": RETRY_AFTER_S },
   });
 }
 
-/** Recognises a failure of the platform: overload, a reset object, a lost connection, failed storage. */
-function isPlatformFailure(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return (
-    PLATFORM_FLAGS.some((flag) => Reflect.get(error, flag) === true) ||
-    PLATFORM_MESSAGES.some((text) => error.message.includes(text))
-  );
+/** Refuses an answer of a form that only another release knows. */
+export function unknownAnswer(_answer: never): Problem {
+  return unavailable(UNREACHABLE, "earlier_release");
 }
 
 /**
- * Recognises the error of a record that a later release has written. After a roll-back the record is
- * readable again once that release is back.
+ * Makes a route answer every error of an object with `unavailable`: upstreams repeat a request after 503,
+ * and some do not after 500.
  */
-function isOfALaterRelease(error: unknown): boolean {
-  return error instanceof Error && error.message.includes(OF_A_LATER_RELEASE);
+export function repeatable(route: Route): Route {
+  const handle: Route["handle"] = async (call) => {
+    try {
+      return await route.handle(call);
+    } catch (error) {
+      if (!(error instanceof UnknownObjectError)) throw error;
+      log({ event: "request.failed", error: errorText(error) }, "error");
+      throw unavailable(UNREACHABLE, "unknown");
+    }
+  };
+  return { ...route, handle };
 }

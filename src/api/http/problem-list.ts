@@ -142,8 +142,8 @@ export const PROBLEMS = {
     status: 503,
     title: "A part of the relay is temporarily unavailable",
     cause:
-      "A stored object, the index or a provider's public keys could not be reached, a charge is still in progress, or a later release has stored the task. It is unknown whether the request took effect.",
-    cure: "Repeat the same request after the seconds in Retry-After. Registrations and redeliveries are safe to repeat with an Idempotency-Key.",
+      "A stored object, the index or a provider's public keys could not be reached, a quota or spending limit of the platform is used up, a charge is still in progress, or a later release has stored the task. It is unknown whether the request took effect.",
+    cure: "Repeat the same request after the seconds in Retry-After. Registrations and redeliveries are safe to repeat with an Idempotency-Key. The member reason of the log line request.refused names the failure.",
   },
 } as const satisfies Readonly<Record<string, ProblemType>>;
 

@@ -18,6 +18,8 @@ export interface ProblemDetails {
   /** JSON text of the task that the request conflicts with. */
   readonly taskJson?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Reason that only the log names; null when there is none. */
+  readonly reason?: string | null;
 }
 
 /** Refusal of a request. Thrown by the API only, and turned into a response in `app.ts`. */

@@ -4,11 +4,12 @@ import type { Env } from "../../env.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { refusalOf } from "../callback-url.ts";
+import { repeatable } from "../http/object-call.ts";
 import { bodyRoute } from "../http/route.ts";
 import { TaskFinishEvent } from "./event-schema.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-export const reportEvent = bodyRoute(
+const eventRoute = bodyRoute(
   {
     method: "POST",
     path: "/v1/events",
@@ -34,6 +35,8 @@ export const reportEvent = bodyRoute(
     return taskAnswer(task, isNew ? 202 : 200);
   },
 );
+
+export const reportEvent = repeatable(eventRoute);
 
 type Body = z.output<typeof TaskFinishEvent>;
 

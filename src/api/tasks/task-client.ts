@@ -4,7 +4,7 @@ import type { Caller } from "../../task/caller.ts";
 import type { OutsideEvent } from "../../task/task-object.ts";
 import { taskObject } from "../../task/task-stub.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
-import { callObject, unavailable } from "../http/object-call.ts";
+import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 
 /** Returns a client for the object of one task. @throws Problem `unavailable` when it cannot be reached. */
 export function taskClient(env: Env, id: string) {
@@ -27,6 +27,8 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
       throw new Error("the event has erased the task");
     case "refused":
       throw problemOf(applied.refusal);
+    default:
+      throw unknownAnswer(applied);
   }
 }
 
@@ -55,5 +57,7 @@ function problemOf(refusal: Refusal): Problem {
       const detail = "The member task is the current state of the task.";
       return new Problem(refusal.code, { detail, taskJson: refusal.task.json });
     }
+    default:
+      return unknownAnswer(refusal);
   }
 }

@@ -22,6 +22,8 @@ export interface WorkerdOptions {
   readonly entry?: string;
   /** A bundle to serve instead of one of `entry`. */
   readonly script?: string;
+  /** A bundle that runs the objects, while the other one answers the requests. */
+  readonly objectScript?: string;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;
   /** Command that runs the command after it, e.g. with other limits. */
@@ -47,22 +49,29 @@ export class Workerd implements AsyncDisposable {
   readonly #home: string;
   readonly #port: number;
   readonly #command: readonly string[];
+  readonly #objectScript: string | null;
   #child: Child | null = null;
   #earlierOutput = "";
 
-  private constructor(home: string, port: number, wrapper: readonly string[]) {
+  private constructor(
+    home: string,
+    port: number,
+    wrapper: readonly string[],
+    objectScript: string | null,
+  ) {
     this.#home = home;
     this.#port = port;
+    this.#objectScript = objectScript;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     this.#command = [...wrapper, workerdBinary, "serve"];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
-    const { vars, entry, parent = tmpdir(), wrapper = [] } = options;
+    const { vars, entry, parent = tmpdir(), wrapper = [], objectScript = null } = options;
     const script = options.script ?? (await bundleOf(entry)).script;
     const home = await mkdtemp(join(parent, "task-relay-workerd-"));
-    const relay = new Workerd(home, await freePort(), wrapper);
+    const relay = new Workerd(home, await freePort(), wrapper, objectScript);
     try {
       await mkdir(relay.storage);
       await relay.restart(vars, script);
@@ -104,6 +113,9 @@ export class Workerd implements AsyncDisposable {
     const config = join(this.#home, "config.capnp");
     if (script !== null) await writeFile(join(this.#home, "index.js"), script);
     if (vars !== "kept") await writeFile(config, this.#config(vars));
+    if (this.#objectScript !== null) {
+      await writeFile(join(this.#home, "objects.js"), this.#objectScript);
+    }
     const [command = "", ...args] = this.#command;
     this.#child = new Child(command, [...args, config], process.env);
     await this.#child.answering(`${this.url}/healthz`);
@@ -115,13 +127,13 @@ export class Workerd implements AsyncDisposable {
   }
 
   #config(vars: Vars): string {
-    const texts = Object.entries(vars).map(
-      ([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)}),`,
-    );
+    const isSplit = this.#objectScript !== null;
+    const objects = isSplit ? worker("objects", "objects", vars, true) : "";
     return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "relay", worker = .relay),
+    ${isSplit ? '(name = "objects", worker = .objects),' : ""}
     (name = "disk", disk = (path = ${JSON.stringify(this.storage)}, writable = true)),
     (name = "network", network = (
       allow = ["public", "private"],
@@ -134,24 +146,39 @@ const config :Workerd.Config = (
     (name = "http", address = "127.0.0.1:${this.#port}", http = (), service = "relay"),
   ],
 );
-const relay :Workerd.Worker = (
-  modules = [(name = "index.js", esModule = embed "index.js")],
+${worker("relay", isSplit ? "objects" : "relay", vars, !isSplit)}
+${objects}`;
+  }
+}
+
+/**
+ * Describes a Worker whose namespaces are in the Worker `home`.
+ * @param isHome true when this Worker is that one.
+ */
+function worker(name: string, home: string, vars: Vars, isHome: boolean): string {
+  const file = name === "relay" ? "index.js" : `${name}.js`;
+  const texts = Object.entries(vars).map(
+    ([variable, text]) => `(name = "${variable}", text = ${JSON.stringify(text)}),`,
+  );
+  const namespaces = `durableObjectNamespaces = [
+    (className = "TaskObject", uniqueKey = "tasks", enableSql = true),
+    (className = "AccountObject", uniqueKey = "accounts", enableSql = true),
+  ],
+  durableObjectStorage = (localDisk = "disk"),`;
+  const classIn = (className: string) => `(className = "${className}", serviceName = "${home}")`;
+  return `const ${name} :Workerd.Worker = (
+  modules = [(name = "${file}", esModule = embed "${file}")],
   compatibilityDate = "2026-10-20",
   compatibilityFlags = ["global_fetch_strictly_public"],
   globalOutbound = "network",
   bindings = [
-    (name = "TASKS", durableObjectNamespace = "TaskObject"),
-    (name = "ACCOUNTS", durableObjectNamespace = "AccountObject"),
+    (name = "TASKS", durableObjectNamespace = ${classIn("TaskObject")}),
+    (name = "ACCOUNTS", durableObjectNamespace = ${classIn("AccountObject")}),
     ${texts.join("\n    ")}
   ],
-  durableObjectNamespaces = [
-    (className = "TaskObject", uniqueKey = "tasks", enableSql = true),
-    (className = "AccountObject", uniqueKey = "accounts", enableSql = true),
-  ],
-  durableObjectStorage = (localDisk = "disk"),
+  ${isHome ? namespaces : ""}
 );
 `;
-  }
 }
 
 async function makeBundle(entry: string): Promise<Bundle> {

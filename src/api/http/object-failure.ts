@@ -1,0 +1,41 @@
+import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
+
+/** Properties that the platform sets to true on the errors of a failed object, most specific first. */
+const FLAGS = ["overloaded", "durableObjectReset", "retryable"] as const;
+
+/**
+ * Parts of the error texts of the platform and of older or newer objects, with the name of the failure in
+ * the log. Most of these errors have none of the `FLAGS`.
+ */
+const TEXTS: readonly (readonly [text: string, failure: string])[] = [
+  [OF_A_LATER_RELEASE, "later_release"],
+  // The object runs an older release than this Worker, for some minutes after a deployment.
+  ["does not implement the method", "earlier_release"],
+  // What releases without `unknownEvent` (core/transition.ts) answer to an event that they do not know.
+  ["undefined (reading 'kind')", "earlier_release"],
+  ["in Durable Objects free tier", "free_plan_quota"],
+  ["spending cap", "spending_limit"],
+  ["generating too much load", "account_overloaded"],
+  ["is overloaded", "overloaded"],
+  ["no longer active", "object_replaced"],
+  ["code was updated", "object_replaced"],
+  ["code has been updated", "object_replaced"],
+  ["exceeded its memory limit", "memory_exceeded"],
+  ["exceeded its CPU time limit", "cpu_time_exceeded"],
+  ["storage operation exceeded timeout", "storage_timeout"],
+  ["Network connection lost", "connection_lost"],
+  ["transient issue on remote node", "connection_lost"],
+  // Also storage that is full or cannot be opened.
+  ["internal error; reference = ", "platform_error"],
+  ["Internal error in Durable Object storage", "platform_error"],
+];
+
+/**
+ * Names a failure of the platform, or of an object of another release; null for any other error, which is
+ * a bug.
+ */
+export function platformFailureOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const known = TEXTS.find(([text]) => error.message.includes(text));
+  return known?.[1] ?? FLAGS.find((flag) => Reflect.get(error, flag) === true) ?? null;
+}

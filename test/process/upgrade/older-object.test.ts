@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { LOCAL_VARS } from "../harness/client.ts";
+import { Workerd } from "../harness/workerd.ts";
+import { earlierBundles } from "./releases.ts";
+
+const VARS = { ...LOCAL_VARS, ARK_API_KEY: "process-test-ark-key" };
+/** The problem codes that a request may be answered with because of what it asks for. */
+const REFUSALS = ["series_running", "no_callback", "task_open", "not_found"];
+
+/** One request of each route that calls an object. */
+function requests(id: string, hookPath: string): readonly (readonly [string, object?])[] {
+  const account = "/v1/accounts/acme";
+  const finished = { id, status: "completed", model: "m", output: { urls: ["https://a.test/1"] } };
+  return [
+    ["GET /healthz"],
+    [`POST ${hookPath}`, { id: "cgt-1", status: "running" }],
+    [`POST /v1/tasks/${id}/upstream`, { provider: "ark", id: "cgt-1" }],
+    [`POST /v1/tasks/${id}/redeliver`, {}],
+    [`DELETE /v1/tasks/${id}`],
+    ["POST /v1/events", { id, status: "processing" }],
+    ["POST /v1/events", finished],
+    ["POST /v1/events", { ...finished, id: randomUUID() }],
+    [`GET /v1/tasks/${id}`],
+    [`POST /v1/tasks/${id}/redeliver`, {}],
+    [`DELETE /v1/tasks/${id}`],
+    ["POST /v1/tasks", { id, model: "m" }],
+    [`POST /v1/tasks/${id}/cancel`, {}],
+    ["POST /v1/accounts", { id: "acme" }],
+    [`GET ${account}`],
+    [`POST ${account}/grants`, { reference: "a", amount: 9 }],
+    [`GET ${account}/grants`],
+    [`POST ${account}/adjustments`, { reference: "b", amount: 1, reason: "r" }],
+    [`GET ${account}/entries`],
+    ["POST /v1/tasks", { id: randomUUID(), model: "m", account: "acme", credits: 1 }],
+    [`POST ${account}/keys`, {}],
+    [`GET ${account}/keys`],
+    [`DELETE ${account}/keys/1`],
+    [`GET ${account}/signing-secrets`],
+    [`POST ${account}/signing-secrets`, {}],
+    [`DELETE ${account}?force=true`],
+  ];
+}
+
+it("every route works or answers 503 with Retry-After while the objects run the previous release", async () => {
+  const objectScript = (await earlierBundles()).at(-1) ?? "";
+  await using relay = await Workerd.start({ vars: VARS, objectScript });
+  const { client } = relay;
+  const { id, hook_url: hookUrl } = await client.register({ provider: "ark" });
+  const answers: string[] = [];
+  for (const [asked, body] of requests(id, new URL(hookUrl).pathname)) {
+    const [method = "", path = ""] = asked.split(" ");
+    const answer = await client.send(method, path, body);
+    const text = await answer.text();
+    const isRefused = REFUSALS.some((code) => text.includes(`"code":"${code}"`));
+    const isRepeatable = answer.status === 503 && answer.headers.has("Retry-After");
+    if (!answer.ok && !isRefused && !isRepeatable) answers.push(`${answer.status} ${asked}`);
+  }
+  expect(answers).toEqual([]);
+  expect(relay.output).toContain('"reason":"earlier_release"');
+});
