@@ -134,7 +134,7 @@ function requireSoundConnection({ name, provider, baseUrl, key }: Connection): v
     throw new Error(`${name} has a key that no header can carry`);
 }
 
-fuzz("accepts variables with which the relay can run, or names the variable but not its value", {
+fuzz("a configuration is accepted if it is sound, else the variable is named, not its value", {
   inputs: environment,
   check: (vars) => {
     const result = parseConfig(vars, FLAGS);
@@ -144,7 +144,7 @@ fuzz("accepts variables with which the relay can run, or names the variable but 
   },
 });
 
-fuzz("accepts connections that lead only to their provider, or names CONNECTIONS", {
+fuzz("CONNECTIONS are accepted only if each leads to its own provider, else CONNECTIONS is named", {
   inputs: connections,
   check: (vars) => {
     const result = parseConnections(vars, false, false);

@@ -42,7 +42,7 @@ function requireHandshake(answer: string): void {
 for (const fixtures of FIXTURES) {
   const adapter = PROVIDERS.get(fixtures.provider)?.hooks ?? null;
   if (adapter === null) continue;
-  fuzz(`reads any ${fixtures.provider} hook without an error and only into sound results`, {
+  fuzz(`any hook of ${fixtures.provider} is read without an error and into a valid result`, {
     inputs: hooksOf(fixtures),
     check: ({ json, hook }) => understands(adapter, json, hook),
   });

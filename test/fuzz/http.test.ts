@@ -154,7 +154,7 @@ function requirePublic(urls: readonly string[]): void {
 
 const isTaskPath = (path: string) => /^\/(?:v1\/tasks|v1\/events|hooks)/.test(path);
 
-fuzz("answers any request about a task by the contract, and changes nothing when it refuses", {
+fuzz("any request about a task gets a documented answer and changes nothing if refused", {
   inputs: requestsTo(
     ROUTES.filter(({ path }) => isTaskPath(path)),
     tokens,
@@ -164,7 +164,7 @@ fuzz("answers any request about a task by the contract, and changes nothing when
   leastShare: 0.02,
 });
 
-fuzz("answers any request to another route by the contract, and changes nothing when it refuses", {
+fuzz("any request to another route gets a documented answer and changes nothing if refused", {
   inputs: requestsTo(
     ROUTES.filter(({ path }) => !isTaskPath(path)),
     tokens,

@@ -90,7 +90,7 @@ const cursor = fc.oneof(
   ),
 );
 
-fuzz("continues a list only from a cursor of the relay for the same filters", {
+fuzz("a list is continued only from a cursor that the relay made for the same filters", {
   inputs: cursor,
   check: async ({ made, cursor: given, filters }) => {
     const isOwn = made.isOurs && filters === made.filters && isSame(given, made.cursor);
@@ -106,7 +106,7 @@ fuzz("continues a list only from a cursor of the relay for the same filters", {
   },
 });
 
-fuzz("accepts a list query with sound filters that are confined to the account, or refuses it", {
+fuzz("a list query is accepted only with valid filters that are confined to the account", {
   inputs: fc.record({ query, accountId: fc.constantFrom(null, "acme") }),
   check: ({ query: text, accountId }) => {
     const given = new URLSearchParams(text);

@@ -81,7 +81,7 @@ function requireUsable(record: TaskRecord): void {
   if (isTerminal(record)) requireObject(record.body);
 }
 
-fuzz("refuses a stored record with one error, or keeps its content and continues with it", {
+fuzz("any stored record is refused with one error, or is read completely and the task continues", {
   inputs: mutated(valid, 2),
   check: (value) => {
     const before = JSON.stringify(value);

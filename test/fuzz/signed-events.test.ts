@@ -110,7 +110,7 @@ function isSameSignature(a: string, b: string): boolean {
   return isLong && a.slice(0, 45) === b.slice(0, 45) && bits(a) === bits(b);
 }
 
-fuzz("accepts a signed message only with a right secret, over its own bytes, within 300 s", {
+fuzz("a signed event is accepted only with a right secret, over its own bytes, within 300 s", {
   inputs: changed(messages, damages, 2),
   check: async (sent) => {
     const secrets = [SECRET, OLDER].filter((secret) => secret !== undefined);

@@ -87,7 +87,7 @@ function isAdmitted(text: string): boolean {
   return !isOwn && isPublicHost(url.hostname);
 }
 
-fuzz("accepts a callback_url exactly when the contract admits it, also in its normal form", {
+fuzz("a callback_url is accepted exactly when it is allowed, also in its normalised form", {
   inputs: changedText(callbackUrl, 2),
   check: (text) => {
     const verdict = checkCallbackUrl(text, POLICY);

@@ -68,7 +68,7 @@ const worlds = histories.chain((all) =>
   })),
 );
 
-it("rows in any order, also repeated, converge to the last state of each task and never go back", async () => {
+it("index rows written in any order, also repeated, converge to the last state of each task and never go back", async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async ({ truth, batches }) => {
       await db.prepare("DELETE FROM tasks").run();
@@ -100,7 +100,7 @@ it("rows in any order, also repeated, converge to the last state of each task an
   );
 });
 
-it("a newer row replaces all columns of the older one, also with null", async () => {
+it("a newer index row replaces all columns of the older one, also with null", async () => {
   const row = aRow({ account: "a", provider: "ark", dueAt: START });
   await insert(row);
   const names = "account provider callback lastOutcome lastStatusCode host completedAt finishedAt";
@@ -113,7 +113,7 @@ it("a newer row replaces all columns of the older one, also with null", async ()
 });
 
 it.each(["'); DROP TABLE tasks; --", '"', "\\", "\n", "ü 🦀", "123", "null", "true", "{}", " "])(
-  "a row keeps the model %j as text",
+  "an index row keeps the model %j as text",
   async (model) => {
     const row = aRow({ model });
     await insert(row);
@@ -121,7 +121,7 @@ it.each(["'); DROP TABLE tasks; --", '"', "\\", "\n", "ü 🦀", "123", "null", 
   },
 );
 
-it("a row is not written from the moment at which its task expires", async () => {
+it("an index row is not written from the moment at which its task expires", async () => {
   const kept = aRow({ expiresAt: START + 1 });
   const known = aRow({ expiresAt: START + 1 });
   await insert(kept, known);
@@ -133,7 +133,7 @@ it("a row is not written from the moment at which its task expires", async () =>
   );
 });
 
-it("a row is repaired by a different one of the same version", async () => {
+it("an index row is replaced by a different one of the same version", async () => {
   const row = aRow({ model: "wrong" });
   await insert(row);
   await insert({ ...row, model: "right" });

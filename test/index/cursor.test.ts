@@ -20,7 +20,7 @@ async function aCursor(query = "?limit=1", key?: string): Promise<string> {
 const tasks = (length: number, fields: Parameters<typeof aRow>[0] = {}) =>
   Array.from({ length }, (_, i) => aRow({ createdAt: START - i, ...fields }));
 
-it("a cursor that was altered is refused", async () => {
+it("GET /v1/tasks refuses a cursor that was altered", async () => {
   await insert(...tasks(3));
   const cursor = await aCursor();
   const place = cursor.slice(0, cursor.lastIndexOf("_"));
@@ -30,7 +30,7 @@ it("a cursor that was altered is refused", async () => {
   }
 });
 
-it("a cursor is refused for another account, and between an account and the operator", async () => {
+it("GET /v1/tasks refuses a cursor of another account, and between an account and the operator", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
   await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
@@ -42,7 +42,7 @@ it("a cursor is refused for another account, and between an account and the oper
   expect(await refusal(operators)).toEqual(INVALID);
 });
 
-it("a cursor is accepted with another limit and after a rotation of the secret", async () => {
+it("GET /v1/tasks accepts a cursor with another limit and after a rotation of RELAY_SECRET", async () => {
   const rows = tasks(4);
   await insert(...rows);
   const cursor = await aCursor();
@@ -57,7 +57,7 @@ it.each([
   ["", null],
   ["&account=a", "a"],
 ])(
-  "10,000 tasks are each listed once, newest first, while others arrive: %s",
+  "GET /v1/tasks lists 10,000 tasks once each, newest first, while others arrive: filter '%s'",
   async (filter, account) => {
     // Several in a millisecond, as in a burst.
     const rows = Array.from({ length: TASKS }, (_, i) =>
@@ -84,7 +84,7 @@ it.each([
   },
 );
 
-it("a rare filter has short pages that lead to the end without a gap", async () => {
+it("GET /v1/tasks with a rarely matching filter has short pages that lead to the end without a gap", async () => {
   const many = tasks(MAX_SCANNED + 5);
   const fitting = [2, MAX_SCANNED - 1, MAX_SCANNED, MAX_SCANNED + 3];
   const rows = many.map((row, i) => (fitting.includes(i) ? { ...row, model: "rare" } : row));

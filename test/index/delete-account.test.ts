@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { anAccount, aCharged } from "../worker/accounts.ts";
 import { call, post, refusal } from "../worker/client.ts";
 import { useClock } from "../worker/clock.ts";
@@ -16,34 +16,32 @@ async function isListed(account: string): Promise<boolean> {
   return (await (await call("/v1/accounts?limit=200")).text()).includes(account);
 }
 
-describe("DELETE /v1/accounts/{account}", () => {
-  it("answers 409 while the index knows an open task of the account, and names one", async () => {
-    aReceiver();
-    const account = await anAccount(10);
-    const id = await aCharged(account, 4);
-    await indexed(id);
-    const response = await remove(account);
-    expect(await response.clone().json()).toMatchObject({ detail: expect.stringContaining(id) });
-    expect(await refusal(response)).toEqual({ status: 409, code: "task_open" });
-    expect(await isListed(account)).toBe(true);
-    await finish(aFailure(id));
-    await indexed(id);
-    expect((await remove(account)).status).toBe(202);
-    expect(await isListed(account)).toBe(false);
-  });
+it("DELETE /v1/accounts/{account} answers 409 while the index has an open task of the account, and names one", async () => {
+  aReceiver();
+  const account = await anAccount(10);
+  const id = await aCharged(account, 4);
+  await indexed(id);
+  const response = await remove(account);
+  expect(await response.clone().json()).toMatchObject({ detail: expect.stringContaining(id) });
+  expect(await refusal(response)).toEqual({ status: 409, code: "task_open" });
+  expect(await isListed(account)).toBe(true);
+  await finish(aFailure(id));
+  await indexed(id);
+  expect((await remove(account)).status).toBe(202);
+  expect(await isListed(account)).toBe(false);
+});
 
-  it("does not ask for open tasks when it is forced or repeated", async () => {
-    const account = await anAccount(10);
-    await indexed(await aCharged(account, 4));
-    expect((await remove(account, "?force=true")).status).toBe(202);
-    expect((await remove(account)).status).toBe(202);
-  });
+it("DELETE /v1/accounts/{account} does not look for open tasks when it is forced or repeated", async () => {
+  const account = await anAccount(10);
+  await indexed(await aCharged(account, 4));
+  expect((await remove(account, "?force=true")).status).toBe(202);
+  expect((await remove(account)).status).toBe(202);
+});
 
-  it("does not mind the open tasks of others", async () => {
-    const [account, other] = [await anAccount(), await anAccount(1)];
-    await indexed(await aCharged(other, 1));
-    const { id } = await (await post("/v1/tasks", { model: "m" })).json<{ id: string }>();
-    await indexed(id);
-    expect((await remove(account)).status).toBe(202);
-  });
+it("DELETE /v1/accounts/{account} ignores open tasks of other accounts", async () => {
+  const [account, other] = [await anAccount(), await anAccount(1)];
+  await indexed(await aCharged(other, 1));
+  const { id } = await (await post("/v1/tasks", { model: "m" })).json<{ id: string }>();
+  await indexed(id);
+  expect((await remove(account)).status).toBe(202);
 });

@@ -49,7 +49,7 @@ it("the cron removes rows from the moment at which their tasks expire", async ()
   expect(await allRows()).toHaveLength(2);
 });
 
-it("the cron keeps the note of an erased task for the 14 days that a queue may hold its row", async () => {
+it("the cron keeps the record of an erased task for the 14 days that a queue may hold its index row", async () => {
   const { id, createdAt } = aRow();
   await removeRow(db, { id, createdAt, version: START });
   pass(14 * DAY);
@@ -76,7 +76,7 @@ it("the cron wakes a task more than 10 minutes after its due time", async () => 
   expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
 });
 
-it("the cron repairs a row that is older than its task", async () => {
+it("the cron updates an index row that is older than its task", async () => {
   aReceiver();
   const id = await indexedTask();
   const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
@@ -90,7 +90,7 @@ it("the cron repairs a row that is older than its task", async () => {
   expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
 });
 
-it("the cron removes the row of a task that no longer exists", async () => {
+it("the cron removes the index row of a task that no longer exists", async () => {
   const row = aRow({ dueAt: START, expiresAt: null });
   await insert(row);
   pass(TEN_MINUTES + 1);
@@ -128,7 +128,7 @@ it.each([
   expect(results.length > 0).toBe(!part.includes("counting"));
 });
 
-it("the cron does nothing without an index or a configuration", async () => {
+it("the cron does nothing without an index or without a valid configuration", async () => {
   await insert(expiringAt(START + 1));
   pass(1);
   await cron({ INDEX_DB: undefined });

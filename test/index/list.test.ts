@@ -88,7 +88,7 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ],
 ];
 
-it.each(FILTERS)("the filter %s shows only the tasks that match", async (query, fields) => {
+it.each(FILTERS)("GET /v1/tasks filters by %s", async (query, fields) => {
   const fitting = [agedRow(3, fields), agedRow(1, fields)];
   const almost = Object.keys(fields ?? {}).map((name) => ({
     ...agedRow(2, fields),
@@ -109,7 +109,7 @@ const OTHER: Readonly<Record<string, string>> = {
   host: "other.example.net",
 };
 
-it("the filters of time include since and exclude until", async () => {
+it("GET /v1/tasks includes the time since and excludes the time until", async () => {
   const rows = [START_S - 2, START_S - 1, START_S].map((s) => aRow({ createdAt: s * 1000 }));
   await insert(...rows);
   expect(await shown(`?since=${START_S - 1}`)).toEqual([START_S, START_S - 1]);
@@ -137,23 +137,23 @@ it.each([
   ["cursor=abc", "/cursor"],
   ["status=failed&status=completed", "/status"],
   ["__proto__=1", "/__proto__"],
-])("the parameter %s is refused by its name", async (query, path) => {
+])("GET /v1/tasks refuses the parameter %s and names it", async (query, path) => {
   expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
 });
 
-it("a refusal names all unknown parameters", async () => {
+it("GET /v1/tasks names all unknown parameters", async () => {
   const { paths } = await refusal(await call("/v1/tasks?a=1&b=2"));
   expect(paths?.toSorted()).toEqual(["/a", "/b"]);
 });
 
-it("a page has 50 tasks by default and at most 200", async () => {
+it("GET /v1/tasks lists 50 tasks by default and at most 200", async () => {
   await insert(...Array.from({ length: 201 }, (_, age) => agedRow(age)));
   expect((await list()).data).toHaveLength(50);
   expect((await list("?limit=200")).data).toHaveLength(200);
   expect((await list("?limit=1")).data).toHaveLength(1);
 });
 
-it("a page links to the next one with the same filters", async () => {
+it("GET /v1/tasks links to the next page with the same filters", async () => {
   await insert(...[3, 2, 1].map((age) => agedRow(age, { model: "a b" })), agedRow(0));
   const response = await call("/v1/tasks?limit=2&model=a%20b");
   const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
@@ -164,7 +164,7 @@ it("a page links to the next one with the same filters", async () => {
   expect(next.headers.get("Link")).toBeNull();
 });
 
-it("an account lists its own tasks, without their providers", async () => {
+it("GET /v1/tasks shows an account its own tasks, without their providers", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(own);
   const mine = agedRow(1, { account: own, provider: "ark" });
@@ -175,7 +175,7 @@ it("an account lists its own tasks, without their providers", async () => {
   expect((await list("?status=failed", key)).data).toEqual([]);
 });
 
-it.each(["account", "provider"])("an account cannot filter by %s", async (name) => {
+it.each(["account", "provider"])("GET /v1/tasks refuses an account the filter %s", async (name) => {
   const { key } = await aKey(await anAccount());
   const response = await call(`/v1/tasks?${name}=x`, { key });
   expect(await refusal(response)).toEqual(invalid(`/${name}`));

@@ -52,7 +52,7 @@ async function untilSent(outside: Outside, id: string, count: number): Promise<v
   }
 }
 
-it("callback.failed carries the task as GET shows it, once after each series that failed", async () => {
+it("the operator event callback.failed carries the task as GET shows it, once after each series that failed", async () => {
   const outside = receivers(500);
   const id = await failedTask();
   await untilSent(outside, id, 1);
@@ -70,7 +70,7 @@ it("callback.failed carries the task as GET shows it, once after each series tha
   expect(new Set(outside.sentTo(OPERATOR_URL).map(idOf)).size).toBe(2);
 });
 
-it("callback.failed is repeated with the same id until the operator accepts it", async () => {
+it("the operator event callback.failed is repeated with the same id until the operator accepts it", async () => {
   const outside = receivers(500, 503);
   const id = await failedTask();
   await untilSent(outside, id, 3);
@@ -83,7 +83,7 @@ it("callback.failed is repeated with the same id until the operator accepts it",
   await operatorEvents({ ...outside, sentTo: () => sent.slice(-1) });
 });
 
-it("callback.failed gives way at once to an ordered redelivery", async () => {
+it("the operator event callback.failed gives way at once to an ordered redelivery", async () => {
   const outside = receivers(500);
   // Only the order can end the notice, not its time limit.
   holdTimers(OPERATOR_TIMEOUT_MS);
@@ -98,7 +98,7 @@ it("callback.failed gives way at once to an ordered redelivery", async () => {
   await working;
 });
 
-it("callback.failed is not stored without OPERATOR_CALLBACK_URL", async () => {
+it("the operator event callback.failed is not stored without OPERATOR_CALLBACK_URL", async () => {
   const outside = receivers(500);
   const id = await failedTask({});
   while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);
@@ -106,7 +106,7 @@ it("callback.failed is not stored without OPERATOR_CALLBACK_URL", async () => {
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("refund.delayed comes once when the credits are not back after 5 minutes", async () => {
+it("the operator event refund.delayed comes once when the credits are not back after 5 minutes", async () => {
   const outside = receivers(200);
   const account = await anAccount(5);
   const id = await aCharged(account, 5);

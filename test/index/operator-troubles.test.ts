@@ -26,7 +26,7 @@ async function failedOnce(host: string, bindings: object = OPERATOR_BINDINGS): P
   await finish(id);
 }
 
-it("host.failing comes with the tenth failure of a host in 10 minutes, over all tasks", async () => {
+it("the operator event host.failing comes with the tenth failure of a host in 10 minutes, over all tasks", async () => {
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
   outside.on(`https://${host}/`, answering("", 500));
@@ -41,7 +41,7 @@ it("host.failing comes with the tenth failure of a host in 10 minutes, over all 
   ]);
 });
 
-it("host.failing counts neither deliveries nor failures without OPERATOR_CALLBACK_URL", async () => {
+it("the operator event host.failing counts neither deliveries nor failures without OPERATOR_CALLBACK_URL", async () => {
   const outside = receivers(200);
   const host = `${crypto.randomUUID()}.example.net`;
   for (let n = 0; n < 10; n++) await failedOnce(host, {});
@@ -51,7 +51,7 @@ it("host.failing counts neither deliveries nor failures without OPERATOR_CALLBAC
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("host.failing comes at most once an hour, for 10 failures within 10 minutes", async () => {
+it("the operator event host.failing comes at most once an hour, for 10 failures within 10 minutes", async () => {
   const object = hostObject(env, crypto.randomUUID());
   const fail = async (times: number, everyMs: number) => {
     const answers: boolean[] = [];
@@ -70,7 +70,7 @@ it("host.failing comes at most once an hour, for 10 failures within 10 minutes",
   expect(await fail(240, 5000)).toBe(1);
 });
 
-it("provider.unauthorized comes when a provider refuses the key, once an hour for a connection", async () => {
+it("the operator event provider.unauthorized comes when a provider refuses the key, once an hour for a connection", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
@@ -98,7 +98,7 @@ it("provider.unauthorized comes when a provider refuses the key, once an hour fo
   await until(() => outside.sentTo(OPERATOR_URL).length === 2);
 });
 
-it("index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
+it("the operator event index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
@@ -119,7 +119,7 @@ it("index.lagging comes when the cron finds tasks 10 minutes overdue, at most on
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
 });
 
-it("index.lagging is not sent without OPERATOR_CALLBACK_URL", async () => {
+it("the operator event index.lagging is not sent without OPERATOR_CALLBACK_URL", async () => {
   const outside = receivers(200);
   await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
   await cron();

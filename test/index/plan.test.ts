@@ -65,7 +65,7 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
 ];
 
 it.each(LISTS)(
-  "a list %s is read through its index and in its order",
+  "the D1 query for a list %s uses a table index and needs no sorting",
   async (_, filters, index) => {
     for (const after of [null, AFTER]) {
       const plans = await page(filters, after);
@@ -79,7 +79,7 @@ it.each(LISTS)(
   },
 );
 
-it("a list of all tasks is read in the order of the table", async () => {
+it("the D1 query for a list of all tasks needs no sorting", async () => {
   for (const plan of await page({ status: "failed" })) expect(plan).not.toMatch(/TEMP B-TREE/);
   for (const plan of await page({ status: "failed" }, AFTER)) {
     expect(plan).toMatch(/SEARCH tasks USING PRIMARY KEY/);
@@ -94,7 +94,7 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["the cron, which also removes rows of tasks that no longer exist", () => cron()],
 ];
 
-it.each(OTHERS)("no table is scanned for %s", async (_, work) => {
+it.each(OTHERS)("the D1 query for %s scans no table", async (_, work) => {
   const plans = await plansOf(work);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans) expect(plan).not.toMatch(/SCAN (tasks|rollups|latencies)(?! USING)/);

@@ -12,7 +12,7 @@ import { allRows, DAY, db, indexed, useIndex, wake } from "./support.ts";
 
 useIndex();
 
-it("the tables of a database are created once, also by two isolates at the same time", async () => {
+it("the tables of the index are created once, also by two isolates at the same time", async () => {
   // The relay knows nothing of a proxy, as another isolate knows nothing of the database.
   const [one, other] = [new Proxy(db, BOUND), new Proxy(db, BOUND)];
   await Promise.all([ready(one), ready(other)]);

@@ -107,7 +107,7 @@ it("a bulk redelivery skips tasks that are open, sending, without a callback or 
   expect(await stored(gone)).toEqual(NOTHING);
 });
 
-it("a dry run only counts and needs no Idempotency-Key", async () => {
+it("a bulk redelivery with dry_run only counts and needs no Idempotency-Key", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(2);
   const before = await Promise.all(ids.map((id) => stored(id)));

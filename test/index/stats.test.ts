@@ -135,10 +135,10 @@ const counts = (at: Readonly<Record<number, number>>) =>
 it.each([
   ["of empty buckets is null", {}, 0.5, null],
   ["of one bucket is within it", { 0: 10 }, 0.5, 3],
-  ["is interpolated", { 1: 10 }, 0.5, 8],
+  ["is interpolated within its bucket", { 1: 10 }, 0.5, 8],
   ["of 0 is where the first filled bucket begins", { 2: 4 }, 0, 10],
   ["of 1 is where the last filled bucket ends", { 2: 4, 4: 1 }, 1, 100],
-  ["beyond the last bound is that bound", { 20: 3 }, 0.99, 3_600_000],
+  ["beyond the last bucket is its bound", { 20: 3 }, 0.99, 3_600_000],
   ["does not count empty buckets", { 0: 50, 5: 50 }, 0.5, 5],
 ])("a quantile %s", (_, at, q, expected) => {
   expect(quantile(counts(at), q)).toBe(expected);

@@ -1,72 +1,69 @@
 import { decode, verify } from "hono/jwt";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { kling } from "../../src/providers/kling.ts";
 import { minimax } from "../../src/providers/minimax.ts";
 import { runway } from "../../src/providers/runway.ts";
 import { aHook, NOW, NOW_S } from "./hook.ts";
 
-describe("Kling", () => {
-  const ours = "0f8fad5b-d9cb-469f-a165-70867728950e";
-  // The tokens are verified at NOW, not at the time of the test.
-  const HS256 = { alg: "HS256", exp: false, nbf: false } as const;
+const ours = "0f8fad5b-d9cb-469f-a165-70867728950e";
+// The tokens are verified at NOW, not at the time of the test.
+const HS256 = { alg: "HS256", exp: false, nbf: false } as const;
 
-  it.each([
-    ["classic", { task_id: "1", task_status: "submitted", task_info: { external_task_id: ours } }],
-    ["2026", { id: "1", status: "submitted", external_id: ours }],
-  ])("echoes our task id in a hook of its %s API", (_, body) => {
-    expect(kling.hooks?.read(body, aHook({}, ""))?.taskId).toBe(ours);
-  });
+it.each([
+  ["classic", { task_id: "1", task_status: "submitted", task_info: { external_task_id: ours } }],
+  ["2026", { id: "1", status: "submitted", external_id: ours }],
+])("a Kling hook of its %s API contains our task id", (_, body) => {
+  expect(kling.hooks?.read(body, aHook({}, ""))?.taskId).toBe(ours);
+});
 
-  it("is polled for a classic job below the path of the submit call, escaped", () => {
-    const job = { id: "a/b", endpoint: "videos/image2video?x" };
-    expect(kling.polls.path(job)).toBe("/v1/videos/image2video%3Fx/a%2Fb");
-  });
+it("a poll of a classic Kling job requests the escaped path of its submit call", () => {
+  const job = { id: "a/b", endpoint: "videos/image2video?x" };
+  expect(kling.polls.path(job)).toBe("/v1/videos/image2video%3Fx/a%2Fb");
+});
 
-  it("gets a token for 30 minutes, signed with the secret key of a classic key", async () => {
-    const token = await tokenFor("ak-0001:sk-0001");
-    const claims = { iss: "ak-0001", exp: NOW_S + 1800, nbf: NOW_S - 5 };
-    expect(await verify(token, "sk-0001", HS256)).toEqual(claims);
-    expect(decode(token)).toEqual({ header: { alg: "HS256", typ: "JWT" }, payload: claims });
-    await expect(verify(token, "sk-0002", HS256)).rejects.toThrow();
-  });
+it("a poll with a classic Kling key sends a token for 30 minutes, signed with its secret part", async () => {
+  const token = await tokenFor("ak-0001:sk-0001");
+  const claims = { iss: "ak-0001", exp: NOW_S + 1800, nbf: NOW_S - 5 };
+  expect(await verify(token, "sk-0001", HS256)).toEqual(claims);
+  expect(decode(token)).toEqual({ header: { alg: "HS256", typ: "JWT" }, payload: claims });
+  await expect(verify(token, "sk-0002", HS256)).rejects.toThrow();
+});
 
-  it.each(["key-0001", "a:b:c", ":secret", "access:"])("gets the key %j unchanged", async (key) => {
+it.each(["key-0001", "a:b:c", ":secret", "access:"])(
+  "a poll of Kling sends the key %j as it is",
+  async (key) => {
     expect(await tokenFor(key)).toBe(key);
-  });
+  },
+);
+
+it("a poll of MiniMax escapes a file id that contains half a surrogate pair", () => {
+  const body = { status: "Success", file_id: "\ud800" };
+  const reading = minimax.polls.read({ status: 200, body }, { id: "1", endpoint: null });
+  expect(reading).toMatchObject({ path: "/v1/files/retrieve?file_id=%EF%BF%BD" });
 });
 
-describe("MiniMax", () => {
-  it("is polled for a file whose id contains half a surrogate pair", () => {
-    const body = { status: "Success", file_id: "\ud800" };
-    const reading = minimax.polls.read({ status: 200, body }, { id: "1", endpoint: null });
-    expect(reading).toMatchObject({ path: "/v1/files/retrieve?file_id=%EF%BF%BD" });
-  });
-
-  it.each([
-    [{ challenge: 'a "quoted" ü' }, '{"challenge":"a \\"quoted\\" ü"}'],
-    [{ challenge: "abc", task_id: "1" }, '{"challenge":"abc"}'],
-    [{ challenge: "x".repeat(512) }, `{"challenge":"${"x".repeat(512)}"}`],
-    [{ challenge: "x".repeat(513) }, null],
-    [{ task_id: "1", status: "processing" }, null],
-    [{ challenge: 7 }, null],
-    [{ challenge: "" }, null],
-    [{ challenge: { a: 1 } }, null],
-    [["challenge"], null],
-    ["challenge", null],
-    [null, null],
-    [undefined, null],
-  ])("is answered only on a handshake, with the challenge alone: %j", (body, answer) => {
-    expect(minimax.hooks?.preflight?.(body)).toBe(answer);
-  });
+it.each([
+  [{ challenge: 'a "quoted" ü' }, '{"challenge":"a \\"quoted\\" ü"}'],
+  [{ challenge: "abc", task_id: "1" }, '{"challenge":"abc"}'],
+  [{ challenge: "x".repeat(512) }, `{"challenge":"${"x".repeat(512)}"}`],
+  [{ challenge: "x".repeat(513) }, null],
+  [{ task_id: "1", status: "processing" }, null],
+  [{ challenge: 7 }, null],
+  [{ challenge: "" }, null],
+  [{ challenge: { a: 1 } }, null],
+  [["challenge"], null],
+  ["challenge", null],
+  [null, null],
+  [undefined, null],
+])("MiniMax is answered only if it sends a challenge: %j", (body, answer) => {
+  expect(minimax.hooks?.preflight?.(body)).toBe(answer);
 });
 
-describe("Runway", () => {
-  it("is polled at most every 5 s, with the version of its API, and sends no hooks", async () => {
-    const Authorization = "Bearer key-0001";
-    const headers = { Authorization, "X-Runway-Version": "2024-11-06" };
-    expect(await runway.polls.headers("key-0001", 0)).toEqual(headers);
-    expect(runway).toMatchObject({ hooks: null, polls: { gapMs: 5000 } });
-  });
+it("Runway is polled at most every 5 s, with the version of its API, and sends no hooks", async () => {
+  const Authorization = "Bearer key-0001";
+  const headers = { Authorization, "X-Runway-Version": "2024-11-06" };
+  expect(await runway.polls.headers("key-0001", 0)).toEqual(headers);
+  expect(runway).toMatchObject({ hooks: null, polls: { gapMs: 5000 } });
 });
 
 /** Requests the headers of Kling, and returns the token in them. */

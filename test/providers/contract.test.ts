@@ -26,7 +26,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   const provider = providerNamed(name);
   const { hooks: adapter } = provider;
 
-  it("names base URLs that a path can be appended to", () => {
+  it(`the adapter of ${name} has base URLs that a path can be appended to`, () => {
     for (const baseUrl of provider.baseUrls) {
       expect(baseUrl).toMatch(/^https:\/\/[a-z0-9.-]+(\/[\w.-]+)*$/);
       expect(URL.canParse(baseUrl)).toBe(true);
@@ -34,7 +34,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   });
 
   it.each(["../x", "a?b", "a#b", "a/b", "a%2Fb", "a&b=c", "ä b"])(
-    "escapes the job id %j in the path of a poll",
+    `a poll of ${name} escapes the job id %j in its path`,
     (id) => {
       const url = provider.baseUrls[0] + provider.polls.path({ id, endpoint: endpointOf(polls) });
 
@@ -44,11 +44,11 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     },
   );
 
-  it.each(polls)("reads the answer to a poll: $name", (fixture) => {
+  it.each(polls)(`an answer to a poll of ${name} is read: $name`, (fixture) => {
     expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
   });
 
-  it("reads any JSON that answers a poll without an error and only into sound results", () => {
+  it(`any JSON that answers a poll of ${name} is read without an error and into a valid result`, () => {
     const answers = fc.record({
       status: fc.constantFrom(200, 202, 400, 404, 422, 499),
       body: fc.oneof(hostileValue, mutated(bodiesOf(polls))),
@@ -70,7 +70,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   });
 
   describe.runIf(adapter !== null)("for hooks", () => {
-    it("has at least eight fixtures and one of every kind of meaning", () => {
+    it(`the adapter of ${name} has at least eight hook fixtures and one of every kind of meaning`, () => {
       const kinds = new Set(hooks.map(({ means }) => kindOf(means)));
 
       expect(hooks.length).toBeGreaterThanOrEqual(8);
@@ -86,7 +86,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
       );
     });
 
-    it.each(hooks)("reads a hook: $name", (fixture) => {
+    it.each(hooks)(`a hook of ${name} is read: $name`, (fixture) => {
       const observation = readHook(provider, fixture, parseJson(fixture.body));
 
       expect(observation?.jobId ?? null).toBe(fixture.jobId);
@@ -95,7 +95,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
       );
     });
 
-    it("takes no fixture for a handshake", () => {
+    it(`the adapter of ${name} takes no hook fixture for a handshake`, () => {
       const answers = hooks.map(({ body }) => adapter?.preflight?.(parseJson(body)) ?? null);
       expect(answers.filter((answer) => answer !== null)).toEqual([]);
     });

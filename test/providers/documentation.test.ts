@@ -31,7 +31,7 @@ function codes(text: string): readonly string[] {
 describe("docs/configuration.md", () => {
   const rows = table(CONFIGURATION, "name | default | meaning");
 
-  it("lists the variables of the schema and CONNECTIONS, each once, and no others", () => {
+  it("docs/configuration.md lists the variables of the schema and CONNECTIONS, each once, and no others", () => {
     const bindings = table(CONFIGURATION, "binding | type | purpose").flatMap(([name = ""]) =>
       codes(name),
     );
@@ -40,7 +40,7 @@ describe("docs/configuration.md", () => {
     expect(named.toSorted()).toEqual(known.filter((name) => !bindings.includes(name)).toSorted());
   });
 
-  it("gives every default as the schema has it", () => {
+  it("docs/configuration.md states every default as the schema has it", () => {
     const shape = new Map(Object.entries(Variables.shape));
     const defaults = rows.flatMap(([name = "", byDefault = ""]) =>
       codes(byDefault).map((value) => ({ schema: shape.get(codes(name)[0] ?? ""), value })),
@@ -67,7 +67,7 @@ describe("docs/providers.md", () => {
     "provider | variables | its hooks are authenticated by | polling needs | output links live",
   );
 
-  it("lists every provider in the order of the registry", () => {
+  it("docs/providers.md lists every provider in the order of the registry", () => {
     expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
   });
 
@@ -77,25 +77,25 @@ describe("docs/providers.md", () => {
     const [, variables = "", authentication = "", polling = ""] = row;
     const { hooks, polls } = provider;
 
-    it("names its variables", () => {
+    it(`docs/providers.md names the variables of ${provider.name}`, () => {
       const { key, webhookSecret, userId, baseUrl } = provider.variables;
       const named = [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
       expect(codes(variables)).toEqual(named);
     });
 
-    it("says how its hooks are authenticated", () => {
+    it(`docs/providers.md says how hooks of ${provider.name} are authenticated`, () => {
       expect(authentication).toMatch(wordingOf(provider));
       const secret = provider.variables.webhookSecret;
       if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
     });
 
-    it("says what its polls need", () => {
+    it(`docs/providers.md says what polls of ${provider.name} need`, () => {
       expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
       const days = /last (\d+) days/.exec(polling)?.[1] ?? null;
       expect(days === null ? null : Number(days) * DAY_MS).toBe(polls.maxAgeMs);
     });
 
-    it("shows a submit call with the parameters of its adapter, and an attachment", () => {
+    it(`docs/providers.md shows a submit call to ${provider.name} and an attachment`, () => {
       const [, section = ""] = PROVIDER_PAGE.split(`\n## ${provider.name}\n`);
       const [text = ""] = section.split("\n## ");
       const parameter = hooks?.parameter ?? null;
@@ -110,7 +110,7 @@ describe("docs/providers.md", () => {
     });
   });
 
-  it("names every model of the sandbox", () => {
+  it("docs/providers.md names every model of the sandbox", () => {
     const started = sandbox.simulation.start("");
     const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
     expect(models.length).toBeGreaterThan(0);

@@ -9,7 +9,7 @@ it.each([
   [{ code: null, text: null }, 'The task ended upstream as "aborted".'],
   [null, 'The task ended upstream as "aborted".'],
   [{ code: "E7", text: " \n" }, "The upstream reported a failure."],
-])("words the failure %j as its text, else its code, else its state", (error, message) => {
+])("the message of a failure is its text, else its code, else its state: %j", (error, message) => {
   expect(failureOf("aborted", error, SHOWN)).toEqual({
     status: "failed",
     error: { code: "upstream_error", message },
@@ -17,7 +17,7 @@ it.each([
   });
 });
 
-it("replaces the text by a generic one on request, and keeps the category", () => {
+it("the message of a failure is generic when so configured, and the category stays", () => {
   const error = { code: "SensitiveContent", text: "a secret of the provider" };
 
   expect(failureOf("failed", error, { isGeneric: true, secrets: [] })).toEqual({
@@ -27,7 +27,7 @@ it("replaces the text by a generic one on request, and keeps the category", () =
   });
 });
 
-it("removes the credentials of the connection from the text", () => {
+it("the message of a failure does not contain the credentials of the connection", () => {
   const errorText = { isGeneric: false, secrets: ["r8-abc", "r8-abc-longer", ""] };
   const error = { code: null, text: "no access with r8-abc-longer, nor r8-abc" };
 
@@ -53,13 +53,13 @@ it.each([
   ["failed", "InternalServerError", null, "provider", true],
   ["aborted", null, null, "provider", true],
 ] as const)(
-  "categorises state %s with code %j and text %j as %s",
+  "a failure with state %s, code %j and text %j has category %s",
   (state, code, text, category, retryable) => {
     expect(failureOf(state, { code, text }, SHOWN).failure).toEqual({ category, retryable });
   },
 );
 
-it("takes the category from the adapter where it names one", () => {
+it("a failure has the category that the adapter names, if it names one", () => {
   const error = { code: null, text: "invalid status", category: "provider" } as const;
 
   expect(failureOf("failed", error, SHOWN).failure.category).toBe("provider");

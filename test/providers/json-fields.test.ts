@@ -23,7 +23,7 @@ it.each([
   [7, ["a", "b"], undefined],
   [{ a: null }, ["a", "b"], undefined],
   [[], ["a", "b"], undefined],
-])("at reads from %j, at the path %j, the own value %j", (value, path, found) => {
+])("at() reads from %j, at the path %j, only an own value: %j", (value, path, found) => {
   expect(at(value, ...path)).toBe(found);
 });
 
@@ -40,7 +40,7 @@ it.each([
   ["115334141465231361", null],
   ["1e30", null],
   ["1.5", null],
-])("idAt reads the JSON %s as %j, and no number that parsing may have changed", (json, id) => {
+])("idAt reads the JSON %s as %j, and no number that JSON.parse may have changed", (json, id) => {
   expect(idAt(JSON.parse(`{"id":${json}}`), "id")).toBe(id);
 });
 
@@ -91,7 +91,7 @@ it("jsonAt parses text as JSON, and returns undefined for anything else", () => 
 
 const urlsAt = (value: unknown, key: string) => urlsOf(listAt(value, key));
 
-it("no reader throws on any JSON", () => {
+it("no reader of JSON fields throws on any JSON", () => {
   const readers = [textAt, idAt, numberAt, integerAt, booleanAt, isoMsAt, jsonAt, urlsAt];
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {

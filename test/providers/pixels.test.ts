@@ -16,6 +16,6 @@ it.each([
   [0, 720, null, null],
   [1280, 0, null, null],
   [-1280, 720, null, null],
-])("%j × %j pixels have the ratio %j and the resolution %j", (width, height, ...expected) => {
+])("a video of %j × %j pixels has ratio %j and resolution %j", (width, height, ...expected) => {
   expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual(expected);
 });

@@ -39,12 +39,12 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>>
   "access key id": [["AKIAIOSFODNN7EXAMPLE is disabled", "… is disabled"]],
 };
 
-it("has examples of every redaction and no others", () => {
+it("this file has examples of every redaction and of no others", () => {
   expect(REDACTIONS.map(({ what }) => what)).toEqual(Object.keys(EXAMPLES));
 });
 
 describe.each(REDACTIONS)("redaction of the $what", ({ what, pattern, replacement }) => {
-  it.each(EXAMPLES[what] ?? [])("turns %j into %j, alone and among the others", (text, shown) => {
+  it.each(EXAMPLES[what] ?? [])(`redaction of the ${what} turns %j into %j`, (text, shown) => {
     expect(text.replace(pattern, replacement)).toBe(shown);
     expect(publicText(text, [])).toBe(shown);
   });
@@ -60,7 +60,7 @@ it.each([
   expect(publicText(text, [])).toBe(text);
 });
 
-it("publicText replaces known secrets anywhere, and ignores an empty one", () => {
+it("publicText replaces known secrets anywhere, and ignores an empty secret", () => {
   expect(publicText("a(b)c=a(b)c.", ["a(b)c", ""])).toBe("…=….");
   expect(publicText("key of the path: s3cr3t/x", ["s3cr3t"])).toBe("key of the path: …/x");
 });
@@ -70,7 +70,7 @@ it.each([
   ["two bytes", "ß".repeat(5000), 1023],
   ["three bytes", "画".repeat(5000), 1023],
   ["four bytes", "🦊".repeat(5000), 1023],
-])("publicText cuts at 1 KB behind a whole character of %s", (_, text, length) => {
+])("publicText cuts a long text at 1 KB, after a whole character of %s", (_, text, length) => {
   const shown = publicText(text, []);
 
   expect(new TextEncoder().encode(shown).length).toBe(length);
@@ -80,7 +80,7 @@ it.each([
 
 // Work that grows with the square of the length would exceed the time limit of a test.
 it.each(["https://", "key ", "api_key=", "http://a@", "token: ", "bearer\t"])(
-  "publicText shortens megabytes of %j",
+  "publicText shortens megabytes of %j in linear time",
   (text) => {
     expect(publicText(text.repeat(4_000_000 / text.length), []).length).toBeLessThanOrEqual(1024);
   },

@@ -44,20 +44,20 @@ async function verified(
   return { verdict, asked };
 }
 
-it("fal: a hook is signed under any of the published keys, which are requested once", async () => {
+it("a fal hook may be signed with any of the published keys, which are requested once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   const keys = [[published, rotated.publicKey]] as const;
 
   expect(await verified(signed, { keys })).toEqual({ verdict: "signed", asked: ASKED_ONCE });
 });
 
-it("fal: the keys come from the URL of the connection where it names one", async () => {
+it("the public keys of fal come from the URL of the connection, if it has one", async () => {
   const url = "https://mirror.example/jwks.json";
 
   expect((await verified(FAL.headers, { jwksUrl: url })).asked).toEqual([[url, false]]);
 });
 
-it("fal: an unknown key makes the relay request fresh keys once", async () => {
+it("a fal hook signed with an unknown key makes the relay request fresh keys once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
 
   expect(await verified(signed, { keys: [[published], [rotated.publicKey]] })).toEqual({
@@ -70,7 +70,7 @@ it("fal: an unknown key makes the relay request fresh keys once", async () => {
   });
 });
 
-it("fal: a hook cannot be verified while the keys are unreachable", async () => {
+it("a fal hook cannot be verified while the public keys are unreachable", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
 
   for (const keys of [[null], [[published], null], [[], null]] as const) {
@@ -78,7 +78,7 @@ it("fal: a hook cannot be verified while the keys are unreachable", async () => 
   }
 });
 
-it("fal: a hook that another customer had signed is refused before keys are requested", async () => {
+it("a fal hook for another customer is refused before public keys are requested", async () => {
   const headers = await signedByFal(rotated.privateKey, FAL.body, {
     "X-Fal-Webhook-User-Id": "user-0002",
   });
@@ -88,7 +88,7 @@ it("fal: a hook that another customer had signed is refused before keys are requ
   expect((await verified(headers, { keys, userId: "user-0002" })).verdict).toBe("signed");
 });
 
-it("fal: a valid hook is unsigned where our own user id is not configured", async () => {
+it("a valid fal hook counts as unsigned when our own user id is not configured", async () => {
   const body = tampered(FAL.body);
 
   expect((await verified(FAL.headers, { userId: null })).verdict).toBe("unsigned");
@@ -96,6 +96,6 @@ it("fal: a valid hook is unsigned where our own user id is not configured", asyn
   expect((await verified({}, { userId: null })).verdict).toBe("refused");
 });
 
-it.each(Object.keys(FAL.headers))("fal: no keys are requested without %s", async (name) => {
+it.each(Object.keys(FAL.headers))("a fal hook requests no keys without %s", async (name) => {
   expect((await verified({ ...FAL.headers, [name]: "" })).asked).toEqual([]);
 });

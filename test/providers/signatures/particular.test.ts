@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { bytesOf } from "../../../src/security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../../../src/security/hmac.ts";
 import { hex, hmac, NOW, NOW_S, tampered } from "../hook.ts";
@@ -10,139 +10,137 @@ import { KIE, REPLICATE, REPLICATE_SECRET, signedByVidu, VIDU, WAVESPEED } from 
 /** Hex signatures that are wrong. */
 const wrong = (count: number) => Array.from({ length: count }, () => "0".repeat(64));
 
-describe("kie.ai", () => {
-  it.each([
-    ['{"code":200,"data":{"taskId":"task-0001","state":"fail","failMsg":"früher"}}', "unsigned"],
-    [KIE.body.replace("taskId", "task_id"), "unsigned"],
-    [KIE.body.replace("task-0001", "task-0002"), "refused"],
-    [KIE.body.replace("taskId", "id"), "refused"],
-    [tampered(KIE.body), "refused"],
-    ["task-0001", "refused"],
-    ["", "refused"],
-  ])("signs only the job id: the body %j is %s", async (body, verdict) => {
-    expect(await authenticity(KIE, { body })).toBe(verdict);
-  });
+it.each([
+  ['{"code":200,"data":{"taskId":"task-0001","state":"fail","failMsg":"früher"}}', "unsigned"],
+  [KIE.body.replace("taskId", "task_id"), "unsigned"],
+  [KIE.body.replace("task-0001", "task-0002"), "refused"],
+  [KIE.body.replace("taskId", "id"), "refused"],
+  [tampered(KIE.body), "refused"],
+  ["task-0001", "refused"],
+  ["", "refused"],
+])("kie.ai signs only the job id: the body %j is %s", async (body, verdict) => {
+  expect(await authenticity(KIE, { body })).toBe(verdict);
 });
 
-describe("Replicate", () => {
-  it.each([
-    [
-      "the specification of Standard Webhooks",
-      { "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330" },
-      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-      '{"test": 2432232314}',
-      REPLICATE_SECRET,
-    ],
-    [
-      "OpenAI, in a hook it really sent",
-      {
-        "webhook-id": "wh_685c059ae39c8190af8c71ed1022a24d",
-        "webhook-timestamp": "1750861210",
-      },
-      "v1,gUAg4R2hWouRZqRQG4uJypNS8YK885G838+EHb4nKBY=",
-      '{"id": "evt_685c059ae3a481909bdc86819b066fb6", "object": "event", "created_at": 1750861210, ' +
-        '"type": "response.completed", "data": {"id": "resp_123"}}',
-      "whsec_RdvaYFYUXuIFuEbvZHwMfYFhUf7aMYjYcmM24+Aj40c=",
-    ],
-  ])("verifies signatures as %s", async (_, sent, signature, body, webhookSecret) => {
+it.each([
+  [
+    "Standard Webhooks",
+    { "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330" },
+    "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    '{"test": 2432232314}',
+    REPLICATE_SECRET,
+  ],
+  [
+    "OpenAI, from a hook really sent",
+    {
+      "webhook-id": "wh_685c059ae39c8190af8c71ed1022a24d",
+      "webhook-timestamp": "1750861210",
+    },
+    "v1,gUAg4R2hWouRZqRQG4uJypNS8YK885G838+EHb4nKBY=",
+    '{"id": "evt_685c059ae3a481909bdc86819b066fb6", "object": "event", "created_at": 1750861210, ' +
+      '"type": "response.completed", "data": {"id": "resp_123"}}',
+    "whsec_RdvaYFYUXuIFuEbvZHwMfYFhUf7aMYjYcmM24+Aj40c=",
+  ],
+])(
+  "a Replicate hook is verified like the example of %s",
+  async (_, sent, signature, body, webhookSecret) => {
     const headers = { ...sent, "webhook-signature": signature };
     const now = Number(sent["webhook-timestamp"]) * 1000;
     const connection = { webhookSecret };
 
     expect(await authenticity(REPLICATE, { headers, body, connection, now })).toBe("signed");
-  });
+  },
+);
 
-  it.each([
-    ["standardwebhooks", new Webhook(REPLICATE_SECRET)],
-    ["svix", new Svix(REPLICATE_SECRET)],
-  ])("verifies signatures that the package %s made", async (_, webhook) => {
-    const body = REPLICATE.unicodeBody;
-    const signature = webhook.sign("msg_0002", new Date(NOW), body);
-    const headers = { "webhook-id": "msg_0002", "webhook-signature": signature };
+it.each([
+  ["standardwebhooks", new Webhook(REPLICATE_SECRET)],
+  ["svix", new Svix(REPLICATE_SECRET)],
+])("a Replicate hook signed by the package %s is verified", async (_, webhook) => {
+  const body = REPLICATE.unicodeBody;
+  const signature = webhook.sign("msg_0002", new Date(NOW), body);
+  const headers = { "webhook-id": "msg_0002", "webhook-signature": signature };
 
-    expect(await authenticity(REPLICATE, { headers, body })).toBe("signed");
-    expect(await authenticity(REPLICATE, { headers, body: tampered(body) })).toBe("refused");
-  });
+  expect(await authenticity(REPLICATE, { headers, body })).toBe("signed");
+  expect(await authenticity(REPLICATE, { headers, body: tampered(body) })).toBe("refused");
 });
 
-describe("Vidu", () => {
-  it("signs like Apache APISIX, whose published example is valid", async () => {
-    const content = [
-      "GET",
-      "/index.html",
-      "age=36&name=james",
-      "user-key",
-      "Tue, 19 Jan 2021 11:33:20 GMT",
-      "User-Agent:curl/7.29.0",
-      "x-custom-a:test",
-      "",
-    ].join("\n");
-    const signatures = [macFromBase64("8XV1GB7Tq23OJcoz6wjqTs4ZLxr9DiLoY4PxzScWGYg=")];
-    const verdictOn = async (text: string) =>
-      verifyWithText("my-secret-key", signatures, bytesOf(text));
+it("Vidu signs like Apache APISIX, whose published example is valid", async () => {
+  const content = [
+    "GET",
+    "/index.html",
+    "age=36&name=james",
+    "user-key",
+    "Tue, 19 Jan 2021 11:33:20 GMT",
+    "User-Agent:curl/7.29.0",
+    "x-custom-a:test",
+    "",
+  ].join("\n");
+  const signatures = [macFromBase64("8XV1GB7Tq23OJcoz6wjqTs4ZLxr9DiLoY4PxzScWGYg=")];
+  const verdictOn = async (text: string) =>
+    verifyWithText("my-secret-key", signatures, bytesOf(text));
 
-    expect(await verdictOn(content)).toBe(true);
-    expect(await verdictOn(content.trimEnd())).toBe(false);
-  });
+  expect(await verdictOn(content)).toBe(true);
+  expect(await verdictOn(content.trimEnd())).toBe(false);
+});
 
-  it("does not sign the body, and signs the path", async () => {
-    expect(await authenticity(VIDU, { body: tampered(VIDU.body) })).toBe("unsigned");
-    expect(await authenticity(VIDU, { body: "" })).toBe("unsigned");
-    expect(await authenticity(VIDU, { path: "/hooks/vidu/" })).toBe("refused");
-  });
+it("Vidu does not sign the body, but signs the path", async () => {
+  expect(await authenticity(VIDU, { body: tampered(VIDU.body) })).toBe("unsigned");
+  expect(await authenticity(VIDU, { body: "" })).toBe("unsigned");
+  expect(await authenticity(VIDU, { path: "/hooks/vidu/" })).toBe("refused");
+});
 
-  it.each([
-    ["as it was sent", "X7THxS7616k32++3dvRlqtMAy9t2JzgjGW/AK6Jxb70="],
-    ["sorted", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
-  ])("may sign the query %s", async (_, signature) => {
-    const headers = { "X-HMAC-SIGNATURE": signature };
+it.each([
+  ["as it was sent", "X7THxS7616k32++3dvRlqtMAy9t2JzgjGW/AK6Jxb70="],
+  ["sorted", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
+])("Vidu may sign the query %s", async (_, signature) => {
+  const headers = { "X-HMAC-SIGNATURE": signature };
 
-    expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
-    expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
-    expect(await authenticity(VIDU, { headers, query: "" })).toBe("refused");
-  });
+  expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
+  expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
+  expect(await authenticity(VIDU, { headers, query: "" })).toBe("refused");
+});
 
-  it.each(["Date", "x-request-nonce", "user-agent"])(
-    "is refused when %s alone is signed, because that could be replayed",
-    async (names) => {
-      const headers = await signedByVidu({ ...VIDU.headers, "user-agent": "vidu" }, names);
+it.each(["Date", "x-request-nonce", "user-agent"])(
+  "a Vidu hook is refused when %s alone is signed, because it could be replayed",
+  async (names) => {
+    const headers = await signedByVidu({ ...VIDU.headers, "user-agent": "vidu" }, names);
 
-      expect(await authenticity(VIDU, { headers })).toBe("refused");
-    },
+    expect(await authenticity(VIDU, { headers })).toBe("refused");
+  },
+);
+
+it("Vidu may sign further headers, in the order and spelling that it lists", async () => {
+  const sent = { ...VIDU.headers, "User-Agent": "vidu/1" };
+  const headers = await signedByVidu(sent, "User-Agent;X-Request-Nonce;date");
+
+  expect(await authenticity(VIDU, { headers })).toBe("unsigned");
+  expect(await authenticity(VIDU, { headers: { ...headers, "User-Agent": "vidu/2" } })).toBe(
+    "refused",
   );
-
-  it("may sign further headers, in the order and spelling that it lists", async () => {
-    const sent = { ...VIDU.headers, "User-Agent": "vidu/1" };
-    const headers = await signedByVidu(sent, "User-Agent;X-Request-Nonce;date");
-
-    expect(await authenticity(VIDU, { headers })).toBe("unsigned");
-    expect(await authenticity(VIDU, { headers: { ...headers, "User-Agent": "vidu/2" } })).toBe(
-      "refused",
-    );
-  });
 });
 
-describe("WaveSpeed", () => {
-  const [version = "", valid = ""] = (WAVESPEED.headers["webhook-signature"] ?? "").split(",");
+const [version = "", valid = ""] = (WAVESPEED.headers["webhook-signature"] ?? "").split(",");
 
-  it.each([
-    ["valid, in upper case", [valid.toUpperCase()], "signed"],
-    ["the last of 16", [...wrong(15), valid], "signed"],
-    ["the last of 17", [...wrong(16), valid], "refused"],
-  ])("reads at most 16 signatures, in either case: %s", async (_, signatures, verdict) => {
+it.each([
+  ["valid, in upper case", [valid.toUpperCase()], "signed"],
+  ["the last of 16", [...wrong(15), valid], "signed"],
+  ["the last of 17", [...wrong(16), valid], "refused"],
+])(
+  "a WaveSpeed hook has at most 16 signatures, in either case: %s",
+  async (_, signatures, verdict) => {
     const entries = signatures.map((signature) => `${version},${signature}`);
     const headers = { "webhook-signature": entries.join(" ") };
 
     expect(await authenticity(WAVESPEED, { headers })).toBe(verdict);
-  });
+  },
+);
 
-  it.each([
-    ["with the secret decoded", "test-key", "ws-0001"],
-    ["for an empty id", "dGVzdC1rZXk=", ""],
-  ])("is refused when signed %s", async (_, key, id) => {
-    const signature = hex(await hmac(key, `${id}.${NOW_S}.${WAVESPEED.body}`));
-    const headers = { "webhook-id": id, "webhook-signature": `v3,${signature}` };
+it.each([
+  ["with the secret decoded", "test-key", "ws-0001"],
+  ["for an empty id", "dGVzdC1rZXk=", ""],
+])("a WaveSpeed hook is refused when signed %s", async (_, key, id) => {
+  const signature = hex(await hmac(key, `${id}.${NOW_S}.${WAVESPEED.body}`));
+  const headers = { "webhook-id": id, "webhook-signature": `v3,${signature}` };
 
-    expect(await authenticity(WAVESPEED, { headers })).toBe("refused");
-  });
+  expect(await authenticity(WAVESPEED, { headers })).toBe("refused");
 });
