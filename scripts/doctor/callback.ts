@@ -2,7 +2,11 @@ import * as z from "zod";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer, Relay } from "./relay.ts";
 
-const Outcome = z.looseObject({ outcome: z.string(), status_code: z.int().optional() });
+const Outcome = z.looseObject({
+  outcome: z.string(),
+  status_code: z.int().optional(),
+  cloudflare_error: z.int().optional(),
+});
 const Refusal = z.looseObject({ code: z.string(), detail: z.string().optional() });
 
 /** What to do about an attempt that was not delivered. */
@@ -10,7 +14,7 @@ const CURES: Readonly<Record<string, string>> = {
   rejected: "the receiver must answer 2xx; read its log and the firewall in front of it",
   redirected: "give the URL that the receiver redirects to; redirects are not followed",
   timeout: "the receiver must answer within CALLBACK_TIMEOUT_S",
-  unreachable: "check the receiver's host name, port and certificate",
+  unreachable: "check the receiver's host name, DNS record, port and certificate",
   blocked: "use a public https URL without an IP address",
 };
 
@@ -24,13 +28,17 @@ function callbackFindingOf({ status, json }: Answer): Finding {
   const sent = Outcome.safeParse(json).data;
   if (sent?.outcome === "delivered") return ok("callback: delivered");
   if (sent !== undefined) {
-    const code = sent.status_code === undefined ? "" : ` (${sent.status_code})`;
+    const { cloudflare_error: error } = sent;
+    const code = error === undefined ? "" : `, Cloudflare's error ${error}`;
+    const detail = sent.status_code === undefined ? "" : ` (${sent.status_code}${code})`;
     const cure = CURES[sent.outcome] ?? "read the relay's log";
-    return problem(`callback: ${sent.outcome}${code}`, cure);
+    return problem(`callback: ${sent.outcome}${detail}`, cure);
   }
   const { code = "no problem code" } = Refusal.safeParse(json).data ?? {};
   const cure =
-    code === "invalid_request" ? "give a public https URL in --to" : "look it up in docs/errors.md";
+    code === "invalid_request"
+      ? "give a public https URL with a host name in --to"
+      : "look it up in docs/errors.md";
   return problem(`callback: the relay answered ${status} ${code}`, cure);
 }
 

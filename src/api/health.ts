@@ -55,6 +55,7 @@ function settingsOf(config: Config) {
     TASK_DEADLINE_HOURS: config.taskDeadlineMs / HOUR_MS,
     MAX_BODY_KB: config.maxBodyBytes / 1024,
     ALLOW_LOCAL_CALLBACKS: config.allowLocalCallbacks,
+    ALLOW_IP_CALLBACKS: config.allowIpCallbacks,
     PAUSED: config.paused,
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
     OPERATOR_CALLBACK_URL:

@@ -35,7 +35,7 @@ export const testCallback = bodyRoute(
     const taskId = crypto.randomUUID();
     const startedAt = Date.now();
     const sample = { id: taskId, model: "sample", createdAt: startedAt };
-    const { outcome, statusCode } = await deliver(
+    const { outcome, statusCode, cloudflareError } = await deliver(
       {
         taskId,
         account,
@@ -50,10 +50,13 @@ export const testCallback = bodyRoute(
       runtime,
     );
     const durationMs = Date.now() - startedAt;
-    log({ event: "callback.test", outcome, status_code: statusCode, duration_ms: durationMs });
+    const code = cloudflareError === null ? {} : { cloudflare_error: cloudflareError };
+    const line = { outcome, status_code: statusCode, ...code, duration_ms: durationMs };
+    log({ event: "callback.test", ...line });
     return json({
       outcome,
       ...(statusCode === null ? {} : { status_code: statusCode }),
+      ...code,
       duration_ms: durationMs,
     });
   },

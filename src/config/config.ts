@@ -1,9 +1,10 @@
+import type * as z from "zod";
 import type { Policy, PollLimits } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
-import type { UrlPolicy } from "../security/url-policy.ts";
+import { IP_REFUSAL, isIpLiteral, isLoopback, type UrlPolicy } from "../security/url-policy.ts";
 import { parseConnections } from "./connections.ts";
 import type { ConfigIssue } from "./issue.ts";
 import type { Placement } from "./placement.ts";
@@ -20,6 +21,8 @@ export interface Config extends Secrets, Placement {
   readonly taskDeadlineMs: number;
   readonly maxBodyBytes: number;
   readonly allowLocalCallbacks: boolean;
+  /** States that the relay runs where IP addresses can be called, unlike on Cloudflare. */
+  readonly allowIpCallbacks: boolean;
   readonly paused: boolean;
   /** Origin under which others reach the relay; null means the origin that each request addressed. */
   readonly publicUrl: string | null;
@@ -66,8 +69,8 @@ export function parseConfig(
   const { data } = parsed;
   const connected = parseConnections(vars, data.ALLOW_LOCAL_CALLBACKS, data.SANDBOX);
   if (!connected.ok) return connected;
-  const missing = missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS);
-  if (missing.length > 0) return failure(missing);
+  const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...uncallableUrls(data)];
+  if (issues.length > 0) return failure(issues);
   return success({
     scheduleMs: data.CALLBACK_SCHEDULE_S,
     callbackTimeoutMs: data.CALLBACK_TIMEOUT_S,
@@ -75,6 +78,7 @@ export function parseConfig(
     taskDeadlineMs: data.TASK_DEADLINE_HOURS,
     maxBodyBytes: data.MAX_BODY_KB,
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
+    allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
     paused: data.PAUSED,
     jurisdiction: data.JURISDICTION,
     locationHint: data.LOCATION_HINT,
@@ -99,6 +103,17 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
   return required.flatMap((flag) =>
     flags[flag] === true ? [] : { path: "compatibility_flags", message: `must contain ${flag}` },
   );
+}
+
+/** Finds the operator's own URLs that have an IP address, where those cannot be called. */
+function uncallableUrls(data: z.infer<typeof Variables>): ConfigIssue[] {
+  if (data.ALLOW_IP_CALLBACKS) return [];
+  const { SETTLEMENT_URL, OPERATOR_CALLBACK_URL } = data;
+  return Object.entries({ SETTLEMENT_URL, OPERATOR_CALLBACK_URL }).flatMap(([path, text]) => {
+    const url = URL.parse(text ?? "");
+    if (url === null || !isIpLiteral(url)) return [];
+    return data.ALLOW_LOCAL_CALLBACKS && isLoopback(url) ? [] : { path, message: IP_REFUSAL };
+  });
 }
 
 /**
@@ -130,5 +145,6 @@ export function errorTextOf(config: Config, { key, webhookSecret }: Connection):
 /** Selects the rules for a `callback_url`. @param origin of the relay, as the caller addressed it. */
 export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
   const ownOrigins = config.publicUrl === null ? [origin] : [origin, config.publicUrl];
-  return { allowLocal: config.allowLocalCallbacks, ownOrigins };
+  const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp } = config;
+  return { allowLocal, allowIp, ownOrigins };
 }

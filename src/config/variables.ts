@@ -31,6 +31,7 @@ export const Variables = z.object({
   // Two bodies and the attempts share one stored value of at most 2 MB.
   MAX_BODY_KB: numberBetween("256", 1, 400).transform((kb) => kb * 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
+  ALLOW_IP_CALLBACKS: flag(),
   PAUSED: flag(),
   JURISDICTION: oneOf(JURISDICTIONS),
   LOCATION_HINT: oneOf(LOCATION_HINTS),

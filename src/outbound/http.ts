@@ -1,8 +1,8 @@
 // Outgoing HTTP requests. This is the only file that may call `fetch`; lint enforces it.
 
-import type { AttemptResult } from "../core/record/callback.ts";
+import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import { parseJson } from "../core/json.ts";
-import { outcomeOfStatus } from "../core/record/outcome.ts";
+import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
 import { log } from "../log.ts";
 import type { Answer } from "../providers/provider.ts";
 import { readUpTo } from "../stream.ts";
@@ -27,8 +27,8 @@ const MAX_RETRY_AFTER_CHARS = 64;
 
 /**
  * Sends one POST without following redirects, under one deadline that includes reading the answer. Never
- * throws: a failure of the receiver is a result. The status line decides the outcome; only an excerpt of
- * the body is kept.
+ * throws: a failure of the receiver is a result. The status line decides the outcome, except where
+ * Cloudflare answered in place of the receiver; only an excerpt of the body is kept.
  */
 export function post(
   request: PostRequest,
@@ -75,16 +75,17 @@ async function postOnce(
     });
     const responseExcerpt = await excerptOf(response);
     const { status } = response;
+    const cloudflareError = cloudflareErrorOf(status, responseExcerpt);
     const retryAfter = response.headers.get("Retry-After");
     return {
-      outcome: outcomeOfStatus(status),
+      outcome: outcomeOfAnswer(status, cloudflareError),
       statusCode: status,
       responseExcerpt,
+      cloudflareError,
       retryAfter: retryAfter?.slice(0, MAX_RETRY_AFTER_CHARS) ?? null,
     };
   } catch {
-    const outcome = isDeadlinePassed(signal) ? "timeout" : "unreachable";
-    return { outcome, statusCode: null, responseExcerpt: null, retryAfter: null };
+    return unansweredAttempt(isDeadlinePassed(signal) ? "timeout" : "unreachable");
   }
 }
 

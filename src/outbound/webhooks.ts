@@ -1,6 +1,6 @@
 import { urlPolicyOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
-import type { AttemptResult } from "../core/record/callback.ts";
+import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import { appendMembers } from "../core/json.ts";
@@ -21,12 +21,6 @@ export type OperatorEvent =
 type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 
 const OPERATOR_TIMEOUT_MS = 5_000;
-const BLOCKED: AttemptResult = {
-  outcome: "blocked",
-  statusCode: null,
-  responseExcerpt: null,
-  retryAfter: null,
-};
 
 /**
  * Sends one attempt of a callback. The URL is checked again, because the policy or the relay's own address
@@ -36,7 +30,7 @@ const BLOCKED: AttemptResult = {
 export async function deliver(delivery: Delivery, runtime: Runtime): Promise<AttemptResult> {
   const { config, keyring } = runtime;
   const { account, origin, taskId, status, number, startedAt, url, body } = delivery;
-  if (!checkCallbackUrl(url, urlPolicyOf(config, origin)).ok) return BLOCKED;
+  if (!checkCallbackUrl(url, urlPolicyOf(config, origin)).ok) return unansweredAttempt("blocked");
   const callbackSecrets =
     account === null ? keyring.callbackSecrets : await accountSecrets(config, account);
   return signedPost({

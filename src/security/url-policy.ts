@@ -25,10 +25,16 @@ const SILENTLY_DROPPED = /^\s|\s$|\p{Cc}/u;
 const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
 const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
+/** Reason for refusing an IP address; continues the name of a field or variable. */
+export const IP_REFUSAL =
+  "must use a host name: Cloudflare Workers cannot call IP addresses (error 1003); elsewhere ALLOW_IP_CALLBACKS allows them";
+
 /** The rules of this deployment for URLs that clients write. */
 export interface UrlPolicy {
   /** States that `http:` and loopback hosts are allowed too, for development. */
   readonly allowLocal: boolean;
+  /** States that public IP addresses are allowed too, for a relay that does not run on Cloudflare. */
+  readonly allowIp: boolean;
   /** Origins of the relay itself, e.g. "https://relay.example.com"; other text is ignored. */
   readonly ownOrigins: readonly string[];
 }
@@ -38,7 +44,8 @@ export interface UrlPolicy {
  * continues "callback_url" in a message and never quotes the URL.
  *
  * The URL is judged as WHATWG URL parses it, because fetch does the same: `https://0x7f.1` is 127.0.0.1.
- * IP literals must be global unicast by the IANA special-purpose address registries. A name that
+ * IP literals need `allowIp` and must be global unicast by the IANA special-purpose address registries;
+ * `allowLocal` allows loopback without `allowIp`. A name that
  * resolves to a private address passes: only the network can refuse that.
  */
 export function checkCallbackUrl(text: string, policy: UrlPolicy): Result<URL, string> {
@@ -69,12 +76,18 @@ function targetObjection(url: URL, policy: UrlPolicy): string | null {
     return "must not point at the relay itself";
   }
   const host = hostOf(url);
-  return policy.allowLocal && LOOPBACK.test(host) ? null : hostObjection(host);
+  if (policy.allowLocal && LOOPBACK.test(host)) return null;
+  return isIpHost(host) ? ipObjection(host, policy) : nameObjection(host);
 }
 
 /** Tells whether the host is this machine, where a developer's receivers and upstreams run. */
 export function isLoopback(url: URL): boolean {
   return LOOPBACK.test(hostOf(url));
+}
+
+/** Tells whether the host is an IP address, in any spelling that `fetch` understands. */
+export function isIpLiteral(url: URL): boolean {
+  return isIpHost(hostOf(url));
 }
 
 /** Returns the host without the final dot of a fully qualified name, which means the same host. */
@@ -97,10 +110,16 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === "https:" ? "443" : "80");
 }
 
-function hostObjection(host: string): string | null {
-  if (host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host)) {
-    return isGlobalUnicast(host) ? null : "must not use an IP address that is not public";
-  }
+function isIpHost(host: string): boolean {
+  return host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host);
+}
+
+function ipObjection(host: string, { allowIp }: UrlPolicy): string | null {
+  if (!isGlobalUnicast(host)) return "must not use an IP address that is not public";
+  return allowIp ? null : IP_REFUSAL;
+}
+
+function nameObjection(host: string): string | null {
   if (host.split(".").includes("")) return "must not have an empty label in the host name";
   if (PRIVATE_ZONE.test(host)) return "must not use a local or private host name";
   return host.includes(".") ? null : "must use a fully qualified host name";

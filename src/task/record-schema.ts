@@ -21,6 +21,7 @@ const Attempt = z.looseObject({
   outcome: z.enum(OUTCOMES),
   statusCode: z.int().nullable(),
   responseExcerpt: z.string().nullable(),
+  cloudflareError: z.int().nullable().default(null),
 });
 
 const Callback = z.looseObject({

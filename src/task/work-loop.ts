@@ -2,7 +2,7 @@ import type { Delivery } from "../core/duties/deliver.ts";
 import type { Decision } from "../core/events/decision.ts";
 import type { TaskEvent } from "../core/events/event.ts";
 import type { Policy } from "../core/policy.ts";
-import type { AttemptResult } from "../core/record/callback.ts";
+import { unansweredAttempt } from "../core/record/callback.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time.ts";
@@ -19,12 +19,6 @@ const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
 const OVERDUE_MS = MINUTE_MS;
 /** Limit on the steps of one run, as a guard against an endless loop: a run takes a handful of steps. */
 const MAX_STEPS_PER_RUN = 100;
-const INTERRUPTED: AttemptResult = {
-  outcome: "interrupted",
-  statusCode: null,
-  responseExcerpt: null,
-  retryAfter: null,
-};
 
 /**
  * The loop around the pure core, one per object instance: it loads the record, asks the core for the next
@@ -160,15 +154,16 @@ export class WorkLoop {
     // repeated.
     const isOwn = this.#ownAttempt === number;
     this.#ownAttempt = null;
-    const result = isOwn ? await this.#platform.send(delivery) : INTERRUPTED;
+    const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
     const decision = this.apply({ type: "attempt_ended", number, ...result });
-    const { outcome, statusCode, retryAfter } = result;
+    const { outcome, statusCode, cloudflareError, retryAfter } = result;
     const line = {
       event: "callback.attempt",
       task_id: delivery.taskId,
       number,
       outcome,
       status_code: statusCode,
+      ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
       ...(retryAfter !== null && { retry_after: retryAfter }),
       duration_ms: Math.max(0, this.#now() - delivery.startedAt),
       recorded: decision.kind === "changed",

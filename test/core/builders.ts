@@ -1,4 +1,4 @@
-import type { Attempt, Callback } from "../../src/core/record/callback.ts";
+import { type Attempt, type Callback, unansweredAttempt } from "../../src/core/record/callback.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
 import type {
   AttemptEndedEvent,
@@ -123,8 +123,8 @@ export function aRedelivery(changes: Partial<Omit<RedeliverEvent, "type">> = {})
 
 /** The end of an attempt; by default the receiver answered 500. */
 export function anEnd(number: number, changes: Partial<AttemptEndedEvent> = {}): AttemptEndedEvent {
-  const answered = { statusCode: 500, responseExcerpt: null, retryAfter: null };
-  return { type: "attempt_ended", number, outcome: "rejected", ...answered, ...changes };
+  const answered = { ...unansweredAttempt("rejected"), statusCode: 500 };
+  return { type: "attempt_ended", number, ...answered, ...changes };
 }
 
 export function anEndAs(number: number, outcome: Outcome): AttemptEndedEvent {
@@ -204,6 +204,7 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
     outcome: "delivered",
     statusCode: 200,
     responseExcerpt: null,
+    cloudflareError: null,
     ...changes,
   };
 }

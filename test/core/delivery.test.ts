@@ -84,7 +84,13 @@ describe("an automatic series", () => {
   });
 
   it("an automatic series keeps a record of each attempt", () => {
-    const ended = { series: 1, outcome: "rejected", statusCode: 500, responseExcerpt: null };
+    const ended = {
+      series: 1,
+      outcome: "rejected",
+      statusCode: 500,
+      responseExcerpt: null,
+      cloudflareError: null,
+    };
     expect(callbackAfter(...untilFailed)).toMatchObject({
       lastNumber: 3,
       series: { number: 1, started: 3, ordered: null },
@@ -113,8 +119,9 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("the record of a callback attempt keeps the receiver's status code and the start of its answer", () => {
-    const end = { outcome: "timeout", statusCode: 524, responseExcerpt: "busy" } as const;
+  it("the record of an ended attempt has the status code, Cloudflare's error and the start of the answer", () => {
+    const answer = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy" };
+    const end = { outcome: "unreachable", ...answer } as const;
     const attempt = { number: 1, series: 1, startedAt: NOW, durationMs: 5 };
     expect(callbackAfter(finish, [5, anEnd(1, end)]).attempts).toEqual([{ ...attempt, ...end }]);
   });

@@ -1,18 +1,47 @@
 import { expect, it } from "vitest";
-import { outcomeOfStatus, OUTCOMES } from "../../src/core/record/outcome.ts";
+import { cloudflareErrorOf, outcomeOfAnswer, OUTCOMES } from "../../src/core/record/outcome.ts";
 
-it("outcomeOfStatus maps every HTTP status of a receiver to the documented outcome", () => {
+it("outcomeOfAnswer maps every HTTP status of a receiver to the documented outcome", () => {
   const redirected = Array.from({ length: 100 }, (_, i) => 300 + i);
   const delivered = Array.from({ length: 100 }, (_, i) => 200 + i);
   const statuses = Array.from({ length: 1000 }, (_, status) => status);
   const having = (outcome: string) =>
-    statuses.filter((status) => outcomeOfStatus(status) === outcome);
+    statuses.filter((status) => outcomeOfAnswer(status, null) === outcome);
 
   expect(having("delivered")).toEqual(delivered);
   expect(having("redirected")).toEqual(redirected);
   expect(having("timeout")).toEqual([524]);
-  expect(having("unreachable")).toEqual([521, 522, 523, 525, 526, 530]);
-  expect(having("rejected")).toHaveLength(1000 - 200 - 1 - 6);
+  expect(having("unreachable")).toEqual([520, 521, 522, 523, 525, 526, 530]);
+  expect(having("rejected")).toHaveLength(1000 - 200 - 1 - 7);
+});
+
+const DEAD = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
+
+it.each([403, 409, 530])(
+  "outcomeOfAnswer maps the error codes of Cloudflare in a %i to the documented outcome",
+  (status) => {
+    const codes = Array.from({ length: 1000 }, (_, i) => 1000 + i);
+    const dead = codes.filter((code) => {
+      const error = cloudflareErrorOf(status, `error code: ${code}`);
+      expect(error).toBe(code);
+      return outcomeOfAnswer(status, error) === "unreachable";
+    });
+    expect(dead).toEqual(status === 530 ? codes : DEAD);
+  },
+);
+
+it.each([
+  [403, "<p>Error code: 1003\n</p>", 1003],
+  [403, "error code: 10031", null],
+  [403, "error code: 2003", null],
+  [403, "code: 1003", null],
+  [403, "", null],
+  [409, null, null],
+  [404, "error code: 1003", null],
+  [500, "error code: 1003", null],
+  [200, "error code: 1003", null],
+])("cloudflareErrorOf reads status %i with the body %j as %j", (status, body, code) => {
+  expect(cloudflareErrorOf(status, body)).toBe(code);
 });
 
 it("OUTCOMES are exactly the documented words for the outcome of an attempt", () => {

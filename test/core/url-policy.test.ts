@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { checkCallbackUrl, type UrlPolicy } from "../../src/security/url-policy.ts";
+import { checkCallbackUrl, IP_REFUSAL, type UrlPolicy } from "../../src/security/url-policy.ts";
 
 const production: UrlPolicy = {
   allowLocal: false,
+  allowIp: false,
   ownOrigins: ["https://relay.example.com", "https://bücher.example.com:8443"],
 };
-const development: UrlPolicy = { allowLocal: true, ownOrigins: ["http://localhost:8787"] };
+const local = { allowLocal: true, allowIp: false };
+const development: UrlPolicy = { ...local, ownOrigins: ["http://localhost:8787"] };
 
 type Rows = Readonly<Record<string, string>>;
 
@@ -167,16 +169,28 @@ describe("checkCallbackUrl", () => {
     "a name that contains an address": "https://127.0.0.1.example.com/",
     "an underscore in a name": "https://my_app.example.com/",
     "an international name": "https://例え.jp/コールバック",
-    "a public IPv4 address": "https://8.8.8.8/callback",
-    "the address after private 172.16/12": "https://172.32.0.0/",
-    "the address before carrier-grade NAT": "https://100.63.255.255/",
-    "a public IPv6 address": "https://[2606:4700:4700::1111]/callback",
     "exactly 2048 characters": pathOf("https://example.com/", 2048),
   });
 });
 
+describe("checkCallbackUrl with public IP addresses", () => {
+  const addresses: Rows = {
+    "a public IPv4 address": "https://8.8.8.8/callback",
+    "a public IPv4 address in hexadecimal, with a final dot": "https://0x8.0x8.0x808./",
+    "the address after private 172.16/12": "https://172.32.0.0/",
+    "a public IPv6 address": "https://[2606:4700:4700::1111]/callback",
+  };
+  const withIp = { ...production, allowIp: true };
+  accepts(withIp, addresses);
+  refuses(production, IP_REFUSAL, addresses);
+  refuses(development, IP_REFUSAL, addresses);
+  refuses(withIp, "must not use an IP address that is not public", {
+    "the cloud metadata address": "https://169.254.169.254/latest/meta-data/",
+  });
+});
+
 describe("checkCallbackUrl with local callbacks", () => {
-  const onPort80: UrlPolicy = { allowLocal: true, ownOrigins: ["http://localhost"] };
+  const onPort80: UrlPolicy = { ...local, ownOrigins: ["http://localhost"] };
 
   accepts(development, {
     "http:": "http://example.com/callback",

@@ -23,7 +23,8 @@ const HEAD = `{"id":"${ID}","status":"pending","model":"${MODEL}","created_at":$
 
 const refused = anAttempt({
   outcome: "rejected",
-  statusCode: 503,
+  statusCode: 403,
+  cloudflareError: 1020,
   responseExcerpt: "try later",
 });
 const cut = anAttempt({
@@ -95,7 +96,8 @@ function sendingView(excerpt: object) {
           started_at: NOW_S,
           duration_ms: 250,
           outcome: "rejected",
-          status_code: 503,
+          status_code: 403,
+          cloudflare_error: 1020,
           ...excerpt,
         },
         {

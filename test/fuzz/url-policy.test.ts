@@ -5,7 +5,7 @@ import { fuzz } from "./fuzz.ts";
 import { changedText } from "./text.ts";
 
 const OWN = "https://relay.example.com";
-const POLICY = { allowLocal: false, ownOrigins: [OWN, "not a URL"] };
+const POLICY = { allowLocal: false, allowIp: true, ownOrigins: [OWN, "not a URL"] };
 
 const PUBLIC = ["client.example.net", "client.example.net.", "127.0.0.1.nip.io"];
 const OWN_HOSTS = ["relay.example.com", "RELAY.example.com."];
@@ -98,6 +98,9 @@ fuzz("a callback_url is accepted exactly when it is allowed, also in its normali
       if (verdict.error === "" || isQuoted) throw new Error(`the reason is: ${verdict.error}`);
       return false;
     }
+    const isIp = /^(?:\[.*\]|(?:\d+\.){3}\d+\.?)$/.test(verdict.value.hostname);
+    if (checkCallbackUrl(text, { ...POLICY, allowIp: false }).ok === isIp)
+      throw new Error("an address was accepted, or a name refused, without allowIp");
     const again = checkCallbackUrl(verdict.value.href, POLICY);
     if (!again.ok || again.value.href !== verdict.value.href)
       throw new Error("the normal form of the URL is judged otherwise");

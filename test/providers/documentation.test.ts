@@ -55,6 +55,7 @@ describe("docs/configuration.md", () => {
       262_144,
       false,
       false,
+      false,
       "upstream",
       false,
     ]);

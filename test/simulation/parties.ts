@@ -1,7 +1,7 @@
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
-import type { AttemptResult } from "../../src/core/record/callback.ts";
+import { type AttemptResult, unansweredAttempt } from "../../src/core/record/callback.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {
   anUpstreamFailure,
@@ -207,7 +207,7 @@ export class Parties implements Outside {
 }
 
 function resultOf(outcome: Outcome): AttemptResult {
-  const none = { outcome, statusCode: null, responseExcerpt: null, retryAfter: null };
+  const none = unansweredAttempt(outcome);
   if (outcome !== "rejected") return none;
   return { ...none, statusCode: 503, responseExcerpt: "Back soon." };
 }

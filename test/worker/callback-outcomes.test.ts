@@ -45,6 +45,17 @@ it.each([
   });
 });
 
+it.each([
+  ["unreachable", 403, 1003],
+  ["unreachable", 530, 1016],
+  ["rejected", 403, 1020],
+])("an attempt is %s after a %i with Cloudflare's error code %i", async (outcome, code, error) => {
+  const callback = await callbackAfter(status(code, `error code: ${error}`));
+  expect(callback).toMatchObject({
+    attempts: [{ outcome, status_code: code, cloudflare_error: error }],
+  });
+});
+
 it("an attempt is unreachable, without status_code, when the connection fails", async () => {
   const callback = await callbackAfter(refused);
   expect(callback).toMatchObject({ status: "sending", attempts: [{ outcome: "unreachable" }] });
@@ -137,12 +148,16 @@ it("an excerpt is valid text when the answer is binary or cut within a character
 });
 
 it("POST /v1/callbacks/test sends one sample callback and returns its outcome without the receiver's response, and creates no object", async () => {
-  const received = aReceiver(status(418, "the receiver's own words"));
+  const received = aReceiver(status(409, "error code: 1001, and the receiver's own words"));
   const objects = await listDurableObjectIds(env.TASKS);
   const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });
   expect(response.status).toBe(200);
-  const outcome = { outcome: "rejected", status_code: 418, duration_ms: 0 };
-  expect(await response.json()).toEqual(outcome);
+  expect(await response.json()).toEqual({
+    outcome: "unreachable",
+    status_code: 409,
+    cloudflare_error: 1001,
+    duration_ms: 0,
+  });
   const time = String(START_S);
   const headers = { "x-event": "task.completed", "x-attempt": "1", "x-timestamp": time };
   expect(received).toMatchObject([{ url: CALLBACK_URL, headers }]);
@@ -166,6 +181,7 @@ it.each([
   ["a missing callback_url", {}, "/callback_url"],
   ["a callback_url on the relay", { callback_url: `${ORIGIN}/v1/events` }, "/callback_url"],
   ["a local callback_url", { callback_url: "https://localhost:8443/" }, "/callback_url"],
+  ["a callback_url with an IP address", { callback_url: "https://8.8.8.8/" }, "/callback_url"],
 ])("POST /v1/callbacks/test rejects %s and sends nothing", async (_, body, path) => {
   const received = aReceiver();
   const response = await post("/v1/callbacks/test", body);

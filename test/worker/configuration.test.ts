@@ -26,6 +26,7 @@ const FAULTS: Readonly<Record<string, readonly unknown[]>> = {
   TASK_DEADLINE_HOURS: [MARK, "-1"],
   MAX_BODY_KB: [MARK, "0", "Infinity"],
   ALLOW_LOCAL_CALLBACKS: [MARK],
+  ALLOW_IP_CALLBACKS: [MARK],
   PAUSED: [MARK],
   SANDBOX: [MARK],
   ERROR_TEXT: [MARK],
@@ -34,7 +35,8 @@ const FAULTS: Readonly<Record<string, readonly unknown[]>> = {
   JURISDICTION: [MARK, "EU"],
   LOCATION_HINT: [MARK],
   PUBLIC_URL: [MARK, `https://example.com/${MARK}`, `ftp://${MARK}.example`],
-  SETTLEMENT_URL: [MARK, `ftp://${MARK}.example`],
+  SETTLEMENT_URL: [MARK, `ftp://${MARK}.example`, `https://8.8.8.8/${MARK}`],
+  OPERATOR_CALLBACK_URL: [MARK, `http://127.1/${MARK}`],
   SIGNING_SECRETS: [btoa(MARK.repeat(2)), whsec(23), whsec(65), `whsec_${MARK}-${MARK}-${MARK}`],
   EVENTS_SECRETS: [`${whsec(24)} ${MARK}`],
   // Not JSON, another curve, no private part, two halves that do not match.
@@ -119,6 +121,17 @@ it.each(FLAGS)("the configuration requires %s, which wrangler.toml sets", (flag)
   expect(Cloudflare.compatibilityFlags[flag]).toBe(true);
 });
 
+it.each([
+  ["ALLOW_IP_CALLBACKS", "https://8.8.8.8/", true],
+  ["ALLOW_IP_CALLBACKS", "http://10.0.0.1:9000/", true],
+  ["ALLOW_LOCAL_CALLBACKS", "http://127.0.0.1:9000/", true],
+  ["ALLOW_LOCAL_CALLBACKS", "http://10.0.0.1:9000/", false],
+])("with %s an operator's URL %s is valid: %s", (name, url, isValid) => {
+  const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
+  const vars = { ...REQUIRED, [name]: "true", SETTLEMENT_URL: url, OPERATOR_CALLBACK_URL: url };
+  expect(parseConfig(vars, flags).ok).toBe(isValid);
+});
+
 it("the configuration accepts every LOCATION_HINT of the platform", () => {
   const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
   const hints = ["wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc"];
@@ -147,6 +160,7 @@ it("GET /healthz shows the operator every setting with its default and the numbe
       TASK_DEADLINE_HOURS: 72,
       MAX_BODY_KB: 256,
       ALLOW_LOCAL_CALLBACKS: false,
+      ALLOW_IP_CALLBACKS: false,
       PAUSED: false,
       ERROR_TEXT: "upstream",
       OPERATOR_CALLBACK_URL: null,

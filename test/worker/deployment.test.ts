@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
+import { IP_REFUSAL } from "../../src/security/url-policy.ts";
 import { aReceiver, status } from "./receiver.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";
@@ -46,6 +47,25 @@ it("ALLOW_LOCAL_CALLBACKS allows http and loopback but no private network, and l
     expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(expected);
   }
   expect(lines.filter((line) => String(line).includes("ALLOW_LOCAL_CALLBACKS"))).toHaveLength(1);
+});
+
+it("ALLOW_IP_CALLBACKS allows a public IP address as callback_url; without it neither request nor attempt is made", async () => {
+  const received = aReceiver();
+  const body = { model: "m", callback_url: "https://8.8.8.8/hook" };
+  const bindings = { ...env, ALLOW_IP_CALLBACKS: "true" };
+  const refused = await callWith(env, "/v1/tasks", { body });
+  expect([refused.status, await refused.json()]).toMatchObject([
+    400,
+    { issues: [{ path: "/callback_url", message: IP_REFUSAL }] },
+  ]);
+  const id = crypto.randomUUID();
+  expect((await callWith(bindings, "/v1/tasks", { body: { id, ...body } })).status).toBe(201);
+  await finish(aCompletion(id));
+  expect(await read(id)).toMatchObject({ callback: { attempts: [{ outcome: "blocked" }] } });
+  await restart(id, bindings);
+  await wake(id, 180_000);
+  expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
+  expect(received).toMatchObject([{ url: body.callback_url }]);
 });
 
 it("CALLBACK_SCHEDULE_S sets the number of attempts and the wait before each, also before the first", async () => {

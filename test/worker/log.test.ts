@@ -84,7 +84,7 @@ beforeAll(async () => {
 /** Makes the relay write every kind of line, from requests that all contain the mark. */
 async function useEverything(): Promise<void> {
   const headers = { "Retry-After": "7200" };
-  const busy = () => new Response(MARK, { status: 500, headers });
+  const busy = () => new Response(`error code: 1020 ${MARK}`, { status: 403, headers });
   aReceiver(busy, refused, status(200, MARK));
   const callback_url = `${CALLBACK_URL}/${MARK}?token=${MARK}`;
   const labels = { parameters: { prompt: MARK }, metadata: { note: MARK }, model: MARK };
@@ -189,11 +189,12 @@ it("the log writes attempts at warn unless they were delivered, and refusals onl
   }
 });
 
-it("the log has one line per attempt, with task, number, outcome, duration and Retry-After", () => {
+it("the log has one line per attempt, with task, number, outcome, duration, Cloudflare's error and Retry-After", () => {
   const attempts = linesOf("callback.attempt");
   expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
+  const refusedByEdge = { cloudflare_error: 1020, retry_after: "7200" };
   expect(attempts).toMatchObject([
-    { number: 1, outcome: "rejected", status_code: 500, duration_ms: 0, retry_after: "7200" },
+    { number: 1, outcome: "rejected", status_code: 403, duration_ms: 0, ...refusedByEdge },
     { number: 2, outcome: "unreachable", duration_ms: 0 },
     { number: 3, outcome: "delivered", status_code: 200, duration_ms: 0 },
     { number: 4, outcome: "delivered", status_code: 200, duration_ms: 0 },

@@ -47,6 +47,8 @@ export interface Attempt {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
+  /** Code of the error that Cloudflare answered in place of the receiver, e.g. 1003; null for none. */
+  readonly cloudflareError: number | null;
 }
 
 /** Result of sending one attempt of a callback. */
@@ -54,8 +56,15 @@ export interface AttemptResult {
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
+  readonly cloudflareError: number | null;
   /** `Retry-After` header as the receiver sent it; logged, but not obeyed. */
   readonly retryAfter: string | null;
+}
+
+/** Returns the result of an attempt that got no answer. */
+export function unansweredAttempt(outcome: Outcome): AttemptResult {
+  const none = { statusCode: null, responseExcerpt: null, cloudflareError: null, retryAfter: null };
+  return { outcome, ...none };
 }
 
 /** An order for a redelivery, which starts another series of attempts. */

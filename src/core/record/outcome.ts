@@ -15,13 +15,32 @@ export const OUTCOMES = [
  * HTTP statuses that Cloudflare returns for a host that it could not reach
  * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
  */
-const DEAD_HOST_STATUSES: readonly number[] = [521, 522, 523, 525, 526, 530];
+const DEAD_HOST_STATUSES: readonly number[] = [520, 521, 522, 523, 525, 526, 530];
 const ORIGIN_TIMEOUT_STATUS = 524;
+/** HTTP statuses under which Cloudflare returns errors of its own, with a code in the body. */
+const CODED_STATUSES: readonly number[] = [403, 409, 530];
+/**
+ * Codes of Cloudflare for a host that no request can reach: wrong DNS records, IP addresses, tunnels and
+ * Workers that are not there. Other codes, such as 1020, come from the receiver's own firewall
+ * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-1xxx-errors/).
+ */
+const DEAD_HOST_CODES: readonly number[] = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
-/** Derives the outcome of an attempt from the status of the receiver's answer; its body does not count. */
-export function outcomeOfStatus(status: number): Outcome {
+/** Finds the code of an answer that Cloudflare gave in place of the receiver; null when there is none. */
+export function cloudflareErrorOf(status: number, body: string | null): number | null {
+  if (!CODED_STATUSES.includes(status)) return null;
+  const code = /\berror code: (1\d{3})\b/i.exec(body ?? "")?.[1];
+  return code === undefined ? null : Number(code);
+}
+
+/**
+ * Derives the outcome of an attempt from the status of the answer. The body of a receiver does not count.
+ * @param cloudflareError see `cloudflareErrorOf`.
+ */
+export function outcomeOfAnswer(status: number, cloudflareError: number | null): Outcome {
   if (status >= 200 && status < 300) return "delivered";
   if (status >= 300 && status < 400) return "redirected";
   if (status === ORIGIN_TIMEOUT_STATUS) return "timeout";
-  return DEAD_HOST_STATUSES.includes(status) ? "unreachable" : "rejected";
+  const isDead = cloudflareError !== null && DEAD_HOST_CODES.includes(cloudflareError);
+  return isDead || DEAD_HOST_STATUSES.includes(status) ? "unreachable" : "rejected";
 }

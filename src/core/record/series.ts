@@ -61,7 +61,7 @@ export function closeAttempt(
 ): Callback | null {
   const open = callback.state;
   if (open.kind !== "in_flight" || open.number !== number) return null;
-  const { outcome, statusCode, responseExcerpt } = result;
+  const { outcome, statusCode, responseExcerpt, cloudflareError } = result;
   const attempt: Attempt = {
     number,
     series: callback.series.number,
@@ -70,6 +70,7 @@ export function closeAttempt(
     outcome,
     statusCode,
     responseExcerpt,
+    cloudflareError,
   };
   const attempts = [...callback.attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
   if (outcome === "delivered") {

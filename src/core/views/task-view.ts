@@ -60,15 +60,15 @@ function terminalCallbackView({ callback }: TerminalTask, role: Role) {
 }
 
 function attemptView(attempt: Attempt, role: Role) {
-  const { number, series, durationMs, outcome, statusCode, responseExcerpt } = attempt;
   return {
-    number,
-    series,
+    number: attempt.number,
+    series: attempt.series,
     started_at: toSeconds(attempt.startedAt),
-    duration_ms: durationMs,
-    outcome,
-    ...optional("status_code", statusCode),
-    ...optional("response_excerpt", role === "operator" ? responseExcerpt : null),
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    ...optional("status_code", attempt.statusCode),
+    ...optional("cloudflare_error", attempt.cloudflareError),
+    ...optional("response_excerpt", role === "operator" ? attempt.responseExcerpt : null),
   };
 }
 

@@ -52,11 +52,13 @@ describe("npm run doctor", () => {
 
   it.each([
     ["rejects it", 500, "callback: rejected (500). Cure: the receiver must answer 2xx"],
+    ["is dead to Cloudflare", 530, "callback: unreachable (530, Cloudflare's error 1016). Cure:"],
     ["redirects it", 302, "callback: redirected (302). Cure: give the URL"],
     ["takes it", 204, "callback: delivered"],
   ])("sends a callback to a receiver that %s", async (_, code, expected) => {
     await using receiver = await Receiver.start();
-    const url = receiver.at("/to", { kind: "answer", status: code, headers: { Location: "/x" } });
+    const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
+    const url = receiver.at("/to", { kind: "answer", ...answer });
     const { status, lines } = await doctor(["--url", relay.url, "--to", url]);
     expect(status).toBe(code === 204 ? 0 : 1);
     expect(lines.join("\n")).toContain(expected);
