@@ -9,7 +9,7 @@ const Outcome = z.looseObject({
 });
 const Refusal = z.looseObject({ code: z.string(), detail: z.string().optional() });
 
-/** What to do about an attempt that was not delivered. */
+/** Cure for each outcome of an attempt that was not delivered. */
 const CURES: Readonly<Record<string, string>> = {
   rejected: "the receiver must answer 2xx; read its log and the firewall in front of it",
   redirected: "give the URL that the receiver redirects to; redirects are not followed",
@@ -42,7 +42,7 @@ function callbackFindingOf({ status, json }: Answer): Finding {
   return problem(`callback: the relay answered ${status} ${code}`, cure);
 }
 
-/** Says why no callback was sent. */
+/** Builds the finding that no callback was sent, with the reason. */
 export function noCallback(isLocal: boolean): Finding {
   return unchecked(
     isLocal

@@ -1,7 +1,10 @@
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
-/** Signatures are refused beyond 300 s; a difference of a minute is a fault already. */
+/**
+ * Largest difference between two clocks that is no fault. Signatures are refused beyond 300 s, so this
+ * leaves a margin.
+ */
 const MAX_DIFFERENCE_S = 60;
 
 /**

@@ -24,7 +24,7 @@ export function healthOf({ json }: Answer): Health | null {
   return Health.safeParse(json).data ?? null;
 }
 
-/** Finds what a relay that is not configured says about itself; `[]` for a configured one. */
+/** Returns the faults that a relay without a valid configuration reports; `[]` for a configured relay. */
 export function unconfigured({ json }: Answer): readonly Finding[] {
   const issues = Unconfigured.safeParse(json).data?.issues ?? [];
   return issues.map(({ path, message }) =>
@@ -35,7 +35,7 @@ export function unconfigured({ json }: Answer): readonly Finding[] {
   );
 }
 
-/** Judges the settings of a relay that is used under this address. */
+/** Checks the settings of a relay against the URL under which it is used. */
 export function configurationFindings(health: Health, url: URL, isLocal: boolean): Finding[] {
   const problems = [
     ...(isLocal ? [] : publicProblems(health, url)),
@@ -47,7 +47,7 @@ export function configurationFindings(health: Health, url: URL, isLocal: boolean
   return [...findings, secretsFinding(health), ...connectionFindings(health)];
 }
 
-/** Says that the key was not accepted, or that there is none. */
+/** Builds the finding that the operator key was refused, or that there is none. */
 export function keyFinding(hasKey: boolean, file: string): Finding {
   if (hasKey) {
     return problem(

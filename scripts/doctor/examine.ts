@@ -9,14 +9,14 @@ import { keyFile } from "./operator-key.ts";
 import { startReceiver } from "./receiver.ts";
 import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 
-/** There is no relay at the address; the message is one line with its cure. */
+/** Error for an address without a relay; the message is one line with its cure. */
 export class NoRelay extends Error {}
 
-/** How to examine a relay. */
+/** Settings for one examination of a relay. */
 export interface Examination {
   readonly relay: Relay;
   readonly url: URL;
-  /** Whether the relay runs on this machine. */
+  /** States that the relay runs on this machine. */
   readonly isLocal: boolean;
   /** Receiver of a test callback; null when none was given. */
   readonly to: string | null;

@@ -2,7 +2,7 @@
 export interface Finding {
   readonly kind: "ok" | "problem" | "unchecked";
   readonly text: string;
-  /** What to do about a problem. */
+  /** Action that solves the problem. */
   readonly cure?: string;
 }
 

@@ -5,7 +5,7 @@ import { layerOf } from "./layers.ts";
 import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 
 const Problem = z.looseObject({ code: z.string() });
-/** Looks like a provider's hook, prompt included, so that a firewall judges it as one. */
+/** Sample body that looks like a provider's hook, prompt included, so that a firewall treats it as one. */
 const HOOK = {
   id: "doctor",
   status: "succeeded",

@@ -13,7 +13,10 @@ const MAX_LAG_MS = 60_000;
 const FULL_BYTES = 10_000_000_000;
 const ALMOST_FULL = 0.8;
 
-/** Judges lag, size and late alarms. @param metrics the answer of `GET /metrics`. */
+/**
+ * Checks the index: its lag, overdue tasks and the size of the database.
+ * @param metrics the answer of `GET /metrics`.
+ */
 export function indexFindings(stats: Answer, metrics: Answer): readonly Finding[] {
   const found = Stats.safeParse(stats.json).data?.index;
   if (found === undefined) return [withoutStats(stats)];
@@ -49,7 +52,7 @@ function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
   );
 }
 
-/** Sums the sizes of all shards in the metrics. */
+/** Checks the size of the largest index database in the metrics. */
 function sizeFinding(metrics: string): Finding {
   const sizes = [...metrics.matchAll(/^task_relay_index_(?:size_)?bytes(?:\{[^}]*\})? (\d+)/gm)];
   if (sizes.length === 0) return unchecked("index size: this relay does not report it");

@@ -1,6 +1,6 @@
 import type { Answer } from "./relay.ts";
 
-/** Who answered in place of the relay, and what to do about it. */
+/** A service that answered in place of the relay, and the cure. */
 export interface Layer {
   readonly name: string;
   readonly cure: string;
@@ -58,7 +58,7 @@ const CODES: Readonly<Record<string, Layer>> = {
   },
 };
 
-/** Recognises who answered a request that the relay should have answered. */
+/** Recognises the service that answered in place of the relay. */
 export function layerOf(answer: Answer): Layer {
   const { status, headers, text } = answer;
   const location = headers.get("Location") ?? "";

@@ -4,7 +4,7 @@ import { parseEnv } from "node:util";
 
 const root = join(import.meta.dirname, "../..");
 
-/** File with the operator keys of a relay on this machine, or of a deployed one. */
+/** Returns the file that contains the operator keys: of a relay on this machine, or of a deployed one. */
 export function keyFile(isLocal: boolean): string {
   return isLocal ? ".dev.vars" : ".secrets";
 }

@@ -1,18 +1,18 @@
-/** An answer to a request of the doctor, whoever gave it. */
+/** An answer to a request of the doctor, from the relay or from a service in front of it. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Body as JSON; undefined when it is none. */
+  /** Body as JSON; undefined when the body is not JSON. */
   readonly json: unknown;
-  /** Unix milliseconds, half-way between request and answer. */
+  /** Time half-way between request and answer, in Unix milliseconds. */
   readonly at: number;
 }
 
-/** No answer came at all; the message says why. */
+/** Error of a request that got no answer; the message states the reason. */
 export class NoAnswer extends Error {}
 
-/** Longer than the longest test callback. */
+/** Timeout of a request, longer than the longest test callback. */
 const TIMEOUT_MS = 40_000;
 
 /** The relay under examination. */

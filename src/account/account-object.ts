@@ -83,7 +83,10 @@ export class AccountObject extends DurableObject<object> {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
-  /** Takes over the generation of the callback secret, with which charges are answered. */
+  /**
+   * Stores a newer generation of the callback secret; the answer to a charge contains it, so that the task
+   * can sign.
+   */
   noteGeneration(generation: number): void {
     this.#profile.noteGeneration(generation);
   }
@@ -179,7 +182,10 @@ export class AccountObject extends DurableObject<object> {
     return isAlertDue;
   }
 
-  /** Claims an alert about the index. @returns true when the caller may send the alert: once an hour. */
+  /**
+   * Claims the right to alert the operator of a lagging index.
+   * @returns true when the caller may send the alert, at most once an hour.
+   */
   claimAlertSlot(): boolean {
     return this.#failures.claimAlertSlot(Date.now());
   }

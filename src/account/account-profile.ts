@@ -52,7 +52,9 @@ export class AccountProfile {
     return this.#write({ ...profile, generation: profile.generation + 1 });
   }
 
-  /** Takes over a generation that another object has raised. */
+  /**
+   * Stores the generation of the callback secret that another object has raised; an older one is ignored.
+   */
   noteGeneration(generation: number): void {
     const profile = this.read();
     if (profile !== null && profile.generation < generation) {

@@ -120,8 +120,8 @@ export class EntryTable {
   }
 
   /**
-   * Replaces the table of an earlier build, which has no reasons and refuses negative numbers. Only
-   * adjustments need this, and balances are negative only after one.
+   * Upgrades the table of an earlier build, which has no column `reason` and refuses negative numbers. Only
+   * adjustments need either, so this runs before the first adjustment.
    */
   #allowSigned(): void {
     const [isSigned] = this.#sql.exec(HAS_REASON);

@@ -51,7 +51,7 @@ export class FailureTracker {
     return Math.max(last + FAILING_WITHIN_MS, this.#alertedAt() + ALERT_PAUSE_MS);
   }
 
-  /** Claims an alert, unless there was one within the last hour. @returns true when the caller may send it. */
+  /** Claims the right to send an alert. @returns true unless there was an alert within the last hour. */
   claimAlertSlot(now: number): boolean {
     if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
     this.#kv.put(ALERTED_KEY, now);

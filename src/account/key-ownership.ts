@@ -1,7 +1,7 @@
 const OWNER_KEY = "account_id";
 const USED_KEY = "used_day";
 
-/** Answer to a request that brought an API key. */
+/** Owner of an API key that came with a request. */
 export interface KeyUse {
   readonly accountId: string;
   /** States that this is the first use of the key on this day (UTC), so that the use is recorded once a day. */
@@ -9,8 +9,9 @@ export interface KeyUse {
 }
 
 /**
- * Account that owns one API key. It has an object of its own, named after the key's hash, which alone
- * decides whether the key is valid: a request reaches no account before its key is known.
+ * Ownership of one API key. Each key has an object of its own, named after the key's hash, which stores the
+ * account that owns the key. This object alone decides whether the key is valid, so a request with an
+ * unknown key reaches no account.
  */
 export class KeyOwnership {
   readonly #kv: SyncKvStorage;

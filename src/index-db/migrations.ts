@@ -6,7 +6,10 @@ const MARK_TRIGGERS = ["insert", "update"].map(
     WHEN NOT EXISTS (SELECT 1 FROM dirty_hours WHERE hour = ${HOUR_OF_ROW} AND run = '')
     BEGIN INSERT INTO dirty_hours (hour, run) VALUES (${HOUR_OF_ROW}, ''); END`,
 );
-/** Marks the last four days of an index that was filled before hours were marked. */
+/**
+ * Marks the hours of the last four days for counting, in an index that was filled by a release without
+ * marks.
+ */
 const MARK_RECENT_HOURS = `
   INSERT OR IGNORE INTO dirty_hours (hour, run)
   WITH RECURSIVE past (hours) AS (SELECT 0 UNION ALL SELECT hours + 1 FROM past WHERE hours < 96)

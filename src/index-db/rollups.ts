@@ -7,11 +7,14 @@ import { countLatencies, countTasks, type CountRow, difference, type Group } fro
 /** Length of the current range, whose hours are counted whenever they have changed. */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
-/** Part of each hour in which older hours are counted as well; once an hour is enough for them. */
+/** Time after each full hour in which older hours are counted too; once an hour is enough for them. */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /** Largest number of hours that are counted in one transaction. */
 const MAX_HOURS_AT_ONCE = 24;
-/** Number of read rows up to which the next transaction counts more hours: other queries wait for it. */
+/**
+ * Largest number of rows that one transaction may read for the next one to count more hours, because other
+ * queries wait meanwhile.
+ */
 const FEW_ROWS = 20_000;
 
 const HOURS = "(SELECT value FROM json_each(?1))";
@@ -20,7 +23,10 @@ const UNMARK = `DELETE FROM dirty_hours WHERE hour IN ${HOURS}`;
 const CLAIM = "INSERT INTO dirty_hours (hour, run) SELECT value, ?2 FROM json_each(?1)";
 const RELEASE = `${UNMARK} AND run = ?2`;
 
-/** Reads each row of the hours once, and once more to sort it into its group. */
+/**
+ * Query that counts the rows of given hours in groups. It reads each row twice: from the table, and to sort
+ * the row into its group.
+ */
 const GROUPS = `
   SELECT hours.value AS hour, model, coalesce(host, '') AS host, status,
     coalesce(callback, '') AS callback,

@@ -13,8 +13,10 @@ import { sandbox } from "./sandbox.ts";
 import type { SimulatedProvider, UpstreamProvider } from "./provider.ts";
 
 /**
- * Adapters of all upstream services, by name of the provider. The tables in docs/providers.md and README.md
- * list the providers too; test/providers/documentation.test.ts compares them.
+ * Adapters of all upstream services, by name of the provider. A new upstream needs a file like luma.ts,
+ * which implements `UpstreamProvider` (provider.ts), its name here, and fixtures in test/providers. The
+ * tables in docs/providers.md and README.md list the providers too; test/providers/documentation.test.ts
+ * compares them.
  */
 export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
   [ark, replicate, fal, kling, minimax, vidu, luma, runway, kie, wavespeed, openrouter].map(

@@ -8,9 +8,9 @@ import { notifyOperator, type OperatorEvent } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
 
 /**
- * Alerts the operator of faults that concern many tasks. An object for each connection and host claims the
- * alert, so that one message is sent and not one for every task. A call that is not answered does not
- * throw.
+ * Alerts the operator of faults that concern many tasks. The account object of a connection or a host
+ * permits each alert, so that one message is sent and not one for every task. A failed call to that object
+ * only prevents the alert.
  */
 export class Alerts {
   readonly #bindings: AccountBindings;

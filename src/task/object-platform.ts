@@ -33,7 +33,7 @@ export interface ObjectBindings extends IndexBindings, AccountBindings {
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
   /**
-   * Time beyond the longest outgoing call after which the watchdog alarm takes a run for dead and restarts
+   * Time beyond the longest outgoing call, after which the watchdog alarm considers a run dead and restarts
    * it.
    */
   readonly watchdogMarginMs: number;

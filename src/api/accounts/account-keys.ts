@@ -63,14 +63,14 @@ export const revokeKey = route(
     const list = profileObject(env, accountId);
     const hash = await callObject(() => list.keyHash(id));
     if (hash === null) throw new Problem("not_found", { detail: "There is no key with this id." });
-    // The entry in the list goes last, so that an interrupted revocation can be repeated.
+    // The key is removed from the list last, so that an interrupted revocation can be repeated.
     await revoke(env, accountId, hash);
     await callObject(() => list.removeKey(id));
     return new Response(null, { status: 204 });
   },
 );
 
-/** Ends a key. Isolates that have used it accept it for up to a minute more. */
+/** Revokes an API key. Isolates that have used the key accept it for up to another minute. */
 export async function revoke(env: Env, accountId: string, hash: string): Promise<void> {
   await callObject(() => keyObject(env, hash).disownKey(accountId));
   forgetKey(hash);

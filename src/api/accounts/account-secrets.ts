@@ -37,7 +37,7 @@ export const rotateAccountSecrets = bodyRoute(
     const { generation } = await callProfile(env, id, (object) =>
       object.rotateSecret(body.generation),
     );
-    // Should this fail, repeating the request does it again.
+    // If this call fails, repeating the request makes it again.
     await callObject(() => ledgerObject(env, id).noteGeneration(generation));
     forgetAccount(id);
     return secretsAnswer(runtime, { id, generation });

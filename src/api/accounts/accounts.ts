@@ -30,7 +30,7 @@ export const createAccount = bodyRoute(
     // An object that still runs an earlier release answers without `deletedAt`.
     const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
     if (account.deletedAt != null) throw idTaken();
-    // Should this fail, creating the account again does it again.
+    // If this call fails, creating the account again makes it again.
     await callObject(() => profileObject(env, id).createProfile(account));
     const { INDEX_DB: db } = env;
     const { createdAt } = account;
@@ -81,7 +81,10 @@ export const readAccount = route(
   },
 );
 
-/** The id stays taken, because the tasks of the deleted account carry it. */
+/**
+ * Builds the problem of an id that a deleted account has used. It stays taken, because the account's tasks
+ * carry it.
+ */
 function idTaken(): Problem {
   return new Problem("reference_reused", { detail: "An account with this id was deleted." });
 }

@@ -42,7 +42,10 @@ export const adjustCredits = bodyRoute(
   },
 );
 
-/** @throws Problem `reference_reused`; `invalid_request` for an amount beyond what an account can hold. */
+/**
+ * Converts the ledger's answer to a grant or an adjustment to a response.
+ * @throws Problem `reference_reused`; `invalid_request` for an amount beyond what an account can hold.
+ */
 function creditResponse(body: object, answer: CreditAnswer, reused: string): Response {
   switch (answer.kind) {
     case "booked":

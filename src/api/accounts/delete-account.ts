@@ -50,7 +50,11 @@ function isForceGiven(url: URL): boolean {
   throw invalidRequest([{ path: "/force", message: "must be true or false" }]);
 }
 
-/** @throws Problem `task_open`; `index_disabled` when there is no index, which alone could tell. */
+/**
+ * Checks that the index has no open task of the account.
+ * @throws Problem `task_open`; `index_disabled` without an index, because nothing else lists the tasks of
+ * an account.
+ */
 async function requireNoOpenTask(env: Env, accountId: string): Promise<void> {
   const db = requireIndex(env);
   const taskId = await queryIndex(() => findOpenTask(db, accountId));

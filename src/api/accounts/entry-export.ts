@@ -5,9 +5,9 @@ import { limitOf } from "../http/query.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView, sequenceOf } from "./entry-view.ts";
 
-/** Rows of one page. */
+/** Number of rows of one page: the default and the largest. */
 const LIMITS = { fallback: 10_000, max: 10_000 };
-/** Rows that the ledger's object returns at once. */
+/** Number of rows that one call to the ledger's object returns. */
 const BATCH = 1_000;
 /** Bounds the memory of a page: it ends after the batch that passes this many characters. */
 const MAX_CHARS = 4 * 1024 * 1024;
@@ -65,7 +65,7 @@ async function pageOf(
   for (;;) {
     const size = Math.min(BATCH, limit - rows);
     const [cursor] = [before];
-    // One row more tells whether anything follows.
+    // One row more than needed is read, to learn whether another page follows.
     const entries = await callLedger(env, accountId, (object) =>
       object.entries(null, cursor, size + 1),
     );

@@ -9,7 +9,8 @@ import { Problem } from "./problem.ts";
 /**
  * The callers that a route admits. Each route names its `access`: `operator` admits only the operator,
  * `owner` also the account that the resource belongs to, `upstream` also a sender that signs the body with
- * the events secret, `anyone` every caller.
+ * the events secret, `anyone` every caller. Whether a task belongs to the account is checked by the task's
+ * object (task/task-object.ts).
  */
 export type Access = "operator" | "owner" | "upstream" | "anyone";
 

@@ -29,7 +29,7 @@ export async function callObject<T>(call: () => Promise<T>): Promise<T> {
 
 const UNREACHABLE = "The relay could not reach its own storage.";
 
-/** @param reason of the failure for the log, e.g. `free_plan_quota`. */
+/** Builds the problem `unavailable`. @param reason of the failure for the log, e.g. `free_plan_quota`. */
 export function unavailable(detail: string, reason: string | null = null): Problem {
   return new Problem("unavailable", {
     detail: `${detail} Try again.`,

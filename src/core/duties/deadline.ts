@@ -4,8 +4,8 @@ import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";
 
 /**
- * Fails an open task at its deadline. A task that can be polled has a last poll then (duties/poll.ts),
- * which decides instead.
+ * Fails an open task at its deadline (events/ending.ts). A task that can be polled has a last poll then
+ * (duties/poll.ts), whose answer decides instead.
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;

@@ -19,7 +19,8 @@ export interface RefundStep {
 }
 
 /**
- * Refunds the credits of a failed task. The wait before a repeated refund is planned by `planRetry` in
+ * Refunds the credits of a failed task; the object of the account books the refund
+ * (account/ledger-book.ts). The wait before a repeated refund is planned by `planRetry` in
  * record/credits.ts, until the refund is confirmed.
  */
 export function refund(record: TaskRecord): Duty<RefundStep> | null {

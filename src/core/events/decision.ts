@@ -3,9 +3,9 @@ import type { TaskRecord } from "../record/task.ts";
 /** The effect that an event has on a task. */
 export type Decision =
   | { readonly kind: "changed"; readonly record: TaskRecord; readonly note?: Note }
-  /** Kind of an event that repeats what is known, or is about something that has ended. */
+  /** Effect of an event that repeats what is known, or concerns something that has ended. */
   | { readonly kind: "unchanged"; readonly record: TaskRecord | null; readonly note?: Note }
-  /** Kind of an event that erases the task; `record` is the erased task. */
+  /** Effect of an event that erases the task; `record` is the erased task. */
   | { readonly kind: "erase"; readonly record: TaskRecord; readonly because: EraseReason }
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
@@ -23,7 +23,10 @@ export type ChargeRefusal =
 /** Reason why an event is rejected; `task` is the stored record that conflicts with the event. */
 export type Rejection =
   | { readonly code: "unknown_task" | "unknown_account" }
-  /** Code while the price of the task is being charged; the task is not visible before the ledger answers. */
+  /**
+   * Rejection while the price of the task is being charged; the task is not visible before the ledger
+   * answers.
+   */
   | { readonly code: "charging" }
   | { readonly code: "invalid_field"; readonly field: string; readonly message: string }
   | { readonly code: ConflictCode; readonly task: TaskRecord };

@@ -1,4 +1,7 @@
-/** The outcome of one attempt of a callback. `interrupted` means that the relay stopped before it knew. */
+/**
+ * The outcome of one attempt of a callback. `interrupted` means that the relay stopped before the answer
+ * arrived.
+ */
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const OUTCOMES = [
