@@ -34,8 +34,6 @@ it.each([
   ["delivered", "delivered", 204],
   ["redirected", "sending", 307],
   ["rejected", "sending", 500],
-  ["unreachable", "sending", 522],
-  ["timeout", "sending", 524],
 ])("an attempt is %s, and its callback %s, after status %i", async (outcome, state, code) => {
   const due = state === "sending" ? { next_attempt_at: START_S + 180 } : {};
   expect(await callbackAfter(status(code))).toMatchObject({

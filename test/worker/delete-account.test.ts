@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
 import { sha256, toHex } from "../../src/security/encoding.ts";
 import {
@@ -51,168 +51,162 @@ async function runUntil(account: string, time: number): Promise<void> {
   pass(time - Date.now());
 }
 
-describe("DELETE /v1/accounts/{account}", () => {
-  it("answers 202, also to a repeat, and keeps the account readable for the operator", async () => {
-    const account = await anAccount(5);
+it("DELETE /v1/accounts/{account} answers 202, also to a repeat, and keeps the account readable for the operator", async () => {
+  const account = await anAccount(5);
+  pass(5000);
+  for (let count = 0; count < 2; count++) {
+    const response = await remove(account);
+    expect([response.status, await response.text()]).toEqual([202, ""]);
     pass(5000);
-    for (let count = 0; count < 2; count++) {
-      const response = await remove(account);
-      expect([response.status, await response.text()]).toEqual([202, ""]);
-      pass(5000);
-    }
-    expect(await (await call(`/v1/accounts/${account}`)).json()).toEqual({
-      id: account,
-      balance: 5,
-      created_at: START_S,
-      deleted_at: START_S + 5,
-    });
-    expect(await booksOf(account)).toEqual(["grant 5"]);
+  }
+  expect(await (await call(`/v1/accounts/${account}`)).json()).toEqual({
+    id: account,
+    balance: 5,
+    created_at: START_S,
+    deleted_at: START_S + 5,
   });
-
-  it("answers 501 without an index unless forced, and changes nothing", async () => {
-    const account = await anAccount(5);
-    for (const query of ["", "?force=false"]) {
-      const answer = await refusal(await remove(account, query));
-      expect(answer).toEqual({ status: 501, code: "index_disabled" });
-    }
-    expect((await post("/v1/tasks", priced(account, 1))).status).toBe(201);
-  });
-
-  it("answers 404 for an account that never existed and 400 to another value of force", async () => {
-    expect(await refusal(await remove(crypto.randomUUID()))).toEqual(UNKNOWN);
-    const account = await anAccount();
-    expect(await refusal(await remove(account, "?force=yes"))).toEqual(invalid("/force"));
-  });
-
-  it("ends all keys of the account within 60 s and empties their list", async () => {
-    const account = await anAccount();
-    const keys = [await aKey(account), await aKey(account)];
-    const path = `/v1/accounts/${account}`;
-    expect((await call(path, { key: keys[0]?.key ?? "" })).status).toBe(200);
-    await remove(account);
-    pass(60_000);
-    for (const { key } of keys) expect((await call(path, { key })).status).toBe(401);
-    const rows = await runInDurableObject(profileStub(account), (_, { storage }) =>
-      storage.sql.exec("SELECT * FROM keys").toArray(),
-    );
-    expect(rows).toEqual([]);
-  });
-
-  it("makes every request that would add to the account answer 404, as for an unknown one", async () => {
-    const account = await deleted(10);
-    const path = `/v1/accounts/${account}`;
-    const event = { id: crypto.randomUUID(), status: "processing", model: "m", account };
-    for (const response of [
-      await post("/v1/tasks", { model: "m", account }),
-      await post("/v1/tasks", priced(account, 1)),
-      await report(event),
-      await post(`${path}/grants`, { reference: "r", amount: 1 }),
-      await post(`${path}/adjustments`, { reference: "r", amount: 1, reason: "x" }),
-      await post(`${path}/keys`, {}),
-      await post(`${path}/keys`, { sha256: "a".repeat(64) }),
-      await post(`${path}/signing-secrets`, {}),
-      await call(`${path}/keys`),
-      await call(`${path}/signing-secrets`),
-    ]) {
-      expect(await refusal(response)).toEqual(UNKNOWN);
-    }
-    expect(await booksOf(account)).toEqual(["grant 10"]);
-  });
-
-  it("keeps the id taken: creating the account again answers 409", async () => {
-    const account = await deleted();
-    const answer = await refusal(await post("/v1/accounts", { id: account }));
-    expect(answer).toEqual({ status: 409, code: "reference_reused" });
-  });
-
-  it("is completed by a repeat after it has failed half-way", async () => {
-    const account = await anAccount();
-    const { key } = await aKey(account);
-    const heal = await breakLedger(account);
-    expect((await remove(account)).status).toBeGreaterThanOrEqual(500);
-    heal();
-    expect((await remove(account)).status).toBe(202);
-    expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(401);
-  });
+  expect(await booksOf(account)).toEqual(["grant 5"]);
 });
 
-describe("an API key that is imported while its account is deleted", () => {
-  it("is refused and does not work", async () => {
-    const account = await anAccount();
-    const key = `sk-live-${crypto.randomUUID()}`;
-    vi.spyOn(AccountObject.prototype, "addKey").mockReturnValueOnce(null);
-    const body = { sha256: toHex(await sha256(key)) };
-    const response = await post(`/v1/accounts/${account}/keys`, body);
+it("DELETE /v1/accounts/{account} answers 501 without an index unless forced, and changes nothing", async () => {
+  const account = await anAccount(5);
+  for (const query of ["", "?force=false"]) {
+    const answer = await refusal(await remove(account, query));
+    expect(answer).toEqual({ status: 501, code: "index_disabled" });
+  }
+  expect((await post("/v1/tasks", priced(account, 1))).status).toBe(201);
+});
+
+it("DELETE /v1/accounts/{account} answers 404 for an account that never existed and 400 to another value of force", async () => {
+  expect(await refusal(await remove(crypto.randomUUID()))).toEqual(UNKNOWN);
+  const account = await anAccount();
+  expect(await refusal(await remove(account, "?force=yes"))).toEqual(invalid("/force"));
+});
+
+it("DELETE /v1/accounts/{account} ends all keys of the account within 60 s and empties their list", async () => {
+  const account = await anAccount();
+  const keys = [await aKey(account), await aKey(account)];
+  const path = `/v1/accounts/${account}`;
+  expect((await call(path, { key: keys[0]?.key ?? "" })).status).toBe(200);
+  await remove(account);
+  pass(60_000);
+  for (const { key } of keys) expect((await call(path, { key })).status).toBe(401);
+  const rows = await runInDurableObject(profileStub(account), (_, { storage }) =>
+    storage.sql.exec("SELECT * FROM keys").toArray(),
+  );
+  expect(rows).toEqual([]);
+});
+
+it("DELETE /v1/accounts/{account} makes every request that would add to the account answer 404, as for an unknown one", async () => {
+  const account = await deleted(10);
+  const path = `/v1/accounts/${account}`;
+  const event = { id: crypto.randomUUID(), status: "processing", model: "m", account };
+  for (const response of [
+    await post("/v1/tasks", { model: "m", account }),
+    await post("/v1/tasks", priced(account, 1)),
+    await report(event),
+    await post(`${path}/grants`, { reference: "r", amount: 1 }),
+    await post(`${path}/adjustments`, { reference: "r", amount: 1, reason: "x" }),
+    await post(`${path}/keys`, {}),
+    await post(`${path}/keys`, { sha256: "a".repeat(64) }),
+    await post(`${path}/signing-secrets`, {}),
+    await call(`${path}/keys`),
+    await call(`${path}/signing-secrets`),
+  ]) {
     expect(await refusal(response)).toEqual(UNKNOWN);
-    expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(401);
-  });
+  }
+  expect(await booksOf(account)).toEqual(["grant 10"]);
 });
 
-describe("the ledger of a deleted account", () => {
-  it("still refunds the charges of its open tasks once, and their callbacks are sent", async () => {
-    const received = aReceiver();
-    const account = await anAccount(10);
-    const id = await aCharged(account, 4);
-    await remove(account);
-    await finish(aFailure(id));
-    expect(await read(id)).toMatchObject({ status: "failed", credits: { state: "refunded" } });
-    expect(received).toHaveLength(1);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
-    const [, { reference } = { reference: "" }] = await entries(account);
-    expect(await accountStub(account).refund(reference, id)).toBe(true);
-    expect(await balanceOf(account)).toBe(10);
-  });
+it("DELETE /v1/accounts/{account} keeps the id taken: creating the account again answers 409", async () => {
+  const account = await deleted();
+  const answer = await refusal(await post("/v1/accounts", { id: account }));
+  expect(answer).toEqual({ status: 409, code: "reference_reused" });
+});
 
-  it("confirms a charge that it booked before, so that its task is not lost", async () => {
-    const account = await anAccount(10);
-    const order = { reference: "c", amount: 4 };
-    const charge = () => accountStub(account).charge(order, crypto.randomUUID(), Date.now());
-    expect(await charge()).toEqual({ kind: "charged", generation: 1 });
-    await remove(account);
-    expect(await charge()).toEqual({ kind: "charged", generation: 1 });
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
-  });
+it("DELETE /v1/accounts/{account} is completed by a repeat after it has failed half-way", async () => {
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const heal = await breakLedger(account);
+  expect((await remove(account)).status).toBeGreaterThanOrEqual(500);
+  heal();
+  expect((await remove(account)).status).toBe(202);
+  expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(401);
+});
 
-  it("keeps every entry until the last refund may be due, then folds them to one total", async () => {
-    aReceiver();
-    const account = await anAccount(10);
-    const latest = { deadline_at: START_S + (365 * DAY_MS) / 1000 };
-    const id = await aCharged(account, 4, latest);
-    await aCharged(account, 3);
-    pass(1000);
-    await remove(account);
-    await runUntil(account, START + 365 * DAY_MS);
-    await wake(id);
-    expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
-    const foldAt = START + 1000 + FOLD_AFTER_MS;
-    await runUntil(account, foldAt - 1);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "charge 3", "refund 4"]);
-    await runUntil(account, foldAt + 1000);
-    expect(await booksOf(account)).toEqual(["opening 7"]);
-    expect([await balanceOf(account), await alarmOf(account)]).toEqual([7, null]);
-    expect((await post("/v1/accounts", { id: account })).status).toBe(409);
-  });
+it("an API key that is imported while its account is deleted is refused and does not work", async () => {
+  const account = await anAccount();
+  const key = `sk-live-${crypto.randomUUID()}`;
+  vi.spyOn(AccountObject.prototype, "addKey").mockReturnValueOnce(null);
+  const body = { sha256: toHex(await sha256(key)) };
+  const response = await post(`/v1/accounts/${account}/keys`, body);
+  expect(await refusal(response)).toEqual(UNKNOWN);
+  expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(401);
+});
 
-  it("folds a ledger of more entries than one turn replaces", async () => {
-    const account = await anAccount();
-    await runInDurableObject(accountStub(account), (object) => {
-      for (let i = 0; i < 5_001; i++) object.grant({ reference: `r${i}`, amount: 1 });
-    });
-    await remove(account);
-    await runUntil(account, START + FOLD_AFTER_MS + 10_000);
-    expect(await booksOf(account)).toEqual(["opening 5001"]);
-    expect(await alarmOf(account)).toBeNull();
-  });
+it("the ledger of a deleted account still refunds the charges of its open tasks once, and their callbacks are sent", async () => {
+  const received = aReceiver();
+  const account = await anAccount(10);
+  const id = await aCharged(account, 4);
+  await remove(account);
+  await finish(aFailure(id));
+  expect(await read(id)).toMatchObject({ status: "failed", credits: { state: "refunded" } });
+  expect(received).toHaveLength(1);
+  expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
+  const [, { reference } = { reference: "" }] = await entries(account);
+  expect(await accountStub(account).refund(reference, id)).toBe(true);
+  expect(await balanceOf(account)).toBe(10);
+});
 
-  it("with a negative balance is folded to that balance", async () => {
-    const account = await anAccount();
-    await grant(account, 1);
-    const order = { reference: "r", amount: -5, reason: "x" };
-    await post(`/v1/accounts/${account}/adjustments`, order);
-    await remove(account);
-    await runUntil(account, START + FOLD_AFTER_MS);
-    expect(await booksOf(account)).toEqual(["opening -4"]);
+it("the ledger of a deleted account confirms a charge that it booked before, so that its task is not lost", async () => {
+  const account = await anAccount(10);
+  const order = { reference: "c", amount: 4 };
+  const charge = () => accountStub(account).charge(order, crypto.randomUUID(), Date.now());
+  expect(await charge()).toEqual({ kind: "charged", generation: 1 });
+  await remove(account);
+  expect(await charge()).toEqual({ kind: "charged", generation: 1 });
+  expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
+});
+
+it("the ledger of a deleted account keeps every entry until the last refund may be due, then folds them to one total", async () => {
+  aReceiver();
+  const account = await anAccount(10);
+  const latest = { deadline_at: START_S + (365 * DAY_MS) / 1000 };
+  const id = await aCharged(account, 4, latest);
+  await aCharged(account, 3);
+  pass(1000);
+  await remove(account);
+  await runUntil(account, START + 365 * DAY_MS);
+  await wake(id);
+  expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
+  const foldAt = START + 1000 + FOLD_AFTER_MS;
+  await runUntil(account, foldAt - 1);
+  expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "charge 3", "refund 4"]);
+  await runUntil(account, foldAt + 1000);
+  expect(await booksOf(account)).toEqual(["opening 7"]);
+  expect([await balanceOf(account), await alarmOf(account)]).toEqual([7, null]);
+  expect((await post("/v1/accounts", { id: account })).status).toBe(409);
+});
+
+it("the ledger of a deleted account folds a ledger of more entries than one turn replaces", async () => {
+  const account = await anAccount();
+  await runInDurableObject(accountStub(account), (object) => {
+    for (let i = 0; i < 5_001; i++) object.grant({ reference: `r${i}`, amount: 1 });
   });
+  await remove(account);
+  await runUntil(account, START + FOLD_AFTER_MS + 10_000);
+  expect(await booksOf(account)).toEqual(["opening 5001"]);
+  expect(await alarmOf(account)).toBeNull();
+});
+
+it("the ledger of a deleted account with a negative balance is folded to that balance", async () => {
+  const account = await anAccount();
+  await grant(account, 1);
+  const order = { reference: "r", amount: -5, reason: "x" };
+  await post(`/v1/accounts/${account}/adjustments`, order);
+  await remove(account);
+  await runUntil(account, START + FOLD_AFTER_MS);
+  expect(await booksOf(account)).toEqual(["opening -4"]);
 });
 
 async function entries(account: string) {

@@ -167,12 +167,6 @@ it.each<[string, object, string]>([
   expect(received).toEqual([]);
 });
 
-it("POST /v1/events names every fault of an event with several", async () => {
-  const event = aFailure("x", { error: { code: 1 }, created_at: -1 });
-  const { paths } = await refusal(await report(event));
-  expect(paths?.toSorted()).toEqual(["/created_at", "/error/code", "/error/message", "/id"]);
-});
-
 it.each([
   ["an empty body", "", "invalid_request"],
   ["a list", "[]", "invalid_request"],

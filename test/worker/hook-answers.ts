@@ -33,7 +33,7 @@ async function finished(hookCase: HookCase): Promise<Scene> {
 
 /** Tests how hooks end a task: at once when they are trusted, otherwise by the poll that they cause. */
 export function testAcceptedHooks(hookCase: HookCase): void {
-  const { sender, hasKey, isTrusted } = hookCase;
+  const { sender, isTrusted } = hookCase;
   const success = hookOf(hookCase, "completed");
   const urls = isTrusted ? urlsOf(success.means) : urlsOf(sender.done.means);
 
@@ -74,18 +74,6 @@ export function testAcceptedHooks(hookCase: HookCase): void {
       expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
     }
     expect(scene.polls() > 0).toBe(!isTrusted);
-  });
-
-  it("a hook without output causes a poll, or fails the task when there is no key to poll with", async () => {
-    const scene = await finished(hookCase);
-    await scene.attach();
-    expect(await answerOf(await scene.post(hookOf(hookCase, "no_output")))).toEqual(OK);
-    const message = "The upstream reported success without output.";
-    expect(await ended(scene)).toMatchObject(
-      hasKey
-        ? { status: "completed", output: { urls: urlsOf(sender.done.means) } }
-        : { status: "failed", error: { code: "upstream_error", message } },
-    );
   });
 }
 

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { ObjectPlatform } from "../../src/task/object-platform.ts";
 import { callWith, type Message, ProblemBody } from "./client.ts";
 import { useClock } from "./clock.ts";
@@ -66,104 +66,100 @@ function requests(id: string): readonly (readonly [string, Message])[] {
 
 const VARS = { JURISDICTION: "eu", LOCATION_HINT: "weur", SANDBOX: "true", ARK_API_KEY: "k" };
 
-describe("JURISDICTION and LOCATION_HINT", () => {
-  it("place every object that a request calls, except the one with the marker", async () => {
-    const { uses, bindings } = deployed(VARS);
-    const id = crypto.randomUUID();
-    for (const [path, message] of requests(id)) {
-      const response = await callWith(bindings, path, message);
-      expect([path, response.status < 500]).toEqual([path, true]);
-    }
-    const [marker, ...others] = uses;
-    expect(marker).toEqual([null, "index:", undefined]);
-    for (const use of others) expect(use).toEqual(["eu", use[1], { locationHint: "weur" }]);
-    const names = others.map(([, name]) => name);
-    expect(names).toContain(id);
-    expect(names).toContain(`acct_${id}`);
-    expect(names).toContain("connection:ark");
-    expect(names.some((name) => name.startsWith("key:"))).toBe(true);
-  });
-
-  it("place the objects that a task calls", async () => {
-    const { uses, bindings } = deployed(VARS);
-    const id = crypto.randomUUID();
-    const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id };
-    await runInDurableObject(stubOf(id), async (_, ctx) => {
-      const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, bindings, {}]);
-      await platform.prepare(bindings);
-      await platform.charge(charge);
-      await platform.refund({ ...charge, reason: "failed" });
-    });
-    const [marker, ...others] = uses;
-    expect(marker).toEqual([null, "index:", undefined]);
-    const placed = ["eu", "acct_none", { locationHint: "weur" }];
-    expect(others).toEqual([placed, placed]);
-  });
-
-  it("leave the choice to the platform when they are not set", async () => {
-    const { uses, bindings } = deployed({});
-    const id = crypto.randomUUID();
-    await callWith(bindings, `/v1/tasks/${id}`);
-    expect(uses).toEqual([
-      [null, "index:", undefined],
-      [null, id, undefined],
-    ]);
-  });
+it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the one with the marker", async () => {
+  const { uses, bindings } = deployed(VARS);
+  const id = crypto.randomUUID();
+  for (const [path, message] of requests(id)) {
+    const response = await callWith(bindings, path, message);
+    expect([path, response.status < 500]).toEqual([path, true]);
+  }
+  const [marker, ...others] = uses;
+  expect(marker).toEqual([null, "index:", undefined]);
+  for (const use of others) expect(use).toEqual(["eu", use[1], { locationHint: "weur" }]);
+  const names = others.map(([, name]) => name);
+  expect(names).toContain(id);
+  expect(names).toContain(`acct_${id}`);
+  expect(names).toContain("connection:ark");
+  expect(names.some((name) => name.startsWith("key:"))).toBe(true);
 });
 
-describe("JURISDICTION", () => {
-  it("is compared with the stored one once per isolate", async () => {
-    const { uses, bindings } = deployed({ JURISDICTION: "us" });
-    for (let n = 0; n < 3; n++) await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`);
-    expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
+it("JURISDICTION and LOCATION_HINT place the objects that a task calls", async () => {
+  const { uses, bindings } = deployed(VARS);
+  const id = crypto.randomUUID();
+  const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id };
+  await runInDurableObject(stubOf(id), async (_, ctx) => {
+    const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, bindings, {}]);
+    await platform.prepare(bindings);
+    await platform.charge(charge);
+    await platform.refund({ ...charge, reason: "failed" });
   });
+  const [marker, ...others] = uses;
+  expect(marker).toEqual([null, "index:", undefined]);
+  const placed = ["eu", "acct_none", { locationHint: "weur" }];
+  expect(others).toEqual([placed, placed]);
+});
 
-  it.each([
-    ["another one", { JURISDICTION: "eu" }, { JURISDICTION: "us" }, "must be eu"],
-    ["none", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
-    ["one for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
-  ])(
-    "that becomes %s after the first request is refused before any object is called",
-    async (_, first, second, message) => {
-      const { deployment, bindings } = deployed(first);
-      expect((await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
+it("JURISDICTION and LOCATION_HINT leave the choice to the platform when they are not set", async () => {
+  const { uses, bindings } = deployed({});
+  const id = crypto.randomUUID();
+  await callWith(bindings, `/v1/tasks/${id}`);
+  expect(uses).toEqual([
+    [null, "index:", undefined],
+    [null, id, undefined],
+  ]);
+});
 
-      const later = deployed(second, deployment);
-      const id = crypto.randomUUID();
-      const detail = `JURISDICTION ${message}`;
-      for (const [path, request] of requests(id).slice(0, -1)) {
-        const response = await callWith(later.bindings, path, request);
-        expect(response.status).toBe(503);
-        const problem = ProblemBody.parse(await response.json());
-        expect(problem).toMatchObject({ code: "not_configured" });
-        expect(problem.detail).toContain(detail);
-      }
-      const health = await callWith(later.bindings, "/healthz", { key: null });
-      expect(await health.json()).toMatchObject({ issues: [{ path: "JURISDICTION" }] });
-      expect(later.uses).toEqual([[null, "index:", undefined]]);
-      expect(await stored(id)).toEqual(NOTHING);
+it("JURISDICTION is compared with the stored one once per isolate", async () => {
+  const { uses, bindings } = deployed({ JURISDICTION: "us" });
+  for (let n = 0; n < 3; n++) await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`);
+  expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
+});
 
-      const again = deployed(first, deployment);
-      expect((await callWith(again.bindings, `/v1/tasks/${id}`)).status).toBe(404);
-    },
-  );
+it.each([
+  ["another one", { JURISDICTION: "eu" }, { JURISDICTION: "us" }, "must be eu"],
+  ["none", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
+  ["one for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
+])(
+  "JURISDICTION that becomes %s after the first request is refused before any object is called",
+  async (_, first, second, message) => {
+    const { deployment, bindings } = deployed(first);
+    expect((await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
 
-  it("is not compared for a minute when the marker does not answer, and the relay works", async () => {
-    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-    const { uses, bindings } = deployed({ JURISDICTION: "eu" });
-    const { getByName, jurisdiction } = bindings.ACCOUNTS;
-    const broken = (name: string, options?: unknown) => {
-      const stub = getByName(name, options);
-      return name === "index:" ? { claimJurisdiction: fail } : stub;
-    };
-    const away = { ...bindings, ACCOUNTS: { jurisdiction, getByName: broken } };
-    for (let n = 0; n < 2; n++) {
-      expect((await callWith(away, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
+    const later = deployed(second, deployment);
+    const id = crypto.randomUUID();
+    const detail = `JURISDICTION ${message}`;
+    for (const [path, request] of requests(id).slice(0, -1)) {
+      const response = await callWith(later.bindings, path, request);
+      expect(response.status).toBe(503);
+      const problem = ProblemBody.parse(await response.json());
+      expect(problem).toMatchObject({ code: "not_configured" });
+      expect(problem.detail).toContain(detail);
     }
-    expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
-    vi.setSystemTime(Date.now() + 60_000);
-    await callWith(away, `/v1/tasks/${crypto.randomUUID()}`);
-    expect(uses.filter(([, name]) => name === "index:")).toHaveLength(2);
-    expect(warn).toHaveBeenCalledTimes(2);
-  });
+    const health = await callWith(later.bindings, "/healthz", { key: null });
+    expect(await health.json()).toMatchObject({ issues: [{ path: "JURISDICTION" }] });
+    expect(later.uses).toEqual([[null, "index:", undefined]]);
+    expect(await stored(id)).toEqual(NOTHING);
+
+    const again = deployed(first, deployment);
+    expect((await callWith(again.bindings, `/v1/tasks/${id}`)).status).toBe(404);
+  },
+);
+
+it("JURISDICTION is not compared for a minute when the marker does not answer, and the relay works", async () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const { uses, bindings } = deployed({ JURISDICTION: "eu" });
+  const { getByName, jurisdiction } = bindings.ACCOUNTS;
+  const broken = (name: string, options?: unknown) => {
+    const stub = getByName(name, options);
+    return name === "index:" ? { claimJurisdiction: fail } : stub;
+  };
+  const away = { ...bindings, ACCOUNTS: { jurisdiction, getByName: broken } };
+  for (let n = 0; n < 2; n++) {
+    expect((await callWith(away, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
+  }
+  expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
+  vi.setSystemTime(Date.now() + 60_000);
+  await callWith(away, `/v1/tasks/${crypto.randomUUID()}`);
+  expect(uses.filter(([, name]) => name === "index:")).toHaveLength(2);
+  expect(warn).toHaveBeenCalledTimes(2);
 });

@@ -4,17 +4,7 @@ import { call, invalid, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { NOTHING, stored } from "./objects.ts";
 import { aReceiver, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  CALLBACK_URL,
-  completed,
-  finish,
-  read,
-  register,
-  report,
-  VIDEO,
-} from "./tasks.ts";
+import { aCompletion, CALLBACK_URL, completed, finish, register, report, VIDEO } from "./tasks.ts";
 
 useClock();
 
@@ -40,30 +30,6 @@ it("GET /v1/tasks/{id} shows the callback body of a completed task first, then t
       `"status_code":200,"response_excerpt":"thanks"}],"delivered_at":${START_S}},` +
       `"account":"${account}","metadata":{"order":7}}`,
   );
-});
-
-it("GET /v1/tasks/{id} shows a failed task without output and with the time of the next attempt", async () => {
-  aReceiver(status(500));
-  const id = await register();
-  await finish(aFailure(id));
-  const attempt = { number: 1, series: 1, started_at: START_S, duration_ms: 0 };
-  expect(await read(id)).toEqual({
-    id,
-    status: "failed",
-    model: "seedance",
-    created_at: START_S,
-    error: { code: "moderation", message: "Refused." },
-    callback: {
-      url: CALLBACK_URL,
-      status: "sending",
-      attempts: [{ ...attempt, outcome: "rejected", status_code: 500 }],
-      next_attempt_at: START_S + 180,
-    },
-  });
-});
-
-it("GET /v1/tasks/{id} shows callback null for a task without callback_url", async () => {
-  expect(await read(await completed({ callback_url: null }))).toMatchObject({ callback: null });
 });
 
 it("GET /v1/tasks/{id} gives one 404 answer to unknown and malformed ids and creates nothing", async () => {

@@ -3,7 +3,7 @@ import { invalid, ORIGIN, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { expectUnchanged, untilIdle } from "./objects.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
-import { CALLBACK_URL, completed, read, redeliver, register } from "./tasks.ts";
+import { completed, read, redeliver, register } from "./tasks.ts";
 
 useClock();
 
@@ -51,17 +51,6 @@ it("POST /v1/tasks/{id}/redeliver makes one attempt when the number is missing o
     expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
   }
   expect(received).toHaveLength(4);
-});
-
-it("POST /v1/tasks/{id}/redeliver sends to a new callback_url, which later redeliveries use too", async () => {
-  const received = aReceiver();
-  const id = await completed();
-  await redeliver(id, { callback_url: REPAIRED });
-  await untilIdle(id);
-  await redeliver(id);
-  await untilIdle(id);
-  expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, REPAIRED, REPAIRED]);
-  expect(await read(id)).toMatchObject({ callback: { url: REPAIRED } });
 });
 
 it("POST /v1/tasks/{id}/redeliver requires a callback_url for a task without one: 409 no_callback", async () => {
