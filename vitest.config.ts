@@ -13,10 +13,9 @@ const BINDINGS = {
 };
 
 /** They wait for alarms and polls far more than they work, so all of them run at once. */
-const WAITING_TESTS = [
-  "crash/{eviction,missing-secret}",
-  "upstreams/{fal-keys,hanging-poll,lost-hooks}",
-].map((name) => `test/process/${name}.test.ts`);
+const WAITING_TESTS = ["crash/{eviction,missing-secret}", "upstreams/{fal-keys,hanging-poll}"].map(
+  (name) => `test/process/${name}.test.ts`,
+);
 const SMOKE_TESTS = ["test/process/smoke/*.test.ts", "test/lint/*.test.ts"];
 
 const wranglerDirectory = mkdtempSync(join(tmpdir(), "task-relay-vitest-"));

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ROOT } from "../process/harness/child.ts";
 
 const page = readFileSync(join(ROOT, "docs/first-day.md"), "utf8");
@@ -13,17 +13,15 @@ const blocksOf = (text: string) =>
   }));
 const blocks = blocksOf(page).map(({ code }, i) => [i + 1, code] as const);
 
-describe("docs/first-day.md", () => {
-  it.each(sections.map((section) => [section.split("\n")[0], section]))(
-    "has a command for an account and an expected result under: %s",
-    (_, section = "") => {
-      expect(blocksOf(section).map(({ kind }) => kind)).toEqual(["sh account"]);
-      expect(section).toMatch(/^Expected: ./m);
-    },
-  );
+it.each(sections.map((section) => [section.split("\n")[0], section]))(
+  "docs/first-day.md has a command for an account and an expected result under: %s",
+  (_, section = "") => {
+    expect(blocksOf(section).map(({ kind }) => kind)).toEqual(["sh account"]);
+    expect(section).toMatch(/^Expected: ./m);
+  },
+);
 
-  it.each(blocks)("has valid shell in block %i", (_, code) => {
-    const { status, stderr } = spawnSync("bash", ["-n"], { input: code, encoding: "utf8" });
-    expect([stderr, status]).toEqual(["", 0]);
-  });
+it.each(blocks)("docs/first-day.md has valid shell in block %i", (_, code) => {
+  const { status, stderr } = spawnSync("bash", ["-n"], { input: code, encoding: "utf8" });
+  expect([stderr, status]).toEqual(["", 0]);
 });

@@ -11,7 +11,7 @@ import { endResultOf, mayHookEnd, isSameResult, storedResult } from "./end-rules
 import type { OutsideEvent } from "./moves.ts";
 import { trackedFault } from "./tracking-rules.ts";
 
-/** Promises 1, 3 and 7: accepted is written, refused changes nothing, and the first end wins. */
+/** Checks promises 1, 3 and 7: accepted is written, refused changes nothing, and the first end wins. */
 export function answerFault(answer: Answer): string | null {
   const { before, after, commits, decision } = answer;
   switch (decision.kind) {
@@ -56,7 +56,7 @@ function endFault(answer: Answer): string | null {
   return fault ?? trackedFault(answer, before);
 }
 
-/** Only a registration, or a report that may, creates a task. A task being charged is invisible. */
+/** Checks that only registrations and reports create tasks, and that a task being charged is invisible. */
 function absentTaskFault(
   event: OutsideEvent,
   after: TaskRecord | null,
@@ -91,7 +91,7 @@ function settledFault(
   });
 }
 
-/** The same end again changes nothing; another end is a conflict. */
+/** Checks that the same end again changes nothing, and that another end is a conflict. */
 function repeatFault(
   event: Extract<OutsideEvent, { readonly type: "report" }>,
   before: TerminalTask,
@@ -105,7 +105,7 @@ function repeatFault(
   });
 }
 
-/** Results with the same links may differ in their metadata. */
+/** Returns whether a report has metadata, in which results with the same links may differ. */
 function hasOtherDetails({ news }: Extract<OutsideEvent, { readonly type: "report" }>): boolean {
   return news.status === "completed" && Object.keys(news.metadata).length > 0;
 }

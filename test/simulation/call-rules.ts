@@ -17,7 +17,7 @@ interface Sending {
   readonly caller: SimulatedObject;
 }
 
-/** Promises 2 and 4 for one POST that is about to leave. */
+/** Checks promises 2 and 4 for one POST that is about to leave. */
 export function sendFault(
   delivery: Delivery,
   { record, history, ledger, caller }: Sending,
@@ -42,7 +42,7 @@ export function sendFault(
   });
 }
 
-/** Promise 4 for one refund that is about to leave. */
+/** Checks promise 4 for one refund that is about to leave. */
 export function refundFault(
   { chargeId, amount }: Refund,
   record: TaskRecord | null,
@@ -115,7 +115,7 @@ export function noticeFault(
   return asideFault(record, notice?.retryAt ?? Infinity, withinMs, shared);
 }
 
-/** A call that is not for the client leaves at its planned time and ends before an attempt is due. */
+/** Checks that a call that is not for the client leaves when planned and ends before an attempt is due. */
 function asideFault(
   record: TaskRecord | null,
   plannedAt: number,

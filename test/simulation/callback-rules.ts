@@ -4,7 +4,7 @@ import { type Change, isEqual, firstViolation } from "./change.ts";
 
 type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;
 
-/** Promise 2 for one commit: which attempt may follow what, and exactly when. */
+/** Checks promise 2 for one commit: which attempt may follow what, and exactly when. */
 export function callbackFault(
   change: Change,
   before: Callback | null,
@@ -22,7 +22,6 @@ export function callbackFault(
   return (
     opened ??
     firstViolation({
-      "nothing starts before the refund": task.credits?.state.kind !== "refunding" || isHeld(after),
       "only what was settled is sent again": !isOrdered || before === null || isOver(from),
       "only a new order starts a settled callback again": isOrdered || !isOver(from),
       "a series starts with nothing sent": !isOrdered || after.series.started <= 1,

@@ -47,7 +47,7 @@ export class Disk {
   }
 
   /**
-   * The instance died: what was not durable has never been.
+   * Loses what is not durable, because the instance has died.
    * @param rung the alarm that was running comes again, unless another was set meanwhile.
    */
   lose(rung: Alarm | null): void {

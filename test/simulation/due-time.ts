@@ -44,7 +44,7 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
   }
 }
 
-/** The row may be late, within limits; while an attempt is due it waits for the result. */
+/** Returns when the row must be published; while an attempt is due, the row waits for its result. */
 function publicationDueTime(
   record: Exclude<TaskRecord, { status: "charging" }>,
   setting: Setting,

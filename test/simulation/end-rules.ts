@@ -111,7 +111,7 @@ export function isResponsive({ kind }: PollAnswer): boolean {
   return kind === "news" || kind === "limited";
 }
 
-/** Promises 3, 4 and 6 for the commit that ends a task: its source and its refund. */
+/** Checks promises 3, 4 and 6 for the commit that ends a task: its source and its refund. */
 export function finishFault(change: Change<TaskRecord | null, TerminalTask>): string | null {
   const { before, after, history, now, pollResult } = change;
   const tracking = before !== null && "tracking" in before ? before.tracking : null;
@@ -137,8 +137,6 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
     "a failure owes its credits, and nothing else does":
       owed === (after.credits?.state.kind === "refunding"),
     "nothing is charged by ending": before !== null || history.amount === null,
-    "the callback of a failure waits for the refund":
-      !owed || after.callback === null || after.callback.state.kind === "held",
   });
 }
 
@@ -162,7 +160,7 @@ function isOverdue({
   return isAsked || !isPollable(before, setting, Math.max(before.deadlineAt, poll.notBefore));
 }
 
-/** An open task that stays open: its deadline moves once, by a quarter, and only when it has passed. */
+/** Checks that the deadline of an open task moves once, by a quarter, and only when it has passed. */
 export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>): string | null {
   if (before.deadlineAt === after.deadlineAt) return null;
   const quarter = Math.round((before.deadlineAt - before.createdAt) / 4);

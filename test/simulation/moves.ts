@@ -15,9 +15,9 @@ export type Action =
   | { readonly kind: "end"; readonly pick: number; readonly ending: number }
   /** What an instance had sent before it died, or gave up waiting for, still arrives. */
   | { readonly kind: "arriveLate"; readonly pick: number }
-  /** The pending alarm. @param isSlow calls under way take longer than they may. */
+  /** The pending alarm fires. @param isSlow calls under way take longer than they may. */
   | { readonly kind: "ring"; readonly lateMs: number; readonly isSlow: boolean }
-  /** The last alarm once more: alarms come at least once. */
+  /** The last alarm fires once more, because alarms fire at least once. */
   | { readonly kind: "duplicateAlarm" }
   /** Time passes without an alarm, or steps back. */
   | { readonly kind: "pass"; readonly ms: number; readonly isSlow: boolean }

@@ -34,7 +34,7 @@ function isPriced({ registration, credits }: TaskRecord): boolean {
   return registration === null ? credits !== null : registration.credits !== null;
 }
 
-/** Polls are planned for attached jobs only; hooks are kept only until a job is attached. */
+/** Checks that polls are planned for attached jobs only, and hooks kept only until a job is attached. */
 function trackingFault({ upstream, tracking: { poll, keptHooks } }: OpenTask): string | null {
   const hasJob = upstream !== null && upstream.job !== null;
   const sizes = keptHooks.map((hook) => JSON.stringify(hook).length);

@@ -8,8 +8,8 @@ import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
 
 /**
- * Never limbo (promises 2 and 6), whenever the object is left alone: would its instance die now, an
- * alarm brings the task back in time. @param living null: there is no instance.
+ * Checks promises 2 and 6 whenever the object is left alone: if its instance died now, an alarm would
+ * bring the task back in time. @param living null: there is no instance.
  */
 export function restFault(shared: SharedState, living: SimulatedObject | null): string | null {
   const { disk, outside, runningAlarmAt } = shared;
@@ -38,13 +38,13 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   });
 }
 
-/** Promise 5: a reader sees what was written last. */
+/** Checks promise 5: a reader sees what was written last. */
 export function readFault(read: TaskRecord | null, written: TaskRecord | null): string | null {
   const isLast = read === written || shown(read) === shown(written);
   return firstViolation({ "a reader sees the last write": isLast });
 }
 
-/** A read writes nothing where nothing is overdue; judged where that is known to the millisecond. */
+/** Checks that a read writes nothing where it is known to the millisecond that nothing is overdue. */
 export function readWriteFault(
   { disk, setting, now }: SharedState,
   { record, alarm }: Stored,

@@ -4,7 +4,7 @@ import { runSeed } from "./run.ts";
 import { simulate } from "./simulate.ts";
 
 const LIVES = Number(process.env["SIM_LIVES"] ?? 5_000);
-/** Fixed, so that every machine runs the same lives. */
+/** Seed of the first life, fixed so that every machine runs the same lives. */
 const SEED = Number(process.env["SIM_SEED"] ?? 20_261_121);
 
 /** Events without which the simulation would prove little. */
@@ -33,7 +33,7 @@ const EXPECTED_EVENTS = [
 ];
 const OFTEN = LIVES / 500;
 
-it(`keeps every promise in ${LIVES} random lives with failures, crashes, and repeated and late events`, async () => {
+it(`a task keeps every promise in ${LIVES} random lives with failures, crashes, and repeated and late events`, async () => {
   console.log(`seed ${SEED}`);
   const threads = availableParallelism();
   const { lives, observed, broken } = await simulate({ seed: SEED, lives: LIVES, threads });
@@ -43,7 +43,7 @@ it(`keeps every promise in ${LIVES} random lives with failures, crashes, and rep
     expect(observed[what] ?? 0, what).toBeGreaterThanOrEqual(OFTEN);
 });
 
-it("repeats a life exactly from the same seed", async () => {
+it("the simulation repeats a life exactly from the same seed", async () => {
   for (let seed = SEED; seed < SEED + 20; seed++) {
     const [first, again] = [await runSeed(seed), await runSeed(seed)];
     expect(again.moves).toEqual(first.moves);

@@ -11,7 +11,7 @@ type Hook = Extract<OutsideEvent, { readonly type: "hook" }>;
 const HOOKS_KEPT = 8;
 const MAX_WAIT_MS = 5 * MINUTE;
 
-/** Promise 6 for a poll without a final answer: the time of the next poll. */
+/** Checks promise 6 for a poll without a final answer: the time of the next poll. */
 export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   const { before, after, now, setting, history, pollResult } = change;
   const { poll: plan } = before.tracking;
@@ -67,7 +67,6 @@ function attachFault(
   const { poll } = after.tracking;
   const askedAt = kept.length > 0 ? now : now + (setting.limits?.firstMs ?? 0);
   return firstViolation({
-    "kept hooks are judged once": after.tracking.keptHooks.length === 0,
     "kept hooks count where the upstream cannot be polled":
       isAsked || kept.every(({ news }) => endResultOf(news) === null),
     "an attachment plans a poll": !isAsked || poll?.at === askedAt,
@@ -75,7 +74,7 @@ function attachFault(
   });
 }
 
-/** Until the job is known, the last hook of each job and status is kept. */
+/** Checks that the last hook of each job and status is kept until the job is known. */
 function keptFault({ jobId, news }: Hook, before: OpenTask, after: OpenTask): string | null {
   const others = before.tracking.keptHooks.filter(
     (hook) => hook.jobId !== jobId || hook.news.status !== news.status,

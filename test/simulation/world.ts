@@ -15,7 +15,7 @@ import { InvariantChecker } from "./invariant-checker.ts";
 type Instance = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
 
 const RECOVERY_MS = MINUTE;
-/** After so many turns without activity nothing more happens by itself. */
+/** Turns without activity after which nothing more happens by itself. */
 const QUIET_TURNS = 16;
 
 /** One task id with its object, its host and all other parties. */

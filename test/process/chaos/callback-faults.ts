@@ -35,7 +35,7 @@ export function callbackFaults({ history, posts }: Evidence, task: ReadTask): Fi
   ];
 }
 
-/** The callback is delivered or failed, as its last attempt says, and nothing is due. */
+/** Checks that the callback is delivered or failed, as its last attempt says, and nothing is due. */
 function stateFaults({ callback }: ReadTask): Finding[] {
   if (callback === null) return [["no callback", true]];
   const { status, attempts, delivered_at, next_attempt_at } = callback;
@@ -50,7 +50,7 @@ function stateFaults({ callback }: ReadTask): Finding[] {
   ];
 }
 
-/** A series ends with its first success or its last ordered attempt. */
+/** Checks that a series ends with its first success or its last ordered attempt. */
 function seriesFaults(made: readonly Attempt[], ordered: number): Finding[] {
   return [
     ["more attempts than ordered", made.length > ordered],

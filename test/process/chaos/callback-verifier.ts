@@ -11,7 +11,7 @@ const Secrets = z.object({ callbacks: z.array(z.string()).min(1) });
 export class CallbackVerifier {
   /** Posts whose signature and headers were correct. */
   readonly genuine = new Set<Post>();
-  /** By account id; `""` is the relay's own. */
+  /** Webhooks by account id; `""` stands for the relay's own. */
   readonly #webhooks: ReadonlyMap<string, Webhook>;
   #checked = 0;
 

@@ -3,7 +3,7 @@ import type { Client } from "../harness/client.ts";
 import { field } from "../upstreams/apis.ts";
 
 const REPEAT_AFTER_MS = 250;
-/** An interrupted charge may be tried again only after a minute. */
+/** Longer than the minute after which an interrupted charge may be tried again. */
 const GIVE_UP_AFTER_MS = 120_000;
 /** Longer than the relay lets any caller wait. */
 const ANSWER_WITHIN_MS = 20_000;

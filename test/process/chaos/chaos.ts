@@ -4,13 +4,13 @@ import { killAtRandom, SHORT_WATCHDOG } from "./kills.ts";
 import { planOf } from "./plan.ts";
 import { runRound } from "./round.ts";
 
-/** A signature can be verified for five minutes, so a round must be shorter. */
+/** Length of a round, within the five minutes for which a signature can be verified. */
 const ROUND_S = 120;
 /** The start of a round, and the wait for quiet at its end. */
 const TAIL_S = 30;
 const PARALLEL = 90;
 
-/** The least of each figure in two minutes; an idle machine reaches ten times as much. */
+/** Figures that two minutes must reach to prove anything; an idle machine reaches ten times as much. */
 const LEAST_IN_TWO_MINUTES = {
   kills: 10,
   "restarts with a short watchdog": 2,
@@ -28,6 +28,8 @@ const LEAST_IN_TWO_MINUTES = {
   "ended by cancel": 5,
   "ended by deadline": 1,
   "ended by hook": 5,
+  "hooks forged": 1,
+  "hooks contradicting": 1,
   "polls answered": 1,
   "charges interrupted": 1,
   "refunds interrupted": 1,
@@ -35,7 +37,7 @@ const LEAST_IN_TWO_MINUTES = {
 
 export interface ChaosOptions {
   readonly minutes: number;
-  /** Of the first round; each further round has the next one. */
+  /** Seed of the first round; each further round has the next one. */
   readonly seed: number;
   readonly print: (line: string) => void;
 }

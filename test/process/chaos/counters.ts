@@ -1,3 +1,4 @@
+import type { Hook, TaskPlan } from "./plan.ts";
 import type { Evidence } from "./task-faults.ts";
 
 /** Figures of a run, by name. */
@@ -21,6 +22,7 @@ export class Counters {
     this.add("tasks");
     if (state !== "created") this.add(`tasks ${state}`);
     else this.add(plan.ending === null ? "left open" : `ended by ${plan.ending.via}`);
+    for (const hook of hooksOf(plan)) this.add(`hooks ${hook}`);
     this.add("POSTs", posts.length);
     this.add("endings refused", refused.size);
     this.add("series ordered", orders.length);
@@ -42,4 +44,8 @@ export class Counters {
     const entries = [...this.#counts].toSorted(([a], [b]) => a.localeCompare(b));
     return entries.map(([name, count]) => `${String(count).padStart(7)}  ${name}`).join("\n");
   }
+}
+
+function hooksOf({ ending }: TaskPlan): readonly Hook[] {
+  return ending?.via === "hook" ? ending.hooks : [];
 }

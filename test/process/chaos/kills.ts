@@ -9,13 +9,13 @@ import type { Counters } from "./counters.ts";
 export const SHORT_WATCHDOG = "short-watchdog.ts";
 const MIN_UP_MS = 300;
 const MAX_UP_MS = 3_000;
-/** Kills after the last task's run, so that they meet the last attempts and refunds too. */
+/** Number of kills after the last task's run, which meet the last attempts and refunds too. */
 const KILLS_AFTERWARDS = 4;
 /** About the time from one commit of a charge to the next. */
 const MAX_STEP_MS = 4;
 /** About the time of a whole charge or refund. */
 const MAX_BOOKING_MS = 40;
-/** A task's file that was last written longer ago than this has no call under way. */
+/** Time after the last write to a task's file in which a call may be under way. */
 const CALL_MS = 400;
 const WRITE_WITHIN_MS = 400;
 

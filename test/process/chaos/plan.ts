@@ -1,6 +1,13 @@
 import type { Behaviour } from "../harness/receiver.ts";
 import { seeded } from "../../simulation/random.ts";
 
+/**
+ * A hook of a job. Only the genuine one ends the task: progress and a forgery precede it, the same end and
+ * another one follow it.
+ */
+export type Hook = (typeof HOOKS)[number];
+const HOOKS = ["progress", "forged", "genuine", "repeated", "contradicting"] as const;
+
 /** How a task ends; `result` is the end as `resultOf` reads it. */
 export type Ending =
   | { readonly via: "event"; readonly result: string; readonly report: object }
@@ -10,8 +17,8 @@ export type Ending =
       readonly via: "hook";
       readonly result: string;
       readonly state: "completed" | "failed";
-      /** The hook is never sent, so that the relay has to poll. */
-      readonly isLost: boolean;
+      /** Hooks in the order of sending; without any the relay has to poll. */
+      readonly hooks: readonly Hook[];
     };
 
 /** An ending that a caller can request. */
@@ -32,7 +39,7 @@ export interface TaskPlan {
   readonly credits: number | null;
   /** Credits that the account is granted, with `path` as the reference. */
   readonly grant: number;
-  /** Null leaves the task open. */
+  /** How the task ends; null leaves it open. */
   readonly ending: Ending | null;
   /** A contradicting ending, requested at the same moment (`isRace`) or afterwards. */
   readonly rival: { readonly ending: RequestedEnding; readonly isRace: boolean } | null;
@@ -131,9 +138,10 @@ function pricesOf(random: Random, createdBy: TaskPlan["createdBy"]) {
 function endingOf(random: Random, nth: number, createdBy: TaskPlan["createdBy"]): Ending | null {
   if (createdBy === "upstream") {
     const isLost = random() < 0.3;
+    const hooks = HOOKS.filter((hook) => random() < (hook === "genuine" ? 1 : 0.3) && !isLost);
     return random() < 0.6
-      ? { via: "hook", state: "completed", result: `completed ${jobUrl(nth)}`, isLost }
-      : { via: "hook", state: "failed", result: "failed upstream_error", isLost };
+      ? { via: "hook", state: "completed", result: `completed ${jobUrl(nth)}`, hooks }
+      : { via: "hook", state: "failed", result: "failed upstream_error", hooks };
   }
   const reported = random() < 0.5 ? success(nth, "first") : failure("nsfw");
   if (createdBy === "event") return reported;

@@ -7,9 +7,9 @@ import type { Workerd } from "../harness/workerd.ts";
 const LOOK_EVERY_MS = 250;
 /** Longer than any work without an alarm that guards it. */
 const QUIET_MS = 4_000;
-/** Open tasks time out, and settled ones are erased, much later than this; all other work is due sooner. */
+/** Time within which all work is due but timeouts of open tasks and erasures of settled ones. */
 const NEAR_MS = 150_000;
-/** An alarm that is this late is lost. */
+/** Delay from which an alarm counts as lost. */
 const MISSED_MS = 30_000;
 const GIVE_UP_AFTER_MS = 240_000;
 const NS_PER_MS = 1_000_000n;

@@ -101,7 +101,7 @@ export async function runRound(options: RoundOptions): Promise<RoundReport> {
   const evidence = await pMap(histories, evidenceOf, { concurrency: READS_AT_ONCE });
   for (const each of evidence) counters.addTask(each);
   counters.add("requests repeated", caller.repeats);
-  counters.add("polls answered", upstream.polls.length);
+  counters.add("polls answered", upstream.polls);
   for (const [status, count] of caller.statuses) counters.add(`answers ${status}`, count);
   const faults = [
     ...evidence.flatMap((each) => faultsOf(each, verifier.genuine)),

@@ -50,7 +50,7 @@ export function faultsOf(evidence: Evidence, genuine: ReadonlySet<Post>): string
   });
 }
 
-/** The first accepted ending stays, and no other was ever shown. */
+/** Checks that the first accepted ending stays, and no other was ever shown. */
 function resultFaults({ plan, accepted, refused, shown }: TaskHistory, task: ReadTask): Finding[] {
   const result = resultOf(task);
   const { ending, rival } = plan;
@@ -65,7 +65,7 @@ function resultFaults({ plan, accepted, refused, shown }: TaskHistory, task: Rea
   ];
 }
 
-/** Each task is charged once, and refunded once if it failed. */
+/** Checks that the task was charged once, and refunded once if it failed. */
 function creditFaults({ history, task, entries }: Evidence): Finding[] {
   const { state, plan, accepted } = history;
   const isPaid = state === "created" || state === "erased";

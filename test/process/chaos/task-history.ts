@@ -54,7 +54,7 @@ export class TaskHistory {
     this.endedAt ??= Date.now();
   }
 
-  /** Like `Caller.ask`; notes the result that the answer shows. */
+  /** Asks like `Caller.ask`, and notes the result that the answer shows. */
   async ask(
     call: Call,
     expected: readonly number[],

@@ -5,7 +5,7 @@ import { storedCallback } from "../harness/stored-record.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 const TASKS = 5;
-/** A failed alarm comes again after a minute. */
+/** Longer than the minute after which a failed alarm comes again. */
 const RECOVERED_WITHIN_MS = 120_000;
 
 const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,30,3" };

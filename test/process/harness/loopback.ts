@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 
-/** A connection that the server closes for idleness can lose a request that is on its way. */
+/** Never reached: a connection that is closed for idleness can lose a request that is on its way. */
 const KEEP_ALIVE_MS = 600_000;
 
 /** An HTTP server on a loopback port that the system chose. */

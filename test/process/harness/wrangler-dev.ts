@@ -11,7 +11,7 @@ interface WranglerDevOptions {
   readonly vars: Vars;
   /** Path of a configuration other than the relay's own. */
   readonly config?: string;
-  /** False removes the D1 binding from the relay's own configuration. */
+  /** Whether the relay's own configuration keeps its D1 binding; by default it does. */
   readonly hasIndex?: boolean;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;

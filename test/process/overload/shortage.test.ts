@@ -10,7 +10,7 @@ import { type Answer, type Request, requestsTo } from "./requests.ts";
 const EARLIER_TASKS = 3;
 const MAX_ATTEMPTS = 3;
 const WAIT_S = 1;
-/** Attempts of earlier tasks fall due during the shortage. */
+/** Long enough that attempts of earlier tasks fall due during the shortage. */
 const SHORTAGE_MS = 2.5 * WAIT_S * 1000;
 const FAILS_ONCE: readonly Behaviour[] = [500, 200].map((status) => ({ kind: "answer", status }));
 const VARS = {

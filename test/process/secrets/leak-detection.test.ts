@@ -13,7 +13,7 @@ const HEX = "0123456789abcdef".repeat(4);
 const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const ACCOUNT_KEY = `trk_acct-1_${HEX.slice(0, 48)}`;
 const HOOK_URL = `https://relay.example.com/hooks/ark/${ID}/${"t".repeat(43)}`;
-/** Built at run time, so that this file's own text is no leak. */
+/** Texts that count as leaks, built at run time so that this file's own text is none. */
 const LEAKS: Readonly<Record<string, string>> = {
   "an operator key": OPERATOR_KEY,
   "the relay's secret": SECRETS.RELAY_SECRET,

@@ -32,7 +32,7 @@ const FOR_ACCOUNTS =
   /^(?:operator|older|account) (?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/;
 const ACCOUNT_KEYS = /^operator POST \/v1\/accounts\/[^/]+\/keys$/;
 const EXCERPTS = /^(?:operator|older) \w+ \/v1\/tasks|^sent \/operator/;
-/** Whoever reads a task, or is notified about it, sees its `callback_url`. */
+/** Routes and notices that show the `callback_url` of a task. */
 const TASKS = /^(?:operator|older|account) \w+ \/v1\/(?:tasks|events)|^sent \/operator/;
 
 export const CONFIGURED = { SIGNING_SECRETS: SIGNING.join(" "), EVENTS_SECRETS: EVENTS };

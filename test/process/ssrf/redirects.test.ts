@@ -4,7 +4,7 @@ import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { type Behaviour, Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
-import { FalKey } from "../upstreams/apis.ts";
+import { FalKey } from "../upstreams/fal-key.ts";
 import { Canary } from "./canary.ts";
 
 const POLLED_WITHIN_MS = 60_000;

@@ -1,28 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LoopbackServer } from "../harness/loopback.ts";
-import {
-  type ApiAnswer,
-  APIS,
-  FAL_KEY,
-  type Job,
-  type JobState,
-  type UpstreamApi,
-} from "./apis.ts";
-
-const JWKS_PATH = "/fal-keys/jwks.json";
-
-/** A poll and the status of its answer. */
-export interface SeenPoll {
-  readonly provider: string;
-  readonly jobId: string;
-  readonly status: number;
-}
+import { APIS, type Job, type JobState, type UpstreamApi } from "./apis.ts";
 
 /** The providers of `APIS` on one loopback port, each under the base URL of its API. */
 export class FakeUpstream extends LoopbackServer {
   /** Jobs by id. */
   readonly jobs = new Map<string, Job>();
-  readonly polls: SeenPoll[] = [];
+  /** Number of the polls that were answered. */
+  polls = 0;
   /** Polls of these jobs are answered once the promise is settled. */
   readonly holds = new Map<string, Promise<unknown>>();
   /** Jobs with a poll that is held now. */
@@ -40,8 +25,7 @@ export class FakeUpstream extends LoopbackServer {
   get connections(): string {
     const entries = APIS.flatMap(({ provider, base, authorization, secrets }) => {
       const key = authorization.replace(/^\w+ /, "");
-      const jwks = provider === "fal" ? { jwks_url: `${this.origin}${JWKS_PATH}` } : {};
-      const known = { provider, base_url: `${this.origin}${base}`, ...secrets, ...jwks };
+      const known = { provider, base_url: `${this.origin}${base}`, ...secrets };
       return [
         [`${provider}-keyed`, { ...known, key }],
         [`${provider}-plain`, known],
@@ -71,53 +55,40 @@ export class FakeUpstream extends LoopbackServer {
   }
 
   /**
-   * Posts a hook in the provider's format and with its signature.
+   * Posts a hook in the provider's format and with its signature; returns the relay's answer.
    * @param headers replace the signature.
-   * @returns the relay's answer, or null when the provider sends no hook in this state.
    */
   async hook(
-    { provider, hook, sign }: UpstreamApi,
+    { provider, show, sign }: UpstreamApi,
     id: string,
     state: JobState,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<{ readonly status: number; readonly text: string } | null> {
+  ): Promise<{ readonly status: number; readonly text: string }> {
     const job = this.job(id);
-    const content = hook(job, state);
-    if (content === null) return null;
-    const body = JSON.stringify(content);
+    const body = JSON.stringify(show(job, state));
     const signed = headers ?? sign?.(job, body);
     const sent = { "Content-Type": "application/json", "User-Agent": provider, ...signed };
     const response = await fetch(job.hookUrl, { method: "POST", headers: sent, body });
     return { status: response.status, text: await response.text() };
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle({ url = "", headers }: IncomingMessage, response: ServerResponse): Promise<void> {
     // The relay aborts polls of tasks that have ended.
     response.on("error", () => {});
-    const answer = await this.#answerTo(request);
-    if (response.destroyed) return;
-    response.writeHead(answer.status, { "Content-Type": "application/json" });
-    response.end(JSON.stringify(answer.body));
-  }
-
-  async #answerTo({ url = "", headers }: IncomingMessage): Promise<ApiAnswer> {
-    if (url === JWKS_PATH) return { status: 200, body: { keys: [FAL_KEY.jwk] } };
     const api = APIS.find(({ base }) => url.startsWith(`${base}/`));
-    if (api === undefined) return { status: 404, body: {} };
-    const path = url.slice(api.base.length);
-    const id = api.pollPath.exec(path)?.[1] ?? "";
+    const id = api?.pollPath.exec(url.slice(api.base.length))?.[1] ?? "";
     const job = this.jobs.get(id);
-    let answer: ApiAnswer = { status: job === undefined ? 404 : 401, body: {} };
-    if (job !== undefined && headers.authorization === api.authorization) {
-      const hold = this.holds.get(id);
-      if (hold !== undefined) {
-        this.held.add(id);
-        await hold;
-        this.held.delete(id);
-      }
-      answer = api.answer(job, path);
+    if (api === undefined || job === undefined) return void response.writeHead(404).end();
+    if (headers.authorization !== api.authorization) return void response.writeHead(401).end();
+    const hold = this.holds.get(id);
+    if (hold !== undefined) {
+      this.held.add(id);
+      await hold;
+      this.held.delete(id);
     }
-    this.polls.push({ provider: api.provider, jobId: id, status: answer.status });
-    return answer;
+    if (response.destroyed) return;
+    this.polls++;
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(api.show(job, job.state)));
   }
 }

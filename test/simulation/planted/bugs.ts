@@ -10,7 +10,7 @@ export interface Bug {
 interface Change {
   /** Path in `src`. */
   readonly file: string;
-  /** Occurs once in the file. */
+  /** Text to change, which occurs once in the file. */
   readonly text: string;
   readonly instead: string;
 }
