@@ -1,15 +1,18 @@
 import pMap from "p-map";
 import { indexObject } from "./account/object-names.ts";
+import type { AlertKind } from "./account/failure-tracker.ts";
 import { placedRuntimeOf } from "./account/placed-runtime.ts";
 import type { Runtime } from "./config/runtime.ts";
 import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
+import { sizeBytes } from "./index-db/database.ts";
+import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
 import type { Position } from "./index-db/list.ts";
 import { rollUp } from "./index-db/rollups.ts";
 import { overdueTasks, removeExpired } from "./index-db/sweep.ts";
 import { removeRow } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
-import { notifyOperator } from "./outbound/webhooks.ts";
+import { notifyOperator, type OperatorEvent } from "./outbound/webhooks.ts";
 import { taskObject } from "./task/task-stub.ts";
 import { TimeBudget } from "./time-budget.ts";
 
@@ -29,9 +32,9 @@ interface Job {
 }
 
 /**
- * Handles the cron trigger: deletes expired rows of the index, counts its changed hours and wakes overdue
- * tasks. A step that fails does not stop the others and runs again next time. Without an index nothing is
- * done.
+ * Handles the cron trigger: deletes expired rows of the index, counts its changed hours, measures its size
+ * and wakes overdue tasks. A step that fails does not stop the others and runs again next time. Without an
+ * index nothing is done.
  * @param now time of the trigger, in Unix milliseconds.
  */
 export async function runScheduled(env: Env, now: number): Promise<void> {
@@ -42,6 +45,7 @@ export async function runScheduled(env: Env, now: number): Promise<void> {
   const job = { env, db, runtime, now };
   await runStep("expired", () => removeExpiredRows(job));
   await runStep("rollups", () => recount(job));
+  await runStep("size", () => measureSize(job));
   // During a pause callbacks wait on purpose, so overdue tasks are no fault.
   if (!runtime.config.paused) await runStep("overdue", () => wakeOverdue(job));
 }
@@ -73,7 +77,8 @@ async function wakeOverdue(job: Job) {
   const woken = await pMap(overdue, (position) => wake(position, job), {
     concurrency: CONCURRENCY,
   });
-  if (overdue.length > 0) await alertOperator(overdue.length, job);
+  const event = { type: "index.lagging", overdue: overdue.length } as const;
+  if (overdue.length > 0) await alertOperator(event, "default", job);
   return { overdue: overdue.length, woken: woken.filter(Boolean).length };
 }
 
@@ -92,10 +97,17 @@ async function wake(position: Position, { env, db }: Job): Promise<boolean> {
   }
 }
 
-/** Alerts the operator of a lagging index (`index.lagging`), at most once an hour. */
-async function alertOperator(overdue: number, { env, runtime, now }: Job): Promise<void> {
+/** Measures the index, and alerts the operator of one that is almost full. */
+async function measureSize(job: Job) {
+  const bytes = await sizeBytes(job.db);
+  const event = { type: "index.full", bytes, max_bytes: MAX_INDEX_BYTES } as const;
+  if (bytes >= ALMOST_FULL_BYTES) await alertOperator(event, "full", job);
+  return { bytes };
+}
+
+/** Alerts the operator of a fault of the index, at most once an hour for each kind. */
+async function alertOperator(event: OperatorEvent, kind: AlertKind, { env, runtime, now }: Job) {
   if (runtime.config.operatorCallbackUrl === null) return;
-  if (!(await indexObject(env).claimAlertSlot())) return;
-  const id = `index.lagging_${crypto.randomUUID()}`;
-  await notifyOperator({ type: "index.lagging", overdue }, id, now, runtime);
+  if (!(await indexObject(env).claimAlertSlot(kind))) return;
+  await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, runtime);
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { ALMOST_FULL_BYTES } from "../../src/index-db/limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
@@ -10,8 +11,6 @@ const Stats = z.looseObject({
 });
 const Refusal = z.looseObject({ code: z.string() });
 const MAX_LAG_MS = 60_000;
-const FULL_BYTES = 10_000_000_000;
-const ALMOST_FULL = 0.8;
 
 /**
  * Checks the index: its lag, overdue tasks and the size of the database.
@@ -54,10 +53,10 @@ function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
 
 /** Checks the size of the largest index database in the metrics. */
 function sizeFinding(metrics: string): Finding {
-  const sizes = [...metrics.matchAll(/^task_relay_index_(?:size_)?bytes(?:\{[^}]*\})? (\d+)/gm)];
+  const sizes = [...metrics.matchAll(/^task_relay_index_bytes(?:\{[^}]*\})? (\d+)/gm)];
   if (sizes.length === 0) return unchecked("index size: this relay does not report it");
   const largest = Math.max(...sizes.map(([, bytes]) => Number(bytes)));
   const text = `index size: ${Math.ceil(largest / 1_000_000)} MB of 10,000 MB`;
-  if (largest < ALMOST_FULL * FULL_BYTES) return ok(text);
+  if (largest < ALMOST_FULL_BYTES) return ok(text);
   return problem(text, "keep rows for fewer days, or split the index (docs/index.md)");
 }

@@ -4,7 +4,7 @@ import type { Adjustment, Booking } from "../core/ledger.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { AccountProfile, type Profile } from "./account-profile.ts";
 import type { StoredEntry } from "./entry-table.ts";
-import { FailureTracker } from "./failure-tracker.ts";
+import { type AlertKind, FailureTracker } from "./failure-tracker.ts";
 import { JurisdictionMarker } from "./jurisdiction-marker.ts";
 import { KeyOwnership, type KeyUse } from "./key-ownership.ts";
 import { KeyTable, type StoredKey } from "./key-table.ts";
@@ -27,7 +27,7 @@ const STALE_MARGIN_MS = SECOND_MS;
  * | `key:<sha256>`           | API key    | `account_id`, `used_day`            | `claimKey` to `disownKey`        |
  * | `connection:<name>`      | connection | `refused_at`, `told_at`             | `noteRefusedKey`, `keyRefusedAt` |
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
- * | `index:`                 | deployment | `told_at`, `jurisdiction`           | `claimAlertSlot`, `claimJurisdiction` |
+ * | `index:`                 | deployment | `told_at`, `full_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
  * The first kind books money and nothing else, one order at a time: requests are authenticated, and tasks
  * without a price registered, without it. Both objects of an account store nothing until it is created;
@@ -183,11 +183,11 @@ export class AccountObject extends DurableObject<object> {
   }
 
   /**
-   * Claims the right to alert the operator of a lagging index.
-   * @returns true when the caller may send the alert, at most once an hour.
+   * Claims the right to alert the operator of a fault of the index.
+   * @returns true when the caller may send the alert, at most once an hour for each kind.
    */
-  claimAlertSlot(): boolean {
-    return this.#failures.claimAlertSlot(Date.now());
+  claimAlertSlot(kind?: AlertKind): boolean {
+    return this.#failures.claimAlertSlot(Date.now(), kind);
   }
 
   /**

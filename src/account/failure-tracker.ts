@@ -2,13 +2,16 @@ import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 
 const REFUSED_KEY = "refused_at";
 const FAILURES_KEY = "failures";
-/** Storage key of the time of the last alert. Stored data has this name, so it is not renamed. */
-const ALERTED_KEY = "told_at";
+/** Storage keys of the times of the last alerts. Stored data has these names, so they are not renamed. */
+const ALERTED_KEYS = { default: "told_at", full: "full_told_at" };
 /** Minimum time between two stored refusals of a key, because many tasks meet the same refusal at once. */
 const REFUSAL_PAUSE_MS = MINUTE_MS;
 const FAILING_COUNT = 10;
 const FAILING_WITHIN_MS = 10 * MINUTE_MS;
 const ALERT_PAUSE_MS = HOUR_MS;
+
+/** Kind of alert; `full` is the alert about a full index, which must not wait for another one. */
+export type AlertKind = keyof typeof ALERTED_KEYS;
 
 /**
  * Tracks the failures of one connection, one receiver's host or the index over all tasks, and the time of
@@ -51,14 +54,14 @@ export class FailureTracker {
     return Math.max(last + FAILING_WITHIN_MS, this.#alertedAt() + ALERT_PAUSE_MS);
   }
 
-  /** Claims the right to send an alert. @returns true unless there was an alert within the last hour. */
-  claimAlertSlot(now: number): boolean {
-    if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
-    this.#kv.put(ALERTED_KEY, now);
+  /** Claims the right to send an alert. @returns true unless there was one of its kind within the last hour. */
+  claimAlertSlot(now: number, kind: AlertKind = "default"): boolean {
+    if (now - this.#alertedAt(kind) < ALERT_PAUSE_MS) return false;
+    this.#kv.put(ALERTED_KEYS[kind], now);
     return true;
   }
 
-  #alertedAt(): number {
-    return this.#kv.get<number>(ALERTED_KEY) ?? 0;
+  #alertedAt(kind: AlertKind = "default"): number {
+    return this.#kv.get<number>(ALERTED_KEYS[kind]) ?? 0;
   }
 }

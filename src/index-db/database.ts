@@ -2,7 +2,6 @@ import { MIGRATIONS } from "./migrations.ts";
 
 /** Longest time in milliseconds that a write to the index may delay other work. */
 export const INDEX_TIMEOUT_MS = 2_000;
-
 const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
   version INTEGER NOT NULL PRIMARY KEY,
   applied_at INTEGER NOT NULL
@@ -32,4 +31,10 @@ export async function ready(db: D1Database): Promise<D1Database> {
   }
   migrated.add(db);
   return db;
+}
+
+/** Returns the size of the index database, in bytes. Reads no row. */
+export async function sizeBytes(db: D1Database): Promise<number> {
+  const database = await ready(db);
+  return (await database.prepare("SELECT 1").run()).meta.size_after;
 }

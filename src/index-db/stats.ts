@@ -21,6 +21,8 @@ export interface Statistics {
   readonly backlog: Backlog;
   /** Unsettled tasks whose row should have changed a minute ago; `oldestAt` is the earliest due time. */
   readonly overdue: Backlog;
+  /** Size of the index database, in bytes. */
+  readonly sizeBytes: number;
 }
 
 export interface Histogram {
@@ -42,6 +44,11 @@ export interface Backlog {
   readonly oldestAt: number | null;
 }
 
+interface Unsettled extends Backlog {
+  readonly overdue: number;
+  readonly overdueSince: number | null;
+}
+
 const OVERDUE_MS = MINUTE_MS;
 
 const COUNTS = `
@@ -50,13 +57,13 @@ const COUNTS = `
 const HISTOGRAMS = `
   SELECT measure, bucket, sum(tasks) AS tasks, sum(total_ms) AS totalMs
   FROM latencies WHERE hour >= ? AND hour < ? GROUP BY 1, 2`;
-const BACKLOG = `
-  SELECT count(*) AS tasks, min(created_at) AS oldestAt
+/** Reads each unsettled task once, through the index of these tasks. */
+const UNSETTLED = `
+  SELECT count(*) AS tasks, min(created_at) AS oldestAt,
+    count(CASE WHEN due_at < ?1 THEN 1 END) AS overdue,
+    min(CASE WHEN due_at < ?1 THEN due_at END) AS overdueSince
   FROM tasks INDEXED BY tasks_due WHERE due_at IS NOT NULL`;
-const OVERDUE = `
-  SELECT count(*) AS tasks, min(due_at) AS oldestAt
-  FROM tasks INDEXED BY tasks_due WHERE due_at IS NOT NULL AND due_at < ?`;
-const EMPTY: Backlog = { tasks: 0, oldestAt: null };
+const EMPTY: Unsettled = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
 
 /**
  * Sums the rollups of whole hours, and counts the tasks that are not settled; never reads the rows of
@@ -68,13 +75,13 @@ export async function statistics(
   now: number,
 ): Promise<Statistics> {
   const database = await ready(db);
-  const [counts, buckets, backlog, overdue] = await database.batch<Count & HistogramRow & Backlog>([
+  const [counts, buckets, unsettled] = await database.batch<Count & HistogramRow & Unsettled>([
     database.prepare(COUNTS).bind(since, until),
     database.prepare(HISTOGRAMS).bind(since, until),
-    database.prepare(BACKLOG),
-    database.prepare(OVERDUE).bind(now - OVERDUE_MS),
+    database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
   ]);
   const rows = buckets?.results ?? [];
+  const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
   return {
     counts: counts?.results ?? [],
     histograms: {
@@ -82,8 +89,9 @@ export async function statistics(
       settled: histogram(rows, "settled"),
       index: histogram(rows, "index"),
     },
-    backlog: backlog?.results[0] ?? EMPTY,
-    overdue: overdue?.results[0] ?? EMPTY,
+    backlog: { tasks, oldestAt },
+    overdue: { tasks: overdue, oldestAt: overdueSince },
+    sizeBytes: unsettled?.meta.size_after ?? 0,
   };
 }
 

@@ -16,7 +16,8 @@ export type OperatorEvent =
   | { readonly type: "callback.failed" | "refund.delayed"; readonly task: string }
   | { readonly type: "host.failing"; readonly host: string }
   | { readonly type: "provider.unauthorized"; readonly connection: string }
-  | { readonly type: "index.lagging"; readonly overdue: number };
+  | { readonly type: "index.lagging"; readonly overdue: number }
+  | { readonly type: "index.full"; readonly bytes: number; readonly max_bytes: number };
 
 type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 

@@ -1,21 +1,25 @@
 import { expect, it } from "vitest";
-import { call } from "../worker/client.ts";
-import { START } from "../worker/clock.ts";
-import { aRow, cron, HOUR, insert, useIndex } from "./support.ts";
+import { env } from "cloudflare:workers";
+import { callWith as callRelay } from "../worker/client.ts";
+import { pass, START } from "../worker/clock.ts";
+import { metered } from "./bindings.ts";
+import { aRow, callWith, cron, db, HOUR, insert, useIndex } from "./support.ts";
 
 useIndex();
 
 const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 200];
 const BOUNDS = [...BOUNDS_S, 600, 780, 800, 900, 3600, "+Inf"];
 
+/** Reads the metrics of a relay that has none cached. The size of the database is shown as N. */
 async function metrics(): Promise<readonly string[]> {
-  const response = await call("/metrics");
+  const response = await callWith({}, "/metrics");
   expect(response.status).toBe(200);
   expect(response.headers.get("Content-Type")).toBe(
     "application/openmetrics-text; version=1.0.0; charset=utf-8",
   );
   // The runtime does not treat this media type as text.
-  return new TextDecoder().decode(await response.arrayBuffer()).split("\n");
+  const text = new TextDecoder().decode(await response.arrayBuffer());
+  return text.replace(/(?<=^task_relay_index_bytes )[1-9]\d*$/m, "N").split("\n");
 }
 
 const gauge = (name: string, help: string, ...samples: readonly string[]) => [
@@ -45,6 +49,7 @@ const SETTLED = ["settled", "From the result to the end of the callback."] as co
 const LAG = ["index_lag", "From a change to its row in the index."] as const;
 const BACKLOG = ["backlog_tasks", "Tasks in the index that are not settled."] as const;
 const OVERDUE = ["overdue_tasks", "Of these, how many should have changed."] as const;
+const SIZE = ["index_bytes", "Size of the index database."] as const;
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 
 // The format is that of OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics).
@@ -53,6 +58,7 @@ it("GET /metrics has all families before anything was counted", async () => {
     ...[TASKS, CALLBACKS, ATTEMPTS].flatMap(([name, help]) => gauge(name, help)),
     ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, [])),
     ...[BACKLOG, OVERDUE, AGE].flatMap(([name, help]) => gauge(name, help, " 0")),
+    ...gauge(...SIZE, " N"),
     "# EOF",
     "",
   ]);
@@ -90,6 +96,7 @@ it("GET /metrics sums ended tasks and callbacks over models, hosts and hours, an
     ...gauge(...BACKLOG, " 2"),
     ...gauge(...OVERDUE, " 1"),
     ...gauge(...AGE, " 90"),
+    ...gauge(...SIZE, " N"),
     "# EOF",
     "",
   ]);
@@ -112,4 +119,22 @@ it.each([
       ...gauge(...ATTEMPTS, `{host="${escaped}"} 1`),
     ]),
   );
+});
+
+it("GET /metrics reads each open task once, and nothing within the next minute", async () => {
+  const { rows, INDEX_DB } = metered(db);
+  const relay = { ...env, INDEX_DB };
+  const open = { settledAt: null, expiresAt: null, status: "pending", dueAt: START } as const;
+  await insert(...Array.from({ length: 500 }, () => aRow(open)));
+  const readRows = async () => {
+    rows.read = 0;
+    expect((await callRelay(relay, "/metrics")).status).toBe(200);
+    return rows.read;
+  };
+  await readRows();
+  expect(await readRows()).toBe(0);
+  pass(60_000);
+  const afterAMinute = await readRows();
+  expect(afterAMinute).toBeGreaterThanOrEqual(500);
+  expect(afterAMinute).toBeLessThanOrEqual(500 + 10);
 });

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { env } from "cloudflare:workers";
 import { hostObject } from "../../src/account/object-names.ts";
-import { pass, START_S, until } from "../worker/clock.ts";
+import { pass, START, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
 import { CALLBACK_URL, register } from "../worker/tasks.ts";
-import { restartWith } from "./bindings.ts";
+import { gated, restartWith } from "./bindings.ts";
 import {
   allowIndexAlert,
   OPERATOR_URL,
@@ -13,11 +13,18 @@ import {
   OPERATOR_BINDINGS,
   operatorEvents,
 } from "./operator.ts";
-import { aRow, callWith, cron, insert, useIndex, wake, finish } from "./support.ts";
+import { aRow, callWith, cron, db, insert, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
 
 const MINUTE = 60_000;
+
+/** Runs the cron with a database that reports this size. */
+async function cronWith(bytes: number): Promise<void> {
+  const see = (answer: unknown) =>
+    void Object.assign(Object(Object(answer).meta), { size_after: bytes });
+  await cron({ ...OPERATOR_BINDINGS, INDEX_DB: gated(db, async () => undefined, see) });
+}
 
 /** Makes a task whose first attempt fails. */
 async function failedOnce(host: string, bindings: object = OPERATOR_BINDINGS): Promise<void> {
@@ -117,6 +124,30 @@ it("the operator event index.lagging comes when the cron finds tasks 10 minutes 
   await overdue();
   await cron(OPERATOR_BINDINGS);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
+});
+
+it("the operator event index.full comes when the cron finds a database of 8 GB, at most once an hour", async () => {
+  const outside = receivers(200);
+  await allowIndexAlert();
+  await cronWith(7_999_999_999);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  await cronWith(8_000_000_000);
+  await cronWith(8_000_000_000);
+  expect(await operatorEvents(outside)).toEqual([
+    {
+      type: "index.full",
+      timestamp: START_S,
+      data: { bytes: 8_000_000_000, max_bytes: 10_000_000_000 },
+    },
+  ]);
+  // Another alert of the same hour does not wait.
+  const dueAt = START - 11 * MINUTE;
+  await insert(aRow({ createdAt: dueAt, dueAt, expiresAt: null }));
+  await cronWith(8_000_000_000);
+  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
+  pass(60 * MINUTE);
+  await cronWith(8_000_000_000);
+  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
 });
 
 it("the operator event index.lagging is not sent without OPERATOR_CALLBACK_URL", async () => {

@@ -36,9 +36,11 @@ export async function operatorEvents(outside: Outside): Promise<readonly z.outpu
     .map(({ body, headers }) => Event.parse(new Webhook(secret).verify(body, { ...headers })));
 }
 
-/** Lets the next alert about the index be sent, although another test may have caused one within the hour. */
+/** Lets the next alerts about the index be sent, although another test may have caused some within the hour. */
 export async function allowIndexAlert(): Promise<void> {
-  await runInDurableObject(indexObject(env), (_, { storage }) => storage.kv.delete("told_at"));
+  await runInDurableObject(indexObject(env), (_, { storage }) => {
+    for (const key of ["told_at", "full_told_at"]) storage.kv.delete(key);
+  });
 }
 
 export function sentToClients(outside: Outside): readonly Sent[] {

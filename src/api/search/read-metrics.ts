@@ -1,10 +1,21 @@
-import { DAY_MS } from "../../core/time.ts";
+import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
 import { BOUNDS_MS } from "../../index-db/buckets.ts";
 import { type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
 import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
+/** Time for which the text is kept, because several scrapers may read it and each reading costs rows. */
+const KEEP_MS = MINUTE_MS;
+
+interface Rendered {
+  readonly text: string;
+  readonly expiresAt: number;
+}
+
+/** The text of each environment in this isolate. It is the same for all who may read it: operators. */
+const cached = new WeakMap<Env, Rendered>();
 
 export const readMetrics = route(
   {
@@ -18,10 +29,10 @@ export const readMetrics = route(
   async ({ env }) => {
     const db = requireIndex(env);
     const now = Date.now();
-    const found = await queryIndex(() =>
-      statistics(db, { since: now - WINDOW_MS, until: now + 1 }, now),
-    );
-    return new Response(textOf(found, now), {
+    const known = cached.get(env);
+    const isFresh = known !== undefined && now < known.expiresAt;
+    const { text } = isFresh ? known : await render(db, env, now);
+    return new Response(text, {
       headers: {
         "Content-Type": "application/openmetrics-text; version=1.0.0; charset=utf-8",
       },
@@ -29,12 +40,21 @@ export const readMetrics = route(
   },
 );
 
+async function render(db: D1Database, env: Env, now: number): Promise<Rendered> {
+  const window = { since: now - WINDOW_MS, until: now + 1 };
+  const found = await queryIndex(() => statistics(db, window, now));
+  const rendered = { text: textOf(found, now), expiresAt: now + KEEP_MS };
+  cached.set(env, rendered);
+  return rendered;
+}
+
 /**
  * Formats statistics as OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). All values are gauges:
  * they cover the tasks created in the last 48 hours, a moving window, and a redelivery or an erasure can
  * lower them.
  */
-function textOf({ counts, histograms, backlog, overdue }: Statistics, now: number): string {
+function textOf(found: Statistics, now: number): string {
+  const { counts, histograms, backlog, overdue, sizeBytes } = found;
   const ended = counts.filter(({ status }) => status === "completed" || status === "failed");
   const settled = counts.filter(
     ({ callback }) => callback === "delivered" || callback === "failed",
@@ -74,6 +94,7 @@ function textOf({ counts, histograms, backlog, overdue }: Statistics, now: numbe
       "Age of the oldest of these.",
       ageS(overdue.oldestAt, now),
     ),
+    ...gauge("task_relay_index_bytes", "Size of the index database.", sizeBytes),
     "# EOF",
     "",
   ].join("\n");
