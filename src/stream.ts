@@ -8,10 +8,12 @@ export interface StreamStart {
 /**
  * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that
  * arrive instead of trusting `Content-Length`.
+ * @param onRead awaited before more is read, with the number of bytes so far; the stream fails with it.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,
   maxBytes: number,
+  onRead?: (bytes: number) => Promise<void>,
 ): Promise<StreamStart> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -21,6 +23,7 @@ export async function readUpTo(
       chunks.push(chunk.subarray(0, maxBytes - length));
       length += chunk.length;
       if (length >= maxBytes) break;
+      await onRead?.(length);
     }
   } catch {
     isBroken = true;

@@ -7,11 +7,21 @@ import { log } from "../log.ts";
 import type { Answer } from "../providers/provider.ts";
 import { readUpTo } from "../stream.ts";
 import { isDeadlinePassed, withDeadline } from "../timeout.ts";
+import { takeReadSlot } from "./read-slots.ts";
 
 export interface PostRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+export interface GetRequest {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** States that the answer may have up to 8 MiB instead of 1 MiB. */
+  readonly isLarge?: boolean;
+  /** Settings of Cloudflare's cache. */
+  readonly cf?: RequestInitCfProperties;
 }
 
 /** Answer of a provider to a GET, together with its `Retry-After` header. */
@@ -21,8 +31,9 @@ export interface GetAnswer extends Answer {
 
 const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
-/** Largest answer of a provider that is read. Providers echo the input, which may hold whole images. */
-const MAX_ANSWER_BYTES = 8_388_608;
+const MAX_ANSWER_BYTES = 1_048_576;
+/** Largest answer of a provider that echoes the input, which may hold whole images. */
+const MAX_LARGE_ANSWER_BYTES = 8_388_608;
 const MAX_RETRY_AFTER_CHARS = 64;
 
 /**
@@ -42,22 +53,40 @@ export function post(
  * Sends one GET, usually with credentials, without following redirects.
  * @returns null when there was no answer before `signal` aborted.
  */
-export async function get(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<GetAnswer | null> {
+export async function get(request: GetRequest, signal: AbortSignal): Promise<GetAnswer | null> {
+  const { url, headers, cf } = request;
+  const accepting = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...headers };
   try {
-    const accepting = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...headers };
-    const response = await fetch(url, { headers: accepting, redirect: "manual", signal });
-    const { bytes } = await readUpTo(response.body, MAX_ANSWER_BYTES);
-    if (bytes.length === MAX_ANSWER_BYTES) {
-      log({ event: "upstream.too_large", host: new URL(url).host }, "warn");
-    }
-    const body = parseJson(new TextDecoder().decode(bytes));
+    const init = { headers: accepting, redirect: "manual", signal } as const;
+    const response = await fetch(url, cf === undefined ? init : { ...init, cf });
+    const body = await readJson(response, request, signal);
     return { status: response.status, body, retryAfter: response.headers.get("Retry-After") };
   } catch {
     return null;
+  }
+}
+
+/**
+ * Reads an answer as JSON. What an answer has beyond 1 MiB is read and parsed in a slot, which only a few
+ * requests have at once.
+ * @returns undefined when the answer is larger than allowed or no JSON.
+ */
+async function readJson(
+  { body }: Response,
+  { url, isLarge = false }: GetRequest,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const maxBytes = isLarge ? MAX_LARGE_ANSWER_BYTES : MAX_ANSWER_BYTES;
+  const held: (() => void)[] = [];
+  try {
+    const { bytes } = await readUpTo(body, maxBytes, async (length) => {
+      if (length >= MAX_ANSWER_BYTES && held.length === 0) held.push(await takeReadSlot(signal));
+    });
+    if (bytes.length < maxBytes) return parseJson(new TextDecoder().decode(bytes));
+    log({ event: "upstream.too_large", host: new URL(url).host }, "warn");
+    return undefined;
+  } finally {
+    for (const giveBack of held) giveBack();
   }
 }
 

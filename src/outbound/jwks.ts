@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { DAY_MS, SECOND_MS } from "../core/time.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { withDeadline } from "../timeout.ts";
-import { get } from "./http.ts";
+import { get, type GetRequest } from "./http.ts";
 
 const KEEP_MS = DAY_MS;
 /**
@@ -9,8 +9,16 @@ const KEEP_MS = DAY_MS;
  * flood the provider.
  */
 const REFRESH_PAUSE_MS = 30 * SECOND_MS;
-/** Timeout of a fetch: short, because a hook waits for the keys and must be answered within a second. */
-const TIMEOUT_MS = 800;
+/** Timeout of a fetch: short, because a hook waits for the keys, and providers give up after some seconds. */
+const TIMEOUT_MS = 2 * SECOND_MS;
+/**
+ * Keeps a key set in Cloudflare's cache for an hour, because most isolates are new and have none of their
+ * own. Failures are not kept.
+ */
+const EDGE_CACHE: RequestInitCfProperties = {
+  cacheEverything: true,
+  cacheTtlByStatus: { "200-299": HOUR_MS / SECOND_MS, "300-599": -1 },
+};
 
 const Ed25519Jwk = z.object({
   kty: z.literal("OKP"),
@@ -40,13 +48,17 @@ export async function publicKeys(
   const cached = cache.get(url);
   const ageMs = Date.now() - (cached?.fetchedAt ?? 0);
   if (cached !== undefined && ageMs < (isFresh ? REFRESH_PAUSE_MS : KEEP_MS)) return cached.keys;
-  const keys = await withDeadline(TIMEOUT_MS, (signal) => fetchKeys(url, signal));
+  const cf = isFresh ? {} : { cf: EDGE_CACHE };
+  const keys = await withDeadline(TIMEOUT_MS, (signal) => fetchKeys({ url, ...cf }, signal));
   if (keys !== null) cache.set(url, { keys, fetchedAt: Date.now() });
   return keys;
 }
 
-async function fetchKeys(url: string, signal: AbortSignal): Promise<readonly CryptoKey[] | null> {
-  const answer = await get(url, {}, signal);
+async function fetchKeys(
+  request: GetRequest,
+  signal: AbortSignal,
+): Promise<readonly CryptoKey[] | null> {
+  const answer = await get(request, signal);
   if (answer?.status !== 200) return null;
   const set = JwkSet.safeParse(answer.body);
   if (!set.success) return null;

@@ -50,9 +50,10 @@ async function ask(
 ): Promise<PollAnswer> {
   const headers = await adapter.headers(key, Date.now());
   let path = adapter.path(job);
+  const isLarge = adapter.echoesInput === true;
   let { read } = adapter;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
-    const answer = await get(`${baseUrl}${path}`, headers, signal);
+    const answer = await get({ url: `${baseUrl}${path}`, headers, isLarge }, signal);
     if (answer === null) return UNANSWERED;
     const reading = readingOfStatus(answer, adapter) ?? read(answer, job);
     if (reading.kind !== "next")

@@ -51,6 +51,7 @@ export const fal: UpstreamProvider = {
     path: (job) => `${pathOf(job)}/status`,
     read: readStatus,
     readsErrors: true,
+    echoesInput: true,
   },
 };
 

@@ -39,6 +39,7 @@ export const kie: UpstreamProvider = {
     headers: bearer,
     path: ({ id }) => `/api/v1/jobs/recordInfo?taskId=${encodeURIComponent(id)}`,
     read: readAnswer,
+    echoesInput: true,
   },
 };
 

@@ -150,6 +150,11 @@ export interface PollAdapter {
    * itself.
    */
   readonly readsErrors?: true;
+  /**
+   * States that answers contain the input of the job, which may hold whole images: such answers are read up
+   * to 8 MiB, others up to 1 MiB.
+   */
+  readonly echoesInput?: true;
 }
 
 /** The endpoint of a job: the part of its address that the caller names when it attaches the job. */

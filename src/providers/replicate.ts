@@ -43,6 +43,7 @@ export const replicate: UpstreamProvider = {
     headers: bearer,
     path: ({ id }) => `/v1/predictions/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
+    echoesInput: true,
   },
 };
 

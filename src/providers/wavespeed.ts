@@ -41,6 +41,7 @@ export const wavespeed: UpstreamProvider = {
     headers: bearer,
     path: ({ id }) => `/api/v3/predictions/${encodeURIComponent(id)}/result`,
     read: ({ body }) => readingOf(observe(at(body, "data"))),
+    echoesInput: true,
   },
 };
 

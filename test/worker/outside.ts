@@ -7,6 +7,7 @@ export interface Sent {
   readonly redirect: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  readonly cf: unknown;
 }
 
 /** @param signal aborts when the relay gives up the request. */
@@ -30,6 +31,7 @@ export function intercept(site: Site): readonly Sent[] {
       redirect: init?.redirect,
       headers: Object.fromEntries(request.headers),
       body: await request.text(),
+      cf: init?.cf,
     };
     all.push(sent);
     return site(sent, init?.signal ?? request.signal);

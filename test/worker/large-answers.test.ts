@@ -1,0 +1,133 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { publicKeys } from "../../src/outbound/jwks.ts";
+import { pass, realMs, until, useClock } from "./clock.ts";
+import { attach, type Hooked, hooked } from "./hooked.ts";
+import { wake } from "./objects.ts";
+import { anOutside, answering, intercept, type Site } from "./outside.ts";
+import { aCompletion, CALLBACK_URL, read, report } from "./tasks.ts";
+import { FAL_JWK } from "./senders.ts";
+
+useClock();
+
+const KEYED = {
+  ...env,
+  REPLICATE_API_TOKEN: "test-only-token",
+  FAL_KEY: "test-only-token",
+  KIE_API_KEY: "test-only-token",
+  WAVESPEED_API_KEY: "test-only-token",
+  ARK_API_KEY: "test-only-token",
+};
+const MIB = 1_048_576;
+const CHUNK = new Uint8Array(MIB / 16).fill(0x20);
+const DONE = { id: "job-1", status: "succeeded", output: "https://cdn.example.net/1.mp4" };
+
+/** Registers a task with a job at a provider, whose next poll is due. */
+async function pollable(provider: string, bindings: object = KEYED): Promise<Hooked> {
+  const task = await hooked({ provider, bindings });
+  await attach(task, "job-1", provider === "fal" ? "fal-ai/flux" : null);
+  return task;
+}
+
+/** An answer of 2 MiB, of which the last byte waits until `end` is called. */
+class HeldAnswer {
+  bytesRead = 0;
+  readonly #end = Promise.withResolvers<void>();
+
+  readonly site: Site = (_, signal) => {
+    const body = new ReadableStream(
+      {
+        start: (controller) =>
+          signal.addEventListener("abort", () => controller.error(signal.reason)),
+        pull: async (controller) => {
+          if (this.bytesRead < 2 * MIB) {
+            this.bytesRead += CHUNK.length;
+            return controller.enqueue(CHUNK);
+          }
+          await this.#end.promise;
+          controller.enqueue(new TextEncoder().encode(JSON.stringify(DONE)));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return new Response(body);
+  };
+
+  end(): void {
+    this.#end.resolve();
+  }
+
+  fail(): void {
+    this.#end.reject(new Error("connection lost"));
+  }
+}
+
+it.each([
+  ["replicate", "ark"],
+  ["fal", "ark"],
+  ["kie", "ark"],
+  ["wavespeed", "ark"],
+])(
+  "an answer of 2 MiB is read from %s, which echoes the input, and not from %s",
+  async (large, small) => {
+    const outside = anOutside();
+    const answer = new HeldAnswer();
+    answer.end();
+    outside.on("https://", answer.site);
+    await wake((await pollable(large)).id, 60_000);
+    expect(answer.bytesRead).toBe(2 * MIB);
+    answer.bytesRead = 0;
+    await wake((await pollable(small)).id, 60_000);
+    expect(answer.bytesRead).toBe(MIB);
+  },
+);
+
+/** Events that free the slot of the first of three polls. */
+const ENDS: readonly (readonly [string, string, (first: HeldAnswer, id: string) => unknown])[] = [
+  ["ends", "25", (first) => first.end()],
+  ["breaks off", "25", (first) => first.fail()],
+  ["is no longer needed", "25", (_, id) => report(aCompletion(id))],
+  ["passes its time limit", "2", () => undefined],
+  ["is held by an object that is gone", "25", () => pass(30_000)],
+];
+
+it.each(ENDS)(
+  "two large answers are read at once, and the next one when one %s",
+  async (_, limit, end) => {
+    const outside = anOutside();
+    outside.on(CALLBACK_URL, answering("thank you"));
+    const [first, second, third] = [new HeldAnswer(), new HeldAnswer(), new HeldAnswer()];
+    const ids: string[] = [];
+    for (const CALLBACK_TIMEOUT_S of [limit, "25", "25"]) {
+      ids.push((await pollable("replicate", { ...KEYED, CALLBACK_TIMEOUT_S })).id);
+    }
+    const runs: Promise<boolean>[] = [];
+    pass(60_000);
+    for (const [i, answer] of [first, second, third].entries()) {
+      outside.on("https://api.replicate.com", answer.site);
+      runs.push(wake(ids[i] ?? ""));
+      await until(() => answer.bytesRead === (answer === third ? MIB : 2 * MIB));
+    }
+    await realMs(100);
+    expect(third.bytesRead).toBe(MIB);
+    await end(first, ids[0] ?? "");
+    await until(() => third.bytesRead === 2 * MIB);
+    for (const answer of [first, second, third]) answer.end();
+    await Promise.all(runs);
+    for (const id of ids.slice(1)) expect(await read(id)).toMatchObject({ status: "completed" });
+  },
+);
+
+it("the key set of a provider is kept in Cloudflare's cache for an hour, which a refresh passes by", async () => {
+  const url = "https://keys.example.net/large-answers.json";
+  const sent = intercept(answering({ keys: [FAL_JWK] }));
+  expect(await publicKeys(url, false)).toHaveLength(1);
+  pass(30_000);
+  expect(await publicKeys(url, true)).toHaveLength(1);
+  const cacheTtlByStatus = { "200-299": 3600, "300-599": -1 };
+  expect(sent.map(({ cf }) => cf)).toEqual([
+    { cacheEverything: true, cacheTtlByStatus },
+    undefined,
+  ]);
+});
