@@ -1,14 +1,7 @@
 import * as fc from "fast-check";
 import { weighted } from "./fuzz.ts";
 
-const JAVASCRIPT = [
-  "__proto__",
-  "constructor",
-  "prototype",
-  "toString",
-  "hasOwnProperty",
-  "length",
-];
+const JAVASCRIPT = "__proto__ constructor prototype toString hasOwnProperty length".split(" ");
 const ODD_KEYS = ["unknown", "0", "", "a/b~c", "\ud800"];
 const KNOWN = ["id", "status", "error", "output", "data", "task", "metadata"];
 /** Member names that have a meaning in JavaScript or in the relay's formats, and some that have none. */

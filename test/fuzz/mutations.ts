@@ -29,6 +29,14 @@ const withKey =
   (next: (key: string) => string): Change =>
   (entries, i) =>
     entries.map(([key, value], at) => (at === i ? [next(key), value] : [key, value]));
+const withEntry =
+  (entry: Entries[number]): Change =>
+  (entries, i) =>
+    entries.toSpliced(i, 0, entry);
+const withValueOf =
+  (other: number): Change =>
+  (entries, i) =>
+    withValue(() => entries[other % entries.length]?.[1])(entries, i);
 const rearrangement = fc.constantFrom<Change>(
   (entries) => entries.toReversed(),
   (entries, i) => [...entries, ...entries.slice(i, i + 1), ...entries.slice(i, i + 1)],
@@ -43,22 +51,8 @@ const change: fc.Arbitrary<Change> = weighted(
   [3, fc.constant<Change>((entries, i) => entries.toSpliced(i, 1))],
   [2, textChange.map(withKey)],
   [2, hostileKey.map((key) => withKey(() => key))],
-  [
-    3,
-    fc.tuple(hostileKey, hostileValue).map(
-      (entry): Change =>
-        (entries, i) =>
-          entries.toSpliced(i, 0, entry),
-    ),
-  ],
-  [
-    2,
-    fc.nat().map(
-      (other): Change =>
-        (entries, i) =>
-          withValue(() => entries[other % entries.length]?.[1])(entries, i),
-    ),
-  ],
+  [3, fc.tuple(hostileKey, hostileValue).map(withEntry)],
+  [2, fc.nat().map(withValueOf)],
   [6, rearrangement],
 );
 

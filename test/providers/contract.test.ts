@@ -17,7 +17,6 @@ const ERROR_TEXT = { isGeneric: false, secrets: [] };
 it("every provider is registered under its own name and has fixtures", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
   const named = FIXTURES.map((fixtures) => fixtures.provider);
-
   expect(names).toEqual([...PROVIDERS.keys()]);
   expect(named.toSorted()).toEqual(names.toSorted());
 });
@@ -37,7 +36,6 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     `a poll of ${name} escapes the job id %j in its path`,
     (id) => {
       const url = provider.baseUrls[0] + provider.polls.path({ id, endpoint: endpointOf(polls) });
-
       expect(provider.polls.path({ id, endpoint: endpointOf(polls) })).toMatch(/^\//);
       expect(url).toContain(encodeURIComponent(id));
       expect(URL.parse(url)?.href).toBe(url);
@@ -46,6 +44,16 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
 
   it.each(polls)(`an answer to a poll of ${name} is read: $name`, (fixture) => {
     expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
+  });
+
+  it(`an answer to a poll of ${name} that is no JSON is unclear`, () => {
+    for (const { jobId, endpoint = null } of polls) {
+      const reading = provider.polls.read(
+        { status: 200, body: undefined },
+        { id: jobId, endpoint },
+      );
+      expect(reading).toEqual({ kind: "unclear" });
+    }
   });
 
   it(`any JSON that answers a poll of ${name} is read without an error and into a valid result`, () => {
@@ -72,7 +80,6 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   describe.runIf(adapter !== null)("for hooks", () => {
     it(`the adapter of ${name} has at least eight hook fixtures and one of every kind of meaning`, () => {
       const kinds = new Set(hooks.map(({ means }) => kindOf(means)));
-
       expect(hooks.length).toBeGreaterThanOrEqual(8);
       expect([...kinds]).toEqual(
         expect.arrayContaining([
@@ -88,12 +95,19 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
 
     it.each(hooks)(`a hook of ${name} is read: $name`, (fixture) => {
       const observation = readHook(provider, fixture, parseJson(fixture.body));
-
       expect(observation?.jobId ?? null).toBe(fixture.jobId);
       expect(observation === null ? "nothing" : toNews(observation, ERROR_TEXT)).toEqual(
         fixture.means,
       );
     });
+
+    it.each(["", "OK", '{"id":"cgt-'])(
+      `a hook of ${name} that is no JSON is ignored: %j`,
+      (body) => {
+        const fixture = { name: "", body, jobId: null, means: "nothing" } as const;
+        expect(readHook(provider, fixture, parseJson(body))).toBeNull();
+      },
+    );
 
     it(`the adapter of ${name} takes no hook fixture for a handshake`, () => {
       const answers = hooks.map(({ body }) => adapter?.preflight?.(parseJson(body)) ?? null);

@@ -28,95 +28,81 @@ function codes(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }
 
-describe("docs/configuration.md", () => {
-  const rows = table(CONFIGURATION, "name | default | meaning");
+const settings = table(CONFIGURATION, "name | default | meaning");
 
-  it("docs/configuration.md lists the variables of the schema and CONNECTIONS, each once, and no others", () => {
-    const bindings = table(CONFIGURATION, "binding | type | purpose").flatMap(([name = ""]) =>
-      codes(name),
-    );
-    const named = rows.flatMap(([name = ""]) => codes(name));
-    const known = [...Object.keys(Variables.shape), "CONNECTIONS"];
-    expect(named.toSorted()).toEqual(known.filter((name) => !bindings.includes(name)).toSorted());
+it("docs/configuration.md lists the variables of the schema and CONNECTIONS, each once, and no others", () => {
+  const bindings = table(CONFIGURATION, "binding | type | purpose").flatMap(([name = ""]) =>
+    codes(name),
+  );
+  const named = settings.flatMap(([name = ""]) => codes(name));
+  const known = [...Object.keys(Variables.shape), "CONNECTIONS"];
+  expect(named.toSorted()).toEqual(known.filter((name) => !bindings.includes(name)).toSorted());
+});
+
+it("docs/configuration.md states every default as the schema has it", () => {
+  const shape = new Map(Object.entries(Variables.shape));
+  const defaults = settings.flatMap(([name = "", byDefault = ""]) =>
+    codes(byDefault).map((value) => ({ schema: shape.get(codes(name)[0] ?? ""), value })),
+  );
+  const parsed = defaults.map(({ schema, value }) => schema?.parse(value));
+  expect(parsed).toEqual(defaults.map(({ schema }) => schema?.parse(undefined)));
+  const times = [[0, 180_000, 600_000], 10_000, 28 * DAY_MS, 72 * HOUR_MS];
+  expect(parsed).toEqual([...times, 262_144, false, false, false, "upstream", false]);
+});
+
+const rows = table(
+  PROVIDER_PAGE,
+  "provider | variables | its hooks are authenticated by | polling needs | output links live",
+);
+
+it("docs/providers.md lists every provider in the order of the registry", () => {
+  expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
+});
+
+describe.each(
+  providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
+)("docs/providers.md for $name", ({ provider, row }) => {
+  const [, variables = "", authentication = "", polling = ""] = row;
+  const { hooks, polls } = provider;
+
+  it(`docs/providers.md names the variables of ${provider.name}`, () => {
+    const { key, webhookSecret, userId, baseUrl } = provider.variables;
+    const named = [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
+    expect(codes(variables)).toEqual(named);
   });
 
-  it("docs/configuration.md states every default as the schema has it", () => {
-    const shape = new Map(Object.entries(Variables.shape));
-    const defaults = rows.flatMap(([name = "", byDefault = ""]) =>
-      codes(byDefault).map((value) => ({ schema: shape.get(codes(name)[0] ?? ""), value })),
-    );
-    const parsed = defaults.map(({ schema, value }) => schema?.parse(value));
-    expect(parsed).toEqual(defaults.map(({ schema }) => schema?.parse(undefined)));
-    expect(parsed).toEqual([
-      [0, 180_000, 600_000],
-      10_000,
-      28 * DAY_MS,
-      72 * HOUR_MS,
-      262_144,
-      false,
-      false,
-      false,
-      "upstream",
-      false,
-    ]);
+  it(`docs/providers.md says how hooks of ${provider.name} are authenticated`, () => {
+    expect(authentication).toMatch(wordingOf(provider));
+    const secret = provider.variables.webhookSecret;
+    if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
+  });
+
+  it(`docs/providers.md says what polls of ${provider.name} need`, () => {
+    expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
+    const days = /last (\d+) days/.exec(polling)?.[1] ?? null;
+    expect(days === null ? null : Number(days) * DAY_MS).toBe(polls.maxAgeMs);
+  });
+
+  it(`docs/providers.md shows a submit call to ${provider.name} and an attachment`, () => {
+    const [, section = ""] = PROVIDER_PAGE.split(`\n## ${provider.name}\n`);
+    const [text = ""] = section.split("\n## ");
+    const parameter = hooks?.parameter ?? null;
+    if (parameter === null) expect(text).not.toContain("HOOK_URL");
+    else if (parameter.startsWith("?")) expect(text).toContain(`${parameter.slice(1)}=$HOOK_URL`);
+    else expect(text).toContain(`"${parameter}": "'$HOOK_URL'"`);
+    expect(text.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
+    if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
+    expect(text).toContain(`"provider": "${provider.name}"`);
+    for (const url of codes(text).filter((code) => code.startsWith("https://")))
+      expect(provider.baseUrls).toContain(url);
   });
 });
 
-describe("docs/providers.md", () => {
-  const rows = table(
-    PROVIDER_PAGE,
-    "provider | variables | its hooks are authenticated by | polling needs | output links live",
-  );
-
-  it("docs/providers.md lists every provider in the order of the registry", () => {
-    expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
-  });
-
-  describe.each(
-    providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
-  )("for $name", ({ provider, row }) => {
-    const [, variables = "", authentication = "", polling = ""] = row;
-    const { hooks, polls } = provider;
-
-    it(`docs/providers.md names the variables of ${provider.name}`, () => {
-      const { key, webhookSecret, userId, baseUrl } = provider.variables;
-      const named = [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
-      expect(codes(variables)).toEqual(named);
-    });
-
-    it(`docs/providers.md says how hooks of ${provider.name} are authenticated`, () => {
-      expect(authentication).toMatch(wordingOf(provider));
-      const secret = provider.variables.webhookSecret;
-      if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
-    });
-
-    it(`docs/providers.md says what polls of ${provider.name} need`, () => {
-      expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
-      const days = /last (\d+) days/.exec(polling)?.[1] ?? null;
-      expect(days === null ? null : Number(days) * DAY_MS).toBe(polls.maxAgeMs);
-    });
-
-    it(`docs/providers.md shows a submit call to ${provider.name} and an attachment`, () => {
-      const [, section = ""] = PROVIDER_PAGE.split(`\n## ${provider.name}\n`);
-      const [text = ""] = section.split("\n## ");
-      const parameter = hooks?.parameter ?? null;
-      if (parameter === null) expect(text).not.toContain("HOOK_URL");
-      else if (parameter.startsWith("?")) expect(text).toContain(`${parameter.slice(1)}=$HOOK_URL`);
-      else expect(text).toContain(`"${parameter}": "'$HOOK_URL'"`);
-      expect(text.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
-      if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
-      expect(text).toContain(`"provider": "${provider.name}"`);
-      for (const url of codes(text).filter((code) => code.startsWith("https://")))
-        expect(provider.baseUrls).toContain(url);
-    });
-  });
-
-  it("docs/providers.md names every model of the sandbox", () => {
-    const started = sandbox.simulation.start("");
-    const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
-    expect(models.length).toBeGreaterThan(0);
-    for (const model of models) expect(PROVIDER_PAGE).toContain(`\`${model}\``);
-  });
+it("docs/providers.md names every model of the sandbox", () => {
+  const started = sandbox.simulation.start("");
+  const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
+  expect(models.length).toBeGreaterThan(0);
+  for (const model of models) expect(PROVIDER_PAGE).toContain(`\`${model}\``);
 });
 
 it("README.md names every provider, in the order of the registry", () => {

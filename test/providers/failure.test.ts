@@ -19,7 +19,6 @@ it.each([
 
 it("the message of a failure is generic when so configured, and the category stays", () => {
   const error = { code: "SensitiveContent", text: "a secret of the provider" };
-
   expect(failureOf("failed", error, { isGeneric: true, secrets: [] })).toEqual({
     status: "failed",
     error: { code: "upstream_error", message: "The upstream reported a failure." },
@@ -30,7 +29,6 @@ it("the message of a failure is generic when so configured, and the category sta
 it("the message of a failure does not contain the credentials of the connection", () => {
   const errorText = { isGeneric: false, secrets: ["r8-abc", "r8-abc-longer", ""] };
   const error = { code: null, text: "no access with r8-abc-longer, nor r8-abc" };
-
   expect(failureOf("failed", error, errorText).error.message).toBe("no access with …, nor …");
 });
 
@@ -61,6 +59,5 @@ it.each([
 
 it("a failure has the category that the adapter names, if it names one", () => {
   const error = { code: null, text: "invalid status", category: "provider" } as const;
-
   expect(failureOf("failed", error, SHOWN).failure.category).toBe("provider");
 });

@@ -72,7 +72,6 @@ it.each([
   ["four bytes", "🦊".repeat(5000), 1023],
 ])("publicText cuts a long text at 1 KB, after a whole character of %s", (_, text, length) => {
   const shown = publicText(text, []);
-
   expect(new TextEncoder().encode(shown).length).toBe(length);
   expect(shown.slice(-1)).toBe("…");
   expect(text.startsWith(shown.slice(0, -1))).toBe(true);
@@ -95,7 +94,6 @@ it("publicText never throws, never shows a secret and never exceeds 1 KB", () =>
   fc.assert(
     fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
       const shown = publicText(parts.join(""), [secret]);
-
       expect(shown).not.toContain(secret);
       expect(new TextEncoder().encode(shown).length).toBeLessThanOrEqual(1024);
     }),

@@ -47,19 +47,16 @@ async function verified(
 it("a fal hook may be signed with any of the published keys, which are requested once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   const keys = [[published, rotated.publicKey]] as const;
-
   expect(await verified(signed, { keys })).toEqual({ verdict: "signed", asked: ASKED_ONCE });
 });
 
 it("the public keys of fal come from the URL of the connection, if it has one", async () => {
   const url = "https://mirror.example/jwks.json";
-
   expect((await verified(FAL.headers, { jwksUrl: url })).asked).toEqual([[url, false]]);
 });
 
 it("a fal hook signed with an unknown key makes the relay request fresh keys once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
-
   expect(await verified(signed, { keys: [[published], [rotated.publicKey]] })).toEqual({
     verdict: "signed",
     asked: ASKED_TWICE,
@@ -83,14 +80,12 @@ it("a fal hook for another customer is refused before public keys are requested"
     "X-Fal-Webhook-User-Id": "user-0002",
   });
   const keys = [[rotated.publicKey]] as const;
-
   expect(await verified(headers, { keys })).toEqual({ verdict: "refused", asked: [] });
   expect((await verified(headers, { keys, userId: "user-0002" })).verdict).toBe("signed");
 });
 
 it("a valid fal hook counts as unsigned when our own user id is not configured", async () => {
   const body = tampered(FAL.body);
-
   expect((await verified(FAL.headers, { userId: null })).verdict).toBe("unsigned");
   expect((await verified(FAL.headers, { userId: null, body })).verdict).toBe("refused");
   expect((await verified({}, { userId: null })).verdict).toBe("refused");

@@ -47,7 +47,6 @@ it.each([
     const headers = { ...sent, "webhook-signature": signature };
     const now = Number(sent["webhook-timestamp"]) * 1000;
     const connection = { webhookSecret };
-
     expect(await authenticity(REPLICATE, { headers, body, connection, now })).toBe("signed");
   },
 );
@@ -59,7 +58,6 @@ it.each([
   const body = REPLICATE.unicodeBody;
   const signature = webhook.sign("msg_0002", new Date(NOW), body);
   const headers = { "webhook-id": "msg_0002", "webhook-signature": signature };
-
   expect(await authenticity(REPLICATE, { headers, body })).toBe("signed");
   expect(await authenticity(REPLICATE, { headers, body: tampered(body) })).toBe("refused");
 });
@@ -78,7 +76,6 @@ it("Vidu signs like Apache APISIX, whose published example is valid", async () =
   const signatures = [macFromBase64("8XV1GB7Tq23OJcoz6wjqTs4ZLxr9DiLoY4PxzScWGYg=")];
   const verdictOn = async (text: string) =>
     verifyWithText("my-secret-key", signatures, bytesOf(text));
-
   expect(await verdictOn(content)).toBe(true);
   expect(await verdictOn(content.trimEnd())).toBe(false);
 });
@@ -94,7 +91,6 @@ it.each([
   ["sorted", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
 ])("Vidu may sign the query %s", async (_, signature) => {
   const headers = { "X-HMAC-SIGNATURE": signature };
-
   expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
   expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
   expect(await authenticity(VIDU, { headers, query: "" })).toBe("refused");
@@ -104,7 +100,6 @@ it.each(["Date", "x-request-nonce", "user-agent"])(
   "a Vidu hook is refused when %s alone is signed, because it could be replayed",
   async (names) => {
     const headers = await signedByVidu({ ...VIDU.headers, "user-agent": "vidu" }, names);
-
     expect(await authenticity(VIDU, { headers })).toBe("refused");
   },
 );
@@ -112,7 +107,6 @@ it.each(["Date", "x-request-nonce", "user-agent"])(
 it("Vidu may sign further headers, in the order and spelling that it lists", async () => {
   const sent = { ...VIDU.headers, "User-Agent": "vidu/1" };
   const headers = await signedByVidu(sent, "User-Agent;X-Request-Nonce;date");
-
   expect(await authenticity(VIDU, { headers })).toBe("unsigned");
   expect(await authenticity(VIDU, { headers: { ...headers, "User-Agent": "vidu/2" } })).toBe(
     "refused",
@@ -130,7 +124,6 @@ it.each([
   async (_, signatures, verdict) => {
     const entries = signatures.map((signature) => `${version},${signature}`);
     const headers = { "webhook-signature": entries.join(" ") };
-
     expect(await authenticity(WAVESPEED, { headers })).toBe(verdict);
   },
 );
@@ -141,6 +134,5 @@ it.each([
 ])("a WaveSpeed hook is refused when signed %s", async (_, key, id) => {
   const signature = hex(await hmac(key, `${id}.${NOW_S}.${WAVESPEED.body}`));
   const headers = { "webhook-id": id, "webhook-signature": `v3,${signature}` };
-
   expect(await authenticity(WAVESPEED, { headers })).toBe("refused");
 });
