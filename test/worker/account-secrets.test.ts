@@ -61,7 +61,7 @@ function verifies({ body, headers }: Sent, secret: string): boolean {
   return verdicts[0] === true;
 }
 
-it("GET /v1/accounts/{account}/signing-secrets shows the operator and the owner a secret that is unlike any other account's", async () => {
+it("GET /v1/accounts/{account}/signing-secrets shows the operator and the owner the account's secret, which differs from other accounts' and the relay's", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(account);
   const path = `/v1/accounts/${account}/signing-secrets`;
@@ -102,7 +102,7 @@ it("a callback of a task with an account verifies when an event created the task
   }
 });
 
-it("a callback of a task with an account verifies as a test callback when the account orders it, not when the operator does", async () => {
+it("a test callback verifies with the account's secret when the account orders it, not when the operator does", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const secret = await newest(account);
@@ -129,7 +129,7 @@ it("a callback of a task with an account verifies with the secrets before and af
   }
 });
 
-it("a callback of a task with an account does not verify with the secret of two rotations before the task was created", async () => {
+it("a callback of a task with an account does not verify with a secret that was replaced twice before the task was created", async () => {
   const account = await anAccount(10);
   const old = await newest(account);
   await rotate(account);

@@ -70,11 +70,6 @@ it.each(["A-z_0", "-", "__proto__", "constructor", "x".repeat(64)])(
   },
 );
 
-it("POST /v1/accounts treats ids that differ in case as different accounts", async () => {
-  const id = await anAccount(5);
-  expect(await refusal(await call(`/v1/accounts/${id.toUpperCase()}`))).toEqual(UNKNOWN);
-});
-
 // The fuzz test of bodies compares every field with the contract.
 it.each<[string, unknown, string]>([
   ["an id with a colon, which separates kinds of objects", { id: "key:0" }, "/id"],

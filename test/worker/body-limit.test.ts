@@ -70,7 +70,7 @@ it("a body is not read when its sender has neither key nor signature", async () 
   expect(state.pulled).toBe(0);
 });
 
-it("a body with a signature is read only just past the limit", async () => {
+it("the body of a signed event is read only just past the limit", async () => {
   const { body, state } = endless();
   const headers = { "webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "v1,a" };
   const response = await callWith(env, "/v1/events", { body, key: null, headers });
@@ -78,7 +78,7 @@ it("a body with a signature is read only just past the limit", async () => {
   expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
 });
 
-it("a body of exactly MAX_BODY_KB accepts a body of exactly the limit, whole or in chunks", async () => {
+it("a body of exactly MAX_BODY_KB is accepted, whole or in chunks", async () => {
   aReceiver();
   const [whole, chunked] = [crypto.randomUUID(), crypto.randomUUID()];
   expect((await post("/v1/events", sized(LIMIT, whole))).status).toBe(202);
@@ -94,7 +94,7 @@ it("a body of exactly MAX_BODY_KB accepts a body of exactly the limit, whole or 
   expect((await callWith(env, "/v1/events", { body })).status).toBe(202);
 });
 
-it("a body of exactly MAX_BODY_KB accepts 1,024 bytes and rejects 1,025 when MAX_BODY_KB is 1", async () => {
+it("a body of 1,024 bytes is accepted and one of 1,025 is rejected when MAX_BODY_KB is 1", async () => {
   const id = crypto.randomUUID();
   const send = (bytes: number) =>
     callWith({ ...env, MAX_BODY_KB: "1" }, "/v1/events", { body: sized(bytes, id) });

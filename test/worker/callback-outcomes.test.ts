@@ -105,7 +105,7 @@ it("an attempt is blocked, and nothing is sent, when the URL policy refuses the 
   });
 });
 
-it("an excerpt holds 1 KiB; at most 4 KiB of the answer are read and the rest is canceled", async () => {
+it("the excerpt of a receiver's answer holds 1 KiB; at most 4 KiB are read and the rest is canceled", async () => {
   const state = { pulled: 0, canceled: false };
   const endless: Answer = () =>
     new Response(
@@ -134,7 +134,7 @@ it("an attempt has no excerpt when the receiver's answer is empty", async () => 
   expect(JSON.stringify(await callbackAfter(status(500)))).not.toContain("response_excerpt");
 });
 
-it("an excerpt is valid text when the answer is binary or cut within a character", async () => {
+it("the excerpt of a receiver's answer is valid text when the answer is binary or cut within a character", async () => {
   const bytes = new Uint8Array([0x22, 0xff, 0x00, 0x0a]);
   expect(await callbackAfter(() => new Response(bytes, { status: 400 }))).toMatchObject({
     attempts: [{ response_excerpt: '"\ufffd\u0000\n' }],

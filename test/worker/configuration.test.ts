@@ -123,15 +123,6 @@ it.each([
   expect(parseConfig(vars, flags).ok).toBe(isValid);
 });
 
-it("the configuration accepts every LOCATION_HINT of the platform", () => {
-  const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
-  const hints = ["wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc"];
-  for (const LOCATION_HINT of [...hints, "afr", "me"]) {
-    const result = parseConfig({ ...REQUIRED, LOCATION_HINT }, flags);
-    expect([LOCATION_HINT, result.ok]).toEqual([LOCATION_HINT, true]);
-  }
-});
-
 it("GET /healthz answers anyone with the status ok and nothing more", async () => {
   for (const key of [null, "wrong"]) {
     const response = await callWith(env, "/healthz", { key });

@@ -64,22 +64,25 @@ describe("a task without an account that ends, calls back once, is read and expi
     [5, "that an event created", false, (id) => aCompletion(id, created)],
     [7, "that was registered and completes", true, aCompletion],
     [7, "that was registered and fails", true, aFailure],
-  ])("writes %i rows %s, and calls no account object", async (rows, _, isRegistered, event) => {
-    aReceiver();
-    // Notes the jurisdiction, as the first request of a deployment does.
-    await call("/healthz");
-    const accounts = (await listDurableObjectIds(env.ACCOUNTS)).length;
-    const calls = accountCalls();
-    const id = crypto.randomUUID();
-    const written = await rowsOf(id);
-    if (isRegistered) await post("/v1/tasks", { id, ...created });
-    await finishReadAndExpire(event(id));
-    expect(written()).toBe(rows);
-    expect(calls()).toBe(0);
-    expect(await listDurableObjectIds(env.ACCOUNTS)).toHaveLength(accounts);
-  });
+  ])(
+    "a task without an account writes %i rows %s, and calls no account object",
+    async (rows, _, isRegistered, event) => {
+      aReceiver();
+      // Notes the jurisdiction, as the first request of a deployment does.
+      await call("/healthz");
+      const accounts = (await listDurableObjectIds(env.ACCOUNTS)).length;
+      const calls = accountCalls();
+      const id = crypto.randomUUID();
+      const written = await rowsOf(id);
+      if (isRegistered) await post("/v1/tasks", { id, ...created });
+      await finishReadAndExpire(event(id));
+      expect(written()).toBe(rows);
+      expect(calls()).toBe(0);
+      expect(await listDurableObjectIds(env.ACCOUNTS)).toHaveLength(accounts);
+    },
+  );
 
-  it("writes no rows for rejected, repeated and reading requests", async () => {
+  it("a task without an account writes no rows for rejected, repeated and reading requests", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
@@ -101,7 +104,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 9, maxLedgerRows: 3, calls: 1 },
     { name: "fails", event: aFailure, rows: 11, maxLedgerRows: 6, calls: 2 },
   ])(
-    "writes $rows rows, at most $maxLedgerRows in the ledger, in $calls calls when it $name",
+    "a task with a price writes $rows rows, at most $maxLedgerRows in the ledger, in $calls calls when it $name",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -121,7 +124,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
 });
 
 describe("the object of an account", () => {
-  it("is called once a minute for tasks without a price", async () => {
+  it("the object of an account is called once a minute for tasks without a price", async () => {
     aReceiver();
     const account = await anAccount();
     const calls = accountCalls();
@@ -131,7 +134,7 @@ describe("the object of an account", () => {
     expect(calls()).toBe(1);
   });
 
-  it("writes nothing for a repeated charge or one that the account cannot pay", async () => {
+  it("the object of an account writes nothing for a repeated charge or one that the account cannot pay", async () => {
     const account = await anAccount(5);
     const body = priced(account, 5);
     await post("/v1/tasks", body);
@@ -141,7 +144,7 @@ describe("the object of an account", () => {
     expect(rows()).toBe(0);
   });
 
-  it("is not called to verify a key: the object of the key is, once a minute", async () => {
+  it("the object of an account is not called to verify a key: the object of the key is, once a minute", async () => {
     const account = await anAccount();
     const { key } = await aKey(account);
     const hash = toHex(await sha256(key));

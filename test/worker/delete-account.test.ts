@@ -118,13 +118,13 @@ it("DELETE /v1/accounts/{account} makes every request that would add to the acco
   expect(await booksOf(account)).toEqual(["grant 10"]);
 });
 
-it("DELETE /v1/accounts/{account} keeps the id taken: creating the account again answers 409", async () => {
+it("DELETE /v1/accounts/{account} leaves the id taken: POST /v1/accounts answers 409 to it", async () => {
   const account = await deleted();
   const answer = await refusal(await post("/v1/accounts", { id: account }));
   expect(answer).toEqual({ status: 409, code: "reference_reused" });
 });
 
-it("DELETE /v1/accounts/{account} is completed by a repeat after it has failed half-way", async () => {
+it("DELETE /v1/accounts/{account} that failed half-way is completed by a repeat", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const heal = await breakLedger(account);
@@ -188,7 +188,7 @@ it("the ledger of a deleted account keeps every entry until the last refund may 
   expect((await post("/v1/accounts", { id: account })).status).toBe(409);
 });
 
-it("the ledger of a deleted account folds a ledger of more entries than one turn replaces", async () => {
+it("the ledger of a deleted account is folded to one total when it has more entries than one turn replaces", async () => {
   const account = await anAccount();
   await runInDurableObject(accountStub(account), (object) => {
     for (let i = 0; i < 5_001; i++) object.grant({ reference: `r${i}`, amount: 1 });

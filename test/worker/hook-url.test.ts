@@ -88,14 +88,17 @@ const dropped = { ...env, RELAY_SECRET: OTHER_SECRET };
 it.each([
   ["the only", env, [200, 200, 404]],
   ["the newest of two", rotated, [404, 200, 200]],
-])("made under %s RELAY_SECRET works while that secret is configured", async (_, made, codes) => {
-  const task = await hooked({ provider: "ark", bindings: made });
-  const statuses = [];
-  for (const bindings of [env, rotated, dropped]) {
-    statuses.push((await sendHook({ ...task, bindings }, RUNNING)).status);
-  }
-  expect(statuses).toEqual(codes);
-});
+])(
+  "a hook URL made under %s RELAY_SECRET works while that secret is configured",
+  async (_, made, codes) => {
+    const task = await hooked({ provider: "ark", bindings: made });
+    const statuses = [];
+    for (const bindings of [env, rotated, dropped]) {
+      statuses.push((await sendHook({ ...task, bindings }, RUNNING)).status);
+    }
+    expect(statuses).toEqual(codes);
+  },
+);
 
 it("a hook URL works with the task id in upper case, and after an attachment", async () => {
   const task = await hooked({ provider: "ark" });
@@ -166,16 +169,19 @@ const challenged = (challenge: unknown) => JSON.stringify({ challenge });
 it.each([
   ["without any configuration", env],
   ["with a key", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
-])("a challenge is echoed before the attachment and changes nothing, %s", async (_, bindings) => {
-  const task = await hooked({ provider: "minimax", bindings });
-  await expectUnchanged(task.id, async () => {
-    for (const challenge of ["c", 'a "quoted" one', "x".repeat(512)]) {
-      const response = await sendHook(task, challenged(challenge));
-      expect(response.headers.get("Content-Type")).toBe("application/json");
-      expect([response.status, await response.json()]).toEqual([200, { challenge }]);
-    }
-  });
-});
+])(
+  "a challenge of MiniMax is echoed before the attachment and changes nothing, %s",
+  async (_, bindings) => {
+    const task = await hooked({ provider: "minimax", bindings });
+    await expectUnchanged(task.id, async () => {
+      for (const challenge of ["c", 'a "quoted" one', "x".repeat(512)]) {
+        const response = await sendHook(task, challenged(challenge));
+        expect(response.headers.get("Content-Type")).toBe("application/json");
+        expect([response.status, await response.json()]).toEqual([200, { challenge }]);
+      }
+    });
+  },
+);
 
 it("a challenge of MiniMax is echoed after the attachment and after the end", async () => {
   anOutside().on(CALLBACK_URL, answering("thank you"));
@@ -194,13 +200,13 @@ it.each([
   ["no characters", ""],
   ["a number", 7],
   ["an object", { a: 1 }],
-])("a challenge is not echoed when it is %s", async (_, challenge) => {
+])("a challenge of MiniMax is not echoed when it is %s", async (_, challenge) => {
   const task = await hooked({ provider: "minimax" });
   expect(await answerOf(await sendHook(task, challenged(challenge)))).toEqual([200, "ok"]);
 });
 
 it.each(SENDERS.filter(({ provider }) => provider !== "minimax"))(
-  "a challenge is not echoed to $provider",
+  "a challenge in a hook of $provider, which has no handshake, is not echoed",
   async ({ provider, sign }) => {
     anOutside().on("https://", answering({}, 500));
     const task = await hooked({ provider });

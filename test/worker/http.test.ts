@@ -85,7 +85,7 @@ it("a problem is 400 invalid_json when the connection breaks within the body", a
 });
 
 it.each([...new Set(ROUTES.map(({ path }) => path))])(
-  "methods without a route get 405 with the others in Allow: %s",
+  "%s answers 405 to methods without a route, with its own methods in Allow",
   async (path) => {
     const own = ROUTES.filter((route) => route.path === path).map(({ method }) => method);
     const allowed = own.flatMap((each): string[] => (each === "GET" ? [each, "HEAD"] : [each]));

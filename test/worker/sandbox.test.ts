@@ -88,15 +88,6 @@ it.each(MODELS)(
   },
 );
 
-it("the sandbox shows a sandbox task as processing between its first poll and its last", async () => {
-  callbacksAnswered();
-  const id = crypto.randomUUID();
-  await restart(id, WITH);
-  await registered("sandbox/slow", WITH, id);
-  await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());
-  expect(await read(id)).toMatchObject({ status: "processing", callback: { status: "waiting" } });
-});
-
 it.each(["sandbox/other", "sandbox", "seedance"])(
   "the sandbox rejects the model %s",
   async (model) => {

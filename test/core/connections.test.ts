@@ -1,0 +1,111 @@
+import { expect, it } from "vitest";
+import { parseConfig } from "../../src/config/config.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+
+const MARK = "do-not-repeat-me";
+const FLAGS = {
+  global_fetch_strictly_public: true,
+  durable_object_io_tasks_prevent_eviction: true,
+};
+const REQUIRED = { RELAY_SECRET: "r".repeat(32), OPERATOR_KEYS: "o".repeat(16) };
+
+function configuredWith(vars: object) {
+  return parseConfig({ ...REQUIRED, ...vars }, FLAGS);
+}
+
+/** The variable `CONNECTIONS` with these entries. */
+function connections(entries: object): object {
+  return { CONNECTIONS: JSON.stringify(entries) };
+}
+
+function connectionsOf(vars: object) {
+  const result = configuredWith(vars);
+  if (!result.ok) throw new Error("the configuration was refused");
+  return result.value.connections;
+}
+
+const KEY = { provider: "ark", key: MARK };
+const OTHER = `https://${MARK}.example/api/v3`;
+
+/** What is wrong, and the value of the variable. */
+const FAULTS: readonly [string, object][] = [
+  ["CONNECTIONS that is not JSON", { CONNECTIONS: `{"${MARK}` }],
+  ["CONNECTIONS that is a list", { CONNECTIONS: `["${MARK}"]` }],
+  ["CONNECTIONS that is a number", { CONNECTIONS: 7 }],
+  ["a connection without provider", connections({ a: { key: MARK } })],
+  ["a connection of an unknown provider", connections({ a: { ...KEY, provider: MARK } })],
+  ["a connection of the sandbox", connections({ a: { ...KEY, provider: "sandbox" } })],
+  ["a connection with an unknown field", connections({ a: { ...KEY, url: MARK } })],
+  ["a connection with an empty key", connections({ a: { ...KEY, key: "" } })],
+  ["a connection named like another provider", connections({ kling: KEY })],
+  ["a connection named like its own provider", connections({ ark: KEY })],
+  ["a connection named like the sandbox", connections({ sandbox: KEY })],
+  ["a connection name in upper case", connections({ Ark: KEY })],
+  ["a connection name of 33 characters", connections({ ["a".repeat(33)]: KEY })],
+];
+
+/** Base URLs to which no credential may be sent; the fuzz test of connections tries many others. */
+const HOSTS: readonly [string, string][] = [
+  ["a host with the same ending", `https://${MARK}ark.cn-beijing.volces.com`],
+  ["the host of another provider", "https://api.replicate.com"],
+  ["http", "http://ark.cn-beijing.volces.com/api/v3"],
+  ["a user name", `https://${MARK}@ark.cn-beijing.volces.com/api/v3`],
+  ["a query", `https://ark.cn-beijing.volces.com/api/v3?${MARK}`],
+  ["localhost", "http://localhost:9000"],
+];
+
+it.each([
+  ...FAULTS,
+  ...HOSTS.map(([what, base_url]): [string, object] => [
+    `a base_url with ${what}`,
+    connections({ a: { ...KEY, base_url } }),
+  ]),
+  ["a jwks_url on another host", connections({ a: { provider: "fal", jwks_url: OTHER } })],
+  ["an ARK_BASE_URL on another host", { ARK_BASE_URL: OTHER }],
+])("the configuration rejects %s without repeating the value", (_, vars) => {
+  const result = configuredWith(vars);
+  expect(result).toMatchObject({ ok: false, error: [{ path: Object.keys(vars)[0] }] });
+  expect(JSON.stringify(result)).not.toContain(MARK);
+});
+
+it.each([
+  ["http://127.0.0.1:9000", true],
+  ["http://localhost:9000/a/b", true],
+  ["http://[::1]:9000", true],
+  ["http://10.0.0.1", false],
+  ["http://192.168.1.1", false],
+  ["https://nas.local", false],
+])("the base URL %s is accepted with ALLOW_LOCAL_CALLBACKS: %s", (base_url, isAccepted) => {
+  for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
+    expect(configuredWith(vars).ok).toBe(false);
+    expect(configuredWith({ ...vars, ALLOW_LOCAL_CALLBACKS: "true" }).ok).toBe(isAccepted);
+  }
+});
+
+it("a connection accepts every base URL of its provider and defaults to the first", () => {
+  const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
+  const entries = {
+    a: KEY,
+    b: { ...KEY, base_url: second },
+    c: { ...KEY, base_url: `${first}/` },
+  };
+  const known = connectionsOf(connections(entries));
+  const baseUrls = ["a", "b", "c"].map((name) => known.get(name)?.baseUrl);
+  expect(baseUrls).toEqual([first, second, first]);
+});
+
+it("CONNECTIONS defaults to one connection per provider, named after it and without a key", () => {
+  const known = connectionsOf({ CONNECTIONS: "" });
+  expect(Array.from(known, ([name, { key }]) => [name, key])).toEqual(
+    Array.from(PROVIDERS.keys(), (name) => [name, null]),
+  );
+  expect(configuredWith({})).toMatchObject({ value: { polls: new Map() } });
+});
+
+it("the configuration accepts every LOCATION_HINT of the platform", () => {
+  const hints = ["wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc"];
+  for (const LOCATION_HINT of [...hints, "afr", "me"]) {
+    const result = configuredWith({ LOCATION_HINT });
+    expect([LOCATION_HINT, result.ok]).toEqual([LOCATION_HINT, true]);
+  }
+});
