@@ -50,8 +50,6 @@ const PUBLIC_FETCH_FLAG = "global_fetch_strictly_public";
  * compatibility date 2026-10-01.
  */
 const EVICTION_FLAG = "durable_object_io_tasks_prevent_eviction";
-const PAUSE_LOOK_MS = 60_000;
-const PAUSE_JITTER_MS = 15_000;
 
 /**
  * Parses the variables, secrets and bindings that the platform passes as `env`.
@@ -117,8 +115,7 @@ function uncallableUrls(data: z.infer<typeof Variables>): ConfigIssue[] {
 }
 
 /**
- * Selects the part of the configuration that the core decides by. While the relay is paused, each task
- * checks after 60 to 75 s whether the pause is over.
+ * Selects the part of the configuration that the core decides by.
  * @param jitter random number from 0 to 1.
  */
 export function policyOf(config: Config, now: number, jitter: number): Policy {
@@ -126,7 +123,7 @@ export function policyOf(config: Config, now: number, jitter: number): Policy {
     scheduleMs: config.scheduleMs,
     taskDeadlineMs: config.taskDeadlineMs,
     retentionMs: config.retentionMs,
-    pausedUntil: config.paused ? now + PAUSE_LOOK_MS + Math.round(jitter * PAUSE_JITTER_MS) : 0,
+    pausedAt: config.paused ? now : null,
     polls: config.polls,
     jitter,
     isIndexed: config.isIndexed,

@@ -1,3 +1,4 @@
+import { lookWaitMs } from "./backoff.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /** The largest `CALLBACK_TIMEOUT_S`, in milliseconds. */
@@ -19,8 +20,8 @@ export interface Policy {
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
-  /** Time before which nothing is sent, in Unix milliseconds; 0 unless the relay is paused. */
-  readonly pausedUntil: number;
+  /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
+  readonly pausedAt: number | null;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
   /**
@@ -48,6 +49,15 @@ export interface PollLimits {
    * jobs.
    */
   readonly maxAgeMs: number | null;
+}
+
+/**
+ * Returns the time from which a step that a pause delays may start, in Unix milliseconds: when it is due,
+ * or, while the relay is paused, when to look again whether the pause is over.
+ */
+export function startAt(dueAt: number, { pausedAt, jitter }: Policy): number {
+  if (pausedAt === null) return dueAt;
+  return Math.max(dueAt, pausedAt + lookWaitMs(pausedAt - dueAt, jitter));
 }
 
 /**

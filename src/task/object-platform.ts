@@ -24,6 +24,7 @@ import { withTimeout } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
 import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
+import { setRecoveryAlarm } from "./recovery.ts";
 
 /** Bindings that a task object uses, besides the configuration. */
 export interface ObjectBindings extends IndexBindings, AccountBindings {
@@ -110,6 +111,20 @@ export class ObjectPlatform implements Platform {
 
   setAlarm(at: number): void {
     void this.#ctx.storage.setAlarm(at);
+  }
+
+  /**
+   * Sets the alarm after one that failed at `now`. The work loop does not know of this alarm before it
+   * fires. Does not throw: when the storage refuses everything, the platform repeats the failed alarm for
+   * some minutes, and then only a request or the cron trigger moves the task.
+   */
+  async recover(now: number): Promise<void> {
+    try {
+      await setRecoveryAlarm(this.#ctx.storage, now, this.#jitter);
+    } catch (error) {
+      const line = { task_id: this.#ctx.id.name ?? null, error: errorText(error) };
+      log({ event: "alarm.not_repeated", ...line }, "error");
+    }
   }
 
   erase(): Promise<void> {

@@ -4,7 +4,6 @@ import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/hooks.ts";
 import type { TaskRecord } from "../core/record/task.ts";
-import { MINUTE_MS } from "../core/time.ts";
 import type { Role } from "../core/views/task-view.ts";
 import { errorText, log } from "../log.ts";
 import { accountOf, type Caller, roleOf } from "./caller.ts";
@@ -17,9 +16,6 @@ export type OutsideEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
-
-/** Time after which a failed alarm is repeated. */
-const RECOVERY_MS = MINUTE_MS;
 
 /** The Durable Object of one task, which stores one record and one alarm for its next step. */
 export class TaskObject extends DurableObject<ObjectBindings> {
@@ -89,10 +85,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       await this.#platform.prepare(this.env);
       await this.#loop.wake(scheduledTime);
     } catch (error) {
-      // The platform drops an alarm that keeps throwing, but keeps one that was set before the throw. The
-      // work loop does not know of this alarm before it fires.
-      this.#platform.setAlarm(Math.max(Date.now(), scheduledTime) + RECOVERY_MS);
       log({ event: "alarm.failed", task_id: this.#taskId, error: errorText(error) }, "error");
+      await this.#platform.recover(Math.max(Date.now(), scheduledTime));
       throw error;
     }
   }

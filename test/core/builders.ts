@@ -52,7 +52,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     scheduleMs: [0, FIRST_WAIT, SECOND_WAIT],
     taskDeadlineMs: 72 * HOUR,
     retentionMs: 28 * DAY,
-    pausedUntil: 0,
+    pausedAt: null,
     polls: POLLS,
     jitter: 0,
     isIndexed: false,

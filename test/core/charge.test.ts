@@ -118,7 +118,7 @@ describe("a task whose price is being charged", () => {
 
   it("a task whose price is being charged has only the charge due, even past its deadline and while the relay is paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
-    const paused = aPolicy({ pausedUntil: later });
+    const paused = aPolicy({ pausedAt: later });
     expect(wakeAt(record, paused)).toBe(NOW);
     expect(nextStep(record, paused, later)?.kind).toBe("charge");
   });

@@ -62,7 +62,7 @@ describe("the deadline of an open task", () => {
   });
 
   it("an open task wakes at its stored deadline, also while the relay is paused or configured with another deadline", () => {
-    for (const changes of [{}, { pausedUntil: NOW + DAY }, { taskDeadlineMs: 1 }]) {
+    for (const changes of [{}, { pausedAt: NOW + DAY }, { taskDeadlineMs: 1 }]) {
       const policy = aPolicy(changes);
       expect(wakeAt(task, policy)).toBe(AT);
       expect(nextStep(task, policy, AT - 1)).toBeNull();

@@ -213,7 +213,7 @@ describe("another schedule", () => {
 
 describe("while the relay is paused", () => {
   const until = NOW + 90 * SECOND;
-  const paused = aPolicy({ pausedUntil: until });
+  const paused = aPolicy({ pausedAt: until - MINUTE });
   const held: TimedEvent = [0, report, paused];
 
   it("a task that ends while the relay is paused opens no callback attempt and wakes when the pause may end", () => {

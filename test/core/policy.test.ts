@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { lookWaitMs } from "../../src/core/backoff.ts";
 import { waitBeforeMs } from "../../src/core/policy.ts";
-import { aPolicy } from "./builders.ts";
+import { aPolicy, MINUTE } from "./builders.ts";
 
 const standard = aPolicy();
 const patient = aPolicy({ scheduleMs: [5_000, 60_000] });
@@ -18,3 +19,18 @@ describe("waitBeforeMs", () => {
     expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
   });
 });
+
+it.each([
+  ["is not due yet", -MINUTE, MINUTE],
+  ["has just become due", 0, MINUTE],
+  ["has waited for 4 minutes", 4 * MINUTE, MINUTE],
+  ["has waited for 8 minutes", 8 * MINUTE, 2 * MINUTE],
+  ["has waited for a day", 1440 * MINUTE, 24 * MINUTE],
+])(
+  "a step that cannot be taken and %s is looked at again after a wait spread by a quarter",
+  (_what, ageMs, waitMs) => {
+    expect(lookWaitMs(ageMs, 0)).toBe(waitMs);
+    expect(lookWaitMs(ageMs, 0.5)).toBe(1.125 * waitMs);
+    expect(lookWaitMs(ageMs, 1)).toBe(1.25 * waitMs);
+  },
+);

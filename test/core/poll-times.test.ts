@@ -105,7 +105,7 @@ describe("a nudge while no poll is due", () => {
       { at: NOW + SECOND, notBefore: NOW + SECOND },
       POLICY,
     ],
-    ["while the relay is paused", {}, aPolicy({ pausedUntil: NOW + SECOND })],
+    ["while the relay is paused", {}, aPolicy({ pausedAt: NOW + SECOND - MINUTE })],
   ])("an unsigned hook waits %s", (_what, plan, policy) => {
     const task = nudged(anAttachedTask(plan), NOW);
     expect(wakeAt(task, policy)).toBe(NOW + SECOND);

@@ -139,13 +139,13 @@ describe("an upstream that is still at work at the deadline", () => {
 });
 
 describe("while the relay is paused", () => {
-  const paused = aPolicy({ pausedUntil: deadlineAt + 1 });
+  const paused = aPolicy({ pausedAt: deadlineAt + 1 - MINUTE });
 
   it("a paused relay makes no poll", () => {
     const due = anAttachedTask({ at: NOW }, { deadlineAt });
-    const pausedUntil = NOW + MINUTE;
-    expect(nextStep(due, aPolicy({ pausedUntil }), pausedUntil - 1)).toBeNull();
-    expect(wakeAt(due, aPolicy({ pausedUntil }))).toBe(pausedUntil);
+    const policy = aPolicy({ pausedAt: NOW });
+    expect(nextStep(due, policy, NOW + MINUTE - 1)).toBeNull();
+    expect(wakeAt(due, policy)).toBe(NOW + MINUTE);
     expect(nextStep(due, paused, deadlineAt - 1)).toBeNull();
   });
 
@@ -157,7 +157,7 @@ describe("while the relay is paused", () => {
   });
 
   it("a task is polled at its deadline when the pause of the relay ends at that very time", () => {
-    const until = aPolicy({ pausedUntil: deadlineAt });
+    const until = aPolicy({ pausedAt: deadlineAt - MINUTE });
     expect(nextStep(task, until, deadlineAt)).toMatchObject({ kind: "poll" });
   });
 

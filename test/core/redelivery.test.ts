@@ -94,7 +94,7 @@ describe("a redelivery", () => {
   });
 
   it("a redelivery ordered while the relay is paused is accepted and waits", () => {
-    const paused = aPolicy({ pausedUntil: NOW + 2 * HOUR });
+    const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     expect(callbackAfter(...delivered, [HOUR, aRedelivery(), paused])).toMatchObject({
       lastNumber: 1,
       series: { number: 2, started: 0, ordered: 1 },

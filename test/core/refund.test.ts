@@ -136,7 +136,7 @@ describe("the end of a refund", () => {
 
   it.each([
     ["waits as the schedule says", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
-    ["waits while the relay is paused", aPolicy({ pausedUntil: later + HOUR }), HOUR],
+    ["waits while the relay is paused", aPolicy({ pausedAt: later }), MINUTE],
   ])("a successful refund %s before the first callback attempt", (_what, policy, waitMs) => {
     const record = finish(held, aRefundEnd(true), later, policy);
     expect(record.callback?.state.kind).toBe("due");

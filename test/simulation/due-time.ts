@@ -5,11 +5,12 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
-import { MINUTE, SECOND } from "../core/builders.ts";
+import { MINUTE } from "../core/builders.ts";
 import { isPollable } from "./end-rules.ts";
 import type { Setting } from "./setting.ts";
 
-const PAUSE_MS = 75 * SECOND;
+/** The longest wait while the relay is paused. */
+const LOOK_MS = 30 * MINUTE;
 const PUBLISHED_WITHIN_MS = MINUTE;
 
 /** Returns the latest time of the next work on a record; Unix milliseconds. */
@@ -33,7 +34,7 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
   if (task.credits?.state.kind === "refunding") return task.credits.state.retryAt;
   switch (state.kind) {
     case "due":
-      return setting.isPaused ? Math.max(state.nextAttemptAt, now + PAUSE_MS) : state.nextAttemptAt;
+      return setting.isPaused ? Math.max(state.nextAttemptAt, now + LOOK_MS) : state.nextAttemptAt;
     case "in_flight":
       return state.startedAt;
     case "held":

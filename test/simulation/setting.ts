@@ -26,7 +26,6 @@ export interface InitialState {
   readonly isOperatorDown: boolean;
 }
 
-const PAUSE_MS = 75_000;
 const FORGETFUL: PollLimits = { firstMs: SECOND, gapMs: 0, maxAgeMs: 2 * HOUR };
 const SCHEDULE_MS = [0, 180_000, 600_000];
 
@@ -60,7 +59,7 @@ const policies = new WeakMap<Setting, Policy>();
 export function policyOf(setting: Setting, now: number): Policy {
   const policy = policies.get(setting) ?? unpaused(setting);
   policies.set(setting, policy);
-  return setting.isPaused ? { ...policy, pausedUntil: now + PAUSE_MS } : policy;
+  return setting.isPaused ? { ...policy, pausedAt: now } : policy;
 }
 
 function unpaused(setting: Setting): Policy {

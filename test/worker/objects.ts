@@ -2,7 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import * as z from "zod";
-import { pass, realMs, until } from "./clock.ts";
+import { DAY_MS, pass, realMs, until } from "./clock.ts";
 
 export function stubOf(id: string) {
   return env.TASKS.getByName(id.toLowerCase());
@@ -50,6 +50,18 @@ export async function untilIdle(id: string): Promise<void> {
 export function wake(id: string, afterMs = 0): Promise<boolean> {
   pass(afterMs);
   return runDurableObjectAlarm(stubOf(id));
+}
+
+/** Runs each alarm of a task at its time for a day. @returns the waits before them, in milliseconds. */
+export async function waitsOfADay(id: string): Promise<readonly number[]> {
+  const endAt = Date.now() + DAY_MS;
+  const waitsMs: number[] = [];
+  while (Date.now() < endAt) {
+    const waitMs = ((await stored(id)).alarm ?? Infinity) - Date.now();
+    waitsMs.push(waitMs);
+    await wake(id, waitMs).catch(() => false);
+  }
+  return waitsMs;
 }
 
 /** Replaces the instance of a task's object by one with these bindings, as a deployment does. */

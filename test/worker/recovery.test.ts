@@ -4,7 +4,16 @@ import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { ObjectPlatform } from "../../src/task/object-platform.ts";
 import { pass, START, START_S, useClock } from "./clock.ts";
-import { evict, expectUnchanged, restart, stored, stubOf, wake } from "./objects.ts";
+import {
+  evict,
+  expectUnchanged,
+  restart,
+  rowsOf,
+  stored,
+  stubOf,
+  waitsOfADay,
+  wake,
+} from "./objects.ts";
 import type { Sent } from "./outside.ts";
 import { aReceiver } from "./receiver.ts";
 import { read, register } from "./tasks.ts";
@@ -73,7 +82,7 @@ const FAULTS: readonly [string, () => Fault, RegExp][] = [
   ["storage that fails", storageFailure, /storage failure/],
 ];
 
-/** Runs ten failing alarms; expects each to set the next one in a minute and to change nothing else. */
+/** Runs ten failing alarms; expects each to set the next one and to leave the record as it is. */
 async function failTenTimes(
   id: string,
   { begin, repair }: Fault,
@@ -85,8 +94,12 @@ async function failTenTimes(
   const sent = received.length;
   for (let time = 0; time < 10; time++) {
     await expect(wake(id)).rejects.toThrow(error);
-    expect(await stored(id)).toEqual({ ...before, alarm: Date.now() + 60_000 });
-    pass(60_000);
+    const after = await stored(id);
+    expect(after.record).toEqual(before.record);
+    const waitMs = (after.alarm ?? 0) - Date.now();
+    expect(waitMs).toBeGreaterThanOrEqual(60_000);
+    expect(waitMs).toBeLessThanOrEqual(30 * 60_000);
+    pass(waitMs);
   }
   expect(received).toHaveLength(sent);
   await repair(id);
@@ -104,6 +117,36 @@ it.each(FAULTS)(
     expect(await read(id)).toMatchObject({ status: "failed", callback: { status: "delivered" } });
   },
 );
+
+it("a record of a later release is looked at no more than 90 times a day, and every minute at first again after an hour without failure", async () => {
+  const id = await register({ deadline_at: START_S + 60 });
+  pass(60_000);
+  const fault = record((good) => ({ ...good, v: 2 }));
+  await fault.begin(id);
+  const rows = await rowsOf(id);
+  const waitsMs = await waitsOfADay(id);
+  expect(waitsMs.length).toBeLessThanOrEqual(90);
+  expect(rows()).toBe(2 * waitsMs.length);
+  expect(Math.max(...waitsMs)).toBeLessThanOrEqual(30 * 60_000);
+  pass(3_600_001);
+  await expect(wake(id)).rejects.toThrow("of a later release");
+  expect(((await stored(id)).alarm ?? 0) - Date.now()).toBeLessThanOrEqual(75_000);
+});
+
+it("an alarm fails with the error of the storage when the storage refuses everything, so that the platform repeats it", async () => {
+  const id = await register();
+  const quota = new Error("Exceeded allowed rows written in Durable Objects free tier.");
+  const refuse = () => {
+    throw quota;
+  };
+  await runInDurableObject(stubOf(id), async (instance, { storage }) => {
+    for (const name of ["get", "put"] as const) {
+      vi.spyOn(storage.kv, name).mockImplementation(refuse);
+    }
+    vi.spyOn(storage, "setAlarm").mockImplementation(refuse);
+    await expect(instance.alarm()).rejects.toBe(quota);
+  });
+});
 
 it("a task object refuses to store a record that it could not read again", async () => {
   const id = await register();

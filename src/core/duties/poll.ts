@@ -1,4 +1,4 @@
-import type { Policy } from "../policy.ts";
+import { type Policy, startAt } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
 import { pollableJob } from "../record/tracking.ts";
 import type { Job } from "../record/upstream.ts";
@@ -30,8 +30,8 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
   const { id: taskId, upstream, deadlineAt, createdAt } = record;
   const { at, notBefore, nudges } = record.tracking.poll;
-  if (policy.pausedUntil > deadlineAt) return null;
-  const wantedAt = Math.min(Math.max(at, policy.pausedUntil), deadlineAt);
+  const wantedAt = startAt(Math.min(at, deadlineAt), policy);
+  if (wantedAt > deadlineAt) return null;
   const dueAt = Math.max(wantedAt, notBefore);
   const job = pollableJob(record, policy, dueAt);
   if (job === null) return null;

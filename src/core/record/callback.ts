@@ -1,4 +1,4 @@
-import type { Policy } from "../policy.ts";
+import { type Policy, startAt } from "../policy.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Number of attempts kept in the record. Older ones are dropped; their numbers are not used again. */
@@ -91,9 +91,9 @@ export function callbackStatus({ state }: Callback): "sending" | "delivered" | "
 }
 
 /**
- * Returns the time from which a due attempt may start, in Unix milliseconds: its own time, but not before
- * the end of a pause.
+ * Returns the time from which a due attempt may start, in Unix milliseconds: its own time, or a later one
+ * while the relay is paused.
  */
 export function dueAt(state: { readonly nextAttemptAt: number }, policy: Policy): number {
-  return Math.max(state.nextAttemptAt, policy.pausedUntil);
+  return startAt(state.nextAttemptAt, policy);
 }

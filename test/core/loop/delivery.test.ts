@@ -107,17 +107,17 @@ describe("the alarm of a task", () => {
   });
 
   it("a paused relay sets alarms again and sends the callback attempt after the pause", async () => {
-    host.policyAt = (now) => aPolicy({ pausedUntil: now + 70 * SECOND });
+    host.policyAt = (now) => aPolicy({ pausedAt: now });
     host.loop.apply(finish);
     for (const looks of [1, 2, 3]) {
-      expect(host.alarm).toBe(NOW + looks * 70 * SECOND);
+      expect(host.alarm).toBe(NOW + looks * 60 * SECOND);
       await host.ring();
     }
     expect(host.numbers).toEqual([]);
     expect(host.writes).toEqual([...COMMIT, "alarm", "alarm", "alarm"]);
     host.policyAt = () => POLICY;
     await host.ringAndAnswer("delivered", 250);
-    const attempt = anAttempt({ startedAt: NOW + 280 * SECOND, statusCode: null });
+    const attempt = anAttempt({ startedAt: NOW + 240 * SECOND, statusCode: null });
     expect(callbackOf(host.stored).attempts).toEqual([attempt]);
   });
 });
