@@ -183,7 +183,7 @@ describe("an attachment where the upstream cannot be polled", () => {
     ["a failure", [failure, success], "failed"],
     ["a success after processing", [aKeptHook(PROCESSING), success], "completed"],
     ["success without output", [aKeptHook(NO_OUTPUT), success], "failed"],
-    ["a success behind another job's failure", [otherFailure(), success], "completed"],
+    ["a success after another job's failure", [otherFailure(), success], "completed"],
   ] as const)(
     "attaching an unpollable job ends the task by its kept hook: %s",
     (_what, kept, status) => {

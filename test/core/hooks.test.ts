@@ -92,7 +92,7 @@ describe("a hook of another job than the attached", () => {
 });
 
 describe.each(HOOK_TASKS)("a signed hook %s", (_where, task) => {
-  it.each(HOOK_ENDS)("a signed hook that reports %s ends and sends the task", (status, said) => {
+  it.each(HOOK_ENDS)("a signed hook of %s ends the task and sends a callback", (status, said) => {
     const record = finish(task, aHook(said, signed), later);
     expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
     expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: later });

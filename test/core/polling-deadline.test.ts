@@ -74,7 +74,7 @@ describe("the deadline of a task whose upstream can be polled", () => {
     ["completed", aCompletion(), "completed", undefined],
     ["failed", anUpstreamFailure(), "failed", "upstream_error"],
     ["success without output", NO_OUTPUT, "failed", "upstream_error"],
-  ] as const)("a poll at the deadline gives the result: %s", (_what, news, status, code) => {
+  ] as const)("a poll at the deadline decides the result: %s", (_what, news, status, code) => {
     const record = asked(newsAnswer(news));
     expect([record.status, codeOf(record)]).toEqual([status, code]);
   });

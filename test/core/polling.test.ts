@@ -55,7 +55,7 @@ describe("a poll that reports the end", () => {
   it.each([
     ["completed", aCompletion(), null],
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
-  ] as const)("a poll that reports %s ends and sends the task", (status, news, failure) => {
+  ] as const)("a poll of %s ends the task and sends a callback", (status, news, failure) => {
     for (const from of [task, anAttachedTask({}, { status: "processing" })]) {
       const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
       expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });

@@ -121,13 +121,13 @@ describe("a version that is not in the index", () => {
     ["a task whose callback failed", undelivered],
   ];
 
-  it.each(records)("an unpublished version wakes the object in time: %s", (_what, record) => {
+  it.each(records)("a change not in the index wakes the task in time: %s", (_what, record) => {
     const latest = publishAt(record) ?? nextAttemptOf(record);
     expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
     expect(nextStep(record, INDEXED, latest)).not.toBeNull();
   });
 
-  it.each(records)("a task without an index wakes no object: %s", (_what, record) => {
+  it.each(records)("without an index a change wakes no task: %s", (_what, record) => {
     const everywhere = { ...record, ...known(record.version) };
     expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
   });

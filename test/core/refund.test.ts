@@ -104,7 +104,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
 });
 
 describe("a charged task that completes", () => {
-  it("a charged task that completes keeps its charge and is sent at once", () => {
+  it("a charged task that completes keeps its charge, and its callback is sent at once", () => {
     const completed = finish(aChargedTask(), aReport(), later);
     expect(completed.credits).toEqual(credits());
     expect(completed.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });

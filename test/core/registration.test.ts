@@ -157,7 +157,7 @@ describe("the same registration again", () => {
       ...full,
       registration: { ...full.registration, accountId: null },
     },
-    "price, before none": { ...full, registration: { ...full.registration, credits: 1 } },
+    "price, at first none": { ...full, registration: { ...full.registration, credits: 1 } },
     callback_url: { ...full, registration: { ...full.registration, callbackUrl: URL_B } },
     parameters: { ...full, registration: { ...full.registration, parameters: { prompt: "dog" } } },
     metadata: { ...full, registration: { ...full.registration, metadata: { a: 1, b: [2, 1] } } },
@@ -168,7 +168,7 @@ describe("the same registration again", () => {
     deadline_at: { ...full, registration: { ...full.registration, deadlineAt: NOW + HOUR + 1 } },
   };
 
-  it.each(Object.entries(others))("an existing id is refused with another %s", (_field, event) => {
+  it.each(Object.entries(others))("a known id is refused with a different %s", (_field, event) => {
     expectRefused(record, event, "task_exists", later);
   });
 });

@@ -95,7 +95,7 @@ describe("a report about a finished task", () => {
     ["more metadata", { ...told, metadata: { ...metadata, fps: 1 } }, completed],
     ["less metadata", { ...told, metadata: { seed: 1 } }, completed],
     ["a list in another order", withMetadata({ tags: ["b", "a"] }), completed],
-    ["a time inside the metadata", withMetadata({ completed_at: 1 }), completed],
+    ["another time in the metadata", withMetadata({ completed_at: 1 }), completed],
     ["a success after a failure", told, failed],
     ["another code", aFailure("other", "m"), failed],
     ["another message", aFailure("c", "other"), failed],

@@ -17,11 +17,11 @@ describe.each(SCHEMES)("a hook of $provider.name", (scheme) => {
   const { name } = provider;
   const isBodySigned = provider.hooks?.assurance === "body-signed";
 
-  it(`a hook of ${name} with a signature composed by hand is ${proves}`, async () => {
+  it(`a hook of ${name} with a signature composed by hand counts as ${proves}`, async () => {
     expect(await authenticity(scheme)).toBe(proves);
   });
 
-  it(`a signed hook of ${name} with other characters than ASCII is ${proves}`, async () => {
+  it(`a signed hook of ${name} with other characters than ASCII counts as ${proves}`, async () => {
     const time = headers["Date"] ?? `${NOW_S}`;
     const signed = await scheme.sign(time, scheme.unicodeBody);
     expect(await authenticity(scheme, { headers: signed, body: scheme.unicodeBody })).toBe(proves);
@@ -47,7 +47,7 @@ describe.each(SCHEMES)("a hook of $provider.name", (scheme) => {
     [-300, proves],
     [300, proves],
     [301, "refused"],
-  ])(`a hook of ${name} read %i s after its signature is %s`, async (shift, verdict) => {
+  ])(`a hook of ${name} read %i s after signing counts as %s`, async (shift, verdict) => {
     expect(await authenticity(scheme, { now: NOW + shift * 1000 })).toBe(verdict);
   });
 
@@ -56,13 +56,13 @@ describe.each(SCHEMES)("a hook of $provider.name", (scheme) => {
   });
 
   it.each(Object.entries(scheme.refused))(
-    `a ${name} hook is refused: signature %s`,
+    `${name} hooks are refused: signature %s`,
     async (_, changed) => {
       expect(await authenticity(scheme, { headers: changed })).toBe("refused");
     },
   );
 
-  it.runIf(scheme.rotated !== null)(`the second signature of a ${name} hook counts`, async () => {
+  it.runIf(scheme.rotated !== null)(`the second signature of ${name} hooks counts`, async () => {
     expect(await authenticity(scheme, { headers: scheme.rotated ?? {} })).toBe(proves);
   });
 

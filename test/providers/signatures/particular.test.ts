@@ -89,7 +89,7 @@ it("Vidu does not sign the body, but signs the path", async () => {
 it.each([
   ["as it was sent", "X7THxS7616k32++3dvRlqtMAy9t2JzgjGW/AK6Jxb70="],
   ["sorted", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
-])("Vidu may sign the query %s", async (_, signature) => {
+])("Vidu may sign the query string %s", async (_, signature) => {
   const headers = { "X-HMAC-SIGNATURE": signature };
   expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
   expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
