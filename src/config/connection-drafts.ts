@@ -6,9 +6,11 @@ import { PROVIDERS } from "../providers/registry.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { text } from "./readers.ts";
 
-/** Name of the variable that defines further connections, as JSON. */
-export const VARIABLE = "CONNECTIONS";
-
+/**
+ * Names of the variables that define further connections, as JSON: `CONNECTIONS`, `CONNECTIONS_2` and so on,
+ * because the platform limits a secret to 5 KB.
+ */
+const VARIABLE = /^CONNECTIONS(?:_(.*))?$/;
 const VariableText = text("");
 const filled = z.string().trim().min(1).nullish();
 const Entries = z.record(
@@ -24,14 +26,17 @@ const Entries = z.record(
 );
 export type Entry = z.infer<typeof Entries>[string];
 
-/** A connection as it is configured, not checked yet, and the name of its variable. */
+/** A connection as it is configured, not checked yet. */
 export interface Draft {
+  /** Name of the variable that defines the connection; of a default connection, that of its base URL. */
   readonly variable: string;
+  /** States that this is the connection that a provider's own variables define. */
+  readonly isDefault: boolean;
   readonly name: string;
   readonly entry: Entry;
 }
 
-/** Reads the default connections of all providers and those of `CONNECTIONS`. */
+/** Reads the default connections of all providers and those of `CONNECTIONS`, `CONNECTIONS_2` and so on. */
 export function readDrafts(vars: object): Result<readonly Draft[], readonly ConfigIssue[]> {
   const further = furtherDrafts(vars);
   if (!further.ok) return further;
@@ -61,16 +66,56 @@ function defaultDraft(provider: UpstreamProvider, vars: object): Draft {
     webhook_secret: read(webhookSecret),
     user_id: read(userId),
   };
-  return { variable: baseUrl, name: provider.name, entry };
+  return { variable: baseUrl, isDefault: true, name: provider.name, entry };
 }
 
 function furtherDrafts(vars: object): Result<readonly Draft[], readonly ConfigIssue[]> {
-  const value: unknown = Reflect.get(vars, VARIABLE) ?? "";
-  if (value === "") return success([]);
+  const variables = Object.keys(vars).filter((name) => VARIABLE.test(name) && isSet(vars, name));
+  const parsed = variables.map((variable) => draftsOf(variable, Reflect.get(vars, variable)));
+  const drafts = parsed.flatMap((result) => (result.ok ? result.value : []));
+  const issues = [
+    ...parsed.flatMap((result) => (result.ok ? [] : [result.error])),
+    ...numberingIssues(variables),
+    ...repetitions(drafts),
+  ];
+  return issues.length === 0 ? success(drafts) : failure(issues);
+}
+
+function isSet(vars: object, name: string): boolean {
+  return (Reflect.get(vars, name) ?? "") !== "";
+}
+
+/** Finds variables that are not numbered from 2 on without gaps, which may be misspelt or left over. */
+function numberingIssues(variables: readonly string[]): ConfigIssue[] {
+  return variables.flatMap((path) => {
+    const suffix = VARIABLE.exec(path)?.[1];
+    if (suffix === undefined) return [];
+    if (!/^(?:[2-9]|[1-9]\d+)$/.test(suffix)) {
+      return {
+        path,
+        message: "must be called CONNECTIONS, CONNECTIONS_2, CONNECTIONS_3 and so on",
+      };
+    }
+    const previous = suffix === "2" ? "CONNECTIONS" : `CONNECTIONS_${Number(suffix) - 1}`;
+    return variables.includes(previous) ? [] : { path, message: `needs ${previous} before it` };
+  });
+}
+
+/** Finds connections that several variables define. */
+function repetitions(drafts: readonly Draft[]): ConfigIssue[] {
+  return drafts.flatMap(({ variable, name }, i) => {
+    const first = drafts.slice(0, i).find((draft) => draft.name === name);
+    if (first === undefined) return [];
+    const message = `must not define ${name}, which ${first.variable} defines already`;
+    return { path: variable, message };
+  });
+}
+
+function draftsOf(variable: string, value: unknown): Result<readonly Draft[], ConfigIssue> {
   const parsed = Entries.safeParse(typeof value === "string" ? parseJson(value) : value);
   if (parsed.success) {
     const entries = Object.entries(parsed.data);
-    return success(entries.map(([name, entry]) => ({ variable: VARIABLE, name, entry })));
+    return success(entries.map(([name, entry]) => ({ variable, isDefault: false, name, entry })));
   }
   // The message contains the place of the fault, never the value, which may be a key.
   const wrong = parsed.error.issues.map((issue) => {
@@ -80,5 +125,5 @@ function furtherDrafts(vars: object): Result<readonly Draft[], readonly ConfigIs
   const where = wrong.some(Boolean) ? ` (see ${wrong.filter(Boolean).join(", ")})` : "";
   const shape = '{"ark-cn": {"provider": "ark", "key": "…", "base_url": "…"}}';
   const message = `must be JSON like ${shape}, with names of a-z 0-9 -${where}`;
-  return failure([{ path: VARIABLE, message }]);
+  return failure({ path: variable, message });
 }

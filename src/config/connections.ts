@@ -3,7 +3,7 @@ import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, SimulatedProvider, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
 import { isLoopback } from "../security/url-policy.ts";
-import { type Draft, type Entry, readDrafts, VARIABLE } from "./connection-drafts.ts";
+import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 
 export interface Connections {
@@ -21,7 +21,7 @@ const KEY = /^[\x21-\x7e]+$/;
 
 /**
  * Parses the connections: one for each provider, named after it, from the provider's own variables, and
- * those of `CONNECTIONS`. Credentials go only to the hosts that the provider's adapter names, and with
+ * those of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's adapter names, and with
  * `allowLocal` also to this machine.
  * @param isSandboxOn true when simulated providers get a connection too.
  */
@@ -66,9 +66,7 @@ function unknownProvider({ variable, name }: Draft): ConfigIssue {
  */
 function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
   const reserved = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];
-  const taken = drafts.filter(({ variable, name }) => {
-    return variable === VARIABLE && reserved.includes(name);
-  });
+  const taken = drafts.filter(({ isDefault, name }) => !isDefault && reserved.includes(name));
   return taken.map(({ variable, name }) => ({
     path: variable,
     message: `must not use the name of a provider, ${name}, for a connection`,
@@ -76,42 +74,37 @@ function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
 }
 
 function draftIssues(
-  { variable, name, entry }: Draft,
+  draft: Draft,
   provider: UpstreamProvider,
   allowLocal: boolean,
 ): readonly ConfigIssue[] {
+  const { variable, name, entry } = draft;
   const hosts = [...provider.baseUrls, ...(provider.jwksUrl ? [provider.jwksUrl] : [])];
   const urls = [entry.base_url, entry.jwks_url];
   const isAllowed = urls.every((url) => url == null || isPinned(url, hosts, allowLocal));
   const message = `must stay on the hosts of ${provider.name} in ${name}: ${hosts.join(", ")}`;
   const misplaced = isAllowed ? [] : [{ path: variable, message }];
-  return [
-    ...misplaced,
-    ...keyIssues(provider, name, entry),
-    ...secretIssues(provider, name, entry),
-  ];
+  return [...misplaced, ...keyIssues(draft, provider), ...secretIssues(draft, provider)];
 }
 
 function keyIssues(
-  { name: own, variables }: UpstreamProvider,
-  name: string,
-  { key }: Entry,
+  { variable, isDefault, name, entry: { key } }: Draft,
+  { variables }: UpstreamProvider,
 ): readonly ConfigIssue[] {
   if (key == null || KEY.test(key)) return [];
   const message = `must be printable ASCII without spaces, as the key of ${name}`;
-  return [{ path: name === own ? variables.key : VARIABLE, message }];
+  return [{ path: isDefault ? variables.key : variable, message }];
 }
 
 function secretIssues(
+  { variable, isDefault, name, entry }: Draft,
   provider: UpstreamProvider,
-  name: string,
-  entry: Entry,
 ): readonly ConfigIssue[] {
   const secret = entry.webhook_secret ?? null;
   if (secret === null || (provider.isWebhookSecret?.(secret) ?? true)) return [];
-  const own = name === provider.name ? provider.variables.webhookSecret : undefined;
+  const own = isDefault ? provider.variables.webhookSecret : undefined;
   const message = `must be the signing secret of ${provider.name}'s webhooks in ${name}, whsec_ and base64`;
-  return [{ path: own ?? VARIABLE, message }];
+  return [{ path: own ?? variable, message }];
 }
 
 function isPinned(text: string, hosts: readonly string[], allowLocal: boolean): boolean {

@@ -94,6 +94,38 @@ it("a connection accepts every base URL of its provider and defaults to the firs
   expect(baseUrls).toEqual([first, second, first]);
 });
 
+it.each([
+  [{ CONNECTIONS_2: {} }, "CONNECTIONS_2", "needs CONNECTIONS before it"],
+  [{ CONNECTIONS: "", CONNECTIONS_2: {} }, "CONNECTIONS_2", "needs CONNECTIONS before it"],
+  [{ CONNECTIONS: {}, CONNECTIONS_3: {} }, "CONNECTIONS_3", "needs CONNECTIONS_2 before it"],
+  [{ CONNECTIONS: {}, CONNECTIONS_1: {} }, "CONNECTIONS_1", "must be called CONNECTIONS"],
+  [{ CONNECTIONS: {}, CONNECTIONS_EU: {} }, "CONNECTIONS_EU", "must be called CONNECTIONS"],
+  [{ CONNECTIONS: {}, CONNECTIONS_2: MARK }, "CONNECTIONS_2", "must be JSON like"],
+  [
+    { CONNECTIONS: { a: KEY }, CONNECTIONS_2: { a: KEY } },
+    "CONNECTIONS_2",
+    "which CONNECTIONS def",
+  ],
+  [{ CONNECTIONS: {}, CONNECTIONS_2: { ark: KEY } }, "CONNECTIONS_2", "the name of a provider"],
+  [{ CONNECTIONS: {}, CONNECTIONS_2: { a: { ...KEY, key: "ü" } } }, "CONNECTIONS_2", "printable"],
+])("the connections in %j are rejected under %s: %s", (vars, path, message) => {
+  const result = configuredWith(vars);
+  const error = [{ path, message: expect.stringContaining(message) }];
+  expect(result).toEqual({ ok: false, error });
+  expect(JSON.stringify(result)).not.toContain(MARK);
+});
+
+it("CONNECTIONS, CONNECTIONS_2 and so on are merged, whatever their order", () => {
+  const names = ["_10", "_9", "_8", "_7", "_6", "_5", "_4", "_3", "_2", ""];
+  const parts = names.map((name) => [
+    `CONNECTIONS${name}`,
+    JSON.stringify({ [`a${name.slice(1)}`]: KEY }),
+  ]);
+  const known = connectionsOf({ ...Object.fromEntries(parts), CONNECTIONS_11: "" });
+  const added = [...known.keys()].filter((name) => !PROVIDERS.has(name));
+  expect(added.toSorted()).toEqual(names.map((name) => `a${name.slice(1)}`).toSorted());
+});
+
 it("CONNECTIONS defaults to one connection per provider, named after it and without a key", () => {
   const known = connectionsOf({ CONNECTIONS: "" });
   expect(Array.from(known, ([name, { key }]) => [name, key])).toEqual(

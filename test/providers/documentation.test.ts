@@ -35,7 +35,8 @@ it("docs/configuration.md lists the variables of the schema and CONNECTIONS, eac
     codes(name),
   );
   const named = settings.flatMap(([name = ""]) => codes(name));
-  const known = [...Object.keys(Variables.shape), "CONNECTIONS"];
+  const parts = ["CONNECTIONS", "CONNECTIONS_2", "CONNECTIONS_3"];
+  const known = [...Object.keys(Variables.shape), ...parts];
   expect(named.toSorted()).toEqual(known.filter((name) => !bindings.includes(name)).toSorted());
 });
 
