@@ -60,12 +60,12 @@ async function runStep(name: string, step: () => Promise<Record<string, number>>
 }
 
 async function removeExpiredRows({ db, runtime, now }: Job) {
-  return { removed: await removeExpired(db, runtime.config.retentionMs, now) };
+  return { removed: await removeExpired(db, runtime.config.indexRetentionMs, now) };
 }
 
 async function recount({ db, runtime, now }: Job) {
   const budget = new TimeBudget(ROLLUPS_BUDGET_MS);
-  return { hours: await rollUp(db, runtime.config.retentionMs, now, budget) };
+  return { hours: await rollUp(db, runtime.config.indexRetentionMs, now, budget) };
 }
 
 /**
@@ -85,7 +85,7 @@ async function wakeOverdue(job: Job) {
 /** Wakes one task. @returns false when the task no longer exists or cannot be reached. */
 async function wake(position: Position, { env, db }: Job): Promise<boolean> {
   try {
-    const createdAt = await taskObject(env, position.id).republish();
+    const createdAt = await taskObject(env, position.id).republish(false);
     // Another creation time means that the task is gone and its id was used again.
     const isGone = createdAt !== position.createdAt;
     if (isGone) await removeRow(db, { ...position, version: Date.now() });

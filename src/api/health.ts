@@ -61,6 +61,8 @@ function settingsOf(config: Config) {
     OPERATOR_CALLBACK_URL:
       config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
     INDEX_DB: config.isIndexed,
+    INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
+    INDEX_SHARD_HOURS: config.indexShardMs === null ? null : config.indexShardMs / HOUR_MS,
     SANDBOX: config.isSandboxOn,
     JURISDICTION: config.jurisdiction,
     LOCATION_HINT: config.locationHint,

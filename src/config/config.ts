@@ -1,20 +1,20 @@
-import type * as z from "zod";
-import type { Policy, PollLimits } from "../core/policy.ts";
+import type { PollLimits, Settings } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback, type UrlPolicy } from "../security/url-policy.ts";
 import { parseConnections } from "./connections.ts";
+import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import type { Placement } from "./placement.ts";
-import { Variables } from "./variables.ts";
+import { type ParsedVariables, Variables } from "./variables.ts";
 
 /**
  * Configuration of the relay, parsed from variables and secrets. Durations are in milliseconds, sizes in
  * bytes; lists of keys and secrets are newest first.
  */
-export interface Config extends Secrets, Placement {
+export interface Config extends Secrets, Placement, IndexConfig {
   readonly scheduleMs: readonly number[];
   readonly callbackTimeoutMs: number;
   readonly retentionMs: number;
@@ -35,8 +35,6 @@ export interface Config extends Secrets, Placement {
   readonly isSandboxOn: boolean;
   /** URL of the operator's receiver of events; null when there is none. */
   readonly operatorCallbackUrl: string | null;
-  /** States that `INDEX_DB` is bound. */
-  readonly isIndexed: boolean;
   /** States that clients must not read the upstream's own text of a failure. */
   readonly isErrorTextGeneric: boolean;
   /** URL of the operator's own billing, which takes refunds; null means that the ledger refunds. */
@@ -67,6 +65,8 @@ export function parseConfig(
   const { data } = parsed;
   const connected = parseConnections(vars, data.ALLOW_LOCAL_CALLBACKS, data.SANDBOX);
   if (!connected.ok) return connected;
+  const index = parseIndexConfig(vars, data);
+  if (!index.ok) return index;
   const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...uncallableUrls(data)];
   if (issues.length > 0) return failure(issues);
   return success({
@@ -88,10 +88,10 @@ export function parseConfig(
     signingKeys: data.SIGNING_KEYS,
     settlementUrl: data.SETTLEMENT_URL,
     ...connected.value,
+    ...index.value,
     isSandboxOn: data.SANDBOX,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
-    isIndexed: data.INDEX_DB !== undefined,
   });
 }
 
@@ -104,7 +104,7 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 }
 
 /** Finds the operator's own URLs that have an IP address, where those cannot be called. */
-function uncallableUrls(data: z.infer<typeof Variables>): ConfigIssue[] {
+function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
   if (data.ALLOW_IP_CALLBACKS) return [];
   const { SETTLEMENT_URL, OPERATOR_CALLBACK_URL } = data;
   return Object.entries({ SETTLEMENT_URL, OPERATOR_CALLBACK_URL }).flatMap(([path, text]) => {
@@ -118,11 +118,12 @@ function uncallableUrls(data: z.infer<typeof Variables>): ConfigIssue[] {
  * Selects the part of the configuration that the core decides by.
  * @param jitter random number from 0 to 1.
  */
-export function policyOf(config: Config, now: number, jitter: number): Policy {
+export function policyOf(config: Config, now: number, jitter: number): Settings {
   return {
     scheduleMs: config.scheduleMs,
     taskDeadlineMs: config.taskDeadlineMs,
     retentionMs: config.retentionMs,
+    indexRetentionMs: config.indexRetentionMs,
     pausedAt: config.paused ? now : null,
     polls: config.polls,
     jitter,

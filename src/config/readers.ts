@@ -22,6 +22,17 @@ export function positiveNumber(fallback: string, max: number) {
     .refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`);
 }
 
+/** Reads a variable by another reader; null when the variable is absent. */
+export function optional<T>(reader: z.ZodType<T>) {
+  return text("").transform((value, ctx) => {
+    if (value === "") return null;
+    const read = reader.safeParse(value);
+    if (read.success) return read.data;
+    for (const { message } of read.error.issues) ctx.addIssue(message);
+    return z.NEVER;
+  });
+}
+
 /** Reads a variable as an http(s) URL; null when the variable is absent. */
 export function httpUrl() {
   return text("").transform((value, ctx) => {

@@ -6,7 +6,7 @@ import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
 import { flag, hasBytes, httpUrl, list, nullIfEmpty } from "./readers.ts";
-import { numberBetween, oneOf, positiveNumber, text } from "./readers.ts";
+import { numberBetween, oneOf, optional, positiveNumber, text } from "./readers.ts";
 
 const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
@@ -41,6 +41,12 @@ export const Variables = z.object({
   SETTLEMENT_URL: httpUrl().transform((url) => url?.href ?? null),
   OPERATOR_CALLBACK_URL: httpUrl().transform((url) => url?.href ?? null),
   INDEX_DB: z.unknown().optional(),
+  INDEX_RETENTION_DAYS: optional(positiveNumber("", 365)).transform((days) =>
+    days === null ? null : wholeMs(days * DAY_MS),
+  ),
+  INDEX_SHARD_HOURS: optional(numberBetween("", 1, 8760))
+    .refine((hours) => hours === null || Number.isInteger(hours), "must be whole hours")
+    .transform((hours) => (hours === null ? null : hours * HOUR_MS)),
   SANDBOX: flag(),
   ERROR_TEXT: text("upstream").refine(
     (value) => value === "upstream" || value === "generic",
@@ -66,6 +72,8 @@ export const Variables = z.object({
     return z.NEVER;
   }),
 });
+
+export type ParsedVariables = z.output<typeof Variables>;
 
 function wholeMs(ms: number): number {
   return Math.max(1, Math.round(ms));

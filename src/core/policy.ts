@@ -11,8 +11,17 @@ export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open. */
 export const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
-/** The configured times, limits and switches that the core decides by. Durations are in milliseconds. */
-export interface Policy {
+/** What the core decides by besides the record: the configuration, and what its instance remembers. */
+export interface Policy extends Settings {
+  /**
+   * Time up to which planned writes to the index have been tried, in Unix milliseconds. An instance remembers
+   * it, because storing it would cost a row for each failed write.
+   */
+  readonly indexTriedAt: number;
+}
+
+/** The configured times, limits and switches. Durations are in milliseconds. */
+export interface Settings {
   /**
    * Wait before each attempt of the automatic series, counted from the end of the previous attempt. The
    * length of the list is the number of attempts.
@@ -20,6 +29,8 @@ export interface Policy {
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
+  /** Time from the last change of a settled task to the end of its row in the index. */
+  readonly indexRetentionMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
   readonly pausedAt: number | null;
   /** Poll limits of the connections that can be polled, by name of the connection. */

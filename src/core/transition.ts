@@ -9,6 +9,7 @@ import { endPoll } from "./events/polling.ts";
 import { endCharge, endRefund } from "./events/settlement.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
+import { noteOutdatedRow } from "./record/row-schedule.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
@@ -17,6 +18,17 @@ import type { TaskRecord } from "./record/task.ts";
  * @param now time of the work loop, in Unix milliseconds.
  */
 export function transition(
+  record: TaskRecord | null,
+  event: TaskEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  const decision = decide(record, event, policy, now);
+  if (decision.kind !== "changed") return decision;
+  return { ...decision, record: noteOutdatedRow(record, decision.record, now) };
+}
+
+function decide(
   record: TaskRecord | null,
   event: TaskEvent,
   policy: Policy,
@@ -34,7 +46,7 @@ export function transition(
     case "redeliver":
       return redeliver(record, event, policy, now);
     case "republish":
-      return republish(record);
+      return republish(record, event, policy, now);
     case "cancel":
       return cancel(record, policy, now);
     case "erase":

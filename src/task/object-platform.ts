@@ -4,7 +4,7 @@ import type { OperatorNotice } from "../core/duties/notify.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { ChargeAnswer, PollAnswer } from "../core/events/event.ts";
-import type { Policy } from "../core/policy.ts";
+import type { Settings } from "../core/policy.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
@@ -90,7 +90,7 @@ export class ObjectPlatform implements Platform {
     return Date.now();
   }
 
-  policy(now: number): Policy {
+  policy(now: number): Settings {
     return policyOf(this.#prepared().config, now, this.#jitter);
   }
 

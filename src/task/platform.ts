@@ -4,7 +4,7 @@ import type { OperatorNotice } from "../core/duties/notify.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import type { ChargeAnswer, PollAnswer } from "../core/events/event.ts";
-import type { Policy } from "../core/policy.ts";
+import type { Settings } from "../core/policy.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
@@ -14,7 +14,7 @@ import type { LogLevel, LogLine } from "../log.ts";
 export interface Platform {
   /** Returns the time in Unix milliseconds. */
   now(): number;
-  policy(now: number): Policy;
+  policy(now: number): Settings;
   /** Reads the committed record of the task. @throws when the record cannot be read. */
   load(): TaskRecord | null;
   /** Commits the record together with the alarm for its next step. */

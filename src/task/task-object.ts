@@ -62,13 +62,16 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Plans another write of the task's index row. Returns the task's creation time; null when there is no
-   * task.
+   * Plans another write of the task's index row at once. Returns the task's creation time; null when there is
+   * no task, or its row has left the index.
+   * @param isAlwaysDue false leaves a write that is planned already to its time.
    */
-  async republish(): Promise<number | null> {
+  async republish(isAlwaysDue = true): Promise<number | null> {
     await this.#platform.prepare(this.env);
-    const decision = this.#loop.apply({ type: "republish" });
-    return decision.kind === "changed" ? decision.record.createdAt : null;
+    const decision = this.#loop.apply({ type: "republish", isAlwaysDue });
+    if (decision.kind === "reject") return null;
+    // Sets a lost alarm again where nothing was written.
+    return this.#loop.read()?.createdAt ?? null;
   }
 
   /** Returns the task; null when the task does not exist, or when the caller may not see it. */

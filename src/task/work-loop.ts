@@ -39,6 +39,11 @@ export class WorkLoop {
   /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
   #clock = 0;
   #callInFlight: AbortController | null = null;
+  /**
+   * Time up to which planned writes to the index have been tried, in Unix milliseconds; null before the first
+   * work of this instance.
+   */
+  #indexTriedAt: number | null = null;
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -47,7 +52,7 @@ export class WorkLoop {
   /** Applies an event to the stored record, and starts a run of the loop if a step became due. */
   apply(event: TaskEvent): Decision {
     const now = this.#now();
-    const policy = this.#platform.policy(now);
+    const policy = this.#policyAt(now);
     const before = this.#platform.load();
     const decision = transition(before, event, policy, now);
     if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);
@@ -82,7 +87,7 @@ export class WorkLoop {
     const record = this.#platform.load();
     if (record === null || this.#running) return record;
     const now = this.#now();
-    const wake = wakeAt(record, this.#platform.policy(now));
+    const wake = wakeAt(record, this.#policyAt(now));
     if (wake < now - OVERDUE_MS) this.#platform.setAlarm(this.#armable(now, now));
     return record;
   }
@@ -94,6 +99,8 @@ export class WorkLoop {
   async wake(scheduledTime: number): Promise<void> {
     this.#alarmTime = scheduledTime;
     this.#armedFor = null;
+    // The alarm was set for the next planned write at the latest, so that all earlier ones have been tried.
+    this.#indexTriedAt = scheduledTime - 1;
     try {
       await this.runUntilIdle();
     } finally {
@@ -116,7 +123,7 @@ export class WorkLoop {
         const record = this.#platform.load();
         if (record === null) return last;
         const now = this.#now();
-        const policy = this.#platform.policy(now);
+        const policy = this.#policyAt(now);
         const step = nextStep(record, policy, now);
         if (step === null) {
           const wake = wakeAt(record, policy);
@@ -141,7 +148,9 @@ export class WorkLoop {
   async #call(step: CallStep): Promise<Decision> {
     const aborter = new AbortController();
     this.#callInFlight = aborter;
-    const outcome = await makeCall(step, this.#platform, aborter.signal, this.#now());
+    const now = this.#now();
+    if (step.kind === "publish") this.#indexTriedAt = now;
+    const outcome = await makeCall(step, this.#platform, aborter.signal, now);
     this.#callInFlight = null;
     const decision = await this.applyAndErase(outcome.event);
     this.#platform.log(outcome.line, outcome.level);
@@ -181,6 +190,12 @@ export class WorkLoop {
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
+  }
+
+  /** Returns what the core decides by. An instance that starts without an alarm leaves past writes to it. */
+  #policyAt(now: number): Policy {
+    this.#indexTriedAt ??= now - 1;
+    return { ...this.#platform.policy(now), indexTriedAt: this.#indexTriedAt };
   }
 
   #arm(at: number, now: number): number {

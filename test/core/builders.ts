@@ -41,8 +41,7 @@ export const ACCOUNT: Account = { id: "acme", generation: 3 };
 
 export const FIRST_WAIT = 180_000;
 export const SECOND_WAIT = 600_000;
-
-/** The connection that has a key; there is no other. */
+/** The only connection that has a key. */
 export const CONNECTION = "ark";
 export const LIMITS: PollLimits = { firstMs: 15 * SECOND, gapMs: SECOND, maxAgeMs: 7 * DAY };
 const POLLS = new Map([[CONNECTION, LIMITS]]);
@@ -52,9 +51,11 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     scheduleMs: [0, FIRST_WAIT, SECOND_WAIT],
     taskDeadlineMs: 72 * HOUR,
     retentionMs: 28 * DAY,
+    indexRetentionMs: 7 * DAY,
     pausedAt: null,
     polls: POLLS,
     jitter: 0,
+    indexTriedAt: 0,
     isIndexed: false,
     isOperatorNotified: false,
     ...changes,
@@ -139,7 +140,7 @@ const BASE = {
   account: null,
   upstream: null,
   createdAt: NOW,
-  publication: UNPUBLISHED,
+  publication: { ...UNPUBLISHED, retryAt: NOW },
   origin: ORIGIN,
 } as const;
 

@@ -70,7 +70,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     registration: aPricedRegistration().registration,
     account: null,
     upstream: null,
-    publication: UNPUBLISHED,
+    publication: { ...UNPUBLISHED, retryAt: NOW },
     status: "charging",
     credits: {
       accountId: ACCOUNT.id,

@@ -9,6 +9,7 @@ import {
   HOUR,
   MINUTE,
   NOW,
+  POLICY,
   SECOND_WAIT,
   URL_A,
 } from "./builders.ts";
@@ -20,7 +21,7 @@ describe("after a redelivery the row", () => {
   const later = aCallback({ attempts: [anAttempt(), again], lastNumber: 2 });
 
   it("the index row after a redelivery counts every attempt and keeps the latencies of the automatic series", () => {
-    expect(rowOf(aFinishedTask({ callback: later }))).toMatchObject({
+    expect(rowOf(aFinishedTask({ callback: later }), POLICY)).toMatchObject({
       callback: "delivered",
       attempts: 2,
       settledAt: NOW + DAY + 500,
@@ -31,13 +32,17 @@ describe("after a redelivery the row", () => {
 
   it('the index row has callback "sending" again while a redelivery is due', () => {
     const state = { kind: "due", nextAttemptAt: NOW + 2 * DAY } as const;
-    const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }));
+    const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }), POLICY);
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
   it("the index row has no latencies when the attempts of the automatic series are no longer stored", () => {
     const record = aFinishedTask({ callback: aCallback({ attempts: [again], lastNumber: 30 }) });
-    expect(rowOf(record)).toMatchObject({ attempts: 30, firstAttemptMs: null, settledMs: null });
+    expect(rowOf(record, POLICY)).toMatchObject({
+      attempts: 30,
+      firstAttemptMs: null,
+      settledMs: null,
+    });
   });
 });
 
@@ -62,7 +67,7 @@ describe("the first attempt of a row", () => {
       null,
     ],
   ])("the time of the first attempt in the index row %s", (_what, callback, firstAttemptMs) => {
-    expect(rowOf(aFinishedTask({ callback }))?.firstAttemptMs).toBe(firstAttemptMs);
+    expect(rowOf(aFinishedTask({ callback }), POLICY)?.firstAttemptMs).toBe(firstAttemptMs);
   });
 });
 
@@ -74,13 +79,13 @@ describe("the latencies of a row", () => {
         anAttempt({ number: 2, startedAt: NOW + SECOND_WAIT, durationMs: 125 }),
       ],
     });
-    const row = rowOf(aFinishedTask({ callback }));
+    const row = rowOf(aFinishedTask({ callback }), POLICY);
     expect(row).toMatchObject({ firstAttemptMs: MINUTE, settledMs: SECOND_WAIT + 125 });
   });
 
   it("the latencies in the index row are never negative, even when the clock was put back", () => {
     const callback = aCallback({ attempts: [anAttempt({ startedAt: NOW - HOUR })] });
-    const row = rowOf(aFinishedTask({ callback }));
+    const row = rowOf(aFinishedTask({ callback }), POLICY);
     expect(row).toMatchObject({ firstAttemptMs: 0, settledMs: 0 });
   });
 });
@@ -98,11 +103,13 @@ describe("the host of a row", () => {
     ["https://[2606:4700:4700::1111]/callbacks", "[2606:4700:4700::1111]"],
     ["https://[2606:4700:4700::1111]:8443/callbacks", "[2606:4700:4700::1111]"],
   ])("the receiver's host in the index row of a callback to %s is %s", (callbackUrl, host) => {
-    expect(rowOf(anOpenTask({ callbackUrl }))?.host).toBe(host);
-    expect(rowOf(aFinishedTask({ callback: aCallback({ url: callbackUrl }) }))?.host).toBe(host);
+    expect(rowOf(anOpenTask({ callbackUrl }), POLICY)?.host).toBe(host);
+    expect(rowOf(aFinishedTask({ callback: aCallback({ url: callbackUrl }) }), POLICY)?.host).toBe(
+      host,
+    );
   });
 
   it("the index row has no host when the stored callback URL cannot be parsed", () => {
-    expect(rowOf(anOpenTask({ callbackUrl: "client.example.com" }))?.host).toBeNull();
+    expect(rowOf(anOpenTask({ callbackUrl: "client.example.com" }), POLICY)?.host).toBeNull();
   });
 });

@@ -64,7 +64,7 @@ const DELIVERED: IndexRow = {
   firstAttemptMs: 0,
   settledMs: 250,
   dueAt: null,
-  expiresAt: NOW + POLICY.retentionMs,
+  expiresAt: NOW + POLICY.indexRetentionMs,
 };
 
 const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const;
@@ -119,7 +119,7 @@ describe("the row of an open task", () => {
     ],
     ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
   ])("the index row of an open task %s", (_what, record, row) => {
-    expect(rowOf(record)).toEqual(row);
+    expect(rowOf(record, POLICY)).toEqual(row);
   });
 });
 
@@ -157,7 +157,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose attempts all failed has the outcome of the last one and the time since the result",
+      "whose attempts all failed has the outcome of the last one, the time since the result, and the end of the task",
       aFinishedTask({ callback: givenUp }),
       {
         ...DELIVERED,
@@ -167,6 +167,7 @@ describe("the row of a finished task", () => {
         lastStatusCode: null,
         settledAt: NOW + 910_000,
         settledMs: 910_000,
+        expiresAt: NOW + POLICY.retentionMs,
       },
     ],
     [
@@ -222,7 +223,7 @@ describe("the row of a finished task", () => {
       { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
     ],
   ])("the index row of a finished task %s", (_what, record, row) => {
-    expect(rowOf(record)).toEqual(row);
+    expect(rowOf(record, POLICY)).toEqual(row);
   });
 });
 
@@ -231,6 +232,8 @@ describe("the row", () => {
     const record = aFinishedTask({ callback: givenUp });
     const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
     const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 3 } as const;
-    expect(rowOf({ ...record, publication: told, notices: [notice] })).toEqual(rowOf(record));
+    expect(rowOf({ ...record, publication: told, notices: [notice] }, POLICY)).toEqual(
+      rowOf(record, POLICY),
+    );
   });
 });

@@ -222,7 +222,7 @@ describe("a notification of the operator", () => {
   });
 
   it("a pending notification stays pending after an order to publish the task again", () => {
-    const again = finish(task, { type: "republish" }, NOW, NOTIFYING);
+    const again = finish(task, { type: "republish", isAlwaysDue: true }, NOW, NOTIFYING);
     expect(again.notices).toEqual(task.notices);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PublishEndedEvent, TaskEvent } from "../../src/core/events/event.ts";
 import type { Notice } from "../../src/core/record/notice.ts";
-import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import { nextStep } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -35,18 +34,16 @@ const visible: readonly (readonly [string, TaskRecord])[] = [
 ];
 
 describe("the end of a publication", () => {
-  it.each(visible)("an index write is recorded without a new version: %s", (_, record) => {
-    expect(committed(decide(record, published(NOW)))).toEqual({
-      ...record,
-      publication: { version: NOW, retryAt: 0, tries: 0 },
-    });
-  });
+  it.each(visible)(
+    "a successful index write is recorded for %s without a new version",
+    (_, record) => {
+      const publication = { version: NOW, retryAt: 0, tries: 0 };
+      expect(committed(decide(record, published(NOW)))).toEqual({ ...record, publication });
+    },
+  );
 
-  it.each(visible)("a failed index write is planned again for %s", (_, record) => {
-    expect(committed(decide(record, published(NOW, false)))).toEqual({
-      ...record,
-      publication: { version: 0, retryAt: LATER + 5 * SECOND, tries: 1 },
-    });
+  it.each(visible)("a failed index write changes nothing of %s", (_, record) => {
+    expect(decide(record, published(NOW, false))).toEqual({ kind: "unchanged", record });
   });
 
   it("a successful index write of an older version leaves the newer version to be written", () => {
@@ -93,23 +90,45 @@ describe("the end of a notice", () => {
 });
 
 describe("an order to write the row again", () => {
-  const told = { version: NOW, retryAt: LATER + HOUR, tries: 8 };
+  const known = { version: NOW, retryAt: 0, tries: 0 };
+  const missing = { version: 0, retryAt: NOW, tries: 8 };
+  const again = { version: 0, retryAt: LATER, tries: 0 };
+  const order = { type: "republish", isAlwaysDue: true } as const;
 
-  it.each(visible)("an order to publish again makes the write due now: %s", (_what, record) => {
-    const after = committed(decide({ ...record, publication: told }, { type: "republish" }));
-    expect(after).toEqual({ ...record, publication: UNPUBLISHED });
+  it.each(visible)(
+    "an order to publish again makes the row of %s due now without a new version",
+    (_what, record) => {
+      for (const publication of [known, missing]) {
+        const after = committed(decide({ ...record, publication }, order));
+        expect(after).toEqual({ ...record, publication: again });
+        const policy = aPolicy({ isIndexed: true, indexTriedAt: LATER - 1 });
+        expect(nextStep(after, policy, LATER)?.kind).toBe(
+          record === visible[2]?.[1] ? "refund" : "publish",
+        );
+      }
+    },
+  );
+
+  it("an order to publish again leaves a planned index write to its time, unless it is always due", () => {
+    const repair = { ...order, isAlwaysDue: false };
+    const record = aFinishedTask({ publication: missing });
+    expect(decide(record, repair)).toEqual({ kind: "unchanged", record });
+    const lost = aFinishedTask({ publication: known });
+    expect(committed(decide(lost, repair)).publication).toEqual(again);
   });
 
-  it("an order to publish a settled task again is followed at once", () => {
-    const after = committed(decide(aFinishedTask({ publication: told }), { type: "republish" }));
-    expect(nextStep(after, aPolicy({ isIndexed: true }), LATER)?.kind).toBe("publish");
+  it("an order to publish again is refused for a task whose row has left the index", () => {
+    const record = aFinishedTask({ publication: known });
+    const at = NOW + POLICY.indexRetentionMs;
+    expect(transition(record, order, POLICY, at - 1).kind).toBe("changed");
+    expect(transition(record, order, POLICY, at).kind).toBe("reject");
   });
 
   it.each([
     ["does not exist", null],
     ["is still being charged", aChargingTask()],
   ])("an order to publish again is refused for a task that %s", (_what, record) => {
-    expect(decide(record, { type: "republish" })).toEqual({
+    expect(decide(record, order)).toEqual({
       kind: "reject",
       rejection: { code: "unknown_task" },
     });

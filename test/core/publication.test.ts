@@ -1,11 +1,7 @@
 import { publish } from "../../src/core/duties/publish.ts";
 import { describe, expect, it } from "vitest";
-import {
-  markPublished,
-  planRewrite,
-  type Publication,
-  UNPUBLISHED,
-} from "../../src/core/record/publication.ts";
+import { type Publication, UNPUBLISHED } from "../../src/core/record/publication.ts";
+import { markPublished, noteOutdatedRow, retryAfter } from "../../src/core/record/row-schedule.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import {
@@ -25,9 +21,9 @@ import { aChargedTask, aChargingTask, aRefundingTask } from "./credit-builders.t
 const INDEXED = aPolicy({ isIndexed: true });
 const SOON = 2_500;
 
-/** Returns when the row is due; null when it is not. */
-function publishAt(record: TaskRecord): number | null {
-  return publish(record, INDEXED)?.dueAt ?? null;
+/** Returns when the row is due; null when it is not. @param indexTriedAt time of the last failed write. */
+function publishAt(record: TaskRecord, indexTriedAt = 0): number | null {
+  return publish(record, { ...INDEXED, indexTriedAt })?.dueAt ?? null;
 }
 
 function known(version: number, changes: Partial<Publication> = {}) {
@@ -39,6 +35,16 @@ function dueIn(ms: number, changes: Parameters<typeof aFinishedTask>[0] = {}) {
   const attempts = [anAttempt({ outcome: "rejected" })];
   const state = { kind: "due", nextAttemptAt: NOW + ms } as const;
   return aFinishedTask({ callback: aCallback({ attempts, state, deliveredAt: null }), ...changes });
+}
+
+/** Returns the times of all further writes, each of which fails, in milliseconds after NOW. */
+function retries(record: TaskRecord, triedAt: number, until: number): readonly number[] {
+  const times: number[] = [];
+  for (let at = triedAt; at < until;) {
+    at = retryAfter(record, at);
+    times.push(at - NOW);
+  }
+  return times;
 }
 
 const inFlight = aFinishedTask({
@@ -60,12 +66,6 @@ describe("a change is written to the index", () => {
     ["not while its price is being charged", aChargingTask(), null],
     ["not again when its version is in the index", aFinishedTask(known(NOW)), null],
     ["not again when its version is in the index and it is open", anOpenTask(known(NOW)), null],
-    ["as planned after a failure", aFinishedTask(known(0, { retryAt: NOW + DAY })), NOW + DAY],
-    [
-      "30 s after it was created, even when a failed write planned an earlier time",
-      anOpenTask(known(0, { retryAt: 1 })),
-      NOW + 30_000,
-    ],
   ])("a task is written to the index %s", (_what, record, at) => {
     expect(publishAt(record)).toBe(at);
   });
@@ -79,33 +79,52 @@ describe("a change is written to the index", () => {
   });
 
   it("a repeated index write is left until after the next attempt when that comes too soon", () => {
-    const retry = known(0, { retryAt: NOW + MINUTE, tries: 4 });
-    expect(publishAt(dueIn(MINUTE + SOON, retry))).toBe(NOW + MINUTE);
-    expect(publishAt(dueIn(MINUTE + SOON - 1, retry))).toBeNull();
+    expect(publishAt(dueIn(20 * SECOND + SOON), NOW + 5 * SECOND)).toBe(NOW + 20 * SECOND);
+    expect(publishAt(dueIn(20 * SECOND + SOON - 1), NOW + 5 * SECOND)).toBeNull();
   });
 });
 
-describe("a write to the index without an answer", () => {
-  it("an index write without an answer is repeated after 5 s, then twice as long each time, at most 6 hours, without end", () => {
-    let publication = UNPUBLISHED;
-    const waits: number[] = [];
-    for (let i = 0; i < 16; i++) {
-      publication = planRewrite(publication, NOW);
-      waits.push((publication.retryAt - NOW) / SECOND);
-    }
-    const doubled = Array.from({ length: 13 }, (_, i) => 5 * 2 ** i);
-    expect(waits).toEqual([...doubled, 21_600, 21_600, 21_600]);
-    expect(publication).toMatchObject({ version: 0, tries: 16 });
+describe("the next write of a row after a failed one", () => {
+  const growing = Array.from({ length: 9 }, (_, k) => 5 * SECOND * 4 ** k);
+  const last = growing.at(-1) ?? 0;
+  const weekly = [1, 2, 3, 4].map((weeks) => last + weeks * 7 * DAY);
+
+  it("a failed index write is repeated after 5 s, then when the row is missing four times as long, at most 7 days later", () => {
+    const { publication } = noteOutdatedRow(null, aFinishedTask(), NOW);
+    expect(retries(aFinishedTask({ publication }), NOW, NOW + 28 * DAY)).toEqual([
+      ...growing,
+      ...weekly,
+    ]);
   });
 
-  it("an index write that fails after a success starts again with the first wait", () => {
-    const late = planRewrite(planRewrite(UNPUBLISHED, NOW), NOW);
-    expect(markPublished(late, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
-    expect(planRewrite(markPublished(late, NOW), NOW).retryAt).toBe(NOW + 5 * SECOND);
+  it("the waits between index writes count from the first change that the index lacks", () => {
+    const first = noteOutdatedRow(null, anOpenTask(), NOW);
+    const later = noteOutdatedRow(first, { ...first, version: NOW + HOUR }, NOW + HOUR);
+    expect(later.publication.retryAt).toBe(NOW);
+    const published = { ...first, ...known(NOW) };
+    const changed = noteOutdatedRow(published, { ...published, version: NOW + DAY }, NOW + DAY);
+    expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
   });
 
-  it("an index write of an older version does not lower the published version", () => {
-    expect(markPublished({ ...UNPUBLISHED, version: NOW }, NOW - 1).version).toBe(NOW);
+  it("the waits between index writes count from the time that an earlier build planned, else from the version", () => {
+    const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
+    expect(retryAfter(planned, NOW)).toBe(NOW + HOUR);
+    expect(retryAfter(aFinishedTask(), NOW)).toBe(NOW + 5 * SECOND);
+  });
+
+  it("no index write is planned for a time at which the row would have expired", () => {
+    expect(publishAt(aFinishedTask(), NOW + 3 * DAY)).toBe(NOW + last);
+    expect(publishAt(aFinishedTask(), NOW + last)).toBeNull();
+    expect(publishAt(undelivered, NOW + last)).toBe(NOW + last + 7 * DAY);
+    expect(publishAt(undelivered, NOW + 27 * DAY)).toBeNull();
+  });
+
+  it("no index write is planned after a success, unless the task has changed meanwhile", () => {
+    const record = aFinishedTask(known(0, { retryAt: NOW - DAY }));
+    expect(markPublished(record, NOW, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
+    const changed = { version: NOW - 1, retryAt: NOW, tries: 0 };
+    expect(markPublished(record, NOW - 1, NOW)).toEqual(changed);
+    expect(markPublished(aFinishedTask(known(NOW)), NOW - 1, NOW).version).toBe(NOW);
   });
 });
 
@@ -153,10 +172,11 @@ describe("the order of due steps", () => {
     expect(nextStep(anOpenTask(), INDEXED, NOW + 4 * DAY)).toEqual(end);
   });
 
-  it("an index write that is due comes before the erasure and does not delay it", () => {
+  it("an erasure is not delayed by an index write that fails", () => {
     const { expiresAt } = undelivered;
-    expect(nextStep(undelivered, INDEXED, expiresAt)?.kind).toBe("publish");
-    const down = { ...undelivered, publication: planRewrite(UNPUBLISHED, expiresAt) };
-    expect(nextStep(down, INDEXED, expiresAt)).toEqual({ kind: "event", event: { type: "erase" } });
+    const end = { kind: "event", event: { type: "erase" } };
+    const down = { ...INDEXED, indexTriedAt: expiresAt - 1 };
+    expect(nextStep(undelivered, INDEXED, expiresAt - 1)?.kind).toBe("publish");
+    expect(nextStep(undelivered, down, expiresAt)).toEqual(end);
   });
 });

@@ -44,7 +44,7 @@ describe("register", () => {
         model: MODEL,
         account: ACCOUNT,
         upstream: { connection: "ark", job: null },
-        publication: { version: 0, retryAt: 0, tries: 0 },
+        publication: { version: 0, retryAt: NOW, tries: 0 },
         createdAt: NOW,
         origin: ORIGIN,
         registration,

@@ -73,7 +73,7 @@ function requireUsable(record: TaskRecord): void {
   if (!Number.isSafeInteger(wake)) throw new Error(`the next wake is at ${wake}`);
   for (const now of [NOW, wake]) nextStep(record, POLICY, now);
   for (const role of ["operator", "account"] as const) requireObject(taskView(record, role));
-  const row = record.status === "charging" ? {} : rowOf(record);
+  const row = record.status === "charging" ? {} : rowOf(record, POLICY);
   for (const [name, value] of Object.entries(row)) {
     const isSound = typeof value !== "number" || Number.isFinite(value);
     if (!isSound) throw new Error(`the row's ${name} is ${String(value)}`);

@@ -3,10 +3,10 @@ import { expect, it, vi } from "vitest";
 import { anAccount } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
 import { pass } from "../worker/clock.ts";
-import { rowsOf, NOTHING, stored, stubOf } from "../worker/objects.ts";
+import { rowsOf, NOTHING, stored, stubOf, untilIdle } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { CALLBACK_URL } from "../worker/tasks.ts";
-import { metered, restartWith } from "./bindings.ts";
+import { gated, metered, restartWith } from "./bindings.ts";
 import { DAY, db, indexed, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
@@ -96,4 +96,25 @@ it("D1 bills no row for a publication that changes nothing", async () => {
   await call("/v1/reindex", { body: { ids: [id] } });
   await indexed(id);
   expect(rows.written).toBe(0);
+});
+
+/** Returns how many rows the object of a task writes that ends at once and whose callback fails. */
+async function rowsWith(INDEX_DB: D1Database | undefined): Promise<number> {
+  const id = crypto.randomUUID();
+  await restartWith(id, { INDEX_DB });
+  const rows = await rowsOf(id);
+  await finish(id, { model: "m", callback_url: CALLBACK_URL });
+  while ((await stored(id)).alarm !== null) {
+    await wake(id);
+    await untilIdle(id);
+  }
+  expect(await stored(id)).toEqual(NOTHING);
+  return rows();
+}
+
+it("an index that is away for 28 days costs the object of a task at most 15 rows", async () => {
+  aReceiver(status(500));
+  const away = gated(db, () => Promise.reject(new Error("D1 is full")));
+  const without = await rowsWith(undefined);
+  expect((await rowsWith(away)) - without).toBe(14);
 });

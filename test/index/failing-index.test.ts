@@ -93,7 +93,7 @@ it.each(FAULTS)(
       const at = await wake(id);
       waits.push(((await stored(id)).alarm ?? 0) - at);
     }
-    expect(waits).toEqual([5_000, 10_000, 20_000]);
+    expect(waits).toEqual([50_000, 240_000, 960_000]);
     expect(await isPublished(id)).toBe(false);
     fault.isOn = false;
     expect(await indexed(id)).toMatchObject({ status: "pending" });

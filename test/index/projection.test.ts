@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ready } from "../../src/index-db/database.ts";
+import { MIGRATIONS } from "../../src/index-db/migrations.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { post } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
@@ -18,7 +19,7 @@ it("the tables of the index are created once, also by two isolates at the same t
   await Promise.all([ready(one), ready(other)]);
   await ready(new Proxy(db, BOUND));
   const { results } = await db.prepare("SELECT version FROM relay_schema").all();
-  expect(results).toEqual([{ version: 1 }]);
+  expect(results).toEqual(MIGRATIONS.map((_, index) => ({ version: index + 1 })));
   const names = await db.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'tasks%'").all();
   expect(new Set(names.results.map(({ name }) => name))).toEqual(
     new Set(["tasks", "tasks_due", "tasks_failed", "tasks_of_account"]),

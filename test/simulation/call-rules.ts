@@ -1,4 +1,5 @@
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
+import { POLICY } from "../core/builders.ts";
 import type { Delivery } from "../../src/core/duties/deliver.ts";
 import type { OperatorNotice } from "../../src/core/duties/notify.ts";
 import type { Refund } from "../../src/core/duties/refund.ts";
@@ -61,9 +62,9 @@ export function refundFault(
  */
 export function eraseFault(
   record: TaskRecord,
-  { chargeId }: TaskHistory,
+  { chargeId, triedVersion }: TaskHistory,
   isOrdered: boolean,
-  { ledger, now, setting }: SharedState,
+  { ledger, now, hadIndexOff }: SharedState,
 ): string | null {
   if (record.status === "charging") {
     const isCharged = chargeId === null || ledger.count("charge", chargeId) > 0;
@@ -71,12 +72,12 @@ export function eraseFault(
   }
   const isExpired = isTerminal(record) && now >= record.expiresAt;
   const { publication, version } = record;
-  const isRowDue = setting.isIndexed && publication.version !== version;
+  const isRowTried = publication.version === version || triedVersion === version;
   return firstViolation({
     "a task stays for its retention": isOrdered || isExpired,
     "only a settled task is erased": isTerminal(record) && isSettled(record),
-    "a row that is due is written before the task expires":
-      isOrdered || !isRowDue || publication.retryAt > now,
+    "the last row of a task is sent before the task expires":
+      isOrdered || hadIndexOff || isRowTried,
   });
 }
 
@@ -95,11 +96,13 @@ function isSettled({ credits, callback }: TerminalTask): boolean {
 export function publishFault(row: IndexRow, withinMs: number, shared: SharedState): string | null {
   const { record } = shared.disk.durable;
   const isCreated = record !== null && record.status !== "charging";
-  const isShown = isCreated && JSON.stringify(rowOf(record)) === JSON.stringify(row);
-  const plannedAt = Math.max(record?.version ?? 0, record?.publication.retryAt ?? 0);
+  const isShown = isCreated && JSON.stringify(rowOf(record, POLICY)) === JSON.stringify(row);
+  const plannedAt = Math.min(shared.now, shared.runningAlarmAt ?? Infinity);
   return (
-    firstViolation({ "a row shows a durable version": isShown }) ??
-    asideFault(record, plannedAt, withinMs, shared)
+    firstViolation({
+      "a row shows a durable version": isShown,
+      "no row is sent that would have expired": (row.expiresAt ?? Infinity) > plannedAt,
+    }) ?? asideFault(record, plannedAt, withinMs, shared)
   );
 }
 

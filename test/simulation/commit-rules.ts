@@ -1,4 +1,5 @@
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
+import { POLICY } from "../core/builders.ts";
 import {
   isOpen,
   isTerminal,
@@ -44,7 +45,8 @@ function viewOf(record: Exclude<TaskRecord, { readonly status: "charging" }>): s
 function indexFault(record: TaskRecord, row: IndexRow | null): string | null {
   const { publication, version, status } = record;
   if (publication.version !== version) return null;
-  const isShown = status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(record));
+  const isShown =
+    status !== "charging" && JSON.stringify(row) === JSON.stringify(rowOf(record, POLICY));
   return firstViolation({ "a published version is in the index": isShown });
 }
 

@@ -5,7 +5,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../../src/core/record/task.ts";
-import { MINUTE } from "../core/builders.ts";
+import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { isPollable } from "./end-rules.ts";
 import type { Setting } from "./setting.ts";
 
@@ -17,7 +17,7 @@ const PUBLISHED_WITHIN_MS = MINUTE;
 export function dueTime(record: TaskRecord, setting: Setting, now: number): number {
   if (record.status === "charging") return record.credits.state.retryAt;
   const own = isOpen(record) ? openDueTime(record, setting, now) : endDueTime(record, setting, now);
-  return Math.min(own, publicationDueTime(record, setting));
+  return Math.min(own, publicationDueTime(record, setting, now));
 }
 
 function openDueTime(task: OpenTask, setting: Setting, now: number): number {
@@ -45,13 +45,25 @@ function endDueTime(task: TerminalTask, setting: Setting, now: number): number {
   }
 }
 
-/** Returns when the row must be published; while an attempt is due, the row waits for its result. */
+/**
+ * The row may be late, within limits; while an attempt is due it waits for the result. After failed writes the
+ * next one is due before the row has been missing four times as long.
+ */
 function publicationDueTime(
   record: Exclude<TaskRecord, { status: "charging" }>,
   setting: Setting,
+  now: number,
 ): number {
   const { publication, version } = record;
   if (!setting.isIndexed || publication.version === version) return Infinity;
   if (isTerminal(record) && record.callback?.state.kind === "due") return Infinity;
-  return Math.max(version + PUBLISHED_WITHIN_MS, publication.retryAt);
+  const missingMs = now - (publication.retryAt || version);
+  const waitMs = Math.min(Math.max(3 * missingMs, 5 * SECOND), 7 * DAY);
+  const at = Math.max(version + PUBLISHED_WITHIN_MS, now + waitMs);
+  return at < rowExpiresAt(record) ? at : Infinity;
+}
+
+function rowExpiresAt(record: OpenTask | TerminalTask): number {
+  if (!isTerminal(record)) return Infinity;
+  return record.callback?.state.kind === "failed" ? record.expiresAt : record.version + 7 * DAY;
 }

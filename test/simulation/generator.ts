@@ -166,9 +166,10 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
         callbackUrl: random.pick([null, null, URL_B]),
       });
     }
+    case "republish":
+      return { type, isAlwaysDue: random.isLucky(0.5) };
     case "cancel":
     case "erase":
-    case "republish":
       return { type };
   }
 }

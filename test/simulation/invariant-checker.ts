@@ -1,5 +1,6 @@
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
+import { POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
@@ -87,7 +88,7 @@ export class InvariantChecker {
     // A clock that has stepped back lets a later life look older than the row of the one before.
     const isLater = after.status !== "charging" && this.pastHistories.length > 0;
     const isOutdated = isLater && (row?.version ?? 0) > after.version;
-    this.check("commit", commitFault(change, isOutdated ? rowOf(after) : row));
+    this.check("commit", commitFault(change, isOutdated ? rowOf(after, POLICY) : row));
     for (const what of observedEvents(change, this.#lastSource)) this.observed.add(what);
     if (before === null && this.pastHistories.length > 0) this.observed.add("an id is used again");
     history.written = writtenBy(history.written, change);
@@ -200,6 +201,7 @@ export class InvariantChecker {
 
   onPublish(row: Subject<"publish">, withinMs: number): void {
     this.check("index", publishFault(row, withinMs, this.#shared));
+    if (this.history !== null) this.history.triedVersion = row.version;
   }
 
   onNotify(notice: Subject<"notify">, withinMs: number): void {

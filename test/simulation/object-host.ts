@@ -31,6 +31,8 @@ export interface SharedState {
   hadFault: boolean;
   /** Whether records go through their stored form, as they do on the real platform. */
   readonly isRoundTripped: boolean;
+  /** There was no index at some time. */
+  readonly hadIndexOff: boolean;
   /** The clock of the living instance's loop. */
   readonly now: number;
   /** Makes durable what is written. */

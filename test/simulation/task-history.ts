@@ -72,6 +72,8 @@ export class TaskHistory {
   /** When the upstream was last asked; Unix milliseconds. */
   polledAt = 0;
   readonly posts: Post[] = [];
+  /** Version of the task in the row that was sent last; 0 when none was. */
+  triedVersion = 0;
   /** The operator has erased the task together with its pending notices. */
   isErased = false;
   /** Versions in notices that the operator took. */

@@ -14,7 +14,6 @@ import { InvariantChecker } from "./invariant-checker.ts";
 
 type Instance = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
 
-const RECOVERY_MS = MINUTE;
 /** Turns without activity after which nothing more happens by itself. */
 const QUIET_TURNS = 16;
 
@@ -31,7 +30,8 @@ export class World implements SharedState {
   hadFault = false;
   setting: Setting;
   /** Notices to the operator were switched off at some time. */
-  hadNoticesOff: boolean;
+  hadNoticesOff = false;
+  hadIndexOff = false;
   readonly #host: ObjectHost;
   #current: Instance | null = null;
   #isMisconfigured = false;
@@ -41,7 +41,7 @@ export class World implements SharedState {
 
   constructor({ setting, granted, hasAccount, isRoundTripped }: InitialState, isTraced: boolean) {
     this.setting = setting;
-    this.hadNoticesOff = !setting.isOperatorNotified;
+    this.#deploy(setting);
     this.isRoundTripped = isRoundTripped;
     this.ledger = new SimulatedLedger(granted);
     this.ledger.hasAccount = hasAccount;
@@ -53,7 +53,6 @@ export class World implements SharedState {
   get runningAlarmAt(): number | null {
     return this.#runningAlarm?.at ?? null;
   }
-
   get now(): number {
     return Math.max(this.clock, this.runningAlarmAt ?? 0, this.instance?.latest ?? 0);
   }
@@ -112,10 +111,7 @@ export class World implements SharedState {
         else this.deathIn = move.afterPoints - 1;
         return;
       case "deploy":
-        this.instance?.die();
-        this.setting = move.setting;
-        if (!move.setting.isOperatorNotified) this.hadNoticesOff = true;
-        return;
+        return this.#deploy(move.setting);
       case "misconfigure":
         this.#isMisconfigured = move.isBroken;
         if (move.isBroken) this.hadFault = true;
@@ -128,6 +124,13 @@ export class World implements SharedState {
       case "adjust":
         this.ledger.granted += move.amount;
     }
+  }
+
+  #deploy(setting: Setting): void {
+    this.instance?.die();
+    this.setting = setting;
+    this.hadNoticesOff ||= !setting.isOperatorNotified;
+    this.hadIndexOff ||= !setting.isIndexed;
   }
 
   #start(): Instance {
@@ -208,7 +211,7 @@ export class World implements SharedState {
     };
     const failed = (error: unknown) => {
       this.#host.uncaught(error);
-      const at = Math.max(this.clock, alarm.at) + RECOVERY_MS;
+      const at = Math.max(this.clock, alarm.at) + MINUTE;
       if (!instance.isDead) this.#host.setAlarm(at, instance);
       ended();
     };
@@ -230,11 +233,10 @@ export class World implements SharedState {
   }
 
   async #settle(): Promise<void> {
-    let points = -1;
+    let points: number | undefined = -1;
     for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
-      const now = this.instance?.points ?? 0;
-      if (now !== points) quiet = 0;
-      points = now;
+      if (this.instance?.points !== points) quiet = 0;
+      points = this.instance?.points;
       await Promise.resolve();
     }
     this.flush();
@@ -242,7 +244,7 @@ export class World implements SharedState {
 
   /** Gives each registration its own charge id. */
   #charged(event: OutsideEvent): OutsideEvent {
-    if (event.type !== "register" || event.chargeId === null) return event;
-    return { ...event, chargeId: `charge-${++this.#charges}` };
+    const isCharged = event.type === "register" && event.chargeId !== null;
+    return isCharged ? { ...event, chargeId: `charge-${++this.#charges}` } : event;
   }
 }

@@ -1,6 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { dueAt } from "../record/callback.ts";
 import { type CreatedTask, isOpen, isSettled, type TaskRecord } from "../record/task.ts";
+import { retryAfter, rowExpiresAt } from "../record/row-schedule.ts";
 import { SECOND_MS } from "../time.ts";
 import { type IndexRow, rowOf } from "../views/index-row.ts";
 import type { Duty } from "./duty.ts";
@@ -20,23 +21,29 @@ const SENDING_DELAY_MS = 5 * SECOND_MS;
 const CLEARANCE_MS = 2_500;
 
 /**
- * Writes the task's current row to the index; a task that is still being charged has none. The wait after a
- * failed write is planned in record/publication.ts.
+ * Writes the task's current row to the index; a task that is still being charged has none, nor has one whose
+ * row would have expired.
  */
 export function publish(record: TaskRecord, policy: Policy): Duty<PublishStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;
   const at = publishAt(record, policy);
-  return at === null ? null : { dueAt: at, step: () => ({ kind: "publish", row: rowOf(record) }) };
+  return at === null
+    ? null
+    : { dueAt: at, step: () => ({ kind: "publish", row: rowOf(record, policy) }) };
 }
 
 /**
  * Returns the time at which the row is due, in Unix milliseconds; null when the index has this version
- * already, or when an attempt is due first, which changes the record anyway.
+ * already, when its row would have expired by then, or when an attempt is due first, which changes the
+ * record anyway.
  */
 function publishAt(record: CreatedTask, policy: Policy): number | null {
   const { publication, version } = record;
   if (publication.version === version) return null;
-  const at = Math.max(version + delayOf(record), publication.retryAt);
+  const firstAt = version + delayOf(record);
+  const { indexTriedAt } = policy;
+  const at = firstAt > indexTriedAt ? firstAt : retryAfter(record, indexTriedAt);
+  if (at >= rowExpiresAt(record, policy)) return null;
   if (isOpen(record) || record.callback?.state.kind !== "due") return at;
   return at > dueAt(record.callback.state, policy) - CLEARANCE_MS ? null : at;
 }

@@ -10,7 +10,7 @@ export type TaskEvent =
   | AttachEvent
   | HookEvent
   | RedeliverEvent
-  | { readonly type: "republish" }
+  | RepublishEvent
   | { readonly type: "cancel" }
   | { readonly type: "erase" }
   | { readonly type: "deadline" }
@@ -130,6 +130,13 @@ export interface RefundEndedEvent {
   readonly type: "refund_ended";
   /** States that the refund is confirmed; false also when there was no answer in time. */
   readonly isRefunded: boolean;
+}
+
+/** Event of a repair of the index. */
+export interface RepublishEvent {
+  readonly type: "republish";
+  /** False writes the row only if the task believes that the index has it, and leaves planned writes alone. */
+  readonly isAlwaysDue: boolean;
 }
 
 export interface PublishEndedEvent {

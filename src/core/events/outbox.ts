@@ -2,21 +2,21 @@
 // stays.
 
 import { changed, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
-import type { NoticeEndedEvent, PublishEndedEvent } from "./event.ts";
+import type { NoticeEndedEvent, PublishEndedEvent, RepublishEvent } from "./event.ts";
+import type { Policy } from "../policy.ts";
 import { afterTry } from "../record/notice.ts";
-import { markPublished, planRewrite, UNPUBLISHED } from "../record/publication.ts";
+import { UNPUBLISHED } from "../record/publication.ts";
+import { markPublished, missingSince, rowExpiresAt } from "../record/row-schedule.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 
-/** Records that the index has a row, or plans the next write after a failed one. */
+/** Records that the index has a row. A failed write changes nothing. */
 export function endPublication(
   record: TaskRecord | null,
   { version, isPublished }: PublishEndedEvent,
   now: number,
 ): Decision {
-  if (record === null || record.status === "charging") return unchanged(record);
-  const { publication } = record;
-  const next = isPublished ? markPublished(publication, version) : planRewrite(publication, now);
-  return changed({ ...record, publication: next });
+  if (record === null || record.status === "charging" || !isPublished) return unchanged(record);
+  return changed({ ...record, publication: markPublished(record, version, now) });
 }
 
 /** Removes a notice that the operator has received, or plans the next try to send it. */
@@ -29,8 +29,19 @@ export function endNotice(
   return changed({ ...record, notices: afterTry(record.notices, event, now) });
 }
 
-/** Plans another write of the task's row, to repair the index. */
-export function republish(record: TaskRecord | null): Decision {
+/**
+ * Plans another write of the task's row at once, to repair the index. A row that would have expired is
+ * refused like that of an unknown task.
+ */
+export function republish(
+  record: TaskRecord | null,
+  { isAlwaysDue }: RepublishEvent,
+  policy: Policy,
+  now: number,
+): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
-  return changed({ ...record, publication: UNPUBLISHED });
+  if (rowExpiresAt(record, policy) <= now) return UNKNOWN_TASK;
+  const { publication, version } = record;
+  if (!isAlwaysDue && publication.version !== version) return unchanged(record);
+  return changed({ ...record, publication: missingSince(UNPUBLISHED, now) });
 }

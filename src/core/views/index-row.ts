@@ -1,6 +1,7 @@
-import { MAX_CALLBACK_TIMEOUT_MS } from "../policy.ts";
+import { MAX_CALLBACK_TIMEOUT_MS, type Policy } from "../policy.ts";
 import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
 import { completedAtOf } from "../record/callback-body.ts";
+import { rowExpiresAt } from "../record/row-schedule.ts";
 import {
   type CreatedTask,
   isSettled,
@@ -12,8 +13,8 @@ import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 
 /**
- * A task as the index stores it, derived from the record alone, so that the row can be written again at any
- * time. Times (`…At`) are Unix milliseconds.
+ * A task as the index stores it, derived from the record and the configuration alone, so that the row can be
+ * written again at any time. Times (`…At`) are Unix milliseconds.
  */
 export interface IndexRow {
   readonly id: string;
@@ -48,18 +49,18 @@ export interface IndexRow {
   readonly settledMs: number | null;
   /** Time by which the task changes by itself; null when the task is settled. */
   readonly dueAt: number | null;
-  /** Time at which the task's object and its row are erased; null until the task is settled. */
+  /** Time at which the row leaves the index; null until the task is settled. */
   readonly expiresAt: number | null;
 }
 
 /** Longest duration of an open attempt: the longest timeout of a receiver and a margin. */
 const MAX_ATTEMPT_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 
-export function rowOf(record: CreatedTask): IndexRow {
+export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const { id, version, model, status, createdAt } = record;
   const provider = record.upstream?.connection ?? null;
   const head = { id, version, account: record.account?.id ?? null, model, provider, status };
-  const columns = isTerminal(record) ? terminalColumns(record) : openColumns(record);
+  const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
   return { ...head, createdAt, ...columns };
 }
 
@@ -83,8 +84,8 @@ function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {
   };
 }
 
-function terminalColumns(record: TerminalTask): StatusColumns {
-  const { callback, finishedAt, expiresAt } = record;
+function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
+  const { callback, finishedAt } = record;
   const startedAt = callback === null ? null : firstStart(callback);
   const completedAt = completedAtOf(record.body);
   const timing = { completedAt, finishedAt, firstAttemptMs: durationMs(finishedAt, startedAt) };
@@ -97,6 +98,7 @@ function terminalColumns(record: TerminalTask): StatusColumns {
   const settledAt = last === undefined ? finishedAt : endedAt(last);
   const end = callback === null ? finishedAt : endOfAutomatic(callback);
   const settledMs = durationMs(finishedAt, end);
+  const expiresAt = rowExpiresAt(record, policy);
   return { ...columns, ...timing, settledAt, settledMs, dueAt: null, expiresAt };
 }
 

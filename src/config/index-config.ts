@@ -1,0 +1,77 @@
+import { DEADLINE_EXTENSION } from "../core/policy.ts";
+import { failure, type Result, success } from "../core/result.ts";
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
+import type { ConfigIssue } from "./issue.ts";
+import type { ParsedVariables } from "./variables.ts";
+
+/** The part of the configuration that is about the index. Durations are in milliseconds. */
+export interface IndexConfig {
+  /** States that `INDEX_DB` is bound. */
+  readonly isIndexed: boolean;
+  /** Time from the last change of a settled task to the end of its row in the index; at most `retentionMs`. */
+  readonly indexRetentionMs: number;
+  /** Names of the bound databases of the index, in the order of the shards: `INDEX_DB`, `INDEX_DB_1` … */
+  readonly indexDatabases: readonly string[];
+  /** Length of the creation times that one shard holds in a row; null without shards. */
+  readonly indexShardMs: number | null;
+}
+
+const DEFAULT_RETENTION_MS = 7 * DAY_MS;
+const SHARD = /^INDEX_DB_(.*)$/;
+
+/** Checks the variables and bindings of the index together. */
+export function parseIndexConfig(
+  vars: object,
+  data: ParsedVariables,
+): Result<IndexConfig, readonly ConfigIssue[]> {
+  const indexRetentionMs =
+    data.INDEX_RETENTION_DAYS ?? Math.min(DEFAULT_RETENTION_MS, data.RETENTION_DAYS);
+  const isIndexed = data.INDEX_DB !== undefined;
+  const shards = Object.keys(vars).filter(
+    (name) => SHARD.test(name) && Reflect.get(vars, name) !== undefined,
+  );
+  const expected = shards.map((_, i) => `INDEX_DB_${i + 1}`);
+  const indexDatabases = isIndexed ? ["INDEX_DB", ...expected] : [];
+  const indexShardMs = data.INDEX_SHARD_HOURS;
+  const issues = [
+    ...retentionIssues(indexRetentionMs, data),
+    ...numberingIssues(shards, expected, isIndexed),
+    ...overlapIssues(indexDatabases.length, indexRetentionMs, data),
+  ];
+  if (issues.length > 0) return failure(issues);
+  return success({ isIndexed, indexRetentionMs, indexDatabases, indexShardMs });
+}
+
+function retentionIssues(retentionMs: number, { RETENTION_DAYS }: ParsedVariables): ConfigIssue[] {
+  if (retentionMs <= RETENTION_DAYS) return [];
+  return [{ path: "INDEX_RETENTION_DAYS", message: "must be at most RETENTION_DAYS" }];
+}
+
+function numberingIssues(
+  shards: readonly string[],
+  expected: readonly string[],
+  isIndexed: boolean,
+): ConfigIssue[] {
+  if (shards.length > 0 && !isIndexed) {
+    return [{ path: "INDEX_DB", message: "must be bound, because INDEX_DB_1 is" }];
+  }
+  const missing = expected.find((name) => !shards.includes(name));
+  const message = "must be bound: shards are numbered from 1 without gaps";
+  return missing === undefined ? [] : [{ path: missing, message }];
+}
+
+/** A shard must be empty of its earlier creation times before it gets new ones. */
+function overlapIssues(
+  count: number,
+  retentionMs: number,
+  { INDEX_SHARD_HOURS: shardMs, TASK_DEADLINE_HOURS: deadlineMs }: ParsedVariables,
+): ConfigIssue[] {
+  const path = "INDEX_SHARD_HOURS";
+  if (shardMs === null) {
+    return count > 1 ? [{ path, message: "is required, because INDEX_DB_1 is bound" }] : [];
+  }
+  const least = Math.floor((retentionMs + deadlineMs * (1 + DEADLINE_EXTENSION)) / HOUR_MS) + 1;
+  if (count * shardMs >= least * HOUR_MS) return [];
+  const message = `times the number of databases (${count}) must be at least ${least}, so that they do not overlap`;
+  return [{ path, message }];
+}

@@ -1,0 +1,59 @@
+import type { Policy } from "../policy.ts";
+import { DAY_MS, SECOND_MS } from "../time.ts";
+import { type Publication, UNPUBLISHED } from "./publication.ts";
+import { type CreatedTask, isSettled, isTerminal, type TaskRecord } from "./task.ts";
+
+const FIRST_RETRY_MS = 5 * SECOND_MS;
+/** Factor by which the age of a missing row grows from one write to the next. */
+const GROWTH = 4;
+const MAX_RETRY_MS = 7 * DAY_MS;
+
+/** Plans a write of the row at once, and the waits after it. */
+export function missingSince(publication: Publication, now: number): Publication {
+  return { ...publication, retryAt: now, tries: 0 };
+}
+
+/** Records that the index holds this version of the task, or a later one. */
+export function markPublished(
+  { publication, version: current }: CreatedTask,
+  version: number,
+  now: number,
+): Publication {
+  const next = { ...UNPUBLISHED, version: Math.max(version, publication.version) };
+  return next.version === current ? next : missingSince(next, now);
+}
+
+/** Notes in a changed record when its row became outdated; an older note stays. */
+export function noteOutdatedRow(
+  before: TaskRecord | null,
+  after: TaskRecord,
+  now: number,
+): TaskRecord {
+  const isNoted = before !== null && before.publication.version !== before.version;
+  if (isNoted || before?.version === after.version) return after;
+  return { ...after, publication: missingSince(after.publication, now) };
+}
+
+/**
+ * Returns the first write of a missing row after `triedAt`, in Unix milliseconds: at once, 5 s later, and
+ * then whenever the row has been missing four times as long, but at most 7 days after the write before. It
+ * follows from the record and the clock, so that a failed write changes nothing in the record.
+ */
+export function retryAfter({ publication, version }: TaskRecord, triedAt: number): number {
+  const since = publication.retryAt > 0 ? publication.retryAt : version;
+  if (since > triedAt) return since;
+  let ageMs = FIRST_RETRY_MS;
+  while (since + ageMs <= triedAt) ageMs = Math.min(GROWTH * ageMs, ageMs + MAX_RETRY_MS);
+  return since + ageMs;
+}
+
+/**
+ * Returns the time at which the row of a task leaves the index, in Unix milliseconds; `Infinity` until the
+ * task is settled. The row of a failed callback stays as long as its task.
+ */
+export function rowExpiresAt(record: CreatedTask, { indexRetentionMs }: Policy): number {
+  if (!isTerminal(record) || !isSettled(record)) return Infinity;
+  const { version, expiresAt, callback } = record;
+  if (callback?.state.kind === "failed") return expiresAt;
+  return Math.min(expiresAt, version + indexRetentionMs);
+}

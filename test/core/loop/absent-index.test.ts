@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { ANSWERED_OUTCOMES, POLL_ANSWERS } from "../../simulation/parties.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
+import {
+  aCreation,
+  aPolicy,
+  aRegistration,
+  aReport,
+  CONNECTION,
+  DAY,
+  MINUTE,
+  NOW,
+  PROCESSING,
+} from "../builders.ts";
+import { anAttachment, JOB } from "../upstream-builders.ts";
+import { MemoryHost } from "./memory-host.ts";
+
+const NOT_DONE = 2;
+const UNANSWERED = POLL_ANSWERS.findIndex(({ kind }) => kind === "unanswered");
+
+type Life = (host: MemoryHost) => Promise<void>;
+
+/** Rings until the time, each time in a new instance, as an object that was evicted meanwhile. */
+async function ringUntil(host: MemoryHost, time: number): Promise<void> {
+  for (; host.alarm !== null && host.alarm <= time; await runMicrotasks()) {
+    host.restart();
+    await host.ring();
+  }
+  host.clock = Math.max(host.clock, time);
+}
+
+/** Returns how many rows a life writes, all its attempts with this outcome. `deleteAll` is free. */
+async function rowsOf(life: Life, outcome: "delivered" | "rejected", isIndexed: boolean) {
+  const host = new MemoryHost();
+  host.policyAt = () => aPolicy({ isIndexed });
+  const send = ANSWERED_OUTCOMES.indexOf(outcome);
+  host.endings = { publish: NOT_DONE, poll: UNANSWERED, send };
+  await life(host);
+  await runMicrotasks();
+  await ringUntil(host, host.clock + 28 * DAY);
+  host.expectNoFailure();
+  return host.writes.filter((write) => write !== "erase").length;
+}
+
+const ended: Life = async ({ loop }) => {
+  loop.apply(aReport(undefined, aCreation()));
+};
+
+/** Registered, submitted and running, and complete after this time. */
+function hooked(ms: number): Life {
+  return async (host) => {
+    host.loop.apply(aRegistration({ provider: CONNECTION }));
+    host.clock += 1_000;
+    host.loop.apply(anAttachment(JOB, CONNECTION));
+    host.clock += 9_000;
+    host.loop.apply(aReport(PROCESSING));
+    await ringUntil(host, NOW + ms);
+    host.restart();
+    host.loop.apply(aReport());
+  };
+}
+
+it.each<[what: string, life: Life, outcome: "delivered" | "rejected", rows: number]>([
+  ["ends at once", ended, "delivered", 10],
+  ["ends at once and whose callback fails", ended, "rejected", 14],
+  ["runs for 2 minutes", hooked(2 * MINUTE), "delivered", 9],
+  ["runs for 2 minutes and whose callback fails", hooked(2 * MINUTE), "rejected", 14],
+  ["runs for 2 days", hooked(2 * DAY), "delivered", 9],
+  ["runs for 2 days and whose callback fails", hooked(2 * DAY), "rejected", 14],
+])(
+  "an index that is away for 28 days costs a task that %s the expected rows",
+  async (_, life, outcome, rows) => {
+    const extra = (await rowsOf(life, outcome, true)) - (await rowsOf(life, outcome, false));
+    expect(extra).toBe(rows);
+  },
+);
