@@ -5,7 +5,8 @@ import { until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { restart, stored, wake } from "./objects.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
-import { CALLBACK_URL } from "./tasks.ts";
+import { never } from "./receiver.ts";
+import { aCompletion, CALLBACK_URL, report } from "./tasks.ts";
 
 useClock();
 
@@ -82,6 +83,22 @@ it.each<[string, Site]>([
   expect(await nextAlarm(task.id)).toBeLessThanOrEqual(36_000);
   expect(await readHooked(task)).toMatchObject({ status: "completed" });
   await until(() => outside.sentTo(CALLBACK_URL).length === 1);
+});
+
+it("a poll that hangs is aborted when an event ends the task, and does not delay the callback", async () => {
+  let isAborted = false;
+  const outside = anArk((_, signal) => {
+    signal.addEventListener("abort", () => (isAborted = true));
+    return never(signal);
+  });
+  const { id } = await pollable();
+  const polling = nextAlarm(id);
+  await until(() => outside.sentTo(ARK).length === 1);
+  const { status } = await report(aCompletion(id));
+  expect({ status, isAborted }).toEqual({ status: 202, isAborted: true });
+  await until(() => outside.sentTo(CALLBACK_URL).length === 1);
+  await polling;
+  expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
 it.each([

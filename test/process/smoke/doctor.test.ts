@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { OPERATOR_KEY, SECRETS } from "../harness/client.ts";
 import { ROOT } from "../harness/child.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
@@ -23,85 +23,83 @@ async function doctor(args: readonly string[], key = OPERATOR_KEY) {
   return { status: await exit, lines: stdout.trim().split("\n"), stderr };
 }
 
-describe("npm run doctor", () => {
-  it("finds nothing wrong with a relay that has just been started", async () => {
-    const { status, lines, stderr } = await doctor(["--url", relay.url]);
-    expect([stderr, status]).toEqual(["", 0]);
-    expect(lines).toEqual([
-      "ok           configuration: valid",
-      "ok           secrets: 1 in RELAY_SECRET, 1 in OPERATOR_KEYS",
-      "ok           providers: 0 with an API key",
-      "ok           clock: within 60 s of this one",
-      "ok           hooks: reach the relay",
-      "ok           callback: delivered",
-      "ok           index: on; nothing was written in the last day",
-      "ok           late alarms: none",
-      expect.stringContaining("index size: "),
-    ]);
-  });
+it("the doctor finds nothing wrong with a relay that has just been started", async () => {
+  const { status, lines, stderr } = await doctor(["--url", relay.url]);
+  expect([stderr, status]).toEqual(["", 0]);
+  expect(lines).toEqual([
+    "ok           configuration: valid",
+    "ok           secrets: 1 in RELAY_SECRET, 1 in OPERATOR_KEYS",
+    "ok           providers: 0 with an API key",
+    "ok           clock: within 60 s of this one",
+    "ok           hooks: reach the relay",
+    "ok           callback: delivered",
+    "ok           index: on; nothing was written in the last day",
+    "ok           late alarms: none",
+    expect.stringContaining("index size: "),
+  ]);
+});
 
-  it("says which receiver to give, and what a relay without an index cannot tell", async () => {
-    await using plain = await Workerd.start({ vars: SECRETS });
-    const { status, lines } = await doctor(["--url", plain.url]);
-    expect(status).toBe(0);
-    expect(lines).toContain(
-      "not checked  callback: a receiver on this machine needs ALLOW_LOCAL_CALLBACKS",
-    );
-    expect(lines.join("\n")).toContain("not checked  late alarms: there is no index");
-  });
+it("the doctor says which receiver to give, and what a relay without an index cannot tell", async () => {
+  await using plain = await Workerd.start({ vars: SECRETS });
+  const { status, lines } = await doctor(["--url", plain.url]);
+  expect(status).toBe(0);
+  expect(lines).toContain(
+    "not checked  callback: a receiver on this machine needs ALLOW_LOCAL_CALLBACKS",
+  );
+  expect(lines.join("\n")).toContain("not checked  late alarms: there is no index");
+});
 
-  it.each([
-    ["rejects it", 500, "callback: rejected (500). Cure: the receiver must answer 2xx"],
-    ["is dead to Cloudflare", 530, "callback: unreachable (530, Cloudflare's error 1016). Cure:"],
-    ["redirects it", 302, "callback: redirected (302). Cure: give the URL"],
-    ["takes it", 204, "callback: delivered"],
-  ])("sends a callback to a receiver that %s", async (_, code, expected) => {
-    await using receiver = await Receiver.start();
-    const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
-    const url = receiver.at("/to", { kind: "answer", ...answer });
-    const { status, lines } = await doctor(["--url", relay.url, "--to", url]);
-    expect(status).toBe(code === 204 ? 0 : 1);
-    expect(lines.join("\n")).toContain(expected);
-    expect(receiver.posts).toHaveLength(1);
-  });
+it.each([
+  ["rejects it", 500, "callback: rejected (500). Cure: the receiver must answer 2xx"],
+  ["is dead to Cloudflare", 530, "callback: unreachable (530, Cloudflare's error 1016). Cure:"],
+  ["redirects it", 302, "callback: redirected (302). Cure: give the URL"],
+  ["takes it", 204, "callback: delivered"],
+])("the doctor sends a callback to a receiver that %s", async (_, code, expected) => {
+  await using receiver = await Receiver.start();
+  const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
+  const url = receiver.at("/to", { kind: "answer", ...answer });
+  const { status, lines } = await doctor(["--url", relay.url, "--to", url]);
+  expect(status).toBe(code === 204 ? 0 : 1);
+  expect(lines.join("\n")).toContain(expected);
+  expect(receiver.posts).toHaveLength(1);
+});
 
-  it("finds a receiver that is not there, and a URL that the relay refuses", async () => {
-    const closed = await doctor(["--url", relay.url, "--to", await closedPort()]);
-    expect(closed.lines.join("\n")).toContain("PROBLEM      callback: unreachable");
-    const refused = await doctor(["--url", relay.url, "--to", "http://10.0.0.1/"]);
-    expect(refused.lines.join("\n")).toContain("callback: the relay answered 400 invalid_request");
-    expect([closed.status, refused.status]).toEqual([1, 1]);
-  });
+it("the doctor finds a receiver that is not there, and a URL that the relay refuses", async () => {
+  const closed = await doctor(["--url", relay.url, "--to", await closedPort()]);
+  expect(closed.lines.join("\n")).toContain("PROBLEM      callback: unreachable");
+  const refused = await doctor(["--url", relay.url, "--to", "http://10.0.0.1/"]);
+  expect(refused.lines.join("\n")).toContain("callback: the relay answered 400 invalid_request");
+  expect([closed.status, refused.status]).toEqual([1, 1]);
+});
 
-  it("says that the key is refused, and examines what needs none", async () => {
-    const { status, lines } = await doctor(["--url", relay.url], "a-key-that-is-wrong");
-    expect(status).toBe(1);
-    expect(lines[0]).toContain("PROBLEM      operator key: the relay refuses it. Cure: ");
-    expect(lines.at(-1)).toBe("ok           hooks: reach the relay");
-  });
+it("the doctor says that the relay refuses the operator key, and examines what needs no key", async () => {
+  const { status, lines } = await doctor(["--url", relay.url], "a-key-that-is-wrong");
+  expect(status).toBe(1);
+  expect(lines[0]).toContain("PROBLEM      operator key: the relay refuses it. Cure: ");
+  expect(lines.at(-1)).toBe("ok           hooks: reach the relay");
+});
 
-  it("names the variables of a relay that is not configured", async () => {
-    await using broken = await Workerd.start({ vars: { ...SECRETS, LOCATION_HINT: "moon" } });
-    const { status, lines } = await doctor(["--url", broken.url]);
-    expect(status).toBe(1);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/^PROBLEM\s+configuration: LOCATION_HINT must be one of .+ Cure: /);
-  });
+it("the doctor names the variables of a relay that is not configured", async () => {
+  await using broken = await Workerd.start({ vars: { ...SECRETS, LOCATION_HINT: "moon" } });
+  const { status, lines } = await doctor(["--url", broken.url]);
+  expect(status).toBe(1);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^PROBLEM\s+configuration: LOCATION_HINT must be one of .+ Cure: /);
+});
 
-  it("exits with 2 and one line where nothing listens", async () => {
-    const { status, stderr } = await doctor(["--url", await closedPort()]);
-    expect(status).toBe(2);
-    expect(stderr).toMatch(
-      /^http:\/\/127\.0\.0\.1:\d+ cannot be reached: ECONNREFUSED\. Cure: .+\n$/,
-    );
-  });
-
-  it.each([[[]], [["--url", "relay.example.com"]], [["--relay", "x"]]])(
-    "exits with 2 and its usage for %j",
-    async (args) => {
-      const { status, stderr } = await doctor(args);
-      expect(status).toBe(2);
-      expect(stderr).toMatch(/^Usage: npm run doctor .+\n$/);
-    },
+it("the doctor exits with 2 and one line where nothing listens", async () => {
+  const { status, stderr } = await doctor(["--url", await closedPort()]);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(
+    /^http:\/\/127\.0\.0\.1:\d+ cannot be reached: ECONNREFUSED\. Cure: .+\n$/,
   );
 });
+
+it.each([[[]], [["--url", "relay.example.com"]], [["--relay", "x"]]])(
+  "the doctor exits with 2 and its usage for %j",
+  async (args) => {
+    const { status, stderr } = await doctor(args);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^Usage: npm run doctor .+\n$/);
+  },
+);

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "svix";
 
-/** State of a job; `empty` is a success without output. */
-export type JobState = "queued" | "processing" | "completed" | "failed" | "empty";
+export type JobState = "processing" | "completed" | "failed";
 
 export interface Job {
   readonly id: string;
@@ -43,10 +42,6 @@ export function field(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((found, name) => Reflect.get(Object(found), name), value);
 }
 
-function isEnd(state: JobState): boolean {
-  return state === "completed" || state === "failed" || state === "empty";
-}
-
 /** https://www.volcengine.com/docs/82379/1520757; its hooks are not signed. */
 const ark: UpstreamApi = {
   provider: "ark",
@@ -63,13 +58,10 @@ function arkTask({ id, url, seed }: Job, state: JobState) {
     const error = { code: "InternalServiceError", message: REASON };
     return { ...task, status: "failed", error };
   }
-  if (!isEnd(state)) {
-    return { ...task, status: state === "queued" ? "queued" : "running", error: null };
-  }
+  if (state === "processing") return { ...task, status: "running", error: null };
   const { aspect_ratio: ratio, duration, resolution } = PARAMETERS;
   const output = { seed, ratio, duration, resolution, framespersecond: 24, generate_audio: true };
-  const content = state === "empty" ? {} : { video_url: url };
-  return { ...task, status: "succeeded", error: null, content, ...output };
+  return { ...task, status: "succeeded", error: null, content: { video_url: url }, ...output };
 }
 
 /** https://replicate.com/docs/reference/http; its hooks are signed with a secret of the account. */
@@ -90,15 +82,14 @@ const replicate: UpstreamApi = {
 };
 
 function prediction({ id, url, seed }: Job, state: JobState) {
-  const names = { queued: "starting", processing: "processing", failed: "failed" };
   return {
     id,
     model: "bytedance/seedance-1-pro",
-    status: { ...names, completed: "succeeded", empty: "succeeded" }[state],
+    status: state === "completed" ? "succeeded" : state,
     input: { ...PARAMETERS, seed },
     output: state === "completed" ? url : null,
     error: state === "failed" ? REASON : null,
-    completed_at: isEnd(state) ? new Date().toISOString() : null,
+    completed_at: state === "processing" ? null : new Date().toISOString(),
   };
 }
 

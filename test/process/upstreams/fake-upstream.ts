@@ -10,8 +10,6 @@ export class FakeUpstream extends LoopbackServer {
   polls = 0;
   /** Polls of these jobs are answered once the promise is settled. */
   readonly holds = new Map<string, Promise<unknown>>();
-  /** Jobs with a poll that is held now. */
-  readonly held = new Set<string>();
 
   private constructor() {
     super((request, response) => void this.#handle(request, response));
@@ -45,15 +43,6 @@ export class FakeUpstream extends LoopbackServer {
     this.job(id).state = state;
   }
 
-  /** Creates a job. @returns its id. */
-  submit({ provider, newId }: UpstreamApi, hookUrl: string): string {
-    const seed = 1 + this.jobs.size;
-    const id = newId(seed);
-    const url = `https://cdn.example.com/${provider}/${id}.mp4`;
-    this.jobs.set(id, { id, hookUrl, url, seed, state: "queued" });
-    return id;
-  }
-
   /**
    * Posts a hook in the provider's format and with its signature; returns the relay's answer.
    * @param headers replace the signature.
@@ -80,12 +69,7 @@ export class FakeUpstream extends LoopbackServer {
     const job = this.jobs.get(id);
     if (api === undefined || job === undefined) return void response.writeHead(404).end();
     if (headers.authorization !== api.authorization) return void response.writeHead(401).end();
-    const hold = this.holds.get(id);
-    if (hold !== undefined) {
-      this.held.add(id);
-      await hold;
-      this.held.delete(id);
-    }
+    await this.holds.get(id);
     if (response.destroyed) return;
     this.polls++;
     response.writeHead(200, { "Content-Type": "application/json" });

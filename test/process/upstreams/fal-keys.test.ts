@@ -72,17 +72,20 @@ it.each([
   ["redirects", answer(302, "", { Location: "/elsewhere" })],
   ["is no JSON", answer(200, "<html>")],
   ["is another JSON", answer(200, '{"key":1}')],
-] as const)("a hook fails with 503 and Retry-After when the key set %s", async (_, behaviour) => {
-  server.at("/down", behaviour);
-  expect(await hook("down", new FalKey())).toMatchObject({
-    status: 503,
-    retryAfter: expect.stringMatching(/^[1-9]\d*$/),
-    task: "pending",
-  });
-  expect(fetches("elsewhere")).toBe(0);
-});
+] as const)(
+  "a hook of fal fails with 503 and Retry-After when the key set %s",
+  async (_, behaviour) => {
+    server.at("/down", behaviour);
+    expect(await hook("down", new FalKey())).toMatchObject({
+      status: 503,
+      retryAfter: expect.stringMatching(/^[1-9]\d*$/),
+      task: "pending",
+    });
+    expect(fetches("elsewhere")).toBe(0);
+  },
+);
 
-it("a hook fails with 503 when the server of the key set hangs, and known keys stay valid", async () => {
+it("a hook of fal fails with 503 when the server of the key set hangs, and known keys stay valid", async () => {
   const key = new FalKey();
   server.at("/hanging", { kind: "hang" });
   expect(await hook("hanging", key)).toMatchObject({ status: 503, task: "pending" });
