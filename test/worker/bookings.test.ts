@@ -73,14 +73,6 @@ it("the same reference may be used for a grant and an adjustment, and in two acc
   }
 });
 
-it("twenty equal grants that arrive at once book one grant", async () => {
-  const account = await anAccount();
-  const answers = await Promise.all(Array.from({ length: 20 }, () => give(account, GRANT)));
-  const statuses = answers.map(({ status }) => String(status));
-  expect(statuses.toSorted()).toEqual([...Array<string>(19).fill("200"), "201"]);
-  expect(await balanceOf(account)).toBe(10);
-});
-
 it("grants raise the balance up to 2^52, and adjustments change it down to -2^52 and up to 2^52", async () => {
   const granted = await anAccount();
   expect((await give(granted, { reference: "to", amount: MAX })).status).toBe(201);

@@ -1,11 +1,11 @@
+import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { type Answer, aReceiver, never, refused, status } from "./receiver.ts";
+import { invalid, ORIGIN, post, refusal } from "./client.ts";
 import { realMs, START_S, useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
+import { type Answer, aReceiver, never, refused, status } from "./receiver.ts";
 import { aCompletion, CALLBACK_URL, completed, finish, read, register, report } from "./tasks.ts";
-import { listDurableObjectIds } from "cloudflare:test";
-import { invalid, ORIGIN, post, refusal } from "./client.ts";
 
 useClock();
 

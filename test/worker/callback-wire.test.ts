@@ -90,18 +90,7 @@ it("all attempts of a callback have the same body and webhook-id, and their own 
   expect(new Set(received.map(({ headers }) => headers["webhook-signature"])).size).toBe(3);
 });
 
-it("the signature of a callback verifies with standardwebhooks and svix, and fails for another body", async () => {
-  const received = aReceiver();
-  await completed();
-  const { headers, body } = requestAt(received, 0);
-  const secrets = (await secretsOf()).callbacks;
-  for (const receiver of secrets.flatMap((each) => [new Standard(each), new Svix(each)])) {
-    expect(() => receiver.verify(body, headers)).not.toThrow();
-    expect(() => receiver.verify(`${body} `, headers)).toThrow(/signature/);
-  }
-});
-
-it("a callback is signed with every active secret after a rotation of RELAY_SECRET", async () => {
+it("a callback is signed with every active secret after a rotation of RELAY_SECRET, as standardwebhooks and svix verify", async () => {
   const received = aReceiver(status(500));
   const id = await completed();
   const rotated = { ...env, RELAY_SECRET: `${"n".repeat(40)} ${env.RELAY_SECRET}` };
@@ -110,9 +99,9 @@ it("a callback is signed with every active secret after a rotation of RELAY_SECR
   const { headers, body } = requestAt(received, 1);
   const secrets = (await secretsOf(rotated)).callbacks;
   expect(secrets).toHaveLength(2);
-  for (const secret of secrets) {
-    expect(() => new Standard(secret).verify(body, headers)).not.toThrow();
-    expect(() => new Svix(secret).verify(body, headers)).not.toThrow();
+  for (const receiver of secrets.flatMap((each) => [new Standard(each), new Svix(each)])) {
+    expect(() => receiver.verify(body, headers)).not.toThrow();
+    expect(() => receiver.verify(`${body} `, headers)).toThrow(/signature/);
   }
   const versions = headers["webhook-signature"]?.split(" ").map((each) => each.split(",")[0]);
   expect(versions).toEqual(["v1", "v1", "v1a", "v1a"]);

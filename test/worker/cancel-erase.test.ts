@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { aReceiver, status } from "./receiver.ts";
 import { call, invalid, post, ProblemBody, refusal, UNKNOWN_TASK } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { expectUnchanged, NOTHING, stored, untilIdle } from "./objects.ts";
+import { aReceiver, status } from "./receiver.ts";
 import {
   aCompletion,
   aFailure,

@@ -10,10 +10,10 @@ import {
   grant,
   priced,
 } from "./accounts.ts";
-import { aReceiver } from "./receiver.ts";
 import { call, invalid, post, ProblemBody, refusal } from "./client.ts";
 import { pass, START, useClock } from "./clock.ts";
 import { NOTHING, stored } from "./objects.ts";
+import { aReceiver } from "./receiver.ts";
 import { aCompletion, aFailure, erase, finish, read, report, taskOf } from "./tasks.ts";
 
 useClock();

@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import {
   accountStub,
   aCharged,
-  aKey,
   anAccount,
   balanceOf,
   booksOf,
@@ -75,14 +74,6 @@ it("compaction leaves an opening entry of zero when all credits were spent", asy
   await compact(account);
   expect(await booksOf(account)).toEqual(["opening 0"]);
   expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
-});
-
-it("compaction keeps the keys of the account", async () => {
-  const account = await anAccount(10);
-  const { key } = await aKey(account);
-  pass(401 * DAY_MS);
-  await compact(account);
-  expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(200);
 });
 
 it("compaction does not disturb a reader between two pages of entries", async () => {

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { IP_REFUSAL } from "../../src/security/url-policy.ts";
-import { aReceiver, status } from "./receiver.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";
 import { restart, rowsOf, stored, waitsOfADay, wake } from "./objects.ts";
+import { aReceiver, status } from "./receiver.ts";
 import { aCompletion, finish, read, register, report } from "./tasks.ts";
 
 useClock();

@@ -1,9 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { accountStub, aCharged, anAccount, balanceOf, entriesOf, grant, Page } from "./accounts.ts";
-import { aReceiver } from "./receiver.ts";
 import { call, invalid, post, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
+import { aReceiver } from "./receiver.ts";
 import { aFailure, finish } from "./tasks.ts";
 
 useClock();

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { anAccount } from "./accounts.ts";
-import { aReceiver } from "./receiver.ts";
 import { invalid, post, refusal, UNKNOWN_TASK } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { expectUnchanged, NOTHING, stored, untilIdle } from "./objects.ts";
+import { aReceiver } from "./receiver.ts";
 import {
   aCompletion,
   aFailure,

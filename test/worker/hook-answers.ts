@@ -79,7 +79,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
 
 /** Tests that repeated, late, outdated and misdirected hooks change nothing. */
 export function testIgnoredHooks(hookCase: HookCase): void {
-  const { sender, isTrusted } = hookCase;
+  const { sender } = hookCase;
   const success = hookOf(hookCase, "completed");
 
   it("hooks after the end change nothing, whatever they report", async () => {
@@ -95,19 +95,6 @@ export function testIgnoredHooks(hookCase: HookCase): void {
     });
     expect(scene.polls()).toBe(polls);
     expect(scene.outside.sentTo(CALLBACK_URL)).toHaveLength(1);
-  });
-
-  // fal sends hooks only at the end of a job.
-  it.runIf(sender.provider !== "fal")("a hook with an outdated state changes nothing", async () => {
-    const scene = await aScene(hookCase);
-    await scene.attach();
-    await scene.post(hookOf(hookCase, "processing"));
-    if (isTrusted) expect(scene.polls()).toBe(0);
-    else await polled(scene);
-    await expectUnchanged(scene.task.id, async () => {
-      expect(await answerOf(await scene.post(hookOf(hookCase, "queued")))).toEqual(OK);
-    });
-    if (isTrusted) expect(await readHooked(scene.task)).toMatchObject({ status: "processing" });
   });
 
   it("a hook about another job changes nothing", async () => {

@@ -1,16 +1,16 @@
-import * as z from "zod";
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { callWith, ORIGIN, refusal, UNKNOWN_TASK } from "./client.ts";
 import { until, useClock } from "./clock.ts";
 import { answerOf, attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { expectUnchanged } from "./objects.ts";
-import { aReceiver } from "./receiver.ts";
-import { CALLBACK_URL, register } from "./tasks.ts";
 import { anOutside, answering } from "./outside.ts";
+import { aReceiver } from "./receiver.ts";
 import { SENDERS } from "./senders.ts";
+import { CALLBACK_URL, register } from "./tasks.ts";
 
 useClock();
 

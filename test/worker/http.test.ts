@@ -1,9 +1,11 @@
+import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
-import { aReceiver } from "./receiver.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
+import { expectUnchanged, NOTHING, stored } from "./objects.ts";
+import { aReceiver } from "./receiver.ts";
 import {
   aCompletion,
   CALLBACK_URL,
@@ -13,8 +15,6 @@ import {
   register,
   report,
 } from "./tasks.ts";
-import { listDurableObjectIds } from "cloudflare:test";
-import { expectUnchanged, NOTHING, stored } from "./objects.ts";
 
 useClock();
 
@@ -23,11 +23,8 @@ const ID = "00000000-0000-4000-8000-000000000000";
 
 it.each([
   ["GET", "/healthz", 200],
-  ["GET", "/.well-known/jwks.json", 200],
-  ["GET", "/v1/signing-secrets", 200],
   ["POST", "/v1/tasks", 400],
   ["GET", `/v1/tasks/${ID}`, 404],
-  ["DELETE", `/v1/tasks/${ID}`, 404],
   ["PUT", "/v1/events", 405],
   ["GET", "/nowhere", 404],
 ])(
@@ -100,13 +97,10 @@ it.each([...new Set(ROUTES.map(({ path }) => path))])(
 
 it.each([
   "/v2/tasks",
-  "/v1/task",
-  "/v1/events/1",
   `/v1/tasks/${ID}/other`,
   "/V1/events",
   "//v1/events",
   "/v1/tasks//redeliver",
-  "/.env",
 ])("the unknown path %s gets 404", async (path) => {
   const unknown = { status: 404, code: "not_found" };
   expect(await refusal(await call(`${ORIGIN}${path}`))).toEqual(unknown);

@@ -1,6 +1,7 @@
-import * as z from "zod";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { refusal } from "./client.ts";
 import { DAY_MS, pass, START, START_S, until, useClock } from "./clock.ts";
 import {
@@ -24,7 +25,6 @@ import {
   register,
   report,
 } from "./tasks.ts";
-import { runInDurableObject } from "cloudflare:test";
 
 useClock();
 
@@ -131,16 +131,6 @@ it("an attempt in flight is shown without an outcome, and redelivery gets 409 me
   const running = { status: 409, code: "series_running" };
   expect(await refusal(await redeliver(id))).toEqual(running);
   await until(async () => (await stored(id)).alarm === START + 180_000);
-});
-
-it("an attempt in flight is awaited, not repeated, by an alarm that runs meanwhile", async () => {
-  const { id, received } = await hanging();
-  expect(await wake(id)).toBe(true);
-  expect(received).toHaveLength(1);
-  expect(await stored(id)).toMatchObject({
-    record: { callback: { attempts: [{ outcome: "timeout" }] } },
-    alarm: START + 180_000,
-  });
 });
 
 const WATCHDOG_MS = 15_000;

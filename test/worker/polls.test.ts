@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { restart, stored, wake } from "./objects.ts";
@@ -189,19 +189,9 @@ it("the error text of a failure never contains the key of the connection", async
   expect(body).not.toContain(KEY);
 });
 
-it.each<[string, UpstreamFailure, boolean]>([
-  ["moderation", { code: "InputTextSensitiveContentDetected", message: "Refused" }, false],
-  ["rate_limited", { code: "RateLimitExceeded", message: "Slow down" }, true],
-  ["timeout", { message: "", state: "expired" }, true],
-  ["canceled", { message: "", state: "cancelled" }, false],
-  ["invalid_input", { code: "InvalidParameter", message: "Bad ratio" }, false],
-  ["provider", { message: "Worker crashed" }, true],
-])(
-  "the failure category %s appears in GET and not in the callback",
-  async (category, failure, retryable) => {
-    const { callback, task } = await failedTask(failure);
-    expect(task["failure"]).toEqual({ category, retryable });
-    const members = ["created_at", "error", "id", "model", "status"];
-    expect(Object.keys(callback).toSorted()).toEqual(members);
-  },
-);
+it("the failure category of a task appears in GET and not in the callback", async () => {
+  const { callback, task } = await failedTask({ code: "RateLimitExceeded", message: "Slow down" });
+  expect(task["failure"]).toEqual({ category: "rate_limited", retryable: true });
+  const members = ["created_at", "error", "id", "model", "status"];
+  expect(Object.keys(callback).toSorted()).toEqual(members);
+});

@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import { Webhook as Standard } from "standardwebhooks";
 import { expect, it } from "vitest";
 import {
   aCharged,
@@ -9,25 +10,13 @@ import {
   type Entry,
   priced,
 } from "./accounts.ts";
+import { callWith } from "./client.ts";
 import { START, START_S, until, useClock } from "./clock.ts";
 import { evict, NOTHING, restart, stored, untilIdle, wake } from "./objects.ts";
-import { type Answer, aReceiver, never, refused, requestAt, status } from "./receiver.ts";
-import {
-  aCompletion,
-  aFailure,
-  CALLBACK_URL,
-  cancel,
-  erase,
-  finish,
-  read,
-  redeliver,
-  report,
-  taskOf,
-} from "./tasks.ts";
-import { Webhook as Standard } from "standardwebhooks";
 import type { Sent } from "./outside.ts";
+import { type Answer, aReceiver, never, refused, requestAt, status } from "./receiver.ts";
 import { secretsOf } from "./secrets.ts";
-import { callWith } from "./client.ts";
+import { aFailure, CALLBACK_URL, erase, finish, read, redeliver, report, taskOf } from "./tasks.ts";
 
 useClock();
 
@@ -72,38 +61,6 @@ it("a failed task is refunded while the relay is paused", async () => {
   await finish(aFailure(id));
   expect(await booksOf(account)).toEqual(BOOKS);
   expect(received).toEqual([]);
-});
-
-it("a failed task is refunded once despite later events, cancellations, redeliveries and evictions", async () => {
-  const received = aReceiver(status(200));
-  const account = await anAccount(10);
-  const id = await aCharged(account, 4);
-  await Promise.all([fail(id), fail(id), report(aCompletion(id)), cancel(id)]);
-  await untilIdle(id);
-  for (let round = 0; round < 3; round++) {
-    await evict(id);
-    expect((await redeliver(id)).status).toBe(202);
-    await untilIdle(id);
-    await fail(id);
-    await cancel(id);
-    await wake(id);
-  }
-  expect(received.length).toBeGreaterThanOrEqual(4);
-  expect(await booksOf(account)).toEqual(BOOKS);
-});
-
-it("a completed task keeps its charge when its callback fails and is redelivered", async () => {
-  aReceiver(status(500), status(500), status(500), status(200));
-  const account = await anAccount(10);
-  const id = await aCharged(account, 4);
-  await finish(aCompletion(id));
-  for (const wait of [180_000, 600_000]) await wake(id, wait);
-  expect(await read(id)).toMatchObject({ callback: { status: "failed" } });
-  await redeliver(id);
-  await untilIdle(id);
-  await fail(id);
-  expect(await read(id)).toMatchObject({ credits: { state: "charged" } });
-  expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
 });
 
 it("an unanswered refund holds back callback, erasure and redelivery, and is retried by new instances until it is booked", async () => {

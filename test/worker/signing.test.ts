@@ -1,13 +1,13 @@
-import * as z from "zod";
 import { env } from "cloudflare:workers";
 import { Webhook as Standard } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
 import { beforeAll, expect, it } from "vitest";
+import * as z from "zod";
 import { app } from "../../src/app.ts";
-import { aReceiver, status } from "./receiver.ts";
 import { aRequest, call, callWith, post, refusal } from "./client.ts";
 import { START_S, useClock } from "./clock.ts";
 import { NOTHING, stored, untilIdle } from "./objects.ts";
+import { aReceiver, status } from "./receiver.ts";
 import { secretsOf } from "./secrets.ts";
 import { aCompletion, completed, register } from "./tasks.ts";
 

@@ -1,7 +1,7 @@
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
-import { env } from "cloudflare:workers";
 import { app } from "../../src/app.ts";
 import { aRequest, call, ProblemBody } from "./client.ts";
 
