@@ -1,7 +1,7 @@
 import { MINUTE_MS } from "./time.ts";
 
 const MIN_LOOK_MS = MINUTE_MS;
-/** The longest wait between two looks. */
+/** The longest wait between two looks, which find out whether a step that is held back can be taken now. */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
 /** Largest part of a wait that is added to it at random. */
 const LOOK_JITTER = 0.25;
@@ -21,7 +21,8 @@ export function lookWaitMs(ageMs: number, jitter: number): number {
 
 /**
  * Computes an exponential backoff, the wait before the next try, in the unit of `first` and `max`. The wait
- * is `first` doubled for every earlier try, but never more than `max`.
+ * is `first` doubled for every earlier try, but never more than `max`. The attempts of a callback have a
+ * schedule instead (policy.ts, record/series.ts).
  * @param tries number of tries before the one that just failed, from 0.
  */
 export function backoff(first: number, tries: number, max: number): number {

@@ -39,7 +39,8 @@ const MAX_RETRY_AFTER_CHARS = 64;
 /**
  * Sends one POST without following redirects, under one deadline that includes reading the answer. Never
  * throws: a failure of the receiver is a result. The status line decides the outcome, except where
- * Cloudflare answered in place of the receiver; only an excerpt of the body is kept.
+ * Cloudflare answered in place of the receiver (core/record/outcome.ts); only an excerpt of the body is
+ * kept.
  */
 export function post(
   request: PostRequest,

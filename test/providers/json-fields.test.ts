@@ -13,6 +13,9 @@ import {
   urlsOf,
 } from "../../src/providers/json-fields.ts";
 
+const ISO = "2026-01-01T00:00:00.500Z";
+const ISO_MS = 1_767_225_600_500;
+
 it.each([
   [{ a: [{ b: 1 }] }, ["a", 0, "b"], 1],
   [JSON.parse('{"__proto__": 1}'), ["__proto__"], 1],
@@ -25,11 +28,6 @@ it.each([
   [[], ["a", "b"], undefined],
 ])("at() reads from %j, at the path %j, only an own value: %j", (value, path, found) => {
   expect(at(value, ...path)).toBe(found);
-});
-
-it("textAt reads text that is not empty, and nothing else", () => {
-  const values = ["x", "", 7, null, ["x"], {}];
-  expect(values.map((a) => textAt({ a }, "a"))).toEqual(["x", null, null, null, null, null]);
 });
 
 it.each([
@@ -63,11 +61,6 @@ it("numberAt and integerAt read no number from other text, and none beyond safe 
   expect(found.filter((number) => number !== null)).toEqual([]);
 });
 
-it("booleanAt reads true and false, and nothing that resembles them", () => {
-  const values = [true, false, "true", 0, null];
-  expect(values.map((a) => booleanAt({ a }, "a"))).toEqual([true, false, null, null, null]);
-});
-
 it("listAt reads a single value as a list of one, and an absent one as an empty list", () => {
   const values = [{ a: [1, 2] }, { a: "x" }, { a: null }, {}];
   expect(values.map((value) => listAt(value, "a"))).toEqual([[1, 2], ["x"], [], []]);
@@ -79,14 +72,14 @@ it("urlsOf keeps http and https URLs in their order, and nothing else", () => {
   expect(urlsOf(values)).toEqual(["https://a.example/1", "http://b.example"]);
 });
 
-it("isoMsAt reads an ISO 8601 time as Unix milliseconds, and no other text or number", () => {
-  const values = ["2026-01-01T00:00:00.500Z", "yesterday", "5", 1767225600];
-  expect(values.map((a) => isoMsAt({ a }, "a"))).toEqual([1767225600500, null, null, null]);
-});
-
-it("jsonAt parses text as JSON, and returns undefined for anything else", () => {
-  const values = ['{"b":[1]}', '{"b":', { b: 1 }];
-  expect(values.map((a) => jsonAt({ a }, "a"))).toEqual([{ b: [1] }, undefined, undefined]);
+it.each<[string, (value: unknown, key: string) => unknown, unknown[], unknown[]]>([
+  ["textAt reads text that is not empty", textAt, ["x", "", 7, null, ["x"], {}], ["x"]],
+  ["booleanAt reads true and false", booleanAt, [true, false, "true", 0, null], [true, false]],
+  ["isoMsAt reads ISO 8601 as Unix ms", isoMsAt, [ISO, "yesterday", "5", 1767225600], [ISO_MS]],
+  ["jsonAt parses text as JSON", jsonAt, ['{"b":[1]}', '{"b":', { b: 1 }], [{ b: [1] }]],
+])("%s, and nothing else", (_what, read, values, found) => {
+  const rest = values.slice(found.length).map(() => (read === jsonAt ? undefined : null));
+  expect(values.map((a) => read({ a }, "a"))).toEqual([...found, ...rest]);
 });
 
 const urlsAt = (value: unknown, key: string) => urlsOf(listAt(value, key));
