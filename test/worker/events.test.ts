@@ -144,8 +144,8 @@ it.each<[string, object, string]>([
   ["a completion without output", { output: undefined }, "/output"],
   ["a relative output URL", { output: { urls: [VIDEO, "/video.mp4"] } }, "/output/urls/1"],
   [
-    "a seed as text",
-    { output: { urls: [VIDEO], metadata: { seed: "42" } } },
+    "a seed with a fraction",
+    { output: { urls: [VIDEO], metadata: { seed: 1.5 } } },
     "/output/metadata/seed",
   ],
   ["an error on a completed event", { error: { code: "a", message: "b" } }, "/error"],
