@@ -88,13 +88,15 @@ function cronSteps(db: D1Database, now: number) {
   // On the hour the cron also counts older hours.
   const fullHour = now - (now % HOUR_MS);
   const count = () => rollUp(db, KEPT_MS, fullHour, new TimeBudget(HOUR_MS));
+  const budget = new TimeBudget(HOUR_MS);
+  const retention = { retentionMs: KEPT_MS, indexRetentionMs: KEPT_MS };
   return {
     rollUp: async () => {
       await db.prepare(MARK_HOURS).bind(fullHour).run();
       return count();
     },
     rollUpAll: count,
-    removeExpired: async () => removeExpired(db, KEPT_MS, now),
+    removeExpired: async () => removeExpired(db, retention, now, budget),
     overdue: async () => (await overdueTasks(db, now - 10 * MINUTE_MS, 500)).length,
   };
 }

@@ -5,7 +5,9 @@ import { placedRuntimeOf } from "./account/placed-runtime.ts";
 import type { Runtime } from "./config/runtime.ts";
 import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
+import { count } from "./index-db/counters.ts";
 import { sizeBytes } from "./index-db/database.ts";
+import { runChecks } from "./index-db/expiry-checks.ts";
 import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
 import type { Position } from "./index-db/list.ts";
 import { rollUp } from "./index-db/rollups.ts";
@@ -13,11 +15,14 @@ import { overdueTasks, removeExpired } from "./index-db/sweep.ts";
 import { removeRow } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
 import { notifyOperator, type OperatorEvent } from "./outbound/webhooks.ts";
+import { ExpiryCheck } from "./task/expiry-check.ts";
 import { taskObject } from "./task/task-stub.ts";
 import { TimeBudget } from "./time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;
 /** Time for each step; together they end before the next trigger, ten minutes later. */
+const SWEEP_BUDGET_MS = 3 * MINUTE_MS;
+const CHECK_BUDGET_MS = MINUTE_MS;
 const ROLLUPS_BUDGET_MS = 2 * MINUTE_MS;
 const MAX_WOKEN = 500;
 const CONCURRENCY = 50;
@@ -44,6 +49,7 @@ export async function runScheduled(env: Env, now: number): Promise<void> {
   const runtime = result.value;
   const job = { env, db, runtime, now };
   await runStep("expired", () => removeExpiredRows(job));
+  await runStep("expiry_checks", () => checkExpiries(job));
   await runStep("rollups", () => recount(job));
   await runStep("size", () => measureSize(job));
   // During a pause callbacks wait on purpose, so overdue tasks are no fault.
@@ -60,7 +66,18 @@ async function runStep(name: string, step: () => Promise<Record<string, number>>
 }
 
 async function removeExpiredRows({ db, runtime, now }: Job) {
-  return { removed: await removeExpired(db, runtime.config.indexRetentionMs, now) };
+  const budget = new TimeBudget(SWEEP_BUDGET_MS);
+  return { removed: await removeExpired(db, runtime.config, now, budget) };
+}
+
+/** Checks that tasks whose rows have left the index are erased. */
+async function checkExpiries({ env, db, now }: Job) {
+  const expiryCheck = new ExpiryCheck(env);
+  const budget = new TimeBudget(CHECK_BUDGET_MS);
+  await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
+  const { asked, lost } = expiryCheck.counts;
+  await count(db, "expiry_lost", lost, now);
+  return { asked, lost };
 }
 
 async function recount({ db, runtime, now }: Job) {

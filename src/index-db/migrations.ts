@@ -94,4 +94,18 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     ...MARK_TRIGGERS,
     MARK_RECENT_HOURS,
   ],
+  [
+    `CREATE TABLE IF NOT EXISTS counters (
+      hour INTEGER NOT NULL,
+      name TEXT NOT NULL,
+      tasks INTEGER NOT NULL,
+      PRIMARY KEY (hour, name)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE IF NOT EXISTS expiry_checks (
+      check_at INTEGER NOT NULL,
+      batch TEXT NOT NULL,
+      ids TEXT NOT NULL,
+      PRIMARY KEY (check_at, batch)
+    ) STRICT, WITHOUT ROWID`,
+  ],
 ];

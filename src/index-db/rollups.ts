@@ -61,7 +61,7 @@ export async function rollUp(
   const database = await ready(db);
   await database.batch([
     database.prepare("DELETE FROM dirty_hours WHERE hour <= ?").bind(now - retentionMs),
-    ...["rollups", "latencies"].map((table) =>
+    ...["rollups", "latencies", "counters"].map((table) =>
       database.prepare(`DELETE FROM ${table} WHERE hour < ?`).bind(now - KEEP_MS),
     ),
   ]);

@@ -21,6 +21,8 @@ export interface Statistics {
   readonly backlog: Backlog;
   /** Unsettled tasks whose row should have changed a minute ago; `oldestAt` is the earliest due time. */
   readonly overdue: Backlog;
+  /** Number of tasks that were found after their retention and erased. */
+  readonly expiryLost: number;
   /** Size of the index database, in bytes. */
   readonly sizeBytes: number;
 }
@@ -57,6 +59,9 @@ const COUNTS = `
 const HISTOGRAMS = `
   SELECT measure, bucket, sum(tasks) AS tasks, sum(total_ms) AS totalMs
   FROM latencies WHERE hour >= ? AND hour < ? GROUP BY 1, 2`;
+const EXPIRY_LOST = `
+  SELECT coalesce(sum(tasks), 0) AS tasks FROM counters
+  WHERE name = 'expiry_lost' AND hour >= ? AND hour < ?`;
 /** Reads each unsettled task once, through the index of these tasks. */
 const UNSETTLED = `
   SELECT count(*) AS tasks, min(created_at) AS oldestAt,
@@ -75,10 +80,13 @@ export async function statistics(
   now: number,
 ): Promise<Statistics> {
   const database = await ready(db);
-  const [counts, buckets, unsettled] = await database.batch<Count & HistogramRow & Unsettled>([
+  const [counts, buckets, unsettled, expiryLost] = await database.batch<
+    Count & HistogramRow & Unsettled
+  >([
     database.prepare(COUNTS).bind(since, until),
     database.prepare(HISTOGRAMS).bind(since, until),
     database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
+    database.prepare(EXPIRY_LOST).bind(since, until),
   ]);
   const rows = buckets?.results ?? [];
   const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
@@ -91,6 +99,7 @@ export async function statistics(
     },
     backlog: { tasks, oldestAt },
     overdue: { tasks: overdue, oldestAt: overdueSince },
+    expiryLost: expiryLost?.results[0]?.tasks ?? 0,
     sizeBytes: unsettled?.meta.size_after ?? 0,
   };
 }

@@ -1,5 +1,6 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
+import { expire } from "../core/duties/expire.ts";
 import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/hooks.ts";
@@ -72,6 +73,17 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (decision.kind === "reject") return null;
     // Sets a lost alarm again where nothing was written.
     return this.#loop.read()?.createdAt ?? null;
+  }
+
+  /** Erases the task if its retention is over, which its alarm should have done. */
+  async expireIfDue(): Promise<"gone" | "expired" | "kept"> {
+    await this.#platform.prepare(this.env);
+    const record = this.#platform.load();
+    if (record === null) return "gone";
+    const expiry = expire(record);
+    if (expiry === null || expiry.dueAt > this.#platform.now()) return "kept";
+    const decision = await this.#loop.applyAndErase({ type: "erase" });
+    return decision.kind === "erase" ? "expired" : "kept";
   }
 
   /** Returns the task; null when the task does not exist, or when the caller may not see it. */

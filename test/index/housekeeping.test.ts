@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { removeRow } from "../../src/index-db/writer.ts";
+import { isSampled } from "../../src/task/expiry-check.ts";
 import { call } from "../worker/client.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";
@@ -11,14 +12,17 @@ import { gated } from "./bindings.ts";
 import {
   allRows,
   aRow,
+  callWith,
   cron,
   db,
   DAY,
+  HOUR,
   indexed,
   insert,
   rowsOfTask,
   useIndex,
   indexedTask,
+  finish,
 } from "./support.ts";
 
 useIndex();
@@ -35,6 +39,10 @@ async function loseAlarm(id: string): Promise<void> {
 /** Returns the ids of the tasks that the index remembers as erased. */
 const erasedIds = async () => (await db.prepare("SELECT id FROM erased").all()).results;
 
+/** Returns the number of batches of tasks whose erasure is still to be checked. */
+const plannedChecks = async () =>
+  (await db.prepare("SELECT * FROM expiry_checks").all()).results.length;
+
 const republish = () => Promise.reject(new Error("Network connection lost."));
 
 it("the cron removes rows from the moment at which their tasks expire", async () => {
@@ -47,6 +55,71 @@ it("the cron removes rows from the moment at which their tasks expire", async ()
   await cron();
   expect(await rowsOfTask(first.id)).toEqual([]);
   expect(await allRows()).toHaveLength(2);
+});
+
+/** Returns an id whose task belongs, or does not belong, to the sample of the sweep. */
+function anId(isInSample: boolean): string {
+  const id = crypto.randomUUID();
+  return isSampled(id) === isInSample ? id : anId(isInSample);
+}
+
+/**
+ * Makes settled tasks whose objects have lost their alarms and whose rows have left the index, and lets
+ * their retention end.
+ */
+async function expiredWithoutAlarm(...ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await finish(id, { model: "m" });
+    await indexed(id);
+    await loseAlarm(id);
+  }
+  pass(7 * DAY);
+  await cron();
+  expect(await allRows()).toEqual([]);
+  pass(21 * DAY + HOUR);
+}
+
+it.each([
+  ["erases all expired tasks whose alarms were lost once one of the sample was", true, NOTHING, 2],
+  ["does not ask the object of an expired task outside the sample", false, { alarm: null }, 0],
+])("the cron %s", async (_, isInSample, other, lost) => {
+  const [first, second] = [anId(isInSample), anId(false)];
+  await expiredWithoutAlarm(first, second);
+  pass(-1);
+  await cron();
+  expect(await stored(first)).toMatchObject({ alarm: null });
+  pass(1);
+  await cron();
+  expect(await stored(second)).toMatchObject(other);
+  const metrics = await (await callWith({}, "/metrics")).arrayBuffer();
+  expect(new TextDecoder().decode(metrics)).toContain(`\ntask_relay_expiry_lost_tasks ${lost}\n`);
+  expect(await plannedChecks()).toBe(0);
+});
+
+it("the cron asks the object of an expired task again when it cannot be reached", async () => {
+  const id = anId(true);
+  await expiredWithoutAlarm(id);
+  await cron({ TASKS: { getByName: () => ({ expireIfDue: republish }) } });
+  expect(await plannedChecks()).toBe(1);
+  pass(HOUR);
+  await cron();
+  expect(await stored(id)).toEqual(NOTHING);
+});
+
+it("the cron keeps a task that has changed since its row left the index", async () => {
+  const id = anId(true);
+  await finish(id, { model: "m", callback_url: null });
+  await indexed(id);
+  pass(7 * DAY);
+  await cron();
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    const record: object = storage.kv.get("task") ?? {};
+    storage.kv.put("task", { ...record, expiresAt: START + 40 * DAY });
+  });
+  pass(21 * DAY + HOUR);
+  await cron();
+  expect(await stored(id)).not.toEqual(NOTHING);
+  expect(await plannedChecks()).toBe(0);
 });
 
 it("the cron keeps the record of an erased task for the 14 days that a queue may hold its index row", async () => {

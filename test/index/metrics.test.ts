@@ -49,6 +49,7 @@ const SETTLED = ["settled", "From the result to the end of the callback."] as co
 const LAG = ["index_lag", "From a change to its row in the index."] as const;
 const BACKLOG = ["backlog_tasks", "Tasks in the index that are not settled."] as const;
 const OVERDUE = ["overdue_tasks", "Of these, how many should have changed."] as const;
+const LOST = ["expiry_lost_tasks", "Tasks found after their retention."] as const;
 const SIZE = ["index_bytes", "Size of the index database."] as const;
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 
@@ -57,7 +58,7 @@ it("GET /metrics has all families before anything was counted", async () => {
   expect(await metrics()).toEqual([
     ...[TASKS, CALLBACKS, ATTEMPTS].flatMap(([name, help]) => gauge(name, help)),
     ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, [])),
-    ...[BACKLOG, OVERDUE, AGE].flatMap(([name, help]) => gauge(name, help, " 0")),
+    ...[BACKLOG, OVERDUE, AGE, LOST].flatMap(([name, help]) => gauge(name, help, " 0")),
     ...gauge(...SIZE, " N"),
     "# EOF",
     "",
@@ -96,6 +97,7 @@ it("GET /metrics sums ended tasks and callbacks over models, hosts and hours, an
     ...gauge(...BACKLOG, " 2"),
     ...gauge(...OVERDUE, " 1"),
     ...gauge(...AGE, " 90"),
+    ...gauge(...LOST, " 0"),
     ...gauge(...SIZE, " N"),
     "# EOF",
     "",

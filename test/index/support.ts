@@ -23,7 +23,16 @@ function boundIndex(): D1Database {
   return env.INDEX_DB;
 }
 
-const TABLES = ["tasks", "dirty_hours", "rollups", "latencies", "accounts", "erased"];
+const TABLES = [
+  "tasks",
+  "dirty_hours",
+  "expiry_checks",
+  "counters",
+  "rollups",
+  "latencies",
+  "accounts",
+  "erased",
+];
 
 /** Gives each test the still clock, an empty index and bindings of its own. */
 export function useIndex(): void {

@@ -54,7 +54,7 @@ async function render(db: D1Database, env: Env, now: number): Promise<Rendered> 
  * lower them.
  */
 function textOf(found: Statistics, now: number): string {
-  const { counts, histograms, backlog, overdue, sizeBytes } = found;
+  const { counts, histograms, backlog, overdue, expiryLost, sizeBytes } = found;
   const ended = counts.filter(({ status }) => status === "completed" || status === "failed");
   const settled = counts.filter(
     ({ callback }) => callback === "delivered" || callback === "failed",
@@ -94,6 +94,7 @@ function textOf(found: Statistics, now: number): string {
       "Age of the oldest of these.",
       ageS(overdue.oldestAt, now),
     ),
+    ...gauge("task_relay_expiry_lost_tasks", "Tasks found after their retention.", expiryLost),
     ...gauge("task_relay_index_bytes", "Size of the index database.", sizeBytes),
     "# EOF",
     "",
