@@ -25,6 +25,9 @@ async function meteredTask() {
   return { id, ...meter };
 }
 
+/** Row that each run writes with the ids of all tasks whose rows it removes, thousands at a time. */
+const LIST_OF_REMOVED = 1;
+
 /** Lets the row of the only settled task expire, and removes it. */
 async function removeRow(INDEX_DB: D1Database): Promise<void> {
   pass(28 * DAY);
@@ -81,7 +84,7 @@ it.each([
     await indexed(id);
     expect(rows.written).toBeGreaterThan(0);
     await removeRow(INDEX_DB);
-    expect(rows.written).toBeLessThanOrEqual(most);
+    expect(rows.written).toBeLessThanOrEqual(most + LIST_OF_REMOVED);
   },
 );
 
@@ -96,7 +99,7 @@ it("D1 bills 3 rows for a task whose callback fails and whose row is written onc
   await indexed(id);
   await removeRow(INDEX_DB);
   expect(rows.written).toBeGreaterThan(0);
-  expect(rows.written).toBeLessThanOrEqual(3);
+  expect(rows.written).toBeLessThanOrEqual(3 + LIST_OF_REMOVED);
 });
 
 it("D1 bills no row for a publication that changes nothing", async () => {
