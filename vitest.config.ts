@@ -10,6 +10,8 @@ import { ProjectReporter } from "./test/reporters/project-reporter.ts";
 const BINDINGS = {
   RELAY_SECRET: "test-only-relay-secret-0123456789abcdef",
   OPERATOR_KEYS: "test-only-operator-key test-only-older-operator-key",
+  // Tests look at single steps in the log, and for secrets in every line.
+  LOG: "all",
 };
 
 /** They wait for alarms and polls far more than they work, so all of them run at once. */

@@ -6,8 +6,8 @@ import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
-import { errorText, log } from "./log.ts";
-import { configOf } from "./config/runtime.ts";
+import { errorText, log, logAs, type LogLevel } from "./log.ts";
+import { configOf, logSettingsOf } from "./config/runtime.ts";
 
 export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
 
@@ -51,10 +51,25 @@ app.onError((error, c) => {
   const { method, routePath: path } = c.req;
   const request = { request_id: c.get("requestId"), method, path };
   const reason = details.reason == null ? {} : { reason: details.reason };
-  const line = { ...request, status, code, ...reason };
-  log({ event: "request.refused", ...line }, status >= 500 ? "warn" : "info");
+  const line = { event: "request.refused", ...request, status, code, ...reason };
+  logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
   return problemResponse(problem, originOf(c.env, c.req.url));
 });
+
+/** Paths whose requests no key authenticates, and requests to none of our paths. */
+const OPEN_PATHS: ReadonlySet<string> = new Set([
+  "/*",
+  ...ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
+]);
+
+/**
+ * Returns the log level of a refused request. Whoever scans the relay gets 401 and, on open paths, 404: a
+ * line for each would let strangers fill the log.
+ */
+function levelOfRefusal(status: number, path: string): LogLevel {
+  if (status >= 500) return "warn";
+  return status === 401 || (status === 404 && OPEN_PATHS.has(path)) ? "detail" : "info";
+}
 
 function internalError(error: Error): Problem {
   log({ event: "request.failed", error: errorText(error) }, "error");

@@ -8,16 +8,29 @@ export interface LogLine {
 }
 
 /**
- * Level of a log line. `warn`: another service failed (a receiver, an upstream, the index) and the relay
- * goes on. `error`: the relay itself failed or needs its operator.
+ * Level of a log line. `detail`: a normal step, written only with `LOG=all` and then like `info`. `warn`:
+ * another service failed (a receiver, an upstream, the index) and the relay goes on. `error`: the relay
+ * itself failed or needs its operator.
  */
-export type LogLevel = "info" | "warn" | "error";
+export type LogLevel = "detail" | "info" | "warn" | "error";
+
+/** The setting that decides about details. */
+export interface LogSettings {
+  /** States that normal steps are logged, too. */
+  readonly logsDetails: boolean;
+}
 
 const METHOD = { info: "log", warn: "warn", error: "error" } as const;
 
 /** Writes one log line as JSON at the given level, so that an operator can filter by level. */
-export function log(line: LogLine, level: LogLevel = "info"): void {
+export function log(line: LogLine, level: Exclude<LogLevel, "detail"> = "info"): void {
   console[METHOD[level]](JSON.stringify(line));
+}
+
+/** Writes one log line, unless it is a detail that the settings leave out. */
+export function logAs(level: LogLevel, line: LogLine, { logsDetails }: LogSettings): void {
+  if (level !== "detail") log(line, level);
+  else if (logsDetails) log(line);
 }
 
 /** Describes a thrown value for a log line. */

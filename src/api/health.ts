@@ -57,6 +57,7 @@ function settingsOf(config: Config) {
     ALLOW_LOCAL_CALLBACKS: config.allowLocalCallbacks,
     ALLOW_IP_CALLBACKS: config.allowIpCallbacks,
     PAUSED: config.paused,
+    LOG: config.logsDetails ? "all" : "normal",
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
     OPERATOR_CALLBACK_URL:
       config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,

@@ -1,5 +1,6 @@
 import type { PollLimits, Settings } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import type { LogSettings } from "../log.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
@@ -14,7 +15,7 @@ import { type ParsedVariables, Variables } from "./variables.ts";
  * Configuration of the relay, parsed from variables and secrets. Durations are in milliseconds, sizes in
  * bytes; lists of keys and secrets are newest first.
  */
-export interface Config extends Secrets, Placement, IndexConfig {
+export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly scheduleMs: readonly number[];
   readonly callbackTimeoutMs: number;
   readonly retentionMs: number;
@@ -78,6 +79,7 @@ export function parseConfig(
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
     paused: data.PAUSED,
+    logsDetails: data.LOG === "all",
     jurisdiction: data.JURISDICTION,
     locationHint: data.LOCATION_HINT,
     publicUrl: data.PUBLIC_URL,

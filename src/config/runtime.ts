@@ -1,5 +1,5 @@
 import { failure, type Result, success } from "../core/result.ts";
-import { log } from "../log.ts";
+import { log, type LogSettings } from "../log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";
 import { type Config, parseConfig } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
@@ -25,6 +25,12 @@ export function configOf(env: object): ConfigResult {
     log({ event: "config.warning", detail }, "warn");
   }
   return result;
+}
+
+/** Returns what the log contains; no details while the configuration is not valid. */
+export function logSettingsOf(env: object): LogSettings {
+  const result = configOf(env);
+  return { logsDetails: result.ok && result.value.logsDetails };
 }
 
 /**

@@ -33,6 +33,10 @@ export const Variables = z.object({
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
   PAUSED: flag(),
+  LOG: text("normal").refine(
+    (value) => value === "normal" || value === "all",
+    "must be normal or all",
+  ),
   JURISDICTION: oneOf(JURISDICTIONS),
   LOCATION_HINT: oneOf(LOCATION_HINTS),
   PUBLIC_URL: httpUrl()

@@ -1,4 +1,4 @@
-import type { Decision } from "./events/decision.ts";
+import { changed, type Decision } from "./events/decision.ts";
 import { endAttempt, redeliver, startAttempt } from "./events/delivery.ts";
 import { cancel, erase, passDeadline } from "./events/ending.ts";
 import type { TaskEvent } from "./events/event.ts";
@@ -9,6 +9,7 @@ import { endPoll } from "./events/polling.ts";
 import { endCharge, endRefund } from "./events/settlement.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
+import { type Counts, withOneMore } from "./record/counts.ts";
 import { noteOutdatedRow } from "./record/row-schedule.ts";
 import type { TaskRecord } from "./record/task.ts";
 
@@ -42,7 +43,7 @@ function decide(
     case "attach":
       return attach(record, event, policy, now);
     case "hook":
-      return applyHook(record, event, policy, now);
+      return counted("hooks", applyHook(record, event, policy, now));
     case "redeliver":
       return redeliver(record, event, policy, now);
     case "republish":
@@ -60,7 +61,7 @@ function decide(
     case "charge_ended":
       return endCharge(record, event, policy, now);
     case "poll_ended":
-      return endPoll(record, event, policy, now);
+      return counted("polls", endPoll(record, event, policy, now));
     case "refund_ended":
       return endRefund(record, event, policy, now);
     case "publish_ended":
@@ -76,4 +77,10 @@ function decide(
 function unknownEvent(event: never): never {
   const { type }: TaskEvent = event;
   throw new Error(`an event ${OF_A_LATER_RELEASE}: ${type}`);
+}
+
+/** Counts the hook or poll that changed a task; a task that stays as it is counts nothing, to save a row. */
+function counted(what: keyof Counts, decision: Decision): Decision {
+  if (decision.kind !== "changed") return decision;
+  return changed(withOneMore(decision.record, what), decision.note);
 }

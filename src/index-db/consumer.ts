@@ -1,6 +1,6 @@
 import { backoff } from "../core/backoff.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
-import { errorText, log } from "../log.ts";
+import { errorText, log, logAs, type LogSettings } from "../log.ts";
 import { RowSchema } from "./columns.ts";
 import { writeRows } from "./writer.ts";
 
@@ -12,7 +12,11 @@ const MAX_RETRY_S = 3_600;
  * are not rows are retried until the platform moves them to the dead-letter queue. When the database fails,
  * all rows are retried later (`retryDelayS`).
  */
-export async function consume(batch: MessageBatch, db: D1Database | undefined): Promise<void> {
+export async function consume(
+  batch: MessageBatch,
+  db: D1Database | undefined,
+  settings: LogSettings,
+): Promise<void> {
   const rows: IndexRow[] = [];
   const validMessages: Message[] = [];
   for (const message of batch.messages) {
@@ -31,7 +35,7 @@ export async function consume(batch: MessageBatch, db: D1Database | undefined): 
     else message.retry({ delaySeconds: retryDelayS(message.attempts) });
   }
   const line = { rows: rows.length, outcome: isWritten ? "written" : "unknown" };
-  log({ event: "index.batch", ...line }, isWritten ? "info" : "warn");
+  logAs(isWritten ? "detail" : "warn", { event: "index.batch", ...line }, settings);
 }
 
 /**

@@ -1,13 +1,19 @@
+import type { Delivery } from "../core/duties/deliver.ts";
 import type { ChargeAnswer, PollAnswer, TaskEvent } from "../core/events/event.ts";
+import type { AttemptResult } from "../core/record/callback.ts";
 import type { CallStep } from "../core/step.ts";
 import type { LogLevel, LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
 
-/** The outcome of a call: an event for the task and a line for the log. */
-export interface CallOutcome {
-  readonly event: TaskEvent;
+/** A line for the log with its level. */
+export interface Logged {
   readonly line: LogLine;
   readonly level: LogLevel;
+}
+
+/** The outcome of a call: an event for the task and a line for the log. */
+export interface CallOutcome extends Logged {
+  readonly event: TaskEvent;
 }
 
 /**
@@ -41,8 +47,11 @@ export async function makeCall(
       const answer = await platform.poll(step.poll, aborted);
       const line = { task_id: taskId, connection, outcome: pollOutcome(answer, aborted) };
       const event = { type: "poll_ended", job, nudges, askedAt: now, answer } as const;
-      const isAnswered = aborted.aborted || answer.kind === "news" || answer.kind === "limited";
-      return { event, line: { event: "upstream.poll", ...line }, level: level(isAnswered) };
+      return {
+        event,
+        line: { event: "upstream.poll", ...line },
+        level: levelOfPoll(answer, aborted),
+      };
     }
     case "publish": {
       const { id, version } = step.row;
@@ -57,8 +66,8 @@ export async function makeCall(
       const isTaken = await platform.notify(step.notice, aborted);
       const line = { task_id: taskId, notice: kind, outcome: outcome(isTaken, "delivered") };
       const event = { type: "notice_ended", kind, version, isTaken } as const;
-      const isExpected = isTaken || aborted.aborted;
-      return { event, line: { event: "operator.notice", ...line }, level: level(isExpected) };
+      const noticeLevel = isTaken ? "info" : level(aborted.aborted);
+      return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
     }
   }
 }
@@ -72,16 +81,43 @@ function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {
   return answer.kind === "news" ? answer.news.status : answer.kind;
 }
 
+/** Returns the log line of an attempt. @param isRecorded false when the attempt was closed meanwhile. */
+export function attemptLine(
+  { taskId, number }: Delivery,
+  result: AttemptResult,
+  durationMs: number,
+  isRecorded: boolean,
+): Logged {
+  const { statusCode, cloudflareError, retryAfter } = result;
+  const line = {
+    event: "callback.attempt",
+    task_id: taskId,
+    number,
+    outcome: result.outcome,
+    status_code: statusCode,
+    ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
+    ...(retryAfter !== null && { retry_after: retryAfter }),
+    duration_ms: durationMs,
+    recorded: isRecorded,
+  };
+  if (result.outcome !== "delivered") return { line, level: "warn" };
+  return { line, level: isRecorded ? "detail" : "info" };
+}
+
 function levelOfCharge({ kind }: ChargeAnswer): LogLevel {
-  return level(kind !== "unknown");
+  return kind === "insufficient" || kind === "unknown_account" ? "info" : level(kind === "charged");
+}
+
+function levelOfPoll({ kind }: PollAnswer, { aborted }: AbortSignal): LogLevel {
+  return kind === "limited" && !aborted ? "info" : level(aborted || kind === "news");
 }
 
 /**
- * Returns the log level of a call: `warn` without an answer or with a refused key, because another service
- * failed and the relay goes on.
+ * Returns the log level of a call: a detail when the call ended as expected; `warn` without an answer or
+ * with a refused key, because another service failed and the relay goes on.
  */
-function level(isAnswered: boolean): LogLevel {
-  return isAnswered ? "info" : "warn";
+function level(isExpected: boolean): LogLevel {
+  return isExpected ? "detail" : "warn";
 }
 
 /** Waits until a write ends or is aborted. An aborted write goes on; only the waiting ends. */

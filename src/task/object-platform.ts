@@ -17,7 +17,7 @@ import { describeIssues } from "../config/issue.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
 import { type IndexBindings, publishRow } from "../index-db/publish.ts";
-import { errorText, log } from "../log.ts";
+import { errorText, log, logAs, type LogLevel, type LogLine } from "../log.ts";
 import { askUpstream } from "../outbound/poll.ts";
 import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
@@ -56,7 +56,6 @@ const RECORD_KEY = "task";
  * services.
  */
 export class ObjectPlatform implements Platform {
-  readonly log = log;
   readonly #ctx: DurableObjectState;
   readonly #bindings: ObjectBindings;
   readonly #timeouts: Timeouts;
@@ -101,12 +100,12 @@ export class ObjectPlatform implements Platform {
 
   // Two storage calls without an await between them are one commit. A failing storage breaks the output
   // gate and resets the object, so the promise of `setAlarm` need not be awaited.
-  commit(record: TaskRecord, alarmAt: number): void {
+  commit(record: TaskRecord, alarmAt: number | null): void {
     // The record is validated before the write: a bug then fails this event instead of storing an
     // unreadable record.
     parseRecord(record);
     this.#ctx.storage.kv.put(RECORD_KEY, record);
-    this.setAlarm(alarmAt);
+    if (alarmAt !== null) this.setAlarm(alarmAt);
   }
 
   setAlarm(at: number): void {
@@ -194,6 +193,10 @@ export class ObjectPlatform implements Platform {
       log({ event: "loop.failed", ...line }, "error");
     });
     this.#ctx.waitUntil(guarded);
+  }
+
+  log(line: LogLine, level: LogLevel): void {
+    logAs(level, line, this.#prepared().config);
   }
 
   /** Writes an attempt to the time series, if one is bound: host, connection, outcome and duration. */

@@ -17,8 +17,11 @@ export interface Platform {
   policy(now: number): Settings;
   /** Reads the committed record of the task. @throws when the record cannot be read. */
   load(): TaskRecord | null;
-  /** Commits the record together with the alarm for its next step. */
-  commit(record: TaskRecord, alarmAt: number): void;
+  /**
+   * Commits the record together with the alarm for its next step.
+   * @param alarmAt null keeps the alarm that is set.
+   */
+  commit(record: TaskRecord, alarmAt: number | null): void;
   setAlarm(at: number): void;
   /** Removes the record and the alarm. */
   erase(): Promise<void>;
@@ -39,6 +42,7 @@ export interface Platform {
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
   /** Keeps the object alive for work that continues after its answer has been sent. */
   background(work: Promise<unknown>): void;
+  /** Writes a log line; a detail only where the configuration asks for it. */
   log(line: LogLine, level: LogLevel): void;
   /** Delay of the watchdog alarm, which restarts work after a crash; longer than any call. */
   readonly watchdogMs: number;

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type JsonObject, parseJson } from "../core/json.ts";
 import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
+import { NO_COUNTS } from "../core/record/counts.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
@@ -76,6 +77,7 @@ const Tracking = z.looseObject({
 });
 
 const Publication = z.looseObject({ version: z.int(), retryAt: Time, tries: z.int() });
+const Counts = z.looseObject({ hooks: z.int(), polls: z.int() });
 const Notice = z.looseObject({
   kind: z.enum(NOTICE_KINDS),
   version: z.int(),
@@ -108,6 +110,7 @@ const base = {
   upstream: Upstream.nullable().default(null),
   createdAt: Time,
   publication: Publication.default({ ...UNPUBLISHED }),
+  counts: Counts.default({ ...NO_COUNTS }),
   origin: z.string(),
   registration: z
     .looseObject({

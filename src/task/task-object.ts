@@ -18,6 +18,12 @@ export type OutsideEvent = Extract<
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
+/** Orders of a person, which are always logged; the other events belong to the normal life of a task. */
+const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
+
+/** Outcomes of hooks in the normal life of a task; any other is always logged. */
+const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
+
 /** The Durable Object of one task, which stores one record and one alarm for its next step. */
 export class TaskObject extends DurableObject<ObjectBindings> {
   static {
@@ -46,7 +52,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
-    log({ event: `task.${nameOf(event)}`, ...line });
+    const level = applied.kind === "refused" || RARE.has(event.type) ? "info" : "detail";
+    this.#platform.log({ event: `task.${nameOf(event)}`, ...line }, level);
     return applied;
   }
 
@@ -58,7 +65,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const note = "note" in decision ? decision.note : undefined;
     const outcome = note ?? (decision.kind === "changed" ? "recorded" : "unknown_task");
     const { connection, news } = event;
-    log({ event: "task.hook", task_id: this.#taskId, connection, status: news.status, outcome });
+    const line = { task_id: this.#taskId, connection, status: news.status, outcome };
+    const level = NORMAL_OUTCOMES.has(outcome) ? "detail" : "info";
+    this.#platform.log({ event: "task.hook", ...line }, level);
     return isUnknown ? "unknown_task" : "taken";
   }
 

@@ -3,12 +3,14 @@ import type { Decision } from "../core/events/decision.ts";
 import type { TaskEvent } from "../core/events/event.ts";
 import type { Policy } from "../core/policy.ts";
 import { unansweredAttempt } from "../core/record/callback.ts";
-import { isOpen, isTerminal, type TaskRecord } from "../core/record/task.ts";
+import { isOpen, type TaskRecord } from "../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time.ts";
 import { transition } from "../core/transition.ts";
-import { makeCall } from "./calls.ts";
+import { settledSummary } from "../core/views/settled-summary.ts";
+import { attemptLine, makeCall } from "./calls.ts";
 import type { Platform } from "./platform.ts";
+import { canWatch, isAtRest, openAttempt } from "./watchdog.ts";
 
 /**
  * Longest time ahead for which an alarm is set: the platform allows less than 30 days, so a later time
@@ -103,6 +105,10 @@ export class WorkLoop {
     this.#indexTriedAt = scheduledTime - 1;
     try {
       await this.runUntilIdle();
+    } catch (error) {
+      // The object sets another alarm, of which the loop does not know.
+      this.#armedFor = null;
+      throw error;
     } finally {
       this.#alarmTime = 0;
     }
@@ -165,27 +171,22 @@ export class WorkLoop {
     this.#ownAttempt = null;
     const result = isOwn ? await this.#platform.send(delivery) : unansweredAttempt("interrupted");
     const decision = this.apply({ type: "attempt_ended", number, ...result });
-    const { outcome, statusCode, cloudflareError, retryAfter } = result;
-    const line = {
-      event: "callback.attempt",
-      task_id: delivery.taskId,
-      number,
-      outcome,
-      status_code: statusCode,
-      ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
-      ...(retryAfter !== null && { retry_after: retryAfter }),
-      duration_ms: Math.max(0, this.#now() - delivery.startedAt),
-      recorded: decision.kind === "changed",
-    };
-    this.#platform.log(line, outcome === "delivered" ? "info" : "warn");
+    const durationMs = Math.max(0, this.#now() - delivery.startedAt);
+    const { line, level } = attemptLine(delivery, result, durationMs, decision.kind === "changed");
+    this.#platform.log(line, level);
     return decision;
   }
 
   #commit(before: TaskRecord | null, record: TaskRecord, policy: Policy, now: number): void {
     const isDue = nextStep(record, policy, now) !== null;
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
+    const isKept = isDue
+      ? canWatch(this.#armedFor, record, alarmAt, now)
+      : this.#armedFor === alarmAt;
     const opened = openAttempt(record);
-    this.#platform.commit(record, this.#arm(alarmAt, now));
+    this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
+    if (!isKept) this.#armedFor = alarmAt;
+    this.#logSettled(before, record, now);
     // A call in flight must not delay the first attempt of the callback.
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
@@ -196,6 +197,12 @@ export class WorkLoop {
   #policyAt(now: number): Policy {
     this.#indexTriedAt ??= now - 1;
     return { ...this.#platform.policy(now), indexTriedAt: this.#indexTriedAt };
+  }
+
+  #logSettled(before: TaskRecord | null, record: TaskRecord, now: number): void {
+    if (!isAtRest(record) || isAtRest(before)) return;
+    const line = { event: "task.settled", ...settledSummary(record, now) };
+    this.#platform.log(line, record.callback?.state.kind === "failed" ? "warn" : "info");
   }
 
   #arm(at: number, now: number): number {
@@ -215,10 +222,4 @@ export class WorkLoop {
     this.#clock = Math.max(this.#clock, this.#platform.now(), this.#alarmTime);
     return this.#clock;
   }
-}
-
-function openAttempt(record: TaskRecord | null): number | null {
-  if (record === null || !isTerminal(record) || record.callback === null) return null;
-  const { state } = record.callback;
-  return state.kind === "in_flight" ? state.number : null;
 }

@@ -9,6 +9,7 @@ import type {
   TaskEvent,
 } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
+import { NO_COUNTS } from "../../src/core/record/counts.ts";
 import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
 import type { Policy, PollLimits } from "../../src/core/policy.ts";
@@ -141,6 +142,7 @@ const BASE = {
   upstream: null,
   createdAt: NOW,
   publication: { ...UNPUBLISHED, retryAt: NOW },
+  counts: NO_COUNTS,
   origin: ORIGIN,
 } as const;
 
@@ -157,14 +159,8 @@ export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
   };
 }
 
-export const BODY = JSON.stringify({
-  id: ID,
-  status: "completed",
-  model: MODEL,
-  created_at: NOW_S,
-  completed_at: NOW_S,
-  output: { urls: [VIDEO], metadata: {} },
-});
+const END = { created_at: NOW_S, completed_at: NOW_S, output: { urls: [VIDEO], metadata: {} } };
+export const BODY = JSON.stringify({ id: ID, status: "completed", model: MODEL, ...END });
 
 /** A completed task whose callback was delivered at the first attempt, within 250 ms. */
 export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask {

@@ -1,6 +1,7 @@
 import type { Credits, CreditsState } from "../../src/core/record/credits.ts";
 import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/core/events/event.ts";
 import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/record/task.ts";
+import { NO_COUNTS } from "../../src/core/record/counts.ts";
 import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import {
   ACCOUNT,
@@ -71,6 +72,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     account: null,
     upstream: null,
     publication: { ...UNPUBLISHED, retryAt: NOW },
+    counts: NO_COUNTS,
     status: "charging",
     credits: {
       accountId: ACCOUNT.id,

@@ -30,6 +30,7 @@ import {
   NO_OUTPUT,
   OTHER_JOB,
   UPSTREAM,
+  ONE_HOOK,
 } from "./upstream-builders.ts";
 
 const later = NOW + HOUR;
@@ -47,7 +48,7 @@ describe("an unsigned hook where nobody can be asked", () => {
 
   it.each(HOOK_TASKS)("an unsigned hook advances an unpollable task, %s", (_where, task) => {
     const record = apply(task, aHook(PROCESSING), later, NO_KEY);
-    expect(record).toEqual({ ...task, version: later, status: "processing" });
+    expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
   });
 
   it("an unsigned hook ends a task whose job is too old to be polled", () => {
@@ -83,7 +84,7 @@ describe("an unsigned hook before the job is attached", () => {
     const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
     expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
       kind: "changed",
-      record: { ...unattached, tracking: kept },
+      record: { ...unattached, tracking: kept, counts: ONE_HOOK },
       note: "kept",
     });
   });
@@ -153,11 +154,8 @@ describe("an unsigned hook of the attached job", () => {
       const decision = transition(task, aHook(said, { jobId }), POLICY, later);
       const poll = aPlan({ at: later, tries: 4, nudges: 1, isOutputMissing });
       const tracking = aTracking({ poll });
-      expect(decision).toEqual({
-        kind: "changed",
-        record: { ...task, tracking },
-        note: "nudged",
-      });
+      const record = { ...task, tracking, counts: ONE_HOOK };
+      expect(decision).toEqual({ kind: "changed", record, note: "nudged" });
       expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
     }
   });

@@ -26,6 +26,7 @@ import {
   OTHER_JOB,
   QUEUED,
   UPSTREAM,
+  ONE_HOOK,
 } from "./upstream-builders.ts";
 
 const later = NOW + HOUR;
@@ -107,7 +108,7 @@ describe.each(HOOK_TASKS)("a signed hook %s", (_where, task) => {
   it("a signed hook that reports processing advances a pending task, once", () => {
     const hook = aHook(PROCESSING, signed);
     const record = apply(task, hook, later);
-    expect(record).toEqual({ ...task, version: later, status: "processing" });
+    expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
     expectUnchanged(record, hook, later + 1, POLICY, "ignored");
   });
 

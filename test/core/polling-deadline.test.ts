@@ -35,6 +35,7 @@ import {
   newsAnswer,
   UNANSWERED,
   UNAUTHORIZED,
+  ONE_POLL,
 } from "./upstream-builders.ts";
 
 const deadlineAt = NOW + 4 * HOUR;
@@ -109,6 +110,7 @@ describe("an upstream that is still at work at the deadline", () => {
       status,
       deadlineAt: LATE + HOUR,
       tracking: longer,
+      counts: ONE_POLL,
     });
     expect(asked(newsAnswer(news)).version).toBeGreaterThan(task.version);
   });

@@ -38,6 +38,7 @@ import {
   UNANSWERED,
   UNAUTHORIZED,
   UPSTREAM,
+  ONE_POLL,
 } from "./upstream-builders.ts";
 
 const task = anAttachedTask();
@@ -93,7 +94,13 @@ describe("a poll that reports no end", () => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     const tracking = aTracking({ poll });
     const record = after(newsAnswer(PROCESSING));
-    expect(record).toEqual({ ...task, version: THEN, status: "processing", tracking });
+    expect(record).toEqual({
+      ...task,
+      version: THEN,
+      status: "processing",
+      tracking,
+      counts: ONE_POLL,
+    });
   });
 
   it.each([
@@ -105,7 +112,11 @@ describe("a poll that reports no end", () => {
     ["no answer", UNANSWERED, task],
   ])("a poll without news only plans the next poll: %s", (_what, answer, open) => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
-    expect(after(answer, open)).toEqual({ ...open, tracking: aTracking({ poll }) });
+    expect(after(answer, open)).toEqual({
+      ...open,
+      tracking: aTracking({ poll }),
+      counts: ONE_POLL,
+    });
   });
 
   it.each([0, 1])("the waits between polls double from 15 s to 5 min, jitter %d", (jitter) => {
@@ -134,7 +145,7 @@ describe("a poll whose key was taken away meanwhile", () => {
   it("a poll whose key was removed from the configuration is tried again after 5 min", () => {
     const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
     const poll = aPlan({ at: THEN + 300 * SECOND, tries: 1, notBefore: THEN });
-    expect(record).toEqual({ ...task, tracking: aTracking({ poll }) });
+    expect(record).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });
     expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
   });
 });
@@ -175,7 +186,7 @@ describe("success without output", () => {
   it("a job that reports success without output is polled once more after the provider's minimum gap", () => {
     const at = THEN + GAP;
     const poll = aPlan({ at, tries: 1, notBefore: at, isOutputMissing: true });
-    expect(once).toEqual({ ...task, tracking: aTracking({ poll }) });
+    expect(once).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });
   });
 
   it.each([

@@ -45,6 +45,7 @@ describe("register", () => {
         account: ACCOUNT,
         upstream: { connection: "ark", job: null },
         publication: { version: 0, retryAt: NOW, tries: 0 },
+        counts: { hooks: 0, polls: 0 },
         createdAt: NOW,
         origin: ORIGIN,
         registration,

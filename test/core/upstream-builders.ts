@@ -127,3 +127,6 @@ export const HOOK_ENDS = [
   ["completed", aCompletion()],
   ["failed", anUpstreamFailure()],
 ] as const;
+
+export const ONE_HOOK = { hooks: 1, polls: 0 };
+export const ONE_POLL = { hooks: 0, polls: 1 };

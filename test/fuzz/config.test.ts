@@ -25,6 +25,7 @@ const VARIABLES = {
   MAX_BODY_KB: "256",
   ALLOW_LOCAL_CALLBACKS: "false",
   PAUSED: false,
+  LOG: "all",
   PUBLIC_URL: "https://relay.example.com",
   SETTLEMENT_URL: "https://billing.example.com/refunds?a=b",
   OPERATOR_CALLBACK_URL: "https://ops.example.com/events",

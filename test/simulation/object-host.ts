@@ -72,7 +72,7 @@ export class ObjectHost implements Host {
     return record === null || !isRoundTripped ? record : reread(record);
   }
 
-  commit(record: TaskRecord, alarmAt: number, caller: SimulatedObject): void {
+  commit(record: TaskRecord, alarmAt: number | null, caller: SimulatedObject): void {
     const { disk, checker } = this.#shared;
     const before = disk.written.record;
     disk.write({ record });
@@ -80,7 +80,7 @@ export class ObjectHost implements Host {
     checker.onCommit(before, record, caller);
     const opened = openAttempt(record);
     if (opened !== null && opened !== openAttempt(before)) caller.opened = opened;
-    this.setAlarm(alarmAt, caller);
+    if (alarmAt !== null) this.setAlarm(alarmAt, caller);
   }
 
   setAlarm(at: number, caller: SimulatedObject): void {

@@ -21,7 +21,7 @@ export interface Host {
   now(caller: SimulatedObject): number;
   policy(now: number): Policy;
   load(): TaskRecord | null;
-  commit(record: TaskRecord, alarmAt: number, caller: SimulatedObject): void;
+  commit(record: TaskRecord, alarmAt: number | null, caller: SimulatedObject): void;
   setAlarm(at: number, caller: SimulatedObject): void;
   erase(caller: SimulatedObject): Promise<void>;
   /** Makes durable what is written, before an answer or a call leaves the object. */
@@ -80,7 +80,7 @@ export class SimulatedObject implements Platform {
     return this.#living().load();
   }
 
-  commit(record: TaskRecord, alarmAt: number): void {
+  commit(record: TaskRecord, alarmAt: number | null): void {
     this.#point();
     this.#living().commit(record, alarmAt, this);
     this.#point();

@@ -61,9 +61,9 @@ const created = { model: "m", callback_url: CALLBACK_URL };
 
 describe("a task without an account that ends, calls back once, is read and expires", () => {
   it.each<[number, string, boolean, (id: string) => { readonly id: string }]>([
-    [5, "that an event created", false, (id) => aCompletion(id, created)],
-    [7, "that was registered and completes", true, aCompletion],
-    [7, "that was registered and fails", true, aFailure],
+    [4, "that an event created", false, (id) => aCompletion(id, created)],
+    [6, "that was registered and completes", true, aCompletion],
+    [6, "that was registered and fails", true, aFailure],
   ])(
     "a task without an account writes %i rows %s, and calls no account object",
     async (rows, _, isRegistered, event) => {
@@ -101,8 +101,8 @@ describe("a task without an account that ends, calls back once, is read and expi
 
 describe("a task with a price that ends, calls back once, is read and expires", () => {
   it.each([
-    { name: "completes", event: aCompletion, rows: 9, maxLedgerRows: 3, calls: 1 },
-    { name: "fails", event: aFailure, rows: 11, maxLedgerRows: 6, calls: 2 },
+    { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, calls: 1 },
+    { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, calls: 2 },
   ])(
     "a task with a price writes $rows rows, at most $maxLedgerRows in the ledger, in $calls calls when it $name",
     async ({ event, rows, maxLedgerRows, calls }) => {

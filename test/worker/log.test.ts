@@ -48,6 +48,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   "provider.unauthorized": "warn",
   "task.cancel": "log",
   "task.erase": "log",
+  "task.settled": "log",
   "credits.charge": "log",
   "credits.refund": "warn or log",
   "call.unanswered": "warn",

@@ -14,6 +14,7 @@ import { type JsonValue, jsonEqual } from "../json.ts";
 import { MAX_DEADLINE_MS, type Policy } from "../policy.ts";
 import { sameResult } from "../record/callback-body.ts";
 import type { Credits } from "../record/credits.ts";
+import { NO_COUNTS } from "../record/counts.ts";
 import { UNPUBLISHED } from "../record/publication.ts";
 import {
   isOpen,
@@ -47,7 +48,7 @@ export function register(
   const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const head = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
-  const base = { ...head, publication: UNPUBLISHED };
+  const base = { ...head, publication: UNPUBLISHED, counts: NO_COUNTS };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const open = { ...task, status: "pending", tracking: trackingOf(upstream, policy, now) } as const;
@@ -118,6 +119,7 @@ function createFromEvent(
     credits: null,
     upstream: null,
     publication: UNPUBLISHED,
+    counts: NO_COUNTS,
     createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),
     origin: creation.origin,
     registration: null,

@@ -153,6 +153,17 @@ describe("an error around an attempt", () => {
     expect(host.numbers).toEqual([1]);
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
+
+  it("an event after a failed alarm sets a watchdog, although the run had set one before it failed", async () => {
+    host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
+    host.loop.apply(finish);
+    breakOnly("send");
+    await expect(host.ring()).rejects.toThrow("send is broken");
+    expect(host.alarm).toBe(NOW + 2 * MINUTE);
+    host.writes.length = 0;
+    host.loop.apply({ type: "republish", isAlwaysDue: true });
+    expect(host.writes.slice(0, 2)).toEqual(["put", "alarm"]);
+  });
 });
 
 describe("a run that does not end", () => {

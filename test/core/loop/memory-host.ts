@@ -73,12 +73,12 @@ export class MemoryHost implements Host, CallObserver {
     return this.stored;
   }
 
-  commit(record: TaskRecord, alarmAt: number): void {
+  commit(record: TaskRecord, alarmAt: number | null): void {
     this.#throwIfBroken("commit");
     this.writes.push("put");
     if (!this.isForgetful) this.#stored = structuredClone(record);
     this.history.push(record);
-    this.setAlarm(alarmAt);
+    if (alarmAt !== null) this.setAlarm(alarmAt);
   }
 
   setAlarm(at: number): void {

@@ -34,6 +34,7 @@ const vars = {
   OPERATOR_CALLBACK_URL: receiver.at(`/operator?t=${OPERATOR_URL_TOKEN}`, ACCEPTS),
   ALLOW_LOCAL_CALLBACKS: "true",
   CALLBACK_SCHEDULE_S: "0,1",
+  LOG: "all",
 };
 const relay = await forThisFile(Workerd.start({ vars }));
 const withDerived = await exercise(relay.url, receiver);

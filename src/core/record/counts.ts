@@ -1,0 +1,15 @@
+/** Numbers of the hooks that changed a task and of the polls that ended while it was open. */
+export interface Counts {
+  readonly hooks: number;
+  readonly polls: number;
+}
+
+export const NO_COUNTS: Counts = { hooks: 0, polls: 0 };
+
+/** Returns a record with one more hook or poll. */
+export function withOneMore<Counted extends { readonly counts: Counts }>(
+  record: Counted,
+  what: keyof Counts,
+): Counted {
+  return { ...record, counts: { ...record.counts, [what]: record.counts[what] + 1 } };
+}

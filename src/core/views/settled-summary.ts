@@ -1,0 +1,33 @@
+import { type Callback, callbackStatus } from "../record/callback.ts";
+import type { TerminalTask } from "../record/task.ts";
+
+/** Summary of a settled task for the log, without payloads, URLs and texts of other services. */
+export type SettledSummary = Readonly<Record<string, string | number | null>>;
+
+/**
+ * Summarises a settled task. Times are in milliseconds: `open_ms` from the creation to the result,
+ * `settling_ms` from the result to the last change. Null means that the task has no such thing.
+ * @param now time of the last change, in Unix milliseconds.
+ */
+export function settledSummary(task: TerminalTask, now: number): SettledSummary {
+  const { credits, finishedAt, upstream } = task;
+  return {
+    task_id: task.id,
+    account: task.account?.id ?? null,
+    connection: upstream?.connection ?? null,
+    status: task.status,
+    failure: task.failure?.category ?? null,
+    ...callbackSummary(task.callback),
+    hooks: task.counts.hooks,
+    polls: task.counts.polls,
+    refunded: credits?.state.kind === "refunded" ? credits.amount : null,
+    open_ms: finishedAt === null ? null : Math.max(0, finishedAt - task.createdAt),
+    settling_ms: finishedAt === null ? null : Math.max(0, now - finishedAt),
+  };
+}
+
+function callbackSummary(callback: Callback | null): SettledSummary {
+  if (callback === null) return { callback: null, attempts: 0, series: 0 };
+  const { lastNumber: attempts, series } = callback;
+  return { callback: callbackStatus(callback), attempts, series: series.number };
+}
