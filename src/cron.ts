@@ -1,4 +1,3 @@
-import pMap from "p-map";
 import { indexObject } from "./account/object-names.ts";
 import type { AlertKind } from "./account/failure-tracker.ts";
 import { placedRuntimeOf } from "./account/placed-runtime.ts";
@@ -9,23 +8,18 @@ import { count } from "./index-db/counters.ts";
 import { sizeBytes } from "./index-db/database.ts";
 import { runChecks } from "./index-db/expiry-checks.ts";
 import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
-import type { Position } from "./index-db/list.ts";
 import { rollUp } from "./index-db/rollups.ts";
-import { overdueTasks, removeExpired } from "./index-db/sweep.ts";
-import { removeRow } from "./index-db/writer.ts";
+import { removeExpired } from "./index-db/sweep.ts";
 import { errorText, log } from "./log.ts";
 import { notifyOperator, type OperatorEvent } from "./outbound/webhooks.ts";
 import { ExpiryCheck } from "./task/expiry-check.ts";
-import { taskObject } from "./task/task-stub.ts";
 import { TimeBudget } from "./time-budget.ts";
+import { wakeOverdue } from "./wake-overdue.ts";
 
-const OVERDUE_MS = 10 * MINUTE_MS;
 /** Time for each step; together they end before the next trigger, ten minutes later. */
 const SWEEP_BUDGET_MS = 3 * MINUTE_MS;
 const CHECK_BUDGET_MS = MINUTE_MS;
 const ROLLUPS_BUDGET_MS = 2 * MINUTE_MS;
-const MAX_WOKEN = 500;
-const CONCURRENCY = 50;
 
 /** Input of the steps of the cron trigger. */
 interface Job {
@@ -53,7 +47,7 @@ export async function runScheduled(env: Env, now: number): Promise<void> {
   await runStep("rollups", () => recount(job));
   await runStep("size", () => measureSize(job));
   // During a pause callbacks wait on purpose, so overdue tasks are no fault.
-  if (!runtime.config.paused) await runStep("overdue", () => wakeOverdue(job));
+  if (!runtime.config.paused) await runStep("overdue", () => repair(job));
 }
 
 /** Runs one step of the cron trigger, and logs its counts or its failure. */
@@ -85,33 +79,12 @@ async function recount({ db, runtime, now }: Job) {
   return { hours: await rollUp(db, runtime.config.indexRetentionMs, now, budget) };
 }
 
-/**
- * Wakes tasks that should have changed ten minutes ago, because their alarm or their row was lost. Each
- * task writes its row again and takes its due steps; the row of a task that no longer exists is deleted.
- */
-async function wakeOverdue(job: Job) {
-  const overdue = await overdueTasks(job.db, job.now - OVERDUE_MS, MAX_WOKEN);
-  const woken = await pMap(overdue, (position) => wake(position, job), {
-    concurrency: CONCURRENCY,
-  });
-  const event = { type: "index.lagging", overdue: overdue.length } as const;
-  if (overdue.length > 0) await alertOperator(event, "default", job);
-  return { overdue: overdue.length, woken: woken.filter(Boolean).length };
-}
-
-/** Wakes one task. @returns false when the task no longer exists or cannot be reached. */
-async function wake(position: Position, { env, db }: Job): Promise<boolean> {
-  try {
-    const createdAt = await taskObject(env, position.id).republish(false);
-    // Another creation time means that the task is gone and its id was used again.
-    const isGone = createdAt !== position.createdAt;
-    if (isGone) await removeRow(db, { ...position, version: Date.now() });
-    return !isGone;
-  } catch (error) {
-    const line = { task_id: position.id, error: errorText(error) };
-    log({ event: "task.unreachable", ...line }, "warn");
-    return false;
-  }
+/** Wakes overdue tasks, and alerts the operator of them. */
+async function repair(job: Job) {
+  const found = await wakeOverdue(job.env, job.db, job.now);
+  const event = { type: "index.lagging", overdue: found.overdue } as const;
+  if (found.overdue > 0) await alertOperator(event, "default", job);
+  return found;
 }
 
 /** Measures the index, and alerts the operator of one that is almost full. */

@@ -47,7 +47,7 @@ function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
   const age = oldestMs === null ? "" : `, the oldest by ${Math.ceil(oldestMs / 60_000)} min`;
   return problem(
     `late alarms: ${tasks} tasks should have changed${age}`,
-    "wait for the cron trigger (10 minutes), then read the log for quota or configuration errors",
+    'read the log for quota or configuration errors; then POST /v1/wake {"all": true}, or wait for the cron trigger',
   );
 }
 

@@ -8,6 +8,7 @@ import { readMetrics } from "./search/read-metrics.ts";
 import { readStats } from "./search/read-stats.ts";
 import { redeliverMany } from "./search/redeliver-many.ts";
 import { reindex } from "./search/reindex.ts";
+import { wakeTasks } from "./search/wake-tasks.ts";
 import { adjustCredits, grantCredits } from "./accounts/credits.ts";
 import { deleteAccount } from "./accounts/delete-account.ts";
 import { listEntries, listGrants } from "./accounts/entries.ts";
@@ -54,6 +55,7 @@ export const ROUTES: readonly Route[] = [
   readMetrics,
   redeliverMany,
   reindex,
+  wakeTasks,
   readHealth,
   readErrorsPage,
 ];

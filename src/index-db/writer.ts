@@ -2,6 +2,7 @@ import { HOUR_MS } from "../core/time.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { columnOf, FIELDS } from "./columns.ts";
 import { ready } from "./database.ts";
+import type { Position } from "./list.ts";
 
 const COLUMNS = FIELDS.map(columnOf);
 const VALUES = FIELDS.map((field) => `value ->> '${field}'`);
@@ -24,12 +25,26 @@ const UPSERT = `
   ON CONFLICT (created_at, id) DO UPDATE SET ${UPDATES.join(", ")}
   WHERE excluded.version > tasks.version
     OR (excluded.version = tasks.version AND (${NEW.join(", ")}) IS NOT (${STORED.join(", ")}))`;
-const NOTE_ERASED = "INSERT OR REPLACE INTO erased (created_at, id, version) VALUES (?, ?, ?)";
+const NOTE_ERASED = `
+  INSERT OR REPLACE INTO erased (created_at, id, version)
+  SELECT value ->> 'createdAt', value ->> 'id', value ->> 'version' FROM json_each(?)`;
+/** The rows of the erased tasks of a JSON list, each looked up by its primary key. */
+const ERASED_ROWS = `
+  FROM json_each(?) CROSS JOIN tasks
+    ON tasks.created_at = value ->> 'createdAt' AND tasks.id = value ->> 'id'
+  WHERE tasks.version <= value ->> 'version'`;
 // Triggers mark the hours of rows that are written, but not of deleted rows: expired rows stay counted.
-const MARK_HOUR = `
-  INSERT OR IGNORE INTO dirty_hours (hour, run) SELECT created_at - created_at % ${HOUR_MS}, ''
-  FROM tasks WHERE created_at = ? AND id = ? AND version <= ?`;
-const DELETE = "DELETE FROM tasks WHERE created_at = ? AND id = ? AND version <= ?";
+const MARK_HOURS = `
+  INSERT OR IGNORE INTO dirty_hours (hour, run)
+  SELECT tasks.created_at - tasks.created_at % ${HOUR_MS}, '' ${ERASED_ROWS}`;
+const DELETE = `
+  DELETE FROM tasks WHERE (created_at, id) IN (SELECT tasks.created_at, tasks.id ${ERASED_ROWS})`;
+
+/** A task that was erased. */
+interface ErasedTask extends Position {
+  /** Version of the task when it was erased; a later task of the same id has a higher one. */
+  readonly version: number;
+}
 
 /**
  * Writes rows in one statement. A failed write is retried by the task (core/record/publication.ts) or by
@@ -47,18 +62,13 @@ export async function writeRows(
 }
 
 /**
- * Deletes the row of an erased task, and prevents a row that is still on its way from being written.
- * @param version of the task when it was erased; a later task of the same id has a higher one.
+ * Deletes the rows of erased tasks, and prevents rows that are still on their way from being written. Makes
+ * three queries for any number of rows, because D1 limits the queries of an invocation.
  */
-export async function removeRow(
-  db: D1Database,
-  { id, createdAt, version }: { id: string; createdAt: number; version: number },
-): Promise<void> {
+export async function removeRows(db: D1Database, tasks: readonly ErasedTask[]): Promise<void> {
   const database = await ready(db);
-  const values = [createdAt, id, version];
-  await database.batch([
-    database.prepare(NOTE_ERASED).bind(...values),
-    database.prepare(MARK_HOUR).bind(...values),
-    database.prepare(DELETE).bind(...values),
-  ]);
+  const list = JSON.stringify(tasks);
+  await database.batch(
+    [NOTE_ERASED, MARK_HOURS, DELETE].map((statement) => database.prepare(statement).bind(list)),
+  );
 }

@@ -115,7 +115,7 @@ export class ObjectPlatform implements Platform {
   /**
    * Sets the alarm after one that failed at `now`. The work loop does not know of this alarm before it
    * fires. Does not throw: when the storage refuses everything, the platform repeats the failed alarm for
-   * some minutes, and then only a request or the cron trigger moves the task.
+   * some minutes, and then only a request, the cron trigger or `POST /v1/wake` moves the task.
    */
   async recover(now: number): Promise<void> {
     try {

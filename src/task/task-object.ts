@@ -29,7 +29,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   static {
     // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is
     // not among them: a redelivery without a key would be ordered twice.
-    for (const name of ["hook", "read", "republish"] as const) retryable(this.prototype[name]);
+    for (const name of ["hook", "read", "republish", "wake"] as const) {
+      retryable(this.prototype[name]);
+    }
   }
 
   readonly #platform: ObjectPlatform;
@@ -93,6 +95,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (expiry === null || expiry.dueAt > this.#platform.now()) return "kept";
     const decision = await this.#loop.applyAndErase({ type: "erase" });
     return decision.kind === "erase" ? "expired" : "kept";
+  }
+
+  /** Sets the alarm again and starts the steps that are due. @returns false when there is no task. */
+  async wake(): Promise<boolean> {
+    await this.#platform.prepare(this.env);
+    return this.#loop.resume();
   }
 
   /** Returns the task; null when the task does not exist, or when the caller may not see it. */

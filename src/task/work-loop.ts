@@ -95,6 +95,22 @@ export class WorkLoop {
   }
 
   /**
+   * Sets the alarm again and starts the due steps, also of a record whose alarm was lost. Changes nothing
+   * else. @returns false when there is no task.
+   */
+  resume(): boolean {
+    const record = this.#platform.load();
+    if (record === null || this.#running) return record !== null;
+    const now = this.#now();
+    const policy = this.#policyAt(now);
+    const isDue = nextStep(record, policy, now) !== null;
+    const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
+    this.#platform.setAlarm(this.#arm(alarmAt, now));
+    if (isDue) this.#platform.background(this.#start());
+    return true;
+  }
+
+  /**
    * Handles an alarm. Returns only when the work has ended: after a crash the platform repeats an alarm
    * that was being handled, and no other.
    */

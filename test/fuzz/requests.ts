@@ -51,6 +51,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "/v1/accounts/{account}/keys": { label: "production" },
   "/v1/accounts/{account}/signing-secrets": { generation: 1 },
   "/v1/reindex": { ids: [IDS[0]] },
+  "/v1/wake": { ids: [IDS[0]] },
 };
 const HOOKS: readonly object[] = [
   { id: "cgt-1", status: "succeeded", content: { video_url: OUTPUT.urls[0] } },

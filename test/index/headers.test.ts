@@ -29,6 +29,7 @@ const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/accounts/{account}/grants": () => ({ reference: "one", amount: 1 }),
   "POST /v1/accounts/{account}/adjustments": () => ({ reference: "a", amount: -1, reason: "r" }),
   "POST /v1/reindex": (task) => ({ ids: [task] }),
+  "POST /v1/wake": (task) => ({ ids: [task] }),
 };
 const NEEDS_SETTLED_TASK = ["POST /v1/tasks/{id}/redeliver", "DELETE /v1/tasks/{id}"];
 

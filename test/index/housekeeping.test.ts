@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { removeRow } from "../../src/index-db/writer.ts";
+import { removeRows } from "../../src/index-db/writer.ts";
 import { isSampled } from "../../src/task/expiry-check.ts";
 import { call } from "../worker/client.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
@@ -124,7 +124,7 @@ it("the cron keeps a task that has changed since its row left the index", async 
 
 it("the cron keeps the record of an erased task for the 14 days that a queue may hold its index row", async () => {
   const { id, createdAt } = aRow();
-  await removeRow(db, { id, createdAt, version: START });
+  await removeRows(db, [{ id, createdAt, version: START }]);
   pass(14 * DAY);
   await cron();
   expect(await erasedIds()).toEqual([{ id }]);

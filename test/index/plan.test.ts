@@ -3,6 +3,7 @@ import type { Filters } from "../../src/index-db/list.ts";
 import { listTasks } from "../../src/index-db/list.ts";
 import { statistics } from "../../src/index-db/stats.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
+import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
 import { overdueTasks } from "../../src/index-db/sweep.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
 import { START } from "../worker/clock.ts";
@@ -91,6 +92,10 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["metrics", () => statistics(db, { since: 0, until: START }, START)],
   ["the hourly rollups", () => rollUp(db, 28 * DAY, START, new TimeBudget(HOUR))],
   ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
+  [
+    "a page of the tasks that are not settled",
+    () => unsettledTasks(db, { dueAt: START - HOUR, createdAt: 0, id: "" }, 500),
+  ],
   ["the cron, which also removes rows of tasks that no longer exist", () => cron()],
 ];
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import { removeRow, writeRows } from "../../src/index-db/writer.ts";
+import { removeRows, writeRows } from "../../src/index-db/writer.ts";
 import { pass, START } from "../worker/clock.ts";
 import { allRows, aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 
@@ -75,7 +75,7 @@ it("the rollups are exact for any order, repetition, erasure and time of the cro
         const erased = all.flatMap((life) => (life.isErased ? life.rows.slice(-1) : []));
         const changes = [
           ...[...again, ...rows].map((row) => () => insert(row)),
-          ...erased.map((row) => () => removeRow(db, row)),
+          ...erased.map((row) => () => removeRows(db, [row])),
           ...again.map((row) => () => insert(row)),
         ];
         for (const change of changes) {

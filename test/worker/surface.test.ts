@@ -36,6 +36,7 @@ const SURFACE = [
   "GET /metrics | operator | 200 | index_disabled",
   "POST /v1/redeliveries | owner | 200 | index_disabled",
   "POST /v1/reindex | operator | 200 | index_disabled",
+  "POST /v1/wake | operator | 200 | index_disabled",
   "GET /healthz | anyone | 200 503 | ",
   "GET /docs/errors | anyone | 200 | ",
 ];

@@ -1,6 +1,6 @@
 import { route } from "../http/route.ts";
 import type { Env } from "../../env.ts";
-import { removeRow } from "../../index-db/writer.ts";
+import { removeRows } from "../../index-db/writer.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { accepted, taskClient } from "./task-client.ts";
@@ -28,8 +28,8 @@ export const eraseTask = route(
 /** Removes the index row of an erased task. A failure is ignored, because the row expires anyway. */
 async function removeIndexRow(
   { INDEX_DB: db }: Env,
-  task: Parameters<typeof removeRow>[1],
+  task: Parameters<typeof removeRows>[1][number],
 ): Promise<void> {
   if (db !== undefined)
-    await withTimeout("index", () => removeRow(db, task), undefined, INDEX_TIMEOUT_MS);
+    await withTimeout("index", () => removeRows(db, [task]), undefined, INDEX_TIMEOUT_MS);
 }

@@ -1,0 +1,73 @@
+import * as z from "zod";
+import { type UnsettledTask, unsettledTasks } from "../../index-db/open-tasks.ts";
+import { taskObject } from "../../task/task-stub.ts";
+import type { Env } from "../../env.ts";
+import { json } from "../http/answer.ts";
+import { optional, TaskId } from "../http/fields.ts";
+import { bodyRoute } from "../http/route.ts";
+import { callTasks } from "./call-tasks.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+
+const MAX_IDS = 500;
+const START: UnsettledTask = { dueAt: 0, createdAt: 0, id: "" };
+
+/** Cursor of the route: due time, creation time and id of the last task of the page before. */
+const Cursor = z
+  .string()
+  .regex(/^\d{1,16}_\d{1,16}_[0-9a-f-]{36}$/, "is not a cursor of this route")
+  .transform((cursor): UnsettledTask => {
+    const [dueAt = "", createdAt = "", id = ""] = cursor.split("_");
+    return { dueAt: Number(dueAt), createdAt: Number(createdAt), id };
+  });
+
+const WakeOrder = z
+  .strictObject({
+    ids: optional(z.array(TaskId).min(1).max(MAX_IDS)),
+    all: optional(z.literal(true, "must be true")),
+    cursor: optional(Cursor),
+  })
+  .refine(({ ids, all }) => (ids === null) !== (all === null), {
+    path: ["ids"],
+    message: "or all is required, and not both",
+  })
+  .refine(({ ids, cursor }) => ids === null || cursor === null, {
+    path: ["cursor"],
+    message: "is only allowed with all",
+  });
+
+export const wakeTasks = bodyRoute(
+  {
+    method: "POST",
+    path: "/v1/wake",
+    access: "operator",
+    summary: "Start the due work of up to 500 tasks, also of those whose alarms were lost",
+    answers: { 200: "counts of tasks that were woken, are unknown, or failed; and next_cursor" },
+    errors: ["index_disabled"],
+  },
+  WakeOrder,
+  async ({ env, body: { ids, cursor } }) => {
+    if (ids !== null) return json({ ...(await wake(env, ids)), next_cursor: null });
+    const db = requireIndex(env);
+    const page = await queryIndex(() => unsettledTasks(db, cursor ?? START, MAX_IDS));
+    const last = page.length === MAX_IDS ? page.at(-1) : undefined;
+    const counts = await wake(
+      env,
+      page.map(({ id }) => id),
+    );
+    return json({ ...counts, next_cursor: last === undefined ? null : cursorOf(last) });
+  },
+);
+
+/** Wakes tasks. An object that cannot be reached counts as failed and does not stop the others. */
+async function wake(env: Env, ids: readonly string[]) {
+  const outcomes = await callTasks(ids, async (id) =>
+    (await taskObject(env, id).wake()) ? "woken" : "unknown",
+  );
+  const count = (outcome: (typeof outcomes)[number]) =>
+    outcomes.filter((one) => one === outcome).length;
+  return { woken: count("woken"), unknown: count("unknown"), failed: count("failed") };
+}
+
+function cursorOf({ dueAt, createdAt, id }: UnsettledTask): string {
+  return `${dueAt}_${createdAt}_${id}`;
+}

@@ -1,0 +1,141 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it, vi } from "vitest";
+import { call, invalid, refusal } from "../worker/client.ts";
+import { DAY_MS, pass, START, until } from "../worker/clock.ts";
+import { evict, NOTHING, restart, stored, stubOf } from "../worker/objects.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
+import { completed, register } from "../worker/tasks.ts";
+import { gated } from "./bindings.ts";
+import { allRows, aRow, callWith, cron, db, indexedTask, insert, useIndex } from "./support.ts";
+
+useIndex();
+
+const WITHOUT_INDEX = { INDEX_DB: undefined };
+const PAUSED = { ...env, PAUSED: "true" };
+
+/** Loses the alarm of a task, as a quota does that lasts longer than the platform's retries. */
+async function loseAlarm(id: string): Promise<void> {
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+  await evict(id);
+}
+
+async function wake(body: object, bindings: object = {}): Promise<unknown> {
+  const response = await callWith(bindings, "/v1/wake", { body });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+const fail = () => Promise.reject(new Error("Exceeded allowed rows written"));
+
+/** Namespace in which the object of this task cannot be reached. */
+function without(lost: string) {
+  const getByName = (id: string) => (id === lost ? { wake: fail } : env.TASKS.getByName(id));
+  return { TASKS: { getByName } };
+}
+
+it("a wake by ids counts woken, unknown and unreachable tasks, and needs no index", async () => {
+  const received = aReceiver(status(500), status(200));
+  const [due, open, lost] = [await completed(), await register(), await register()];
+  pass(180_000);
+  await loseAlarm(due);
+  await loseAlarm(open);
+  const unknown = crypto.randomUUID();
+  const ids = [due.toUpperCase(), open, unknown, lost];
+  const answer = await wake({ ids }, { ...WITHOUT_INDEX, ...without(lost) });
+  expect(answer).toEqual({ woken: 2, unknown: 1, failed: 1, next_cursor: null });
+  await until(() => received.length === 2);
+  expect((await stored(open)).alarm).toBeGreaterThan(Date.now());
+  expect(await stored(unknown)).toEqual(NOTHING);
+});
+
+it("a wake starts no callback while the relay is paused, and starts it at once after the pause", async () => {
+  const received = aReceiver();
+  const id = await register();
+  await restart(id, PAUSED);
+  await call("/v1/events", {
+    body: { id, status: "completed", output: { urls: ["https://cdn.example.com/1"] } },
+  });
+  pass(3_600_000);
+  await loseAlarm(id);
+  await restart(id, PAUSED);
+  expect(await wake({ ids: [id] })).toMatchObject({ woken: 1 });
+  const { alarm } = await stored(id);
+  expect(alarm).toBeGreaterThan(Date.now() + 60_000);
+  expect(received).toEqual([]);
+  await restart(id);
+  await wake({ ids: [id] });
+  await until(() => received.length === 1);
+});
+
+it("a wake erases a task whose expiry was lost", async () => {
+  aReceiver();
+  const id = await indexedTask();
+  await loseAlarm(id);
+  pass(28 * DAY_MS);
+  await wake({ ids: [id] });
+  await until(async () => (await stored(id)).record === undefined);
+});
+
+it("a wake of all tasks pages through those that are not settled, the most overdue first", async () => {
+  const received = aReceiver(status(500), status(200));
+  const due = await indexedTask();
+  await insert(
+    ...Array.from({ length: 500 }, (_, n) => aRow({ dueAt: START + 200_000 + n })),
+    aRow({ dueAt: null }),
+  );
+  pass(180_000);
+  await loseAlarm(due);
+  const first = await wake({ all: true });
+  const cursor = expect.stringMatching(/^\d+_\d+_[0-9a-f-]{36}$/);
+  expect(first).toEqual({ woken: 1, unknown: 499, failed: 0, next_cursor: cursor });
+  await until(() => received.length === 2);
+  const next = Reflect.get(Object(first), "next_cursor");
+  expect(await wake({ all: true, cursor: next })).toMatchObject({ unknown: 1, next_cursor: null });
+});
+
+it.each([
+  ["neither ids nor all", {}, "/ids"],
+  ["both ids and all", { ids: [crypto.randomUUID()], all: true }, "/ids"],
+  ["all: false", { all: false }, "/all"],
+  ["no id in ids", { ids: [] }, "/ids"],
+  ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
+  ["an invalid id", { ids: ["x"] }, "/ids/0"],
+  [
+    "a cursor beside ids",
+    { ids: [crypto.randomUUID()], cursor: `1_2_${"0".repeat(36)}` },
+    "/cursor",
+  ],
+  ["an invalid cursor", { all: true, cursor: "7" }, "/cursor"],
+  ["an unknown field", { all: true, limit: 7 }, "/limit"],
+])("a wake is refused with %s", async (_, body, path) => {
+  expect(await refusal(await call("/v1/wake", { body }))).toEqual(invalid(path));
+});
+
+it("a wake of all tasks answers 501 without an index", async () => {
+  const response = await callWith(WITHOUT_INDEX, "/v1/wake", { body: { all: true } });
+  expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
+});
+
+it("the cron removes the rows of 1,200 tasks that no longer exist with fewer than 50 queries", async () => {
+  await insert(...Array.from({ length: 1_200 }, () => aRow({ dueAt: START, expiresAt: null })));
+  pass(600_001);
+  let queries = 0;
+  const INDEX_DB = gated(db, async (sql) => {
+    queries += sql.split(";").length;
+  });
+  await cron({ INDEX_DB, TASKS: { getByName: () => ({ republish: async () => null }) } });
+  expect(await allRows()).toEqual([]);
+  expect(queries).toBeLessThan(50);
+});
+
+it("the cron stops waking tasks when the calls of its invocation are spent", async () => {
+  await insert(...Array.from({ length: 300 }, () => aRow({ dueAt: START, expiresAt: null })));
+  pass(600_001);
+  const republish = vi.fn(() =>
+    Promise.reject(new Error("Too many subrequests by single Worker invocation.")),
+  );
+  await cron({ TASKS: { getByName: () => ({ republish }) } });
+  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
+  expect(await allRows()).toHaveLength(300);
+});
