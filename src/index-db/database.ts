@@ -2,6 +2,9 @@ import { MIGRATIONS } from "./migrations.ts";
 
 /** Longest time in milliseconds that a write to the index may delay other work. */
 export const INDEX_TIMEOUT_MS = 2_000;
+/** Longest time in milliseconds that a request waits for an answer of the index. */
+export const QUERY_TIMEOUT_MS = 10_000;
+
 const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
   version INTEGER NOT NULL PRIMARY KEY,
   applied_at INTEGER NOT NULL

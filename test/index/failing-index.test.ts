@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { INDEX_TIMEOUT_MS } from "../../src/index-db/database.ts";
+import { INDEX_TIMEOUT_MS, QUERY_TIMEOUT_MS } from "../../src/index-db/database.ts";
 import { call, post, refusal } from "../worker/client.ts";
 import { pass, START, until } from "../worker/clock.ts";
 import { evict, untilIdle, stored, stubOf } from "../worker/objects.ts";
@@ -26,8 +26,8 @@ const fail: Gate = () => Promise.reject(new Error("D1 is unavailable"));
 const hang: Gate = () => new Promise<never>(() => undefined);
 
 /** Lets the time limit of the call to the index pass, and then answers or never does. */
-function tooLate(answer: Gate): Gate {
-  const passLimit = holdTimers(INDEX_TIMEOUT_MS);
+function tooLate(answer: Gate, limitMs = INDEX_TIMEOUT_MS): Gate {
+  const passLimit = holdTimers(limitMs);
   return () => {
     passLimit();
     return answer();
@@ -153,12 +153,14 @@ it.each([
   ["/v1/accounts", {}],
   ["/v1/redeliveries?dry_run=true", { body: {} }],
 ])(
-  "%s answers 501 without an index, and 503 with Retry-After when it fails",
+  "%s answers 501 without an index, and 503 with Retry-After when it fails or hangs",
   async (path, sent) => {
     const absent = await callWith({ INDEX_DB: undefined }, path, sent);
     expect(await refusal(absent)).toEqual({ status: 501, code: "index_disabled" });
-    const failed = await callWith({ INDEX_DB: gated(db, fail) }, path, sent);
-    expect(failed.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
-    expect(await refusal(failed)).toEqual({ status: 503, code: "unavailable" });
+    for (const gate of [fail, tooLate(hang, QUERY_TIMEOUT_MS)]) {
+      const failed = await callWith({ INDEX_DB: gated(db, gate) }, path, sent);
+      expect(failed.headers.get("Retry-After")).toMatch(/^[1-9]\d*$/);
+      expect(await refusal(failed)).toEqual({ status: 503, code: "unavailable" });
+    }
   },
 );

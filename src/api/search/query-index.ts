@@ -1,5 +1,6 @@
 import type { Env } from "../../env.ts";
-import { errorText, log } from "../../log.ts";
+import { QUERY_TIMEOUT_MS } from "../../index-db/database.ts";
+import { withTimeout } from "../../timeout.ts";
 import { Problem } from "../http/problem.ts";
 import { unavailable } from "../http/object-call.ts";
 
@@ -11,12 +12,13 @@ export function requireIndex({ INDEX_DB: db }: Env): D1Database {
   throw new Problem("index_disabled", { detail });
 }
 
-/** Queries the index database. @throws Problem `unavailable` when the query fails. */
+/**
+ * Queries the index database.
+ * @throws Problem `unavailable` when the query fails or takes longer than 10 seconds.
+ */
 export async function queryIndex<T>(query: () => Promise<T>): Promise<T> {
-  try {
-    return await query();
-  } catch (error) {
-    log({ event: "index.unreachable", error: errorText(error) }, "warn");
-    throw unavailable("The index could not be reached.");
-  }
+  const wrapped = async () => ({ value: await query() });
+  const answer = await withTimeout("index", wrapped, null, QUERY_TIMEOUT_MS);
+  if (answer !== null) return answer.value;
+  throw unavailable("The index could not be reached.");
 }
