@@ -29,7 +29,8 @@ const STALE_MARGIN_MS = SECOND_MS;
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
  * | `index:`                 | deployment | `told_at`, `full_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
- * The first kind books money and nothing else, one order at a time: requests are authenticated, and tasks
+ * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `keys` the API keys
+ * (key-table.ts). The first kind books money and nothing else, one order at a time: requests are authenticated, and tasks
  * without a price registered, without it. Both objects of an account store nothing until it is created;
  * their other methods then answer null, false or `unknown_account`. Methods are synchronous where
  * possible: one turn each, so that two calls never see the same balance.

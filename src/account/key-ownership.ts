@@ -11,7 +11,7 @@ export interface KeyUse {
 /**
  * Ownership of one API key. Each key has an object of its own, named after the key's hash, which stores the
  * account that owns the key. This object alone decides whether the key is valid, so a request with an
- * unknown key reaches no account.
+ * unknown key reaches no account. Requests ask it through api/http/key-owner.ts.
  */
 export class KeyOwnership {
   readonly #kv: SyncKvStorage;

@@ -1,6 +1,6 @@
 import { changed, type Decision } from "./events/decision.ts";
 import { endAttempt, redeliver, startAttempt } from "./events/delivery.ts";
-import { cancel, erase, passDeadline } from "./events/ending.ts";
+import { cancel, erase, endAtDeadline } from "./events/ending.ts";
 import type { TaskEvent } from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
@@ -53,7 +53,7 @@ function decide(
     case "erase":
       return erase(record);
     case "deadline":
-      return passDeadline(record, policy, now);
+      return endAtDeadline(record, policy, now);
     case "attempt_started":
       return startAttempt(record, policy, now);
     case "attempt_ended":

@@ -17,7 +17,10 @@ export interface Filters {
   readonly until: number | null;
 }
 
-/** Position of a row in the list of tasks, which runs from the newest row to the oldest. */
+/**
+ * Position of a row in the list of tasks, which runs from the newest row to the oldest. Clients get it as a
+ * signed cursor (api/search/cursor.ts).
+ */
 export interface Position {
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;

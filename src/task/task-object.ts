@@ -24,7 +24,10 @@ const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
 /** Outcomes of hooks in the normal life of a task; any other is always logged. */
 const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
 
-/** The Durable Object of one task, which stores one record and one alarm for its next step. */
+/**
+ * The Durable Object of one task, which stores one record and one alarm for its next step. The rules are in
+ * the core: core/duties decides what is due, core/events what an event changes.
+ */
 export class TaskObject extends DurableObject<ObjectBindings> {
   static {
     // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is

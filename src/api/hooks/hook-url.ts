@@ -37,10 +37,11 @@ export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
- * Resolves a hook URL to its connection and task, without calling any object.
+ * Checks the token of a hook URL and returns the connection and the task that the URL belongs to, without
+ * calling any object.
  * @throws Problem `unknown_task` when the relay did not make the URL.
  */
-export async function parseHookUrl(
+export async function authenticateHookUrl(
   { provider: name, id, token }: HookParams,
   runtime: Runtime,
 ): Promise<HookTarget> {

@@ -12,7 +12,7 @@ import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, repeatable, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../http/fields.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
-import { HOOK_PATH, parseHookUrl, type HookTarget } from "./hook-url.ts";
+import { HOOK_PATH, authenticateHookUrl, type HookTarget } from "./hook-url.ts";
 
 const hookRoute = publicRoute(
   {
@@ -24,7 +24,7 @@ const hookRoute = publicRoute(
   },
   async ({ request, env, url, params }) => {
     const runtime = await requireRuntime(env);
-    const target = await parseHookUrl(params, runtime);
+    const target = await authenticateHookUrl(params, runtime);
     const body = await readBody(request, runtime.config.maxBodyBytes);
     const { headers } = request;
     const hook: Hook = { path: url.pathname, query: url.search.slice(1), headers, body };

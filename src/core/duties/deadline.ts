@@ -5,7 +5,7 @@ import { poll } from "./poll.ts";
 
 /**
  * Fails an open task at its deadline (events/ending.ts). A task that can be polled has a last poll then
- * (duties/poll.ts), whose answer decides instead.
+ * (duties/poll.ts), whose answer ends the task or extends the deadline once (events/polling.ts).
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;

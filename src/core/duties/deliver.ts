@@ -9,6 +9,7 @@ export interface Delivery {
   /** Account whose secrets sign the callback; null when the relay's own secrets sign it. */
   readonly account: Account | null;
   readonly status: TerminalTask["status"];
+  /** Body of the callback, written once when the task ended (events/finish.ts, record/callback-body.ts). */
   readonly body: string;
   readonly url: string;
   /** Origin of the relay, as the creator of the task addressed it. */

@@ -24,7 +24,7 @@ export interface PollStep {
 /**
  * Polls the upstream at the planned time and once more at the deadline, but never before `notBefore` of the
  * plan. A pause delays polls but no deadline: a deadline within the pause passes without a last poll. The
- * time of the next poll is planned in record/tracking.ts.
+ * time of the next poll is planned in record/tracking.ts; events/polling.ts applies the answer.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;

@@ -4,7 +4,7 @@ import type { Policy } from "../policy.ts";
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
 
 /** Fails a task whose deadline has passed without a result. */
-export function passDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
+export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: number): Decision {
   if (record === null || !isOpen(record) || record.deadlineAt > now) return unchanged(record);
   return changed(finishAtDeadline(record, policy, now));
 }

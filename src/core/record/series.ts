@@ -97,8 +97,8 @@ function openAttempt(callback: Callback, now: number): Callback {
 }
 
 /**
- * Plans the next attempt of the series after a failed one. The wait counts from the end of the failed
- * attempt.
+ * Plans the next attempt of the series after a failed one, whatever its outcome; after the last one the
+ * callback has failed. The wait counts from the end of the failed attempt.
  */
 function afterFailure(series: Series, ended: Attempt, policy: Policy): CallbackState {
   const total = series.ordered ?? policy.scheduleMs.length;
