@@ -1,6 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
+import { configOf } from "../config/runtime.ts";
 import type { ChargeAnswer } from "../core/events/event.ts";
 import type { Adjustment, Booking } from "../core/ledger.ts";
+import { MAX_RETENTION_MS, refundableMs } from "../core/policy.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { AccountProfile, type Profile } from "./account-profile.ts";
 import type { StoredEntry } from "./entry-table.ts";
@@ -205,9 +207,15 @@ export class AccountObject extends DurableObject<object> {
    * no alarm.
    */
   override async alarm(): Promise<void> {
-    if (this.#exists()) this.#ledger.compact();
+    if (this.#exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));
     else if (this.#failures.staleAt() > Date.now()) this.#eraseOnceStale();
     else await this.ctx.storage.deleteAll();
+  }
+
+  /** Returns the retention of tasks; the longest one while the configuration is not valid. */
+  #retentionMs(): number {
+    const config = configOf(this.env);
+    return config.ok ? config.value.retentionMs : MAX_RETENTION_MS;
   }
 
   #eraseOnceStale(): void {

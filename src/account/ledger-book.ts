@@ -21,7 +21,6 @@ export type CreditAnswer =
 const FOLD_KEY = "fold_at";
 const COMPACT_EVERY_MS = 28 * DAY_MS;
 const COMPACT_PAUSE_MS = SECOND_MS;
-const COMPACT_AFTER_MS = 400 * DAY_MS;
 
 /**
  * Ledger of one account, which applies the decisions of `core/ledger.ts` to the stored entries. Each method
@@ -113,10 +112,10 @@ export class LedgerBook {
   }
 
   /**
-   * Replaces entries by one with their balance, a batch at a time: every 28 days those older than 400
-   * days, or all of them at the time that `foldAt` has planned, after which no alarm is set.
+   * Replaces entries by one with their balance, a batch at a time: every 28 days those older than
+   * `maxAgeMs`, or all of them at the time that `foldAt` has planned, after which no alarm is set.
    */
-  compact(): void {
+  compact(maxAgeMs: number): void {
     // Set first, so that an alarm remains if the work throws.
     this.#setAlarm(COMPACT_EVERY_MS);
     const now = Date.now();
@@ -125,7 +124,7 @@ export class LedgerBook {
       this.#setAlarm(Math.min(COMPACT_EVERY_MS, foldAt - now));
       return;
     }
-    const hasMore = this.#entries.compact(foldAt === null ? now - COMPACT_AFTER_MS : now + 1);
+    const hasMore = this.#entries.compact(foldAt === null ? now - maxAgeMs : now + 1);
     if (hasMore) this.#setAlarm(COMPACT_PAUSE_MS);
     else if (foldAt !== null) void this.#storage.deleteAlarm();
   }

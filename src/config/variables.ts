@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseJson } from "../core/json.ts";
-import { MAX_CALLBACK_TIMEOUT_MS } from "../core/policy.ts";
+import { MAX_CALLBACK_TIMEOUT_MS, MAX_RETENTION_MS } from "../core/policy.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
@@ -26,7 +26,9 @@ export const Variables = z.object({
   CALLBACK_TIMEOUT_S: numberBetween("10", 1, MAX_CALLBACK_TIMEOUT_MS / SECOND_MS).transform((s) =>
     Math.round(s * SECOND_MS),
   ),
-  RETENTION_DAYS: positiveNumber("28", 365).transform((days) => wholeMs(days * DAY_MS)),
+  RETENTION_DAYS: positiveNumber("28", MAX_RETENTION_MS / DAY_MS).transform((days) =>
+    wholeMs(days * DAY_MS),
+  ),
   TASK_DEADLINE_HOURS: positiveNumber("72", 8760).transform((hours) => wholeMs(hours * HOUR_MS)),
   // Two bodies and the attempts share one stored value of at most 2 MB.
   MAX_BODY_KB: numberBetween("256", 1, 400).transform((kb) => kb * 1024),

@@ -4,12 +4,22 @@ import { DAY_MS, SECOND_MS } from "./time.ts";
 /** The largest `CALLBACK_TIMEOUT_S`, in milliseconds. */
 export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
 
+/** The largest `RETENTION_DAYS`, in milliseconds. */
+export const MAX_RETENTION_MS = 365 * DAY_MS;
 /** The longest time from a registration to its deadline. */
 export const MAX_DEADLINE_MS = 365 * DAY_MS;
 /** Part of the time from creation to deadline by which the deadline of an open task is extended, once. */
 export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open. */
 export const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
+
+/**
+ * Returns how long a ledger must know a charge by its reference: as long as its task may be open, and then
+ * stored, because a refund may be due all that time.
+ */
+export function refundableMs(retentionMs: number): number {
+  return MAX_OPEN_MS + retentionMs;
+}
 
 /** What the core decides by besides the record: the configuration, and what its instance remembers. */
 export interface Policy extends Settings {

@@ -1,6 +1,6 @@
 import pMap from "p-map";
 import { ledgerObject, profileObject } from "../../account/object-names.ts";
-import { MAX_OPEN_MS } from "../../core/policy.ts";
+import { refundableMs } from "../../core/policy.ts";
 import type { Env } from "../../env.ts";
 import { forgetListedAccount } from "../../index-db/accounts.ts";
 import { findOpenTask } from "../../index-db/open-tasks.ts";
@@ -31,7 +31,7 @@ export const deleteAccount = route(
     const isForced = isForceGiven(url);
     const { deletedAt } = await callProfile(env, id, (object) => object.profile());
     if (deletedAt === null && !isForced) await requireNoOpenTask(env, id);
-    const foldAt = Date.now() + MAX_OPEN_MS + runtime.config.retentionMs;
+    const foldAt = Date.now() + refundableMs(runtime.config.retentionMs);
     await callObject(() => ledgerObject(env, id).deleteLedger(foldAt));
     const hashes = await callProfile(env, id, (object) => object.deleteProfile());
     forgetAccount(id);
