@@ -22,9 +22,17 @@ export interface LogSettings {
 
 const METHOD = { info: "log", warn: "warn", error: "error" } as const;
 
+/** Id of the deployed version, for gradual deployments, in which several versions write lines. */
+let version: string | null = null;
+
+/** Sets the version that every line names from now on; null for none. */
+export function nameVersion(id: string | null): void {
+  version = id;
+}
+
 /** Writes one log line as JSON at the given level, so that an operator can filter by level. */
 export function log(line: LogLine, level: Exclude<LogLevel, "detail"> = "info"): void {
-  console[METHOD[level]](JSON.stringify(line));
+  console[METHOD[level]](JSON.stringify(version === null ? line : { ...line, version }));
 }
 
 /** Writes one log line, unless it is a detail that the settings leave out. */

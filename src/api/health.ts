@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import { versionOf } from "../config/runtime.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { connectionObject } from "../account/object-names.ts";
@@ -30,7 +31,8 @@ export const readHealth = publicRoute(
     if (!isPrivileged) return json({ status: "ok" });
     const { config } = runtime;
     const connections = await connectionsOf(config, env);
-    return json({ status: "ok", configuration: settingsOf(config), connections });
+    const configuration = settingsOf(config);
+    return json({ status: "ok", version: versionOf(env), configuration, connections });
   },
 );
 

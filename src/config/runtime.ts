@@ -1,5 +1,6 @@
+import * as z from "zod";
 import { failure, type Result, success } from "../core/result.ts";
-import { log, type LogSettings } from "../log.ts";
+import { log, type LogSettings, nameVersion } from "../log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";
 import { type Config, parseConfig } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
@@ -14,12 +15,20 @@ type ConfigResult = Result<Config, readonly ConfigIssue[]>;
 
 const configs = new WeakMap<object, ConfigResult>();
 
+const Versioned = z.object({ VERSION: z.object({ id: z.string() }) });
+
+/** Returns the id of the deployed version; null when the platform names none. */
+export function versionOf(env: object): string | null {
+  return Versioned.safeParse(env).data?.VERSION.id ?? null;
+}
+
 /** Parses the configuration that the platform passed as `env`, once per isolate. */
 export function configOf(env: object): ConfigResult {
   const known = configs.get(env);
   if (known !== undefined) return known;
   const result = parseConfig(env, Cloudflare.compatibilityFlags);
   configs.set(env, result);
+  nameVersion(versionOf(env));
   if (result.ok && result.value.allowLocalCallbacks) {
     const detail = "ALLOW_LOCAL_CALLBACKS is on: for development only, never in production";
     log({ event: "config.warning", detail }, "warn");

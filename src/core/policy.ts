@@ -11,7 +11,7 @@ export const MAX_DEADLINE_MS = 365 * DAY_MS;
 /** Part of the time from creation to deadline by which the deadline of an open task is extended, once. */
 export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open. */
-export const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
+const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
  * Returns how long a ledger must know a charge by its reference: as long as its task may be open, and then

@@ -134,9 +134,11 @@ it("GET /healthz answers anyone with the status ok and nothing more", async () =
 });
 
 it("GET /healthz shows the operator every setting with its default and the number of secrets", async () => {
-  const response = await callWith(env, "/healthz");
+  const VERSION = { id: "version-1", tag: "", timestamp: "" };
+  const response = await callWith({ ...env, VERSION }, "/healthz");
   expect(await response.json()).toEqual({
     status: "ok",
+    version: "version-1",
     configuration: {
       CALLBACK_SCHEDULE_S: "0,180,600",
       CALLBACK_TIMEOUT_S: 10,

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
+import * as z from "zod";
 import { IP_REFUSAL } from "../../src/security/url-policy.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { START, useClock } from "./clock.ts";
@@ -47,6 +48,16 @@ it("ALLOW_LOCAL_CALLBACKS allows http and loopback but no private network, and l
     expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(expected);
   }
   expect(lines.filter((line) => String(line).includes("ALLOW_LOCAL_CALLBACKS"))).toHaveLength(1);
+});
+
+it("a log line names the deployed version where the platform names it", async () => {
+  const log = vi.spyOn(console, "log").mockReturnValue();
+  for (const VERSION of [{ id: "version-1", tag: "", timestamp: "" }, undefined]) {
+    await callWith({ ...env, VERSION }, "/v1/tasks", { body: {} });
+    const line = z.looseObject({ event: z.string() }).parse(JSON.parse(String(log.mock.lastCall)));
+    expect(line).toMatchObject({ event: "request.refused" });
+    expect(line["version"]).toBe(VERSION?.id);
+  }
 });
 
 it("ALLOW_IP_CALLBACKS allows a public IP address as callback_url; without it neither request nor attempt is made", async () => {

@@ -36,6 +36,7 @@ const SETTLED = {
   refunded: null,
   open_ms: expect.any(Number),
   settling_ms: expect.any(Number),
+  version: expect.any(String),
 };
 
 it("the log has one line for a task that a hook ends and whose callback arrives, without LOG=all", async () => {

@@ -59,14 +59,18 @@ const LEVELS: Readonly<Record<string, string>> = {
   "alarm.failed": "error",
 };
 
-const Line = z.looseObject({ event: z.string() });
+const Line = z.looseObject({ event: z.string(), version: z.string() });
 /** Every log line with the console method that wrote it. */
 const lines: { readonly level: string; readonly text: string }[] = [];
 const hookTokens: string[] = [];
 
 /** Returns the parsed lines whose event begins with this text. */
-function linesOf(event: string): readonly z.output<typeof Line>[] {
-  const parsed = lines.map(({ text }) => Line.parse(JSON.parse(text)));
+function linesOf(event: string): readonly Omit<z.output<typeof Line>, "version">[] {
+  const parsed = lines.map(({ text }) => {
+    const { version, ...line } = Line.parse(JSON.parse(text));
+    expect(version).toBe(env.VERSION?.id);
+    return line;
+  });
   return parsed.filter((line) => line.event.startsWith(event));
 }
 
