@@ -12,6 +12,8 @@ const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 5_000;
 const BUDGET_MS = MINUTE_MS;
 const CONCURRENCY = 50;
+/** Pause after each call, so that the due work of `MAX_WOKEN` tasks starts spread over the budget. */
+const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 /** The limit of calls in one invocation of a Worker, which is 50 on the Free plan. */
 const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
 
@@ -44,7 +46,12 @@ export async function wakeOverdue(env: Env, db: D1Database, now: number) {
       return "failed";
     }
   };
-  const outcomes = await pMap(overdue, wake, { concurrency: CONCURRENCY });
+  const wakeAndPause = async (position: Position): Promise<Outcome> => {
+    const outcome = await wake(position);
+    if (outcome !== "skipped" && overdue.length > CONCURRENCY) await scheduler.wait(PAUSE_MS);
+    return outcome;
+  };
+  const outcomes = await pMap(overdue, wakeAndPause, { concurrency: CONCURRENCY });
   const version = Date.now();
   const gone = overdue.flatMap((task, index) =>
     outcomes[index] === "gone" ? { ...task, version } : [],

@@ -178,9 +178,9 @@ export class AccountObject extends DurableObject<object> {
     return this.#failures.refusedAt();
   }
 
-  /** Counts a failed attempt at this host. @returns true when to alert the operator. */
-  async noteFailure(): Promise<boolean> {
-    const isAlertDue = this.#failures.noteFailure(Date.now());
+  /** Counts failed attempts at this host. @returns true when to alert the operator. */
+  async noteFailure(count = 1): Promise<boolean> {
+    const isAlertDue = this.#failures.noteFailure(Date.now(), count);
     if ((await this.ctx.storage.getAlarm()) === null) this.#eraseOnceStale();
     return isAlertDue;
   }

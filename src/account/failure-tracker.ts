@@ -37,13 +37,14 @@ export class FailureTracker {
   }
 
   /**
-   * Counts a failed attempt at a host; stores nothing within the hour after an alert.
+   * Counts failed attempts at a host; stores nothing within the hour after an alert.
    * @returns true when to alert the operator: after 10 failures in 10 minutes.
    */
-  noteFailure(now: number): boolean {
+  noteFailure(now: number, count: number): boolean {
     if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
     const known = this.#kv.get<number[]>(FAILURES_KEY) ?? [];
-    const failures = [...known.filter((at) => now - at < FAILING_WITHIN_MS), now];
+    const recent = known.filter((at) => now - at < FAILING_WITHIN_MS);
+    const failures = [...recent, ...Array.from({ length: count }, () => now)];
     this.#kv.put(FAILURES_KEY, failures.slice(-FAILING_COUNT));
     return failures.length >= FAILING_COUNT && this.claimAlertSlot(now);
   }

@@ -6,6 +6,10 @@ import { hostOf } from "../core/url.ts";
 import { log } from "../log.ts";
 import { notifyOperator, type OperatorEvent } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
+import { FaultNotes } from "./fault-notes.ts";
+
+/** Faults of hosts and connections that this isolate has met. */
+const notes = new FaultNotes();
 
 /**
  * Alerts the operator of faults that concern many tasks. The account object of a connection or a host
@@ -25,6 +29,7 @@ export class Alerts {
   /** Alerts the operator of a refused key of a connection, and stores the refusal for `/healthz`. */
   async reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
+    if (notes.add(`connection:${connection}`, Date.now()) === 0) return;
     const tracker = connectionObject(this.#bindings, connection);
     const event: OperatorEvent = { type: "provider.unauthorized", connection };
     await this.#send(() => tracker.noteRefusedKey(), event, runtime);
@@ -34,8 +39,10 @@ export class Alerts {
   async reportFailedAttempt({ url }: Delivery, runtime: Runtime): Promise<void> {
     const host = hostOf(url);
     if (host === null || runtime.config.operatorCallbackUrl === null) return;
+    const count = notes.add(`host:${host}`, Date.now());
+    if (count === 0) return;
     const tracker = hostObject(this.#bindings, host);
-    await this.#send(() => tracker.noteFailure(), { type: "host.failing", host }, runtime);
+    await this.#send(() => tracker.noteFailure(count), { type: "host.failing", host }, runtime);
   }
 
   /**

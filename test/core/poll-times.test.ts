@@ -8,6 +8,7 @@ import {
   aPolicy,
   afterwards,
   CONNECTION,
+  HOUR,
   ID,
   LIMITS,
   MINUTE,
@@ -156,3 +157,12 @@ describe("a nudge while a poll is in flight", () => {
     expect(polled(apply(inFlight, hook, FIRST_POLL), answer).status).toBe("failed");
   });
 });
+
+it.each([0, 0.5, 1])(
+  "the polls of tasks that a provider told to wait for an hour are spread by a fifth of it, jitter %d",
+  (jitter) => {
+    const policy = aPolicy({ jitter });
+    const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);
+    expect(wakeAt(record, policy)).toBe(THEN + (1 + jitter / 5) * HOUR);
+  },
+);

@@ -1,5 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { env } from "cloudflare:workers";
+import { AccountObject } from "../../src/account/account-object.ts";
 import { hostObject } from "../../src/account/object-names.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
@@ -37,12 +38,15 @@ it("the operator event host.failing comes with the tenth failure of a host in 10
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
   outside.on(`https://${host}/`, answering("", 500));
+  const reports = vi.spyOn(AccountObject.prototype, "noteFailure");
   for (let n = 0; n < 9; n++) await failedOnce(host);
   await failedOnce(`other-${host}`);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
   await failedOnce(host);
   await until(() => outside.sentTo(OPERATOR_URL).length === 1);
   for (let n = 0; n < 3; n++) await failedOnce(host);
+  // The first and the tenth failure of the host, and that of the other.
+  expect(reports).toHaveBeenCalledTimes(3);
   expect(await operatorEvents(outside)).toEqual([
     { type: "host.failing", timestamp: START_S, data: { host } },
   ]);

@@ -97,7 +97,11 @@ export function planNextPoll(
 ): PollPlan {
   const { firstMs, gapMs } = limitsOf(task, policy) ?? { firstMs: MAX_WAIT_MS, gapMs: 0 };
   const tries = plan.tries + 1;
-  const waitMs = Math.min(withJitter(backoff(firstMs, tries, MAX_WAIT_MS), policy), MAX_WAIT_MS);
+  const jitteredMs = withJitter(backoff(firstMs, tries, MAX_WAIT_MS), policy);
+  // Beyond the longest wait the jitter shortens the wait instead.
+  const ownMs = Math.min(jitteredMs, 2 * MAX_WAIT_MS - jitteredMs);
+  // A provider that limits many tasks names the same time to all of them.
+  const waitMs = Math.max(ownMs, withJitter(retryAfterMs ?? 0, policy));
   const notBefore = now + Math.max(gapMs, retryAfterMs ?? 0);
   const at = isOvertaken ? notBefore : Math.max(now + waitMs, notBefore);
   return { ...plan, at, tries, notBefore };
