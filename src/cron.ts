@@ -16,12 +16,15 @@ import { ExpiryCheck } from "./task/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
-/** Time for each step; together they end before the next trigger, ten minutes later. */
+/**
+ * Longest time for each step of the cron trigger; together they end before the next trigger, ten minutes
+ * later.
+ */
 const SWEEP_BUDGET_MS = 3 * MINUTE_MS;
 const CHECK_BUDGET_MS = MINUTE_MS;
 const ROLLUPS_BUDGET_MS = 2 * MINUTE_MS;
 
-/** Input of the steps of the cron trigger. */
+/** Input of one step that the cron trigger runs. */
 interface Job {
   readonly env: Env;
   readonly db: D1Database;
@@ -31,9 +34,9 @@ interface Job {
 }
 
 /**
- * Handles the cron trigger: deletes expired rows of the index, counts its changed hours, measures its size
- * and wakes overdue tasks. A step that fails does not stop the others and runs again next time. Without an
- * index nothing is done.
+ * Handles the cron trigger: deletes expired rows of the index, checks that their tasks are erased, counts
+ * the tasks of changed hours again, measures the size of the index and wakes overdue tasks. A step that
+ * fails does not stop the others and runs again next time. Without an index nothing is done.
  * @param now time of the trigger, in Unix milliseconds.
  */
 export async function runScheduled(env: Env, now: number): Promise<void> {

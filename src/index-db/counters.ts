@@ -1,14 +1,17 @@
 import { HOUR_MS } from "../core/time.ts";
 import { ready } from "./database.ts";
 
-/** Counters of the relay's own findings, by hour; `expiry_lost` counts tasks that outlived their retention. */
+/**
+ * Name of a counter that the index keeps for each hour; `expiry_lost` counts the tasks found after their
+ * retention, which should have been erased.
+ */
 export type Counter = "expiry_lost";
 
 const ADD = `
   INSERT INTO counters (hour, name, tasks) VALUES (?, ?, ?)
   ON CONFLICT (hour, name) DO UPDATE SET tasks = counters.tasks + excluded.tasks`;
 
-/** Adds to a counter in the hour of `now`, which is in Unix milliseconds. */
+/** Adds `tasks` to a counter, for the hour of `now` (Unix milliseconds). */
 export async function count(
   db: D1Database,
   name: Counter,

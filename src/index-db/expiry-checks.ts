@@ -5,7 +5,10 @@ import { ready } from "./database.ts";
 
 /** Time after the end of the retention at which a task is checked: an alarm may be late. */
 const MARGIN_MS = HOUR_MS;
-/** Limit on the rounds of one run: D1 allows 1,000 queries of one invocation, and each round makes two. */
+/**
+ * Limit on the planned checks that one run performs: D1 allows 1,000 queries of one invocation, and each
+ * check makes two.
+ */
 const MAX_ROUNDS = 100;
 const ID_BYTES = 16;
 
@@ -22,9 +25,9 @@ interface PlannedCheck extends Record<string, unknown> {
 }
 
 /**
- * Plans to check that tasks are erased. One row holds the ids of thousands of tasks, because their objects
- * may live for weeks after their rows have left the index.
- * @param endsAt end of the retention of the last of them, in Unix milliseconds.
+ * Returns the statements that plan a check whether tasks are erased; `[]` without ids. One row holds the
+ * ids of thousands of tasks, because their objects may live for weeks after their rows have left the index.
+ * @param endsAt latest end of the retention of these tasks, in Unix milliseconds.
  */
 export function planCheck(
   database: D1Database,
@@ -36,8 +39,9 @@ export function planCheck(
 }
 
 /**
- * Performs the checks that are due.
- * @param check returns those of the tasks that could not be checked; they are checked again after the margin.
+ * Performs the checks that are due at `now`, in Unix milliseconds.
+ * @param check function that checks tasks and returns the ids of those that it could not reach; these are
+ * checked again after `MARGIN_MS`.
  */
 export async function runChecks(
   db: D1Database,

@@ -124,7 +124,10 @@ function indexHint(account: string | null, isFailed: boolean): string {
   return isFailed ? "INDEXED BY tasks_failed" : "";
 }
 
-/** Builds the query for those candidate rows that match all filters and have not expired. */
+/**
+ * Builds the query that selects, from the rows that a page examines, those that match all filters and have
+ * not expired.
+ */
 function filterPage(candidates: Query, filters: Filters, limit: number, now: number): Query {
   const wanted = EQUALS.flatMap((name) => {
     const value = filters[name];

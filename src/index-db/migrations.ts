@@ -7,8 +7,8 @@ const MARK_TRIGGERS = ["insert", "update"].map(
     BEGIN INSERT INTO dirty_hours (hour, run) VALUES (${HOUR_OF_ROW}, ''); END`,
 );
 /**
- * Marks the hours of the last four days for counting, in an index that was filled by a release without
- * marks.
+ * Statement that marks the hours of the last four days as changed, so that they are counted, in an index
+ * that was filled by a release without such marks.
  */
 const MARK_RECENT_HOURS = `
   INSERT OR IGNORE INTO dirty_hours (hour, run)

@@ -1,12 +1,17 @@
 import { ready } from "./database.ts";
 import type { Position } from "./list.ts";
 
-/** Reads the tasks that are not settled, which are few, and not the account's rows, which may be millions. */
+/**
+ * Query for one open task of an account. It reads the tasks that are not settled, which are few, and not
+ * the account's rows, which may be millions.
+ */
 const OPEN_TASK = `
   SELECT id FROM tasks INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND account = ? AND status IN ('pending', 'processing') LIMIT 1`;
 
-/** Reads the tasks that are not settled in the order of their due times, those that are overdue first. */
+/**
+ * Query for a page of the tasks that are not settled, in the order of their due times, overdue tasks first.
+ */
 const UNSETTLED = `
   SELECT id, created_at AS createdAt, due_at AS dueAt FROM tasks INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND (due_at, created_at, id) > (?, ?, ?)

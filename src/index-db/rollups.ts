@@ -4,10 +4,13 @@ import { bucketOf, MEASURES } from "./buckets.ts";
 import { ready } from "./database.ts";
 import { countLatencies, countTasks, type CountRow, difference, type Group } from "./tally.ts";
 
-/** Length of the current range, whose hours are counted whenever they have changed. */
+/**
+ * Length of a range of hours: changed hours of the present range are counted at every run of the cron
+ * trigger, older ones once an hour.
+ */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
-/** Time after each full hour in which older hours are counted too; once an hour is enough for them. */
+/** Time after each full hour within which a run counts the changed hours before the present range too. */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /** Largest number of hours that are counted in one transaction. */
 const MAX_HOURS_AT_ONCE = 24;
@@ -45,9 +48,10 @@ const ROLLUPS = countTable(
 const LATENCIES = countTable("latencies", ["hour", "measure", "bucket"], ["tasks", "total_ms"]);
 
 /**
- * Counts the marked hours again. Counting the rows, instead of adding to counters, stays exact in whatever
- * order and however often rows arrive. Hours that began before the retention keep their counts, because
- * their rows may have expired.
+ * Counts the hours again that are marked in `dirty_hours`, because rows of tasks created in them have
+ * changed. Counting the rows, instead of adding to counters, stays exact in whatever order and however
+ * often rows arrive. Hours that began before the retention keep their counts, because their rows may have
+ * expired.
  * @param retentionMs shortest time between the creation of a task and the expiry of its row.
  * @param now current time, in Unix milliseconds.
  * @returns the number of counted hours.
@@ -77,7 +81,9 @@ export async function rollUp(
   return counted;
 }
 
-/** Returns the marked hours since `since`, newest first. */
+/**
+ * Returns the hours from `since` on that are marked as changed, newest first; all are Unix milliseconds.
+ */
 async function dirtyHours(database: D1Database, since: number): Promise<readonly number[]> {
   const { results } = await database.prepare(DIRTY_HOURS).bind(since).all<{ hour: number }>();
   return results.map(({ hour }) => hour);
@@ -111,7 +117,11 @@ async function recount(database: D1Database, hours: readonly number[]): Promise<
 type StoredCount = Readonly<Record<string, string | number>>;
 type CountTable = ReturnType<typeof countTable>;
 
-/** Builds the statements for a table of counts with the key columns `keys` and two sums. */
+/**
+ * Builds the SQL that reads, writes and deletes rows of a table of counts.
+ * @param keys names of its key columns, of which the first is the hour.
+ * @param sums names of its two columns with numbers.
+ */
 function countTable(table: string, keys: readonly string[], sums: readonly [string, string]) {
   const columns = [...keys, ...sums];
   const values = columns.map((_, index) => `value ->> ${index}`);

@@ -62,7 +62,10 @@ const HISTOGRAMS = `
 const EXPIRY_LOST = `
   SELECT coalesce(sum(tasks), 0) AS tasks FROM counters
   WHERE name = 'expiry_lost' AND hour >= ? AND hour < ?`;
-/** Reads each unsettled task once, through the index of these tasks. */
+/**
+ * Query that counts the unsettled tasks and the overdue ones among them. It reads each unsettled task once,
+ * through the database index `tasks_due`.
+ */
 const UNSETTLED = `
   SELECT count(*) AS tasks, min(created_at) AS oldestAt,
     count(CASE WHEN due_at < ?1 THEN 1 END) AS overdue,

@@ -5,20 +5,23 @@ import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";
 
 const ROWS_AT_ONCE = 5_000;
-/** Limit on the rounds of one run: D1 allows 1,000 queries of one invocation, and each round makes two. */
+/**
+ * Limit on the pages of rows that one run deletes: D1 allows 1,000 queries of one invocation, and each page
+ * takes two.
+ */
 const MAX_ROUNDS = 200;
 /** Longest time for which a queue of the platform keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
 
 /**
- * Reads expired rows after a position. No row expires sooner than the retention after its creation, so
- * younger rows are not examined: there is no database index on `expires_at`.
+ * Query for a page of expired rows after a position. No row expires sooner than the retention after its
+ * creation, so younger rows are not examined: there is no database index on `expires_at`.
  */
 const EXPIRED = `
   SELECT created_at AS createdAt, id, version FROM tasks
   WHERE created_at <= ?1 AND expires_at <= ?2 AND (created_at, id) > (?3, ?4)
   ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`;
-/** Deletes the rows of a JSON list that have not been renewed since they were read. */
+/** Statement that deletes the rows of a JSON list, except those renewed since they were read. */
 const DELETE_EXPIRED = `
   DELETE FROM tasks WHERE expires_at <= ?2 AND (created_at, id) IN (
     SELECT value ->> 'createdAt', value ->> 'id' FROM json_each(?1)
@@ -40,9 +43,9 @@ export interface Retention {
 }
 
 /**
- * Deletes expired rows, because objects do not announce their end, and the notes of erased tasks once no
- * queued row of them can arrive any more. Plans to check that the tasks of the rows are erased when their
- * own retention has ended.
+ * Deletes expired rows, because the objects of tasks do not announce their end, and plans to check that the
+ * tasks of the rows are erased when their own retention has ended. Also deletes the notes that keep late
+ * rows of erased tasks from being written, once the queue cannot hold such a row any more.
  * @param now current time, in Unix milliseconds.
  * @returns the number of deleted rows.
  */

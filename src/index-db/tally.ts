@@ -1,6 +1,9 @@
 import { MEASURES, type Measure } from "./buckets.ts";
 
-/** Tasks of one hour that agree in everything that is counted. */
+/**
+ * Tasks of one hour that have the same model, host, status, callback status and latency buckets: their
+ * number and the sums of their attempts and latencies.
+ */
 export type Group = {
   readonly hour: number;
   readonly model: string;

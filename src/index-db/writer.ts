@@ -11,9 +11,9 @@ const NEW = COLUMNS.map((column) => `excluded.${column}`);
 const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded.${column}`);
 
 /**
- * Inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late, twice and in any
- * order: only a newer version replaces a stored one, and rows of expired or erased tasks are skipped. A row
- * of the same version is written only where it differs, which repairs the index.
+ * Statement that inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late,
+ * twice and in any order: only a newer version replaces a stored one, and rows of expired or erased tasks
+ * are skipped. A row of the same version is written only where it differs, which repairs the index.
  */
 const UPSERT = `
   INSERT INTO tasks (${COLUMNS.join(", ")}, indexed_at)
