@@ -7,9 +7,10 @@ export const MAX_LOOK_MS = 30 * MINUTE_MS;
 const LOOK_JITTER = 0.25;
 
 /**
- * Computes the wait before the next look at a step that something else keeps from being taken, in
- * milliseconds: a quarter of the time for which the step has waited, from one minute to half an hour. A
- * look that finds the obstacle gone takes the step, so the steps of many tasks start spread over that time.
+ * Computes the wait before the next look whether a step that is held back can be taken, in milliseconds: a
+ * quarter of the time for which the step has waited, from one minute to half an hour, plus a random part.
+ * Because the looks of many tasks come at different times, their steps do not all start at once when the
+ * obstacle is gone.
  * @param ageMs time since the step was due; negative before.
  * @param jitter random number from 0 to 1.
  */

@@ -21,11 +21,14 @@ export function refundableMs(retentionMs: number): number {
   return MAX_OPEN_MS + retentionMs;
 }
 
-/** What the core decides by besides the record: the configuration, and what its instance remembers. */
+/**
+ * Everything that the core decides by besides the record: the configured settings, and what the object of
+ * the task keeps in memory.
+ */
 export interface Policy extends Settings {
   /**
-   * Time up to which planned writes to the index have been tried, in Unix milliseconds. An instance remembers
-   * it, because storing it would cost a row for each failed write.
+   * Time up to which planned writes to the index have been tried, in Unix milliseconds. The object keeps it
+   * in memory, because storing it would cost a row for each failed write.
    */
   readonly indexTriedAt: number;
 }

@@ -11,13 +11,16 @@ export interface PublishStep {
   readonly row: IndexRow;
 }
 
-/** Delay before the first row of an open task. A task that settles sooner is written only once. */
+/**
+ * Delay before the first row of an open task is written to the index. A task that settles sooner is written
+ * only once.
+ */
 const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
 /** Delay before a change of an open task is written to its existing row. */
 const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
-/** Delay before the end of a task is written while its callback is being sent. */
+/** Delay before the end of a task is written to the index while its callback is being sent. */
 const SENDING_DELAY_MS = 5 * SECOND_MS;
-/** Time kept free before an attempt, so that no write delays it; a write times out sooner. */
+/** Time kept free before an attempt, so that no write to the index delays it; a write times out sooner. */
 const CLEARANCE_MS = 2_500;
 
 /**

@@ -3,7 +3,10 @@ import type { TaskRecord } from "../record/task.ts";
 /** The effect that an event has on a task. */
 export type Decision =
   | { readonly kind: "changed"; readonly record: TaskRecord; readonly note?: Note }
-  /** Effect of an event that repeats what is known, or concerns something that has ended. */
+  /**
+   * Effect of an event that changes nothing, because it repeats what is known or concerns something that
+   * has ended.
+   */
   | { readonly kind: "unchanged"; readonly record: TaskRecord | null; readonly note?: Note }
   /** Effect of an event that erases the task; `record` is the erased task. */
   | { readonly kind: "erase"; readonly record: TaskRecord; readonly because: EraseReason }

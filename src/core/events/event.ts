@@ -132,10 +132,13 @@ export interface RefundEndedEvent {
   readonly isRefunded: boolean;
 }
 
-/** Event of a repair of the index. */
+/** Event that plans another write of the task's row, to repair the index. */
 export interface RepublishEvent {
   readonly type: "republish";
-  /** False writes the row only if the task believes that the index has it, and leaves planned writes alone. */
+  /**
+   * States that the row is written at once in any case; false means that a write which is planned already
+   * keeps its time.
+   */
   readonly isAlwaysDue: boolean;
 }
 

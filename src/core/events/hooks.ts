@@ -53,7 +53,8 @@ export function attach(
 
 /**
  * Handles a provider hook. A signed hook, or one whose provider cannot be polled, is applied; any other
- * hook only brings the next poll forward. A hook never conflicts: after the end of the task it is ignored.
+ * hook only brings the next poll forward, or is kept until a job is attached. A hook never conflicts: after
+ * the end of the task it is ignored.
  */
 export function applyHook(
   record: TaskRecord | null,
@@ -118,7 +119,10 @@ function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decisio
   return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);
 }
 
-/** Applies a kept hook: brings the poll forward, or is news when the job cannot be polled. */
+/**
+ * Applies a kept hook after its job was attached: brings the next poll forward, or, when the job cannot be
+ * polled, applies the news of the hook.
+ */
 function applyKeptHook(
   decision: Decision,
   { news }: KeptHook,

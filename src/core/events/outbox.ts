@@ -30,8 +30,9 @@ export function endNotice(
 }
 
 /**
- * Plans another write of the task's row at once, to repair the index. A row that would have expired is
- * refused like that of an unknown task.
+ * Plans another write of the task's row at once, to repair the index. Changes nothing when `isAlwaysDue` is
+ * false and a write is planned already. The event is rejected with `unknown_task` when there is no task, or
+ * when its row would have expired.
  */
 export function republish(
   record: TaskRecord | null,

@@ -7,7 +7,7 @@ export interface Publication {
    * grow from it. 0 when the index lacks nothing.
    */
   readonly retryAt: number;
-  /** Always 0. Earlier builds, which require the field, count failed writes in it. */
+  /** Unused number, always 0: earlier builds, which require the field, count failed writes in it. */
   readonly tries: number;
 }
 

@@ -4,11 +4,14 @@ import { type Publication, UNPUBLISHED } from "./publication.ts";
 import { type CreatedTask, isSettled, isTerminal, type TaskRecord } from "./task.ts";
 
 const FIRST_RETRY_MS = 5 * SECOND_MS;
-/** Factor by which the age of a missing row grows from one write to the next. */
+/** Factor by which the time since the row became outdated grows from one write to the next. */
 const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
-/** Plans a write of the row at once, and the waits after it. */
+/**
+ * Returns the state of a row that is outdated since `now`: it is written at once, and again as `retryAfter`
+ * computes until a write succeeds.
+ */
 export function missingSince(publication: Publication, now: number): Publication {
   return { ...publication, retryAt: now, tries: 0 };
 }
@@ -35,9 +38,10 @@ export function noteOutdatedRow(
 }
 
 /**
- * Returns the first write of a missing row after `triedAt`, in Unix milliseconds: at once, 5 s later, and
- * then whenever the row has been missing four times as long, but at most 7 days after the write before. It
- * follows from the record and the clock, so that a failed write changes nothing in the record.
+ * Returns the time of the first write of an outdated row that is planned after `triedAt`, in Unix
+ * milliseconds. Writes are planned for the moment at which the row becomes outdated, 5 s, 20 s and 80 s
+ * later and so on, each time four times as late but at most 7 days after the write before. The times follow
+ * from the record alone, so that a failed write changes nothing in the record.
  */
 export function retryAfter({ publication, version }: TaskRecord, triedAt: number): number {
   const since = publication.retryAt > 0 ? publication.retryAt : version;
