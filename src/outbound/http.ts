@@ -18,7 +18,7 @@ export interface PostRequest {
 export interface GetRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** States that the answer may have up to 8 MiB instead of 1 MiB. */
+  /** States that up to 8 MiB of the answer are accepted; false means up to 1 MiB. */
   readonly isLarge?: boolean;
   /** Settings of Cloudflare's cache. */
   readonly cf?: RequestInitCfProperties;
@@ -68,8 +68,8 @@ export async function get(request: GetRequest, signal: AbortSignal): Promise<Get
 }
 
 /**
- * Reads an answer as JSON. What an answer has beyond 1 MiB is read and parsed in a slot, which only a few
- * requests have at once.
+ * Reads an answer as JSON. An answer beyond 1 MiB is read to its end and parsed only while it holds one of
+ * the few slots for large answers (read-slots.ts).
  * @returns undefined when the answer is larger than allowed or no JSON.
  */
 async function readJson(

@@ -12,8 +12,8 @@ const REFRESH_PAUSE_MS = 30 * SECOND_MS;
 /** Timeout of a fetch: short, because a hook waits for the keys, and providers give up after some seconds. */
 const TIMEOUT_MS = 2 * SECOND_MS;
 /**
- * Keeps a key set in Cloudflare's cache for an hour, because most isolates are new and have none of their
- * own. Failures are not kept.
+ * Settings that keep a key set in Cloudflare's cache for an hour, because most isolates are new and have
+ * none of their own. Failures are not kept.
  */
 const EDGE_CACHE: RequestInitCfProperties = {
   cacheEverything: true,

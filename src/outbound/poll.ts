@@ -75,7 +75,7 @@ function readingOfStatus({ status }: GetAnswer, { readsErrors }: PollAdapter): R
   return isReadable ? null : UNCLEAR;
 }
 
-/** Treats an answer about another job as unclear. */
+/** Returns the reading of an answer, or `unclear` when the answer is about another job. */
 function checkJob(reading: FinalReading, { id }: Job): FinalReading {
   if (reading.kind !== "observed") return reading;
   const { jobId } = reading.observation;

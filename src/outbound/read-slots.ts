@@ -19,8 +19,9 @@ interface Lease {
 const leases = new Set<Lease>();
 
 /**
- * Waits for a slot. A waiter looks again instead of being woken, because a promise should not be resolved
- * by the request of another object.
+ * Waits for one of the slots that limit how many large answers are read at once. The waiting request looks
+ * again every 20 ms instead of being woken, because a promise should not be resolved by the request of
+ * another object.
  * @returns the function that gives the slot back.
  * @throws the reason of the abort, when `signal` aborts first.
  */

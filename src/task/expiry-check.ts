@@ -2,9 +2,15 @@ import pMap from "p-map";
 import { errorText, log } from "../log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
-/** One task of so many is asked as long as no lost expiry is known. */
+/**
+ * Number of tasks of which one belongs to the sample, the only tasks that are asked as long as no lost
+ * expiry is known.
+ */
 const SAMPLE_SIZE = 100;
-/** Largest number of objects asked in one run; the platform limits the calls of an invocation. */
+/**
+ * Largest number of task objects called in one run of the cron trigger, because the platform limits the
+ * calls of an invocation.
+ */
 const MAX_ASKED = 5_000;
 const CONCURRENCY = 50;
 
@@ -27,14 +33,22 @@ export class ExpiryCheck {
     return { asked: this.#asked, lost: this.#lost };
   }
 
-  /** Asks the objects of tasks. @returns the tasks that should have been asked, but were not reached. */
+  /**
+   * Has the objects of these tasks erase themselves if their retention is over: those of the sample, and
+   * all of them once a lost expiry is known.
+   * @returns the ids of the tasks that should have been asked, but were not reached.
+   */
   async check(ids: readonly string[]): Promise<readonly string[]> {
     const unreached = await this.#ask(ids.filter(isSampled));
     if (this.#lost === 0) return unreached;
     return [...unreached, ...(await this.#ask(ids.filter((id) => !isSampled(id))))];
   }
 
-  /** Asks as many objects as the limit allows. @returns the tasks that were not reached. */
+  /**
+   * Asks the objects of these tasks, as far as `MAX_ASKED` allows, to erase themselves if their retention
+   * is over.
+   * @returns the ids of the tasks that were not reached.
+   */
   async #ask(ids: readonly string[]): Promise<readonly string[]> {
     const most = MAX_ASKED - this.#asked;
     const asked = ids.slice(0, most);

@@ -26,7 +26,10 @@ export async function setRecoveryAlarm(
   storage.kv.put(FAILING_KEY, { since, lastAt: now } satisfies Failing);
 }
 
-/** Returns when the alarms began to fail. An entry that is older than two looks is of earlier failures. */
+/**
+ * Returns the time at which the alarms began to fail, in Unix milliseconds: the stored time; or `now` when
+ * none is stored, or when the last failure is older than the two longest waits.
+ */
 function failingSince(kv: SyncKvStorage, now: number): number {
   try {
     const known = kv.get<Failing>(FAILING_KEY);

@@ -18,10 +18,13 @@ export type OutsideEvent = Extract<
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
-/** Orders of a person, which are always logged; the other events belong to the normal life of a task. */
+/**
+ * Types of the events that a person orders. They are always logged, as every refusal is; other events are
+ * logged only as details.
+ */
 const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
 
-/** Outcomes of hooks in the normal life of a task; any other is always logged. */
+/** Outcomes of hooks that are logged only as details, because they belong to the normal life of a task. */
 const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
 
 /**
@@ -77,9 +80,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Plans another write of the task's index row at once. Returns the task's creation time; null when there is
-   * no task, or its row has left the index.
-   * @param isAlwaysDue false leaves a write that is planned already to its time.
+   * Plans another write of the task's index row. Returns the task's creation time, in Unix milliseconds;
+   * null when there is no task, or its row has left the index.
+   * @param isAlwaysDue true plans the write at once in any case; false leaves a write that is planned
+   * already to its time.
    */
   async republish(isAlwaysDue = true): Promise<number | null> {
     await this.#platform.prepare(this.env);

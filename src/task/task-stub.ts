@@ -1,7 +1,10 @@
 import { objectNamed } from "../objects.ts";
 import type { TaskObject } from "./task-object.ts";
 
-/** The part of the environment that leads to task objects; the rest of it configures their place. */
+/**
+ * The binding that leads to task objects. Callers pass the whole environment, whose variables decide where
+ * the objects are placed.
+ */
 export interface TaskBindings {
   readonly TASKS: DurableObjectNamespace<TaskObject>;
 }

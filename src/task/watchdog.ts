@@ -7,16 +7,21 @@ import {
 } from "../core/record/task.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
-/** Delay of a watchdog that is accepted to save a row, unless a client waits for the work. */
+/**
+ * Time by which a pending alarm may come later than the wanted watchdog, unless a client waits for the
+ * work. Such an alarm is kept, because setting another one costs a row.
+ */
 const ACCEPTED_DELAY_MS = MINUTE_MS;
-/** Part of the watchdog's margin after an attempt by which a pending alarm may come sooner. */
+/** Time by which a pending alarm may come earlier than the wanted watchdog during an attempt. */
 const ACCEPTED_LEAD_MS = SECOND_MS;
 
 /**
- * Tells whether the pending alarm can serve as the watchdog wanted at `wantedAt`, because setting an alarm
- * again costs a row. An alarm that fires while the work is running joins it. During an attempt the alarm
- * must come between the longest time that the attempt can take and the wanted time.
- * @param armedFor time of the pending alarm; null when it is not known. All times are Unix milliseconds.
+ * Tells whether the alarm that is set already can serve as the watchdog, which restarts work after a crash
+ * and is wanted at `wantedAt`: setting another alarm costs a row. The alarm may come sooner, because one
+ * that fires while the work is running joins it; only during an attempt it must not come before the longest
+ * time that the attempt can take is over.
+ * @param armedFor time of the alarm that is set; null when it is not known. All times are Unix
+ * milliseconds.
  */
 export function canWatch(
   armedFor: number | null,

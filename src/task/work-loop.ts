@@ -111,8 +111,8 @@ export class WorkLoop {
   }
 
   /**
-   * Handles an alarm. Returns only when the work has ended: after a crash the platform repeats an alarm
-   * that was being handled, and no other.
+   * Handles an alarm. Returns only when the work has ended, because after a crash the platform repeats only
+   * an alarm whose handler had not returned.
    */
   async wake(scheduledTime: number): Promise<void> {
     this.#alarmTime = scheduledTime;
@@ -209,7 +209,10 @@ export class WorkLoop {
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }
 
-  /** Returns what the core decides by. An instance that starts without an alarm leaves past writes to it. */
+  /**
+   * Returns the settings that the core decides by at `now`. An instance that was not started by its alarm
+   * regards the writes to the index that were planned before as tried.
+   */
   #policyAt(now: number): Policy {
     this.#indexTriedAt ??= now - 1;
     return { ...this.#platform.policy(now), indexTriedAt: this.#indexTriedAt };
