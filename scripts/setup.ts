@@ -19,6 +19,7 @@ try {
 } catch (error) {
   if (error instanceof WrongOption) console.error(error.message);
   else if (error instanceof UnexpectedToml) console.error(`wrangler.toml ${error.message}`);
+  else if (isCancelled(error)) console.error("\nCancelled: nothing was changed.");
   else throw error;
   process.exitCode = 1;
 }
@@ -34,6 +35,11 @@ function apply(options: SetupOptions): void {
 
 function isTerminal(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
+}
+
+/** Tells whether the questions ended with Ctrl+C or Ctrl+D. */
+function isCancelled(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
 }
 
 async function askOnTerminal(): Promise<SetupOptions> {

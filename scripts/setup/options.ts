@@ -59,7 +59,8 @@ function parsed(args: readonly string[]) {
     });
     return values;
   } catch (error) {
-    throw new WrongOption(error instanceof Error ? error.message : "unknown option");
+    const reason = error instanceof Error ? error.message : "unknown option";
+    throw new WrongOption(`${reason}. Options: docs/configuration.md#npm-run-setup`);
   }
 }
 

@@ -1,39 +1,55 @@
 import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
-import { checked, type SetupOptions } from "./options.ts";
+import { checked, type SetupOptions, WrongOption } from "./options.ts";
 
 /** Function that asks one question on the terminal. */
 export type Ask = (question: string) => Promise<string>;
 
 /**
- * Asks for every setting that `npm run setup` can change; an empty answer keeps the setting. @throws
- * WrongOption
+ * Asks for every setting that `npm run setup` can change; an empty answer keeps the setting, and a question
+ * is asked again after a wrong answer.
  */
 export async function askOptions(ask: Ask): Promise<SetupOptions> {
-  const domain = await text(ask, "Host name of the relay, such as relay.example.com");
+  const domain = await text(ask, "domain", "Host name of the relay, such as relay.example.com");
+  const jurisdictions = JURISDICTIONS.join(", ");
   const jurisdiction = await text(
     ask,
-    `Keep all data in one jurisdiction (${JURISDICTIONS.join(", ")}); it cannot change later`,
+    "jurisdiction",
+    `Keep all data in one jurisdiction (${jurisdictions}); it cannot change later`,
   );
-  const location = await text(ask, `Create objects near one region (${LOCATION_HINTS.join(", ")})`);
+  const regions = LOCATION_HINTS.join(", ");
+  const location = await text(ask, "location", `Create objects near one region (${regions})`);
   const isPaid = await yesOrNo(ask, "Does the account have the Workers Paid plan");
   const index = await yesOrNo(ask, "Lists and statistics (the index, a D1 database)");
   const queue =
     index === false
       ? null
       : await yesOrNo(ask, "Write the index through a queue (from 15 tasks/s)");
-  return checked({
-    ...(domain !== null && { domain }),
-    ...(jurisdiction !== null && { jurisdiction }),
-    ...(location !== null && { location }),
+  return {
+    ...domain,
+    ...jurisdiction,
+    ...location,
     ...(isPaid !== null && { isPaid }),
     ...(index !== null && { index }),
     ...(queue !== null && { queue }),
-  });
+  };
 }
 
-async function text(ask: Ask, question: string): Promise<string | null> {
-  const answer = (await ask(`${question}, Enter to keep: `)).trim();
-  return answer === "" ? null : answer;
+async function text(
+  ask: Ask,
+  name: "domain" | "jurisdiction" | "location",
+  question: string,
+): Promise<SetupOptions> {
+  let complaint = "";
+  for (;;) {
+    const answer = (await ask(`${complaint}${question}, Enter to keep: `)).trim();
+    if (answer === "") return {};
+    try {
+      return checked({ [name]: answer });
+    } catch (error) {
+      if (!(error instanceof WrongOption)) throw error;
+      complaint = `${error.message}\n`;
+    }
+  }
 }
 
 async function yesOrNo(ask: Ask, question: string): Promise<boolean | null> {

@@ -230,9 +230,11 @@ it("the questions of npm run setup cover every option, and an empty answer keeps
   expect(await askOptions(async () => "")).toEqual({});
 });
 
-it("the questions of npm run setup repeat for anything but yes or no, and leave out the queue without an index", async () => {
-  const answers = ["", "", "", "perhaps", "n", "no"];
+it("the questions of npm run setup repeat after a wrong answer, and leave out the queue without an index", async () => {
+  const answers = ["relay", "relay.example.com", "mars", "eu", "moon", "", "perhaps", "n", "no"];
   expect(await askOptions(async () => answers.shift() ?? "")).toEqual({
+    domain: "relay.example.com",
+    jurisdiction: "eu",
     isPaid: false,
     index: false,
   });
