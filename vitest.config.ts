@@ -14,6 +14,9 @@ const BINDINGS = {
   LOG: "all",
 };
 
+/** Further databases, which a test binds as shards of the index. */
+const SHARDS = ["SHARD_1", "SHARD_2"];
+
 /** They wait for alarms and polls far more than they work, so all of them run at once. */
 const WAITING_TESTS = ["crash/eviction", "upstreams/fal-keys"].map(
   (name) => `test/process/${name}.test.ts`,
@@ -73,8 +76,9 @@ function node(name: string, include: string[], options: object = {}) {
 /** Tests on workerd with the bindings of `wrangler.toml`; `hasIndex` false removes D1. */
 function workerd(name: string, include: string[], hasIndex: boolean, options: object = {}) {
   const wrangler = { configPath: copyWranglerConfig(wranglerDirectory, hasIndex) };
+  const d1Databases = hasIndex ? SHARDS : [];
   return {
-    plugins: [cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS } })],
+    plugins: [cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases } })],
     test: { name, include, testTimeout: 60_000, maxWorkers: 2, ...options },
   };
 }

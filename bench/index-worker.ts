@@ -2,6 +2,7 @@ import { HOUR_MS, MINUTE_MS } from "../src/core/time.ts";
 import type { IndexRow } from "../src/core/views/index-row.ts";
 import { consume } from "../src/index-db/consumer.ts";
 import { ready } from "../src/index-db/database.ts";
+import { Shards } from "../src/index-db/shards.ts";
 import { type Filters, listTasks, type Position } from "../src/index-db/list.ts";
 import { statistics } from "../src/index-db/stats.ts";
 import { rollUp } from "../src/index-db/rollups.ts";
@@ -49,9 +50,9 @@ export default {
 async function measure({ order, seed, now }: Body, db: D1Database): Promise<Measurement> {
   switch (order.kind) {
     case "fill": {
-      const database = await ready(db);
+      await ready(db);
       const { from, to, rows } = order;
-      const filled = database.prepare(FILL).bind(from, to, rows, now, seed);
+      const filled = db.prepare(FILL).bind(from, to, rows, now, seed);
       return timed([from], async () => (await filled.run()).meta.changes);
     }
     case "list":
@@ -66,7 +67,7 @@ async function measure({ order, seed, now }: Body, db: D1Database): Promise<Meas
     case "consume": {
       const batches = Array.from({ length: order.batches }, (_, i) => batchOf(i, order.size, now));
       return timed(batches, async (batch) => {
-        await consume(batch, db, { logsDetails: false });
+        await consume(batch, new Shards([db], Infinity), { logsDetails: false });
         return batch.messages.length;
       });
     }

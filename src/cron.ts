@@ -9,6 +9,7 @@ import { sizeBytes } from "./index-db/database.ts";
 import { runChecks } from "./index-db/expiry-checks.ts";
 import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
 import { rollUp } from "./index-db/rollups.ts";
+import { type Shards, shardsOf } from "./index-db/shards.ts";
 import { removeExpired } from "./index-db/sweep.ts";
 import { errorText, log } from "./log.ts";
 import { notifyOperator, type OperatorEvent } from "./outbound/webhooks.ts";
@@ -17,8 +18,8 @@ import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
 /**
- * Longest time for each step of the cron trigger; together they end before the next trigger, ten minutes
- * later.
+ * Longest time for each step of the cron trigger, in all databases together; the steps end before the next
+ * trigger, ten minutes later.
  */
 const SWEEP_BUDGET_MS = 3 * MINUTE_MS;
 const CHECK_BUDGET_MS = MINUTE_MS;
@@ -27,7 +28,7 @@ const ROLLUPS_BUDGET_MS = 2 * MINUTE_MS;
 /** Input of one step that the cron trigger runs. */
 interface Job {
   readonly env: Env;
-  readonly db: D1Database;
+  readonly shards: Shards;
   readonly runtime: Runtime;
   /** Time of the cron trigger, in Unix milliseconds. */
   readonly now: number;
@@ -40,15 +41,18 @@ interface Job {
  * @param now time of the trigger, in Unix milliseconds.
  */
 export async function runScheduled(env: Env, now: number): Promise<void> {
-  const { INDEX_DB: db } = env;
   const result = await placedRuntimeOf(env);
-  if (db === undefined || !result.ok) return;
+  if (!result.ok) return;
   const runtime = result.value;
-  const job = { env, db, runtime, now };
-  await runStep("expired", () => removeExpiredRows(job));
-  await runStep("expiry_checks", () => checkExpiries(job));
-  await runStep("rollups", () => recount(job));
-  await runStep("size", () => measureSize(job));
+  const shards = shardsOf(env, runtime.config);
+  if (shards === null) return;
+  const job = { env, shards, runtime, now };
+  for (const db of shards.databases) {
+    await runStep("expired", () => removeExpiredRows(db, job));
+    await runStep("expiry_checks", () => checkExpiries(db, job));
+    await runStep("rollups", () => recount(db, job));
+    await runStep("size", () => measureSize(db, job));
+  }
   // During a pause callbacks wait on purpose, so overdue tasks are no fault.
   if (!runtime.config.paused) await runStep("overdue", () => repair(job));
 }
@@ -62,37 +66,37 @@ async function runStep(name: string, step: () => Promise<Record<string, number>>
   }
 }
 
-async function removeExpiredRows({ db, runtime, now }: Job) {
-  const budget = new TimeBudget(SWEEP_BUDGET_MS);
+async function removeExpiredRows(db: D1Database, { shards, runtime, now }: Job) {
+  const budget = new TimeBudget(SWEEP_BUDGET_MS / shards.databases.length);
   return { removed: await removeExpired(db, runtime.config, now, budget) };
 }
 
 /** Checks that tasks whose rows have left the index are erased. */
-async function checkExpiries({ env, db, now }: Job) {
+async function checkExpiries(db: D1Database, { env, shards, now }: Job) {
   const expiryCheck = new ExpiryCheck(env);
-  const budget = new TimeBudget(CHECK_BUDGET_MS);
+  const budget = new TimeBudget(CHECK_BUDGET_MS / shards.databases.length);
   await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
   const { asked, lost } = expiryCheck.counts;
   await count(db, "expiry_lost", lost, now);
   return { asked, lost };
 }
 
-async function recount({ db, runtime, now }: Job) {
-  const budget = new TimeBudget(ROLLUPS_BUDGET_MS);
+async function recount(db: D1Database, { shards, runtime, now }: Job) {
+  const budget = new TimeBudget(ROLLUPS_BUDGET_MS / shards.databases.length);
   return { hours: await rollUp(db, runtime.config.indexRetentionMs, now, budget) };
 }
 
 /** Wakes overdue tasks, and alerts the operator of them. */
 async function repair(job: Job) {
-  const found = await wakeOverdue(job.env, job.db, job.now);
+  const found = await wakeOverdue(job.env, job.shards, job.now);
   const event = { type: "index.lagging", overdue: found.overdue } as const;
   if (found.overdue > 0) await alertOperator(event, "default", job);
   return found;
 }
 
 /** Measures the index, and alerts the operator of one that is almost full. */
-async function measureSize(job: Job) {
-  const bytes = await sizeBytes(job.db);
+async function measureSize(db: D1Database, job: Job) {
+  const bytes = await sizeBytes(db);
   const event = { type: "index.full", bytes, max_bytes: MAX_INDEX_BYTES } as const;
   if (bytes >= ALMOST_FULL_BYTES) await alertOperator(event, "full", job);
   return { bytes };

@@ -2,6 +2,7 @@ import pMap from "p-map";
 import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
 import type { Position } from "./index-db/list.ts";
+import type { Shards } from "./index-db/shards.ts";
 import { overdueTasks } from "./index-db/sweep.ts";
 import { removeRows } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
@@ -14,8 +15,14 @@ const BUDGET_MS = MINUTE_MS;
 const CONCURRENCY = 50;
 /** Pause after each call, so that the due work of `MAX_WOKEN` tasks starts spread over the budget. */
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
+const DATABASES_AT_ONCE = 6;
 /** The limit of calls in one invocation of a Worker, which is 50 on the Free plan. */
 const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
+
+/** An overdue task, and the database that holds its row. */
+interface OverdueTask extends Position {
+  readonly db: D1Database;
+}
 
 /** The outcome of waking one task; `skipped` when no more calls can be made. */
 type Outcome = "woken" | "gone" | "failed" | "skipped";
@@ -24,41 +31,71 @@ type Outcome = "woken" | "gone" | "failed" | "skipped";
  * Wakes tasks that should have changed ten minutes ago, because their alarm or their row was lost: up to
  * 5,000 or for a minute, 50 at once. Each task writes its row again and takes its due steps; the rows of
  * tasks that no longer exist are deleted together, because the platform limits the queries of an
- * invocation.
+ * invocation. A row that lies in another database than it should, because the shards were changed, moves.
  * @param now time of the cron trigger, in Unix milliseconds.
  * @returns how many tasks were found and how many woken.
  */
-export async function wakeOverdue(env: Env, db: D1Database, now: number) {
-  const overdue = await overdueTasks(db, now - OVERDUE_MS, MAX_WOKEN);
+export async function wakeOverdue(env: Env, shards: Shards, now: number) {
+  const overdue = await allOverdue(shards, now - OVERDUE_MS);
   const budget = new TimeBudget(BUDGET_MS);
   let areCallsSpent = false;
-  const wake = async (position: Position): Promise<Outcome> => {
+  const wake = async (task: OverdueTask): Promise<Outcome> => {
     if (areCallsSpent || budget.isSpent()) return "skipped";
     try {
-      const createdAt = await taskObject(env, position.id).republish(false);
+      const createdAt = await taskObject(env, task.id).republish(isMisplaced(task, shards));
       // Another creation time means that the task is gone and its id was used again.
-      return createdAt === position.createdAt ? "woken" : "gone";
+      return createdAt === task.createdAt ? "woken" : "gone";
     } catch (error) {
       areCallsSpent ||= CALLS_SPENT.test(errorText(error));
       if (areCallsSpent) return "skipped";
-      const line = { task_id: position.id, error: errorText(error) };
+      const line = { task_id: task.id, error: errorText(error) };
       log({ event: "task.unreachable", ...line }, "warn");
       return "failed";
     }
   };
-  const wakeAndPause = async (position: Position): Promise<Outcome> => {
-    const outcome = await wake(position);
+  const wakeAndPause = async (task: OverdueTask): Promise<Outcome> => {
+    const outcome = await wake(task);
     if (outcome !== "skipped" && overdue.length > CONCURRENCY) await scheduler.wait(PAUSE_MS);
     return outcome;
   };
   const outcomes = await pMap(overdue, wakeAndPause, { concurrency: CONCURRENCY });
-  const version = Date.now();
-  const gone = overdue.flatMap((task, index) =>
-    outcomes[index] === "gone" ? { ...task, version } : [],
+  await removeEach(
+    overdue.filter((task, index) => {
+      const outcome = outcomes[index];
+      return outcome === "gone" || (outcome === "woken" && isMisplaced(task, shards));
+    }),
   );
-  if (gone.length > 0) await removeRows(db, gone);
   return {
     overdue: overdue.length,
     woken: outcomes.filter((outcome) => outcome === "woken").length,
   };
+}
+
+/** Returns overdue tasks of all databases, equally many of each at most. */
+async function allOverdue({ databases }: Shards, before: number): Promise<readonly OverdueTask[]> {
+  const limit = Math.ceil(MAX_WOKEN / databases.length);
+  const found = await pMap(
+    databases,
+    async (db) => {
+      const tasks = await overdueTasks(db, before, limit);
+      return tasks.map(({ id, createdAt }) => ({ id, createdAt, db }));
+    },
+    { concurrency: DATABASES_AT_ONCE },
+  );
+  return found.flat();
+}
+
+function isMisplaced({ createdAt, db }: OverdueTask, shards: Shards): boolean {
+  return shards.at(createdAt) !== db;
+}
+
+/** Removes the rows of tasks from the databases in which they were found. */
+async function removeEach(tasks: readonly OverdueTask[]): Promise<void> {
+  const version = Date.now();
+  for (const [db, group] of Map.groupBy(tasks, (task) => task.db)) {
+    await removeRows(
+      db,
+      group.map(({ id, createdAt }) => ({ id, createdAt, version })),
+    );
+  }
 }

@@ -33,9 +33,10 @@ export function parseIndexConfig(
   const expected = shards.map((_, i) => `INDEX_DB_${i + 1}`);
   const indexDatabases = isIndexed ? ["INDEX_DB", ...expected] : [];
   const indexShardMs = data.INDEX_SHARD_HOURS;
+  const misnumbered = numberingIssues(shards, expected, isIndexed);
+  if (misnumbered.length > 0) return failure(misnumbered);
   const issues = [
     ...retentionIssues(indexRetentionMs, data),
-    ...numberingIssues(shards, expected, isIndexed),
     ...overlapIssues(indexDatabases.length, indexRetentionMs, data),
   ];
   if (issues.length > 0) return failure(issues);
@@ -70,6 +71,7 @@ function overlapIssues(
   if (shardMs === null) {
     return count > 1 ? [{ path, message: "is required, because INDEX_DB_1 is bound" }] : [];
   }
+  if (count === 0) return [];
   const least = Math.floor((retentionMs + deadlineMs * (1 + DEADLINE_EXTENSION)) / HOUR_MS) + 1;
   if (count * shardMs >= least * HOUR_MS) return [];
   const message = `times the number of databases (${count}) must be at least ${least}, so that they do not overlap`;

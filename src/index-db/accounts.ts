@@ -1,4 +1,4 @@
-import { ready } from "./database.ts";
+import { onSchema } from "./database.ts";
 
 export interface ListedAccount {
   readonly id: string;
@@ -8,17 +8,19 @@ export interface ListedAccount {
 
 /** Adds an account to the list of accounts. Repeating the call changes nothing. */
 export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
-  const database = await ready(db);
-  await database
-    .prepare("INSERT OR IGNORE INTO accounts (id, created_at) VALUES (?, ?)")
-    .bind(account.id, account.createdAt)
-    .run();
+  await onSchema(db, (database) =>
+    database
+      .prepare("INSERT OR IGNORE INTO accounts (id, created_at) VALUES (?, ?)")
+      .bind(account.id, account.createdAt)
+      .run(),
+  );
 }
 
 /** Removes a deleted account from the list. */
 export async function forgetListedAccount(db: D1Database, id: string): Promise<void> {
-  const database = await ready(db);
-  await database.prepare("DELETE FROM accounts WHERE id = ?").bind(id).run();
+  await onSchema(db, (database) =>
+    database.prepare("DELETE FROM accounts WHERE id = ?").bind(id).run(),
+  );
 }
 
 /** Lists the ids of accounts in ascending order, starting after the id `after`. */
@@ -27,10 +29,11 @@ export async function listAccountIds(
   after: string,
   limit: number,
 ): Promise<readonly ListedAccount[]> {
-  const database = await ready(db);
-  const { results } = await database
-    .prepare("SELECT id, created_at AS createdAt FROM accounts WHERE id > ? ORDER BY id LIMIT ?")
-    .bind(after, limit)
-    .all<ListedAccount & Record<string, unknown>>();
+  const { results } = await onSchema(db, (database) =>
+    database
+      .prepare("SELECT id, created_at AS createdAt FROM accounts WHERE id > ? ORDER BY id LIMIT ?")
+      .bind(after, limit)
+      .all<ListedAccount & Record<string, unknown>>(),
+  );
   return results;
 }

@@ -2,40 +2,53 @@ import { backoff } from "../core/backoff.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { errorText, log, logAs, type LogSettings } from "../log.ts";
 import { RowSchema } from "./columns.ts";
+import type { Shards } from "./shards.ts";
 import { writeRows } from "./writer.ts";
 
 const FIRST_RETRY_S = 30;
 const MAX_RETRY_S = 3_600;
 
+/** A message and its row. */
+interface Delivery {
+  readonly message: Message;
+  readonly row: IndexRow;
+}
+
 /**
- * Consumes a batch of `INDEX_QUEUE`: writes its rows in one statement and acknowledges them. Messages that
- * are not rows are retried until the platform moves them to the dead-letter queue. When the database fails,
- * all rows are retried later (`retryDelayS`).
+ * Consumes a batch of `INDEX_QUEUE`: writes its rows in one statement for each database and acknowledges them.
+ * Messages that are not rows are retried until the platform moves them to the dead-letter queue. When a
+ * database fails, its rows are retried later (`retryDelayS`).
  */
 export async function consume(
   batch: MessageBatch,
-  db: D1Database | undefined,
+  shards: Shards | null,
   settings: LogSettings,
 ): Promise<void> {
-  const rows: IndexRow[] = [];
-  const validMessages: Message[] = [];
-  for (const message of batch.messages) {
+  const deliveries = batch.messages.flatMap((message): Delivery[] => {
     const row = RowSchema.safeParse(message.body);
-    if (row.success) {
-      rows.push(row.data);
-      validMessages.push(message);
-    } else {
-      message.retry();
-      log({ event: "index.poison", message: message.id }, "error");
-    }
-  }
-  const isWritten = rows.length === 0 || (await tryWrite(rows, db));
-  for (const message of validMessages) {
+    if (row.success) return [{ message, row: row.data }];
+    message.retry();
+    log({ event: "index.poison", message: message.id }, "error");
+    return [];
+  });
+  const groups = Map.groupBy(deliveries, ({ row }) => shards?.at(row.createdAt) ?? null);
+  const written = await Promise.all([...groups].map(([db, group]) => deliver(group, db)));
+  const isWritten = written.every(Boolean);
+  const line = { rows: deliveries.length, outcome: isWritten ? "written" : "unknown" };
+  logAs(isWritten ? "detail" : "warn", { event: "index.batch", ...line }, settings);
+}
+
+/** Writes rows of one database and ends their messages; returns false when the database fails. */
+async function deliver(group: readonly Delivery[], db: D1Database | null): Promise<boolean> {
+  const isWritten = await tryWrite(
+    group.map(({ row }) => row),
+    db,
+  );
+  for (const { message } of group) {
     if (isWritten) message.ack();
     else message.retry({ delaySeconds: retryDelayS(message.attempts) });
   }
-  const line = { rows: rows.length, outcome: isWritten ? "written" : "unknown" };
-  logAs(isWritten ? "detail" : "warn", { event: "index.batch", ...line }, settings);
+  return isWritten;
 }
 
 /**
@@ -47,9 +60,10 @@ function retryDelayS(attempts: number): number {
 }
 
 /** Writes rows to the index; returns false when the database fails. */
-async function tryWrite(rows: readonly IndexRow[], db: D1Database | undefined): Promise<boolean> {
+async function tryWrite(rows: readonly IndexRow[], db: D1Database | null): Promise<boolean> {
   try {
-    if (db === undefined) throw new Error("INDEX_QUEUE is bound without INDEX_DB");
+    if (db === null)
+      throw new Error("INDEX_QUEUE is bound without INDEX_DB, or the configuration is not valid");
     await writeRows(db, rows, Date.now());
     return true;
   } catch (error) {

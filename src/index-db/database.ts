@@ -1,3 +1,4 @@
+import { errorText } from "../log.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /** Longest time in milliseconds that a write to the index may delay other work. */
@@ -10,13 +11,33 @@ const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
   applied_at INTEGER NOT NULL
 ) STRICT`;
 
-// Databases whose schema is up to date. The set holds no promises: a request must not await a promise of
+/** What the platform says when a statement needs a newer schema. */
+const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
+
+// Databases that this isolate has migrated. The set holds no promises: a request must not await a promise of
 // another.
 const migrated = new WeakSet<D1Database>();
 
 /**
- * Returns the index database with the newest schema. The first call in an isolate applies missing
- * migrations.
+ * Does work on the index database. Only where the work fails because tables or columns are missing, it is
+ * done again after the missing migrations, once per isolate: looking first would cost two round trips.
+ * @param work must be repeatable.
+ */
+export async function onSchema<T>(
+  db: D1Database,
+  work: (db: D1Database) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(db);
+  } catch (error) {
+    if (migrated.has(db) || !SCHEMA_FAULT.test(errorText(error))) throw error;
+    return work(await ready(db));
+  }
+}
+
+/**
+ * Returns the database with the newest schema, for work that is not urgent: the first call in an isolate looks
+ * for missing migrations and applies them.
  */
 export async function ready(db: D1Database): Promise<D1Database> {
   if (migrated.has(db)) return db;
@@ -36,8 +57,12 @@ export async function ready(db: D1Database): Promise<D1Database> {
   return db;
 }
 
+/** Returns the database for reads that may be slightly late: from the nearest replica, if there are any. */
+export function nearest(db: D1Database): D1DatabaseSession {
+  return db.withSession("first-unconstrained");
+}
+
 /** Returns the size of the index database, in bytes. Reads no row. */
 export async function sizeBytes(db: D1Database): Promise<number> {
-  const database = await ready(db);
-  return (await database.prepare("SELECT 1").run()).meta.size_after;
+  return (await db.prepare("SELECT 1").run()).meta.size_after;
 }

@@ -1,6 +1,6 @@
 import type { IndexRow } from "../core/views/index-row.ts";
 import { columnOf, type RowField } from "./columns.ts";
-import { ready } from "./database.ts";
+import { nearest, onSchema } from "./database.ts";
 
 /**
  * Filters of a list of tasks. Times are Unix milliseconds, `since` inclusive, `until` exclusive; null means
@@ -78,7 +78,15 @@ export async function listTasks(
   after: Position | null,
   limit: number,
 ): Promise<Page> {
-  const database = await ready(db);
+  return onSchema(db, () => readPage(nearest(db), filters, after, limit));
+}
+
+async function readPage(
+  database: D1DatabaseSession,
+  filters: Filters,
+  after: Position | null,
+  limit: number,
+): Promise<Page> {
   const candidates = candidateRows(COLUMNS, filters, after);
   const { sql, values } = filterPage(candidates, filters, limit, Date.now());
   const { results: tasks } = await database
@@ -91,7 +99,11 @@ export async function listTasks(
 }
 
 /** Returns the last row that a short page examined; null when the page examined all remaining rows. */
-async function lastScannedRow(database: D1Database, filters: Filters, after: Position | null) {
+async function lastScannedRow(
+  database: D1DatabaseSession,
+  filters: Filters,
+  after: Position | null,
+) {
   const { sql, values } = candidateRows("created_at, id", filters, after);
   return database
     .prepare(`SELECT created_at AS createdAt, id FROM (${sql}) LIMIT 1 OFFSET ${MAX_SCANNED - 1}`)

@@ -1,5 +1,9 @@
-import { ready } from "./database.ts";
+import pMap from "p-map";
+import { onSchema } from "./database.ts";
 import type { Position } from "./list.ts";
+import type { Shards } from "./shards.ts";
+
+const CONCURRENCY = 6;
 
 /**
  * Query for one open task of an account. It reads the tasks that are not settled, which are few, and not
@@ -24,10 +28,14 @@ export interface UnsettledTask extends Position {
 }
 
 /** Returns the id of an open task of the account; null when the index knows of none. */
-export async function findOpenTask(db: D1Database, accountId: string): Promise<string | null> {
-  const database = await ready(db);
-  const row = await database.prepare(OPEN_TASK).bind(accountId).first<{ id: string }>();
-  return row?.id ?? null;
+export async function findOpenTask(shards: Shards, accountId: string): Promise<string | null> {
+  for (const db of shards.databases) {
+    const row = await onSchema(db, (database) =>
+      database.prepare(OPEN_TASK).bind(accountId).first<{ id: string }>(),
+    );
+    if (row !== null) return row.id;
+  }
+  return null;
 }
 
 /**
@@ -35,14 +43,26 @@ export async function findOpenTask(db: D1Database, accountId: string): Promise<s
  * @param after position of the last task of the page before.
  */
 export async function unsettledTasks(
-  db: D1Database,
+  { databases }: Shards,
   after: UnsettledTask,
   limit: number,
 ): Promise<readonly UnsettledTask[]> {
-  const database = await ready(db);
-  const { results } = await database
-    .prepare(UNSETTLED)
-    .bind(after.dueAt, after.createdAt, after.id, limit)
-    .all<UnsettledTask & Record<string, unknown>>();
-  return results;
+  const read = (db: D1Database) =>
+    onSchema(db, (database) =>
+      database
+        .prepare(UNSETTLED)
+        .bind(after.dueAt, after.createdAt, after.id, limit)
+        .all<UnsettledTask & Record<string, unknown>>(),
+    );
+  const pages = await pMap(databases, read, { concurrency: CONCURRENCY });
+  const tasks = pages.flatMap(({ results }) => results);
+  return tasks.toSorted(earliestFirst).slice(0, limit);
+}
+
+/** Compares tasks as `UNSETTLED` orders them. */
+function earliestFirst(a: UnsettledTask, b: UnsettledTask): number {
+  if (a.dueAt !== b.dueAt) return a.dueAt - b.dueAt;
+  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? -1 : 1;
 }

@@ -1,8 +1,9 @@
 import type { IndexRow } from "../core/views/index-row.ts";
 import { withTimeout } from "../timeout.ts";
+import type { Shards } from "./shards.ts";
 import { writeRows } from "./writer.ts";
 
-/** Bindings of the index: its database, and the queue in front of it where one is bound. */
+/** Bindings of the index: its first database, and the queue in front of it where one is bound. */
 export interface IndexBindings {
   readonly INDEX_DB?: D1Database;
   readonly INDEX_QUEUE?: Queue<IndexRow>;
@@ -10,17 +11,18 @@ export interface IndexBindings {
 
 /**
  * Publishes the row of a task: sends it to the queue, whose consumer writes it (consumer.ts), or writes it
- * itself without a queue. The task retries a failed publication as planned in core/record/publication.ts.
+ * itself without a queue. The task retries a failed publication as planned in core/record/row-schedule.ts.
  * @returns true when the row was stored durably; false when that failed or took longer than `timeoutMs`.
  */
 export function publishRow(
   row: IndexRow,
-  { INDEX_DB: db, INDEX_QUEUE: queue }: IndexBindings,
+  shards: Shards | null,
+  queue: IndexBindings["INDEX_QUEUE"],
   timeoutMs: number,
 ): Promise<boolean> {
   const publish = async () => {
-    if (db === undefined) return false;
-    if (queue === undefined) await writeRows(db, [row], Date.now());
+    if (shards === null) return false;
+    if (queue === undefined) await writeRows(shards.at(row.createdAt), [row], Date.now());
     else await queue.send(row);
     return true;
   };

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from "../core/time.ts";
 import { BOUNDS_MS, type Measure } from "./buckets.ts";
-import { ready } from "./database.ts";
+import { nearest, onSchema } from "./database.ts";
 
 /** Number of tasks of one model, host and outcome, summed over the hours of a window. */
 export interface Count {
@@ -23,8 +23,14 @@ export interface Statistics {
   readonly overdue: Backlog;
   /** Number of tasks that were found after their retention and erased. */
   readonly expiryLost: number;
-  /** Size of the index database, in bytes. */
+  /** Size of the largest database of the index, in bytes. */
   readonly sizeBytes: number;
+}
+
+/** Window of creation times: `since` inclusive, `until` exclusive, in Unix milliseconds. */
+export interface Window {
+  readonly since: number;
+  readonly until: number;
 }
 
 export interface Histogram {
@@ -79,18 +85,18 @@ const EMPTY: Unsettled = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: n
  */
 export async function statistics(
   db: D1Database,
-  { since, until }: { readonly since: number; readonly until: number },
+  { since, until }: Window,
   now: number,
 ): Promise<Statistics> {
-  const database = await ready(db);
-  const [counts, buckets, unsettled, expiryLost] = await database.batch<
-    Count & HistogramRow & Unsettled
-  >([
-    database.prepare(COUNTS).bind(since, until),
-    database.prepare(HISTOGRAMS).bind(since, until),
-    database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
-    database.prepare(EXPIRY_LOST).bind(since, until),
-  ]);
+  const [counts, buckets, unsettled, expiryLost] = await onSchema(db, () => {
+    const database = nearest(db);
+    return database.batch<Count & HistogramRow & Unsettled>([
+      database.prepare(COUNTS).bind(since, until),
+      database.prepare(HISTOGRAMS).bind(since, until),
+      database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
+      database.prepare(EXPIRY_LOST).bind(since, until),
+    ]);
+  });
   const rows = buckets?.results ?? [];
   const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
   return {

@@ -1,7 +1,7 @@
 import { HOUR_MS } from "../core/time.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { columnOf, FIELDS } from "./columns.ts";
-import { ready } from "./database.ts";
+import { onSchema } from "./database.ts";
 import type { Position } from "./list.ts";
 
 const COLUMNS = FIELDS.map(columnOf);
@@ -47,7 +47,7 @@ interface ErasedTask extends Position {
 }
 
 /**
- * Writes rows in one statement. A failed write is retried by the task (core/record/publication.ts) or by
+ * Writes rows in one statement. A failed write is retried by the task (core/record/row-schedule.ts) or by
  * the queue (consumer.ts).
  * @param now current time, in Unix milliseconds.
  * @throws when the database fails.
@@ -57,8 +57,8 @@ export async function writeRows(
   rows: readonly IndexRow[],
   now: number,
 ): Promise<void> {
-  const database = await ready(db);
-  await database.prepare(UPSERT).bind(JSON.stringify(rows), now).run();
+  const list = JSON.stringify(rows);
+  await onSchema(db, (database) => database.prepare(UPSERT).bind(list, now).run());
 }
 
 /**
@@ -66,9 +66,10 @@ export async function writeRows(
  * three queries for any number of rows, because D1 limits the queries of an invocation.
  */
 export async function removeRows(db: D1Database, tasks: readonly ErasedTask[]): Promise<void> {
-  const database = await ready(db);
   const list = JSON.stringify(tasks);
-  await database.batch(
-    [NOTE_ERASED, MARK_HOURS, DELETE].map((statement) => database.prepare(statement).bind(list)),
+  await onSchema(db, (database) =>
+    database.batch(
+      [NOTE_ERASED, MARK_HOURS, DELETE].map((statement) => database.prepare(statement).bind(list)),
+    ),
   );
 }

@@ -17,6 +17,7 @@ import { describeIssues } from "../config/issue.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
 import { type IndexBindings, publishRow } from "../index-db/publish.ts";
+import { shardsOf } from "../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../log.ts";
 import { askUpstream } from "../outbound/poll.ts";
 import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
@@ -178,7 +179,8 @@ export class ObjectPlatform implements Platform {
   }
 
   async publish(row: IndexRow): Promise<boolean> {
-    return publishRow(row, this.#bindings, this.#timeouts.indexMs);
+    const shards = shardsOf(this.#bindings, this.#prepared().config);
+    return publishRow(row, shards, this.#bindings.INDEX_QUEUE, this.#timeouts.indexMs);
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {

@@ -66,8 +66,9 @@ export function gated(
     originals.set(wrapped, { sql, statement });
     return wrapped;
   };
-  return new Proxy(real, {
+  const proxy: D1Database = new Proxy(real, {
     get: (target, name) => {
+      if (name === "withSession") return () => proxy;
       if (name === "prepare") return (sql: string) => wrap(sql, target.prepare(sql));
       if (name !== "batch") return behind(() => gate(""), target, name, see);
       return async (statements: readonly D1PreparedStatement[]) => {
@@ -79,6 +80,7 @@ export function gated(
       };
     },
   });
+  return proxy;
 }
 
 function behind(

@@ -50,7 +50,7 @@ const LAG = ["index_lag", "From a change to its row in the index."] as const;
 const BACKLOG = ["backlog_tasks", "Tasks in the index that are not settled."] as const;
 const OVERDUE = ["overdue_tasks", "Of these, how many should have changed."] as const;
 const LOST = ["expiry_lost_tasks", "Tasks found after their retention."] as const;
-const SIZE = ["index_bytes", "Size of the index database."] as const;
+const SIZE = ["index_bytes", "Size of the largest database of the index."] as const;
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 
 // The format is that of OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics).

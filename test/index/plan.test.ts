@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
 import type { Filters } from "../../src/index-db/list.ts";
 import { listTasks } from "../../src/index-db/list.ts";
+import { Shards } from "../../src/index-db/shards.ts";
 import { statistics } from "../../src/index-db/stats.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
@@ -37,8 +38,11 @@ async function plansOf(work: () => Promise<unknown>): Promise<readonly string[]>
     statements.push(sql);
     return prepare(sql);
   });
+  const session = db.withSession();
+  const ofSession = vi.spyOn(session, "prepare").mockImplementation((sql) => db.prepare(sql));
+  const opening = vi.spyOn(db, "withSession").mockReturnValue(session);
   await work();
-  spy.mockRestore();
+  for (const each of [spy, ofSession, opening]) each.mockRestore();
   const plans: string[] = [];
   for (const sql of statements) {
     const marks = new Set(
@@ -94,7 +98,12 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
   [
     "a page of the tasks that are not settled",
-    () => unsettledTasks(db, { dueAt: START - HOUR, createdAt: 0, id: "" }, 500),
+    () =>
+      unsettledTasks(
+        new Shards([db], Infinity),
+        { dueAt: START - HOUR, createdAt: 0, id: "" },
+        500,
+      ),
   ],
   ["the cron, which also removes rows of tasks that no longer exist", () => cron()],
 ];

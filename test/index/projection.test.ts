@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ready } from "../../src/index-db/database.ts";
 import { MIGRATIONS } from "../../src/index-db/migrations.ts";
+import { writeRows } from "../../src/index-db/writer.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { post } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
@@ -9,7 +10,8 @@ import { attach, hooked } from "../worker/hooked.ts";
 import { untilIdle, stored } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
-import { allRows, DAY, db, indexed, useIndex, wake } from "./support.ts";
+import { gated } from "./bindings.ts";
+import { allRows, aRow, DAY, db, indexed, useIndex, wake } from "./support.ts";
 
 useIndex();
 
@@ -24,6 +26,26 @@ it("the tables of the index are created once, also by two isolates at the same t
   expect(new Set(names.results.map(({ name }) => name))).toEqual(
     new Set(["tasks", "tasks_due", "tasks_failed", "tasks_of_account"]),
   );
+});
+
+it("the first publication of an isolate is one statement, and creates missing tables first", async () => {
+  const statements: string[] = [];
+  const counting = () => gated(db, async (sql) => statements.push(sql));
+  await writeRows(counting(), [aRow()], START);
+  expect(statements).toEqual([expect.stringContaining("INSERT INTO tasks")]);
+  await db.batch(
+    ["tasks", "dirty_hours", "relay_schema"].map((name) => db.prepare(`DROP TABLE ${name}`)),
+  );
+  const row = aRow();
+  const isolate = counting();
+  await writeRows(isolate, [row], START);
+  expect(await allRows()).toMatchObject([{ id: row.id }]);
+  statements.length = 0;
+  await db.prepare("DROP TABLE erased").run();
+  await expect(writeRows(isolate, [row], START)).rejects.toThrow("no such table");
+  expect(statements).toHaveLength(1);
+  await db.prepare("DROP TABLE relay_schema").run();
+  await writeRows(counting(), [row], START);
 });
 
 const BOUND: ProxyHandler<D1Database> = {

@@ -1,35 +1,15 @@
-import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import worker from "../../src/index.ts";
 import { pass, START } from "../worker/clock.ts";
 import { aReceiver } from "../worker/receiver.ts";
 import { read, register } from "../worker/tasks.ts";
+import { consumed } from "./consumed.ts";
 import { aQueue, gated, restartWith } from "./bindings.ts";
 import { allRows, aRow, db, isPublished, rowsOfTask, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
 
 const fail = () => Promise.reject(new Error("D1 is unavailable"));
-
-/** Consumes messages with these bodies, whose ids are 0, 1 and so on. @returns what became of them. */
-async function consumed(bodies: readonly unknown[], bindings: object = {}) {
-  const messages = bodies.map((body, id) => ({
-    id: String(id),
-    timestamp: new Date(Date.now()),
-    attempts: 1,
-    body,
-  }));
-  const batch = createMessageBatch("task-relay-index", messages);
-  const retries = batch.messages.map((message) => vi.spyOn(message, "retry"));
-  await worker.queue(batch, { ...env, ...bindings });
-  const { explicitAcks, retryMessages } = await getQueueResult(batch, createExecutionContext());
-  // The result has the messages that are repeated, but not their delays.
-  const delays = retries.flatMap((retry) => retry.mock.calls.map(([how]) => how?.delaySeconds));
-  const retried = retryMessages.map(({ msgId }) => msgId);
-  return { acked: explicitAcks.toSorted(), retried, delays };
-}
 
 it("the consumer writes a batch of rows in one statement and acknowledges each", async () => {
   let statements = 0;

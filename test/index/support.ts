@@ -23,7 +23,7 @@ function boundIndex(): D1Database {
   return env.INDEX_DB;
 }
 
-const TABLES = [
+export const TABLES = [
   "tasks",
   "dirty_hours",
   "expiry_checks",

@@ -6,6 +6,8 @@ declare global {
     interface Env extends RelayEnv {
       readonly RELAY_SECRET: string;
       readonly OPERATOR_KEYS: string;
+      readonly SHARD_1?: D1Database;
+      readonly SHARD_2?: D1Database;
     }
     interface GlobalProps {
       mainModule: typeof relay;

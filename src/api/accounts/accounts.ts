@@ -55,11 +55,11 @@ export const listAccounts = route(
     answers: { 200: "one page; ?cursor= takes the next_cursor of the page before" },
     errors: ["index_disabled"],
   },
-  async ({ env, url }) => {
-    const db = requireIndex(env);
+  async ({ env, runtime, url }) => {
+    const { first } = requireIndex(env, runtime);
     const { limit: limitText, cursor } = validate(Page, queryOf(url.searchParams));
     const limit = limitOf(limitText, LIMITS);
-    const accounts = await queryIndex(() => listAccountIds(db, cursor, limit));
+    const accounts = await queryIndex(() => listAccountIds(first, cursor, limit));
     const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
     const next_cursor = data.length === limit ? (data.at(-1)?.id ?? null) : null;
     return json({ data, next_cursor });

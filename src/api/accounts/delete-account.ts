@@ -1,5 +1,6 @@
 import pMap from "p-map";
 import { ledgerObject, profileObject } from "../../account/object-names.ts";
+import type { Runtime } from "../../config/runtime.ts";
 import { refundableMs } from "../../core/policy.ts";
 import type { Env } from "../../env.ts";
 import { forgetListedAccount } from "../../index-db/accounts.ts";
@@ -30,7 +31,7 @@ export const deleteAccount = route(
   async ({ env, url, runtime, params: { account: id } }) => {
     const isForced = isForceGiven(url);
     const { deletedAt } = await callProfile(env, id, (object) => object.profile());
-    if (deletedAt === null && !isForced) await requireNoOpenTask(env, id);
+    if (deletedAt === null && !isForced) await requireNoOpenTask(env, runtime, id);
     const foldAt = Date.now() + refundableMs(runtime.config.retentionMs);
     await callObject(() => ledgerObject(env, id).deleteLedger(foldAt));
     const hashes = await callProfile(env, id, (object) => object.deleteProfile());
@@ -55,9 +56,9 @@ function isForceGiven(url: URL): boolean {
  * @throws Problem `task_open`; `index_disabled` without an index, because nothing else lists the tasks of
  * an account.
  */
-async function requireNoOpenTask(env: Env, accountId: string): Promise<void> {
-  const db = requireIndex(env);
-  const taskId = await queryIndex(() => findOpenTask(db, accountId));
+async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string): Promise<void> {
+  const shards = requireIndex(env, runtime);
+  const taskId = await queryIndex(() => findOpenTask(shards, accountId));
   if (taskId === null) return;
   const detail = `The account has open tasks, such as ${taskId}. ?force=true deletes it all the same.`;
   throw new Problem("task_open", { detail });

@@ -1,6 +1,7 @@
 import { toSeconds } from "../../core/time.ts";
 import type { Role } from "../../core/views/task-view.ts";
-import { type ListedTask, listTasks } from "../../index-db/list.ts";
+import type { ListedTask } from "../../index-db/list.ts";
+import { listShards } from "../../index-db/list-shards.ts";
 import { roleOf } from "../../task/caller.ts";
 import { json } from "../http/answer.ts";
 import { route } from "../http/route.ts";
@@ -20,11 +21,13 @@ export const listTasksRoute = route(
     errors: ["index_disabled"],
   },
   async ({ env, url, runtime, caller }) => {
-    const db = requireIndex(env);
+    const shards = requireIndex(env, runtime);
     const { filters, limit, cursor } = listQueryOf(url.searchParams, caller, OPTIONS);
     const { cursorKeys } = runtime.keyring;
     const after = await positionOf(cursor, filters, cursorKeys);
-    const { tasks, next } = await queryIndex(() => listTasks(db, filters, after, limit));
+    const { tasks, next } = await queryIndex(() =>
+      listShards(shards, filters, after, limit, Date.now()),
+    );
     const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
     const data = tasks.map((task) => summaryOf(task, roleOf(caller)));
     return json({ data, next_cursor: nextCursor }, 200, {

@@ -1,12 +1,15 @@
+import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import { QUERY_TIMEOUT_MS } from "../../index-db/database.ts";
+import { type Shards, shardsOf } from "../../index-db/shards.ts";
 import { withTimeout } from "../../timeout.ts";
 import { Problem } from "../http/problem.ts";
 import { unavailable } from "../http/object-call.ts";
 
-/** Returns the index database. @throws Problem `index_disabled` when none is bound. */
-export function requireIndex({ INDEX_DB: db }: Env): D1Database {
-  if (db !== undefined) return db;
+/** Returns the databases of the index. @throws Problem `index_disabled` when none is bound. */
+export function requireIndex(env: Env, { config }: Runtime): Shards {
+  const shards = shardsOf(env, config);
+  if (shards !== null) return shards;
   const detail =
     "No D1 database is bound as INDEX_DB. Only lists, statistics and bulk operations need it.";
   throw new Problem("index_disabled", { detail });

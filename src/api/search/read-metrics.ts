@@ -1,7 +1,9 @@
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { BOUNDS_MS } from "../../index-db/buckets.ts";
-import { type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
+import type { Shards } from "../../index-db/shards.ts";
+import type { Histogram, Statistics } from "../../index-db/stats.ts";
+import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
@@ -26,12 +28,12 @@ export const readMetrics = route(
     answers: { 200: "the metrics" },
     errors: ["index_disabled"],
   },
-  async ({ env }) => {
-    const db = requireIndex(env);
+  async ({ env, runtime }) => {
+    const shards = requireIndex(env, runtime);
     const now = Date.now();
     const known = cached.get(env);
     const isFresh = known !== undefined && now < known.expiresAt;
-    const { text } = isFresh ? known : await render(db, env, now);
+    const { text } = isFresh ? known : await render(shards, env, now);
     return new Response(text, {
       headers: {
         "Content-Type": "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -40,9 +42,9 @@ export const readMetrics = route(
   },
 );
 
-async function render(db: D1Database, env: Env, now: number): Promise<Rendered> {
+async function render(shards: Shards, env: Env, now: number): Promise<Rendered> {
   const window = { since: now - WINDOW_MS, until: now + 1 };
-  const found = await queryIndex(() => statistics(db, window, now));
+  const found = await queryIndex(() => shardStatistics(shards, window, now));
   const rendered = { text: textOf(found, now), expiresAt: now + KEEP_MS };
   cached.set(env, rendered);
   return rendered;
@@ -95,7 +97,7 @@ function textOf(found: Statistics, now: number): string {
       ageS(overdue.oldestAt, now),
     ),
     ...gauge("task_relay_expiry_lost_tasks", "Tasks found after their retention.", expiryLost),
-    ...gauge("task_relay_index_bytes", "Size of the index database.", sizeBytes),
+    ...gauge("task_relay_index_bytes", "Size of the largest database of the index.", sizeBytes),
     "# EOF",
     "",
   ].join("\n");

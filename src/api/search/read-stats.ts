@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { toSeconds } from "../../core/time.ts";
 import { quantile } from "../../index-db/buckets.ts";
-import { type Count, type Histogram, statistics, type Statistics } from "../../index-db/stats.ts";
+import type { Count, Histogram, Statistics } from "../../index-db/stats.ts";
+import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
 import { validate } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -25,12 +26,12 @@ export const readStats = route(
     answers: { 200: "the statistics" },
     errors: ["index_disabled"],
   },
-  async ({ env, url }) => {
-    const db = requireIndex(env);
+  async ({ env, runtime, url }) => {
+    const shards = requireIndex(env, runtime);
     const now = Date.now();
     const window = windowOf(url.searchParams, toSeconds(now));
     const found = await queryIndex(() =>
-      statistics(db, { since: window.since * 1000, until: window.until * 1000 }, now),
+      shardStatistics(shards, { since: window.since * 1000, until: window.until * 1000 }, now),
     );
     return json({ ...window, ...viewOf(found, now) });
   },

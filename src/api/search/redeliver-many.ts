@@ -1,5 +1,5 @@
 import type { Env } from "../../env.ts";
-import { listTasks } from "../../index-db/list.ts";
+import { listShards } from "../../index-db/list-shards.ts";
 import type { Caller } from "../../task/caller.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -26,14 +26,16 @@ export const redeliverMany = bodyRoute(
   },
   NoFields,
   async ({ request, env, url, runtime, caller }) => {
-    const db = requireIndex(env);
+    const shards = requireIndex(env, runtime);
     const query = listQueryOf(url.searchParams, caller, OPTIONS);
     const { filters, limit, isDryRun } = query;
     const key = idempotencyKeyOf(request.headers);
     if (key === null && !isDryRun) throw keyRequired();
     const { cursorKeys } = runtime.keyring;
     const after = await positionOf(query.cursor, filters, cursorKeys);
-    const { tasks, next } = await queryIndex(() => listTasks(db, filters, after, limit));
+    const { tasks, next } = await queryIndex(() =>
+      listShards(shards, filters, after, limit, Date.now()),
+    );
     const ids = tasks.map(({ id }) => id);
     const started = key === null || isDryRun ? 0 : await redeliver(ids, key, env, caller);
     return json({

@@ -19,8 +19,8 @@ export const reindex = bodyRoute(
     errors: ["index_disabled"],
   },
   Ids,
-  async ({ env, body: { ids } }) => {
-    requireIndex(env);
+  async ({ env, runtime, body: { ids } }) => {
+    requireIndex(env, runtime);
     const outcomes = await callTasks(ids, async (id) => {
       const createdAt = await callObject(() => taskObject(env, id).republish());
       return createdAt === null ? "unknown" : "indexed";

@@ -45,10 +45,10 @@ export const wakeTasks = bodyRoute(
     errors: ["index_disabled"],
   },
   WakeOrder,
-  async ({ env, body: { ids, cursor } }) => {
+  async ({ env, runtime, body: { ids, cursor } }) => {
     if (ids !== null) return json({ ...(await wake(env, ids)), next_cursor: null });
-    const db = requireIndex(env);
-    const page = await queryIndex(() => unsettledTasks(db, cursor ?? START, MAX_IDS));
+    const shards = requireIndex(env, runtime);
+    const page = await queryIndex(() => unsettledTasks(shards, cursor ?? START, MAX_IDS));
     const last = page.length === MAX_IDS ? page.at(-1) : undefined;
     const counts = await wake(
       env,

@@ -1,6 +1,6 @@
 import { route } from "../http/route.ts";
-import type { Env } from "../../env.ts";
 import { removeRows } from "../../index-db/writer.ts";
+import { type Shards, shardsOf } from "../../index-db/shards.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
 import { accepted, taskClient } from "./task-client.ts";
@@ -14,10 +14,14 @@ export const eraseTask = route(
     answers: { 204: "erased" },
     errors: ["unknown_task", "task_open", "series_running"],
   },
-  async ({ env, params: { id }, caller }) => {
+  async ({ env, runtime, params: { id }, caller }) => {
     const applied = await taskClient(env, id).apply({ type: "erase" }, caller);
     if (applied.kind === "erased") {
-      await removeIndexRow(env, { id, createdAt: applied.createdAt, version: applied.version });
+      await removeIndexRow(shardsOf(env, runtime.config), {
+        id,
+        createdAt: applied.createdAt,
+        version: applied.version,
+      });
       return new Response(null, { status: 204 });
     }
     const { task } = accepted(applied);
@@ -27,9 +31,11 @@ export const eraseTask = route(
 
 /** Removes the index row of an erased task. A failure is ignored, because the row expires anyway. */
 async function removeIndexRow(
-  { INDEX_DB: db }: Env,
+  shards: Shards | null,
   task: Parameters<typeof removeRows>[1][number],
 ): Promise<void> {
-  if (db !== undefined)
-    await withTimeout("index", () => removeRows(db, [task]), undefined, INDEX_TIMEOUT_MS);
+  const remove = async () => {
+    if (shards !== null) await removeRows(shards.at(task.createdAt), [task]);
+  };
+  await withTimeout("index", remove, undefined, INDEX_TIMEOUT_MS);
 }

@@ -1,0 +1,92 @@
+import pMap from "p-map";
+import { MINUTE_MS } from "../core/time.ts";
+import { type Filters, type ListedTask, listTasks, type Page, type Position } from "./list.ts";
+import type { Shards } from "./shards.ts";
+
+/** Part of a list: creation times, in Unix milliseconds, and the databases that hold their rows. */
+interface Section {
+  readonly databases: readonly D1Database[];
+  readonly since: number | null;
+  readonly until: number | null;
+}
+
+/** Largest number of sections that one page reads. */
+const MAX_SECTIONS = 4;
+const CONCURRENCY = 6;
+/** Time by which the clock that a row was created by may be ahead of this one. */
+const CLOCK_SKEW_MS = MINUTE_MS;
+/** Id that sorts before all others. */
+const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Lists one page of tasks like `listTasks`, from the databases that a page needs, newest first.
+ * @param now current time, in Unix milliseconds.
+ */
+export async function listShards(
+  shards: Shards,
+  filters: Filters,
+  after: Position | null,
+  limit: number,
+  now: number,
+): Promise<Page> {
+  const tasks: ListedTask[] = [];
+  let read = 0;
+  for (const { databases, since, until } of sectionsOf(shards, filters, after, now)) {
+    if (read === MAX_SECTIONS && until !== null) {
+      return { tasks, next: { createdAt: until, id: LOWEST_ID } };
+    }
+    read += 1;
+    const bounds = { ...filters, since, until };
+    const readPage = (db: D1Database) => listTasks(db, bounds, after, limit - tasks.length);
+    const pages = await pMap(databases, readPage, { concurrency: CONCURRENCY });
+    const page = merge(pages, limit - tasks.length);
+    tasks.push(...page.tasks);
+    if (page.next !== null) return { tasks, next: page.next };
+  }
+  return { tasks, next: null };
+}
+
+/**
+ * Divides a list into sections, newest first: one for each recent span, which lies in one database, and one
+ * for everything older, of which any database may still have rows.
+ */
+function* sectionsOf(
+  shards: Shards,
+  filters: Filters,
+  after: Position | null,
+  now: number,
+): Generator<Section> {
+  const { databases, spanMs } = shards;
+  if (databases.length === 1)
+    return yield { databases, since: filters.since, until: filters.until };
+  const newest = Math.floor((now + CLOCK_SKEW_MS) / spanMs);
+  const oldest = newest - databases.length + 1;
+  const upper = Math.min(filters.until ?? Infinity, (after?.createdAt ?? Infinity) + 1);
+  const lower = filters.since ?? -Infinity;
+  for (let span = newest; span >= oldest; span--) {
+    const since = Math.max(lower, span * spanMs);
+    const until = Math.min(upper, (span + 1) * spanMs);
+    if (since < until) yield { databases: [shards.at(since)], since, until };
+  }
+  const until = Math.min(upper, oldest * spanMs);
+  if (lower < until) yield { databases, since: filters.since, until };
+}
+
+/** Merges pages of the same section. Rows beyond the end of a page whose database has more are left out. */
+function merge(pages: readonly Page[], limit: number): Page {
+  const [only, ...others] = pages;
+  if (only !== undefined && others.length === 0) return only;
+  const [end = null] = pages.flatMap(({ next }) => next ?? []).toSorted(newestFirst);
+  const all = pages.flatMap(({ tasks }) => tasks).toSorted(newestFirst);
+  const known = end === null ? all : all.filter((task) => newestFirst(task, end) <= 0);
+  const tasks = known.slice(0, limit);
+  const last = tasks.at(-1);
+  if (last === undefined || tasks.length === known.length) return { tasks, next: end };
+  return { tasks, next: { createdAt: last.createdAt, id: last.id } };
+}
+
+function newestFirst(a: Position, b: Position): number {
+  if (a.createdAt !== b.createdAt) return b.createdAt - a.createdAt;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? 1 : -1;
+}

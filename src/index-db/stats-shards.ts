@@ -1,0 +1,48 @@
+import pMap from "p-map";
+import type { Measure } from "./buckets.ts";
+import type { Shards } from "./shards.ts";
+import { type Backlog, type Histogram, statistics, type Statistics, type Window } from "./stats.ts";
+
+const CONCURRENCY = 6;
+
+/** Sums the statistics of all databases of the index. Counts of the same kind are not merged. */
+export async function shardStatistics(
+  { databases }: Shards,
+  window: Window,
+  now: number,
+): Promise<Statistics> {
+  const parts = await pMap(databases, (db) => statistics(db, window, now), {
+    concurrency: CONCURRENCY,
+  });
+  return {
+    counts: parts.flatMap(({ counts }) => counts),
+    histograms: {
+      first_attempt: histogram(parts, "first_attempt"),
+      settled: histogram(parts, "settled"),
+      index: histogram(parts, "index"),
+    },
+    backlog: backlog(parts.map((part) => part.backlog)),
+    overdue: backlog(parts.map((part) => part.overdue)),
+    expiryLost: sum(parts.map(({ expiryLost }) => expiryLost)),
+    sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),
+  };
+}
+
+function histogram(parts: readonly Statistics[], measure: Measure): Histogram {
+  const all = parts.map(({ histograms }) => histograms[measure]);
+  const longest = all[0]?.counts ?? [];
+  return {
+    counts: longest.map((_, bucket) => sum(all.map(({ counts }) => counts[bucket] ?? 0))),
+    totalMs: sum(all.map(({ totalMs }) => totalMs)),
+  };
+}
+
+function backlog(parts: readonly Backlog[]): Backlog {
+  const times = parts.flatMap(({ oldestAt }) => oldestAt ?? []);
+  const oldestAt = times.length === 0 ? null : Math.min(...times);
+  return { tasks: sum(parts.map(({ tasks }) => tasks)), oldestAt };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
