@@ -25,7 +25,7 @@ export async function hookFinding(relay: Relay): Promise<Finding> {
   }
 }
 
-/** Judges the answer to such a hook. */
+/** Judges the answer to a hook that belongs to no task. */
 function hookFindingOf(answer: Answer): Finding {
   if (!isOfRelay(answer)) {
     const { name, cure } = layerOf(answer);

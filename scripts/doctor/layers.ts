@@ -13,7 +13,10 @@ const ROUTE =
 const ADDRESS = "use the host name of the relay, not an IP address or another name, in --url";
 const DNS = "check the DNS record of the host: it must be the one that wrangler created";
 
-/** Cloudflare's own error codes, as `error code: 1xxx` or in an error page. */
+/**
+ * Services that answer with an error code of Cloudflare's own, by this code: `error code: 1xxx`, or in an
+ * error page.
+ */
 const CODES: Readonly<Record<string, Layer>> = {
   1000: { name: "Cloudflare's DNS (prohibited address)", cure: DNS },
   1001: { name: "Cloudflare's DNS (no such host)", cure: DNS },
@@ -58,7 +61,7 @@ const CODES: Readonly<Record<string, Layer>> = {
   },
 };
 
-/** Recognises the service that answered in place of the relay. */
+/** Returns the service that gave this answer in place of the relay, with the cure. */
 export function layerOf(answer: Answer): Layer {
   const { status, headers, text } = answer;
   const location = headers.get("Location") ?? "";

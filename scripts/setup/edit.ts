@@ -11,7 +11,8 @@ const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.te
 
 /**
  * Applies the options to the text of `wrangler.toml`. Applying the same options again changes nothing.
- * @throws WrongOption for a queue without an index; UnexpectedToml.
+ * @throws WrongOption when a queue is wanted without an index; UnexpectedToml when the text has another
+ * form than expected.
  */
 export function edit(toml: string, options: SetupOptions): string {
   let text = toml;

@@ -1,7 +1,11 @@
 /** Error of a `wrangler.toml` in another form than these edits expect, which must be edited by hand. */
 export class UnexpectedToml extends Error {}
 
-/** Function that recognises one kind of block. @param active lines of the block without their comment signs. */
+/**
+ * Function that selects blocks; a block is a header, such as `[[queues.producers]]`, with the assignments
+ * under it.
+ * @param active lines of the block without their comment signs.
+ */
 type IsWanted = (active: string) => boolean;
 
 const HEADER = /^\[/;
@@ -44,8 +48,8 @@ export function readKey(toml: string, key: string): string | null {
 }
 
 /**
- * Makes the blocks under a header active, or turns them into comments. Switching on stops at the first
- * wanted block.
+ * Switches the blocks under a header that `isWanted` selects: on makes the first of them active, off turns
+ * all of them into comments.
  * @throws UnexpectedToml when a block to switch on is missing.
  */
 export function switchBlocks(
@@ -70,7 +74,7 @@ export function switchBlocks(
   return lines.join("\n");
 }
 
-/** Tells whether a wanted block under the header is active. */
+/** Tells whether one of the blocks under the header that `isWanted` selects is active, not a comment. */
 export function hasBlock(toml: string, header: string, isWanted: IsWanted): boolean {
   const lines = toml.split("\n");
   return blocksUnder(lines, header).some(
