@@ -94,7 +94,12 @@ export class AccountObject extends DurableObject<object> {
     this.#profile.noteGeneration(generation);
   }
 
-  /** Refuses further charges, grants and adjustments. @param foldAt see `LedgerBook.foldAt`. */
+  /**
+   * Marks the account as deleted, so that its ledger refuses further charges, grants and adjustments;
+   * refunds are still booked.
+   * @param foldAt time at which all entries are replaced by one total, in Unix milliseconds; see
+   * `LedgerBook.foldAt`.
+   */
   deleteLedger(foldAt: number): void {
     const isActive = this.#profile.active() !== null;
     this.#profile.delete(Date.now());
@@ -155,12 +160,15 @@ export class AccountObject extends DurableObject<object> {
     return this.#ownership.claim(accountId);
   }
 
-  /** Returns whose key this is, and notes its use; see `KeyOwnership.use`. */
+  /** Returns the owner of this API key, and notes its use; see `KeyOwnership.use`. */
   useKey(today: number): KeyUse | null {
     return this.#ownership.use(today);
   }
 
-  /** Erases this object if the account owns the API key. */
+  /**
+   * Revokes this API key if `accountId` owns it, by erasing the object of the key; otherwise changes
+   * nothing.
+   */
   async disownKey(accountId: string): Promise<void> {
     if (this.#ownership.owner() === accountId) await this.ctx.storage.deleteAll();
   }

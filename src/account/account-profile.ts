@@ -29,7 +29,7 @@ export class AccountProfile {
     return stored === undefined ? null : { deletedAt: null, ...stored };
   }
 
-  /** Returns null when the account does not exist or was deleted. */
+  /** Reads the profile of an account in use; null when the account does not exist or was deleted. */
   active(): Profile | null {
     const profile = this.read();
     return profile?.deletedAt === null ? profile : null;
@@ -44,7 +44,7 @@ export class AccountProfile {
    * Raises the generation of the callback secret.
    * @param seen the generation that the caller knows. When another one is stored, nothing changes, so that
    * a repeated request rotates once. Null rotates in any case.
-   * @returns null when the account is not in use.
+   * @returns the stored profile, changed or not; null when the account is not in use.
    */
   rotate(seen: number | null): Profile | null {
     const profile = this.active();

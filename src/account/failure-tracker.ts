@@ -10,7 +10,10 @@ const FAILING_COUNT = 10;
 const FAILING_WITHIN_MS = 10 * MINUTE_MS;
 const ALERT_PAUSE_MS = HOUR_MS;
 
-/** Kind of alert; `full` is the alert about a full index, which must not wait for another one. */
+/**
+ * Kind of an alert of one connection, host or index: `full` for an index that is almost full, `default` for
+ * any other fault. The pause of an hour after an alert counts for each kind alone.
+ */
 export type AlertKind = keyof typeof ALERTED_KEYS;
 
 /**

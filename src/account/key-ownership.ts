@@ -26,8 +26,9 @@ export class KeyOwnership {
   }
 
   /**
-   * Returns whose key it is; null for an unknown or revoked key. Notes the day of the use, at most once a
-   * day because every write costs. @param today days since 1970-01-01 UTC.
+   * Returns the account that owns the API key, and notes the day of the use, at most once a day because
+   * every write costs; null for an unknown or revoked key.
+   * @param today days since 1970-01-01 UTC.
    */
   use(today: number): KeyUse | null {
     const accountId = this.owner();

@@ -48,9 +48,9 @@ export class LedgerBook {
   /**
    * Charges a task once per reference; a charge that was refused stays refused. The repeat of a booked
    * charge succeeds even when the account was deleted meanwhile, because its task waits for the answer.
-   * @param notAfter Unix milliseconds. A call that took longer to arrive is not booked, because its task
+   * @param notAfter time in Unix milliseconds; a call that arrives later books nothing, because its task
    * may have been refused and erased meanwhile.
-   * @param account null when it does not exist.
+   * @param account profile of the account; null when it does not exist.
    */
   charge(order: Booking, taskId: string, notAfter: number, account: Profile | null): ChargeAnswer {
     const { reference, amount: price } = order;
@@ -103,8 +103,9 @@ export class LedgerBook {
   }
 
   /**
-   * Plans to replace all entries by one total. Charges keep their references until then, so that each can
-   * still be refunded once. @param time Unix milliseconds.
+   * Plans the time at which `compact` replaces all entries of a deleted account by one total. Until then
+   * charges keep their references, so that each can still be refunded once.
+   * @param time Unix milliseconds.
    */
   foldAt(time: number): void {
     this.#storage.kv.put(FOLD_KEY, time);

@@ -4,7 +4,10 @@ import type { AccountObject } from "./account-object.ts";
 /** Namespace of `AccountObject`, whose objects are of six kinds; see its table. */
 export type Accounts = DurableObjectNamespace<AccountObject>;
 
-/** The part of the environment that leads to account objects; the rest of it configures their place. */
+/**
+ * The binding that leads to account objects. Callers pass the whole environment, whose variables decide
+ * where the objects are placed.
+ */
 export interface AccountBindings {
   readonly ACCOUNTS: Accounts;
 }

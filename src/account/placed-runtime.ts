@@ -19,8 +19,9 @@ interface MarkerAnswer {
 const answers = new WeakMap<object, MarkerAnswer>();
 
 /**
- * Returns configuration and keys, and checks that the stored objects are in the configured jurisdiction.
- * The error lists the variables at fault; the relay then must neither write nor send anything.
+ * Returns the configuration and the keys of the relay, after checking that the stored objects are in the
+ * configured jurisdiction. A failure lists the variables at fault; the relay then must neither write nor
+ * send anything.
  */
 export async function placedRuntimeOf(
   env: AccountBindings,
@@ -30,9 +31,10 @@ export async function placedRuntimeOf(
 }
 
 /**
- * Compares `JURISDICTION` with the one that the deployment's first request stored, once per isolate.
- * Without an answer the relay goes on and asks again after a minute: the marker is one object, on which
- * otherwise every new isolate would depend.
+ * Compares `JURISDICTION` with the jurisdiction that the deployment's first request stored, once per
+ * isolate. When the one object that stores it does not answer, the relay goes on, so as not to depend on
+ * it, and asks again after a minute.
+ * @returns the fault when the two differ; null when they are equal or cannot be compared.
  */
 async function jurisdictionIssue(env: AccountBindings): Promise<ConfigIssue | null> {
   const config = configOf(env);
