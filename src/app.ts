@@ -56,15 +56,16 @@ app.onError((error, c) => {
   return problemResponse(problem, originOf(c.env, c.req.url));
 });
 
-/** Paths whose requests no key authenticates, and requests to none of our paths. */
+/** Paths of the routes that need no key, and `/*`, which stands for every path without a route. */
 const OPEN_PATHS: ReadonlySet<string> = new Set([
   "/*",
   ...ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
 ]);
 
 /**
- * Returns the log level of a refused request. Whoever scans the relay gets 401 and, on open paths, 404: a
- * line for each would let strangers fill the log.
+ * Returns the log level of a refused request: `warn` from status 500 on, `detail` for 401 and, on open
+ * paths, 404, else `info`. Whoever scans the relay gets 401 and 404, so a line for each would let strangers
+ * fill the log.
  */
 function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";

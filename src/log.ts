@@ -14,7 +14,7 @@ export interface LogLine {
  */
 export type LogLevel = "detail" | "info" | "warn" | "error";
 
-/** The setting that decides about details. */
+/** Setting that decides whether lines of the level `detail` are written. */
 export interface LogSettings {
   /** States that normal steps are logged, too. */
   readonly logsDetails: boolean;
@@ -35,7 +35,7 @@ export function log(line: LogLine, level: Exclude<LogLevel, "detail"> = "info"):
   console[METHOD[level]](JSON.stringify(version === null ? line : { ...line, version }));
 }
 
-/** Writes one log line, unless it is a detail that the settings leave out. */
+/** Writes one log line; a line of the level `detail` only when the settings include details. */
 export function logAs(level: LogLevel, line: LogLine, { logsDetails }: LogSettings): void {
   if (level !== "detail") log(line, level);
   else if (logsDetails) log(line);

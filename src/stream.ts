@@ -8,7 +8,8 @@ export interface StreamStart {
 /**
  * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that
  * arrive instead of trusting `Content-Length`.
- * @param onRead awaited before more is read, with the number of bytes so far; the stream fails with it.
+ * @param onRead function that is called with the number of bytes so far and awaited before more is read;
+ * when it throws, the stream counts as broken.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,

@@ -117,7 +117,7 @@ function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
 }
 
 /**
- * Selects the part of the configuration that the core decides by.
+ * Selects the settings by which the core (src/core) decides what happens to tasks.
  * @param jitter random number from 0 to 1.
  */
 export function policyOf(config: Config, now: number, jitter: number): Settings {

@@ -21,8 +21,8 @@ const KEY = /^[\x21-\x7e]+$/;
 
 /**
  * Parses the connections: one for each provider, named after it, from the provider's own variables, and
- * those of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's adapter names, and with
- * `allowLocal` also to this machine.
+ * those of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's
+ * adapter names, and with `allowLocal` also to this machine.
  * @param isSandboxOn true when simulated providers get a connection too.
  */
 export function parseConnections(

@@ -12,7 +12,10 @@ export interface IndexConfig {
   readonly indexRetentionMs: number;
   /** Names of the bound databases of the index, in the order of the shards: `INDEX_DB`, `INDEX_DB_1` … */
   readonly indexDatabases: readonly string[];
-  /** Length of the creation times that one shard holds in a row; null without shards. */
+  /**
+   * Length of the range of creation times whose tasks one shard stores before the next shard takes over;
+   * null when `INDEX_SHARD_HOURS` is not set.
+   */
   readonly indexShardMs: number | null;
 }
 
@@ -61,7 +64,11 @@ function numberingIssues(
   return missing === undefined ? [] : [{ path: missing, message }];
 }
 
-/** A shard must be empty of its earlier creation times before it gets new ones. */
+/**
+ * Checks that the shards, which take turns, do not overlap: the rows of one turn must have expired before
+ * the same shard gets those of its next turn.
+ * @returns the fault; `[]` when there is none.
+ */
 function overlapIssues(
   count: number,
   retentionMs: number,

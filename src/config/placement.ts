@@ -21,8 +21,8 @@ export type LocationHint = (typeof LOCATION_HINTS)[number];
 /** The place of the objects, which store the tasks and accounts. */
 export interface Placement {
   /**
-   * Jurisdiction of all objects, chosen before the first task, because a name means another object in each;
-   * null means none.
+   * Jurisdiction of all objects. It is chosen before the first task, because the same name leads to another
+   * object in each jurisdiction. Null means none.
    */
   readonly jurisdiction: Jurisdiction | null;
   /** Region near which a new object is created; null means near its first caller. */

@@ -36,15 +36,18 @@ export function configOf(env: object): ConfigResult {
   return result;
 }
 
-/** Returns what the log contains; no details while the configuration is not valid. */
+/**
+ * Returns the settings of the log; while the configuration is not valid, no line of the level `detail` is
+ * written.
+ */
 export function logSettingsOf(env: object): LogSettings {
   const result = configOf(env);
   return { logsDetails: result.ok && result.value.logsDetails };
 }
 
 /**
- * Returns configuration and keys. The error lists the variables at fault; the relay then must not send
- * anything.
+ * Returns the configuration and the keys of the relay. A failure lists the variables at fault; the relay
+ * then must not send anything.
  */
 export async function runtimeOf(env: object): Promise<Result<Runtime, readonly ConfigIssue[]>> {
   const result = configOf(env);

@@ -1,4 +1,7 @@
-/** Ratio and resolution of a video, derived from its size in pixels; the size is null when not reported. */
+/**
+ * Functions that derive the ratio and the resolution of a video from its size in pixels; null when the size
+ * was not reported.
+ */
 
 const COMMON_RATIOS = [
   [16, 9],

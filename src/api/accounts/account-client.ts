@@ -38,12 +38,18 @@ export function forgetAccount(id: string): void {
   accounts.delete(id);
 }
 
-/** Calls an account's ledger. @throws Problem `not_found` when it returns null: no such account. */
+/**
+ * Calls the object that keeps the ledger of an account.
+ * @throws Problem `not_found` when the object answers null, because there is no such account.
+ */
 export function callLedger<T>(env: Env, id: string, call: Call<T>): Promise<T> {
   return resultOf(() => call(ledgerObject(env, id)));
 }
 
-/** Calls the object with the profile and the keys of an account. @throws Problem as `callLedger` does. */
+/**
+ * Calls the object with the profile and the keys of an account.
+ * @throws Problem `not_found` when the object answers null, because there is no such account.
+ */
 export function callProfile<T>(env: Env, id: string, call: Call<T>): Promise<T> {
   return resultOf(() => call(profileObject(env, id)));
 }

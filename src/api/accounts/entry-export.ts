@@ -9,7 +9,9 @@ import { entryView, sequenceOf } from "./entry-view.ts";
 const LIMITS = { fallback: 10_000, max: 10_000 };
 /** Number of rows that one call to the ledger's object returns. */
 const BATCH = 1_000;
-/** Bounds the memory of a page: it ends after the batch that passes this many characters. */
+/**
+ * Number of characters after which a page ends with its present batch, so that a page takes little memory.
+ */
 const MAX_CHARS = 4 * 1024 * 1024;
 
 /** A text format: its media type, its first line, and the line of an entry. */

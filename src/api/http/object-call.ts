@@ -5,7 +5,7 @@ import type { Route } from "./route.ts";
 
 const RETRY_AFTER_S = "2";
 
-/** Error of an object that is no known failure of the platform: most likely a bug. */
+/** Error that a Durable Object threw and that is no known failure of the platform: most likely a bug. */
 class UnknownObjectError extends Error {
   override readonly name = "UnknownObjectError";
 }
@@ -38,14 +38,16 @@ export function unavailable(detail: string, reason: string | null = null): Probl
   });
 }
 
-/** Refuses an answer of a form that only another release knows. */
+/**
+ * Builds the problem `unavailable` for an answer of a Durable Object whose form only another release knows.
+ */
 export function unknownAnswer(_answer: never): Problem {
   return unavailable(UNREACHABLE, "earlier_release");
 }
 
 /**
- * Makes a route answer every error of an object with `unavailable`: upstreams repeat a request after 503,
- * and some do not after 500.
+ * Makes a route answer unknown errors of a Durable Object with `unavailable`, too: upstreams repeat a
+ * request after 503, and some do not after 500.
  */
 export function repeatable(route: Route): Route {
   const handle: Route["handle"] = async (call) => {

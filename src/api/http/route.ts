@@ -23,7 +23,7 @@ export interface Route {
   readonly access: Access;
   readonly summary: string;
   readonly body: z.ZodType | null;
-  /** Description of each status that is not a problem. */
+  /** Description of each answer that is not a problem, by HTTP status. */
   readonly answers: Readonly<Record<number, string>>;
   /** Problems of this route, besides those of authentication, body and platform, which all routes share. */
   readonly errors: readonly ProblemCode[];
@@ -128,8 +128,9 @@ function checkedParams(params: Params, caller: Caller): Params {
 }
 
 /**
- * Returns a valid account id of the caller.
- * @throws Problem `not_found` for another account; `invalid_request` for no valid id.
+ * Checks the account id in a path, and returns it.
+ * @throws Problem `not_found` when the caller is another account; `invalid_request` when the text is no
+ * account id.
  */
 function requireAccountId(param: string, caller: Caller): string {
   const own = accountOf(caller);
@@ -140,8 +141,8 @@ function requireAccountId(param: string, caller: Caller): string {
 }
 
 /**
- * Returns a valid task id. @throws Problem `unknown_task` for any other text, the same as for an unknown
- * id.
+ * Checks the task id in a path, and returns it in lower case.
+ * @throws Problem `unknown_task` when the text is no task id, the same as for an unknown id.
  */
 function requireTaskId(param: string): string {
   const id = TaskId.safeParse(param);

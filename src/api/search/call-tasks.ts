@@ -5,9 +5,9 @@ import { Problem } from "../http/problem.ts";
 const CONCURRENCY = 50;
 
 /**
- * Calls the objects of many tasks, at most 50 at a time. A call that fails is logged and yields `"failed"`,
- * so that the other tasks go on.
- * @throws Problem `unavailable` when an object cannot be reached.
+ * Calls the objects of many tasks, at most 50 at a time. A call that throws an error other than a Problem
+ * is logged and yields `"failed"`, so that the other tasks go on.
+ * @throws Problem when a call throws one, e.g. `unavailable`.
  */
 export async function callTasks<T>(
   ids: readonly string[],

@@ -8,7 +8,10 @@ import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
-/** Time for which the text is kept, because several scrapers may read it and each reading costs rows. */
+/**
+ * Time for which the text of the metrics is kept in memory, because several scrapers may read it and each
+ * computation reads rows of the index, which cost money.
+ */
 const KEEP_MS = MINUTE_MS;
 
 interface Rendered {
@@ -16,7 +19,10 @@ interface Rendered {
   readonly expiresAt: number;
 }
 
-/** The text of each environment in this isolate. It is the same for all who may read it: operators. */
+/**
+ * Text of the metrics that was computed last, by environment. All readers get the same text, because all of
+ * them are operators.
+ */
 const cached = new WeakMap<Env, Rendered>();
 
 export const readMetrics = route(

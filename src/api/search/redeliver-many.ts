@@ -48,8 +48,9 @@ export const redeliverMany = bodyRoute(
 );
 
 /**
- * Orders one attempt for each task, and returns how many series began. A task that is open, still sending,
- * gone, or already ordered under this key is skipped: its object decides, not the index.
+ * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. A task that is open,
+ * still sending, erased, or has this order already is skipped: its object decides, not the index.
+ * @returns the number of tasks that got the order.
  */
 async function redeliver(
   ids: readonly string[],

@@ -3,7 +3,10 @@ import type { JsonObject } from "../../core/json.ts";
 import { AccountId, JsonField, Model, optional, TaskId, TimeS } from "../http/fields.ts";
 import { messageOf } from "../http/issue-message.ts";
 
-/** Integer of any size. JSON.parse rounds one beyond 2^53, but a long seed must not cost a result. */
+/**
+ * Schema of an integer of any size. JSON.parse rounds one beyond 2^53, but a result must not be refused
+ * because of a long seed.
+ */
 const Integer = z.number().refine(Number.isInteger, "must be an integer");
 
 const MetadataFields = z.object({

@@ -69,8 +69,9 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
 }
 
 /**
- * Returns the upstream of a new task, and starts the job of a simulated provider, whose job is its model.
- * @throws Problem `invalid_request`.
+ * Returns the job and the deadline of a new task that a simulated provider generates, and starts this job;
+ * for any other task both are null.
+ * @throws Problem `invalid_request` for a model that the simulated provider does not have.
  */
 function upstreamOf(model: string, connection: Connection | null) {
   if (connection === null || connection.provider.polls !== null) {
@@ -82,8 +83,9 @@ function upstreamOf(model: string, connection: Connection | null) {
 }
 
 /**
- * Looks up the account of a new task. When the relay's own ledger charges the task, its answer shows that
- * the account exists, so no look-up is needed.
+ * Returns the account of a new task, or, when the relay's own ledger charges the task, a new id for the
+ * charge. The answer to the charge names the account, so that no look-up is needed then.
+ * @throws Problem `not_found` when the account does not exist.
  */
 async function billingOf(
   { account: accountId, credits }: Body,

@@ -24,8 +24,10 @@ export function waitMsOf(query: URLSearchParams, headers: Headers): number {
 }
 
 /**
- * Polls a task until the answer is wanted or null, or the time is up. The Worker waits, not the object,
- * which would be billed for the time in memory.
+ * Calls `read` again and again until `isWanted` accepts the answer, the answer is null, or `waitMs`
+ * milliseconds have passed. The Worker waits, not the object of the task, which would be billed for the
+ * time in memory.
+ * @returns the last answer.
  */
 export async function pollUntil<T>(
   read: () => Promise<T | null>,
