@@ -1,3 +1,4 @@
+import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { configOf } from "../config/runtime.ts";
 import type { ChargeAnswer } from "../core/events/event.ts";
@@ -38,6 +39,13 @@ const STALE_MARGIN_MS = SECOND_MS;
  * possible: one turn each, so that two calls never see the same balance.
  */
 export class AccountObject extends DurableObject<object> {
+  static {
+    // Repeating these methods changes nothing, so the platform may do it after a lost connection.
+    for (const name of ["charge", "refund", "profile", "describe", "keyRefusedAt"] as const) {
+      retryable(this.prototype[name]);
+    }
+  }
+
   readonly #profile = new AccountProfile(this.ctx.storage.kv);
   readonly #ledger = new LedgerBook(this.ctx.storage);
   readonly #keys = new KeyTable(this.ctx.storage.sql);

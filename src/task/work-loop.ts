@@ -105,7 +105,7 @@ export class WorkLoop {
     const policy = this.#policyAt(now);
     const isDue = nextStep(record, policy, now) !== null;
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
-    this.#platform.setAlarm(this.#arm(alarmAt, now));
+    this.#setAlarm(alarmAt, now);
     if (isDue) this.#platform.background(this.#start());
     return true;
   }
@@ -149,7 +149,7 @@ export class WorkLoop {
         const step = nextStep(record, policy, now);
         if (step === null) {
           const wake = wakeAt(record, policy);
-          if (this.#armedFor !== wake) this.#platform.setAlarm(this.#arm(wake, now));
+          if (this.#armedFor !== wake) this.#setAlarm(wake, now);
           return last;
         }
         last = await this.#perform(step);
@@ -224,9 +224,10 @@ export class WorkLoop {
     this.#platform.log(line, record.callback?.state.kind === "failed" ? "warn" : "info");
   }
 
-  #arm(at: number, now: number): number {
+  /** Sets the alarm, and remembers it only if the storage has not refused it. */
+  #setAlarm(at: number, now: number): void {
+    this.#platform.setAlarm(this.#armable(at, now));
     this.#armedFor = at;
-    return this.#armable(at, now);
   }
 
   /**

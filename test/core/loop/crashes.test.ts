@@ -81,6 +81,27 @@ describe("a result that comes too late", () => {
   });
 });
 
+it("a task whose alarm was lost, and refused by the storage when it was woken, has its alarm again after the next event", () => {
+  host.loop.apply(aRegistration());
+  const { alarm } = host;
+  host.restart();
+  host.alarm = null;
+  breakOnly("alarm");
+  expect(() => host.loop.resume()).toThrow("alarm is broken");
+  breakOnly();
+  host.loop.apply(aReport({ status: "processing" }));
+  expect(host.alarm).toBe(alarm);
+});
+
+it("a task that is woken keeps its record and sets its alarm", () => {
+  expect(host.loop.resume()).toBe(false);
+  host.loop.apply(aRegistration());
+  const { alarm, stored } = host;
+  host.alarm = null;
+  expect(host.loop.resume()).toBe(true);
+  expect(host).toMatchObject({ alarm, stored });
+});
+
 describe.each<Operation>(["load", "policy", "commit"])("an error in %s", (operation) => {
   it("an error while an event is applied reaches the caller, and nothing is written", () => {
     breakOnly(operation);

@@ -17,7 +17,7 @@ import { type CallName, type Host, SimulatedObject } from "../../simulation/simu
 import { DAY, NOW, POLICY } from "../builders.ts";
 
 /** Something that a test can make throw. */
-export type Operation = "load" | "policy" | "commit" | "send";
+export type Operation = "load" | "policy" | "commit" | "alarm" | "send";
 
 export const WATCHDOG_MS = 15_000;
 const GRANTED = 1_000;
@@ -82,6 +82,7 @@ export class MemoryHost implements Host, CallObserver {
   }
 
   setAlarm(at: number): void {
+    this.#throwIfBroken("alarm");
     const after = Math.max(this.clock, this.#runningAlarmAt ?? 0);
     if (at <= after || at > after + MAX_ALARM_AHEAD_MS) this.badAlarms.push(at);
     this.writes.push("alarm");

@@ -26,6 +26,7 @@ function requests(id: string, hookPath: string): readonly (readonly [string, obj
     [`DELETE /v1/tasks/${id}`],
     ["POST /v1/tasks", { id, model: "m" }],
     [`POST /v1/tasks/${id}/cancel`, {}],
+    ["POST /v1/wake", { ids: [id] }],
     ["POST /v1/accounts", { id: "acme" }],
     [`GET ${account}`],
     [`POST ${account}/grants`, { reference: "a", amount: 9 }],
