@@ -65,18 +65,21 @@ describe("an attachment is refused", () => {
   });
 
   it.each([
-    ["without a job", aProvidedTask()],
-    ["with the job", anAttachedTask()],
-  ])("attaching a job of another connection to a task %s is refused", (_what, task) => {
-    expect(transition(task, anAttachment(JOB, "fal"), POLICY, later)).toEqual({
-      kind: "reject",
-      rejection: {
-        code: "invalid_field",
-        field: "/provider",
-        message: "must be ark, with which the task was registered",
-      },
-    });
-  });
+    ["has no job yet", aProvidedTask()],
+    ["has the same job id", anAttachedTask()],
+  ])(
+    "attaching a job is refused when the task is registered with another connection and %s",
+    (_what, task) => {
+      expect(transition(task, anAttachment(JOB, "fal"), POLICY, later)).toEqual({
+        kind: "reject",
+        rejection: {
+          code: "invalid_field",
+          field: "/provider",
+          message: "must be ark, with which the task was registered",
+        },
+      });
+    },
+  );
 });
 
 describe("an attachment of the same job again", () => {
@@ -93,8 +96,8 @@ describe("an attachment to an open task", () => {
   const planned = aTracking({ poll: aPlan({ at: later + 15 * SECOND }) });
 
   it.each([
-    ["with that connection", aProvidedTask()],
-    ["without any connection", anOpenTask()],
+    ["registered with the connection of the job", aProvidedTask()],
+    ["registered without a connection", anOpenTask()],
     [
       "with another job, which it replaces,",
       anAttachedTask(
@@ -110,12 +113,15 @@ describe("an attachment to an open task", () => {
       ),
     ],
     ["that is processing", aProvidedTask({ status: "processing" })],
-  ])("attaching a job to an open task %s only plans the first poll", (_what, task) => {
-    expect(attachedTo(task)).toEqual({
-      kind: "changed",
-      record: { ...task, version: later, upstream: UPSTREAM, tracking: planned },
-    });
-  });
+  ])(
+    "attaching a job to an open task %s stores the job, plans its first poll and changes nothing else",
+    (_what, task) => {
+      expect(attachedTo(task)).toEqual({
+        kind: "changed",
+        record: { ...task, version: later, upstream: UPSTREAM, tracking: planned },
+      });
+    },
+  );
 
   it("attaching a job stores the endpoint that was given with it", () => {
     const job = { id: "r-1", endpoint: "fal-ai/kling" };
@@ -153,18 +159,21 @@ describe("an attachment where the upstream can be polled", () => {
     ["failed", anUpstreamFailure()],
     ["without output", NO_OUTPUT],
     ["processing", PROCESSING],
-  ])("attaching a job polls at once after a kept hook: %s", (_what, news) => {
-    const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
-    for (const jobId of [JOB.id, null]) {
-      const task = withKept(aKeptHook(news, jobId));
-      expect(attachedTo(task)).toEqual({
-        kind: "changed",
-        record: { ...task, version: later, upstream: UPSTREAM, tracking: asked },
-      });
-    }
-  });
+  ])(
+    "attaching a job plans a poll at once when an unsigned hook received before reported: %s",
+    (_what, news) => {
+      const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
+      for (const jobId of [JOB.id, null]) {
+        const task = withKept(aKeptHook(news, jobId));
+        expect(attachedTo(task)).toEqual({
+          kind: "changed",
+          record: { ...task, version: later, upstream: UPSTREAM, tracking: asked },
+        });
+      }
+    },
+  );
 
-  it("attaching a job drops the kept hooks of other jobs and polls at the usual first time", () => {
+  it("attaching a job drops the stored hooks about other jobs and plans the first poll after the usual wait", () => {
     const task = withKept(
       aKeptHook(aCompletion(), OTHER_JOB.id),
       aKeptHook(PROCESSING, OTHER_JOB.id),
@@ -185,28 +194,35 @@ describe("an attachment where the upstream cannot be polled", () => {
     ["success without output", [aKeptHook(NO_OUTPUT), success], "failed"],
     ["a success after another job's failure", [otherFailure(), success], "completed"],
   ] as const)(
-    "attaching an unpollable job ends the task by its kept hook: %s",
+    "attaching a job that cannot be polled ends the task with the result that hooks received before reported: %s",
     (_what, kept, status) => {
       expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
     },
   );
 
-  it("attaching a job that cannot be polled fails the task with the error of its kept hook", () => {
+  it("attaching a job that cannot be polled fails the task with the error that a hook received before reported", () => {
     const { body, failure: why } = finished(attachedTo(withKept(failure), NO_KEY));
     expect(JSON.parse(body)).toMatchObject({ status: "failed", error: anUpstreamFailure().error });
     expect(why).toEqual(anUpstreamFailure().failure);
   });
 
   it.each<[string, OpenTask, OpenTask["status"]]>([
-    ["progress", withKept(aKeptHook(PROCESSING)), "processing"],
-    ["known progress", { ...withKept(aKeptHook(PROCESSING)), status: "processing" }, "processing"],
-    ["failure of another job", withKept(otherFailure()), "pending"],
-  ])("attaching an unpollable job leaves the task open after kept %s", (_what, task, status) => {
-    const record = committed(attachedTo(task, NO_KEY));
-    expect(record).toMatchObject({ upstream: UPSTREAM, status, tracking: { keptHooks: [] } });
-  });
+    ["progress (the task becomes processing)", withKept(aKeptHook(PROCESSING)), "processing"],
+    [
+      "progress that the task already has",
+      { ...withKept(aKeptHook(PROCESSING)), status: "processing" },
+      "processing",
+    ],
+    ["the failure of another job", withKept(otherFailure()), "pending"],
+  ])(
+    "attaching a job that cannot be polled leaves the task open when hooks received before reported only %s",
+    (_what, task, status) => {
+      const record = committed(attachedTo(task, NO_KEY));
+      expect(record).toMatchObject({ upstream: UPSTREAM, status, tracking: { keptHooks: [] } });
+    },
+  );
 
-  it("attaching a job that is too old to be polled ends the task with its kept hook", () => {
+  it("attaching a job that is too old to be polled ends the task with the result that a hook received before reported", () => {
     const task = { ...withKept(success), createdAt: later - 7 * DAY };
     const forgetful = new Map([[CONNECTION, { ...LIMITS, maxAgeMs: 7 * DAY }]]);
     expect(finished(attachedTo(task, aPolicy({ polls: forgetful }))).status).toBe("completed");

@@ -100,13 +100,13 @@ describe("output metadata", () => {
       '{"x":{"seed":1,"b":[{"2":1,"1":2}]}}',
       '{"x":{"seed":1,"b":[{"1":2,"2":1}]}}',
     ],
-  ])("the output metadata in a callback body keeps %s", (_what, received, written) => {
+  ])("the metadata in a callback body is written with %s", (_what, received, written) => {
     expect(metadataTextOf(parsed(received))).toBe(written);
   });
 });
 
 describe("the error code of a body", () => {
-  it('the error code read from a callback body is the one that the client sees, or "unknown" without an error', () => {
+  it('errorCodeOf returns error.code of a callback body, and "unknown" when the body has no error', () => {
     expect(errorCodeOf(callbackBody(identity, aFailure("too_long"), NOW))).toBe("too_long");
     expect(errorCodeOf(callbackBody(identity, aCompletion(), NOW))).toBe("unknown");
   });

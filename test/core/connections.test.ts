@@ -46,7 +46,7 @@ const FAULTS: readonly [string, object][] = [
 
 /** Base URLs to which no credential may be sent; the fuzz test of connections tries many others. */
 const HOSTS: readonly [string, string][] = [
-  ["a host with the same ending", `https://${MARK}ark.cn-beijing.volces.com`],
+  ["a host that only ends like the provider's host", `https://${MARK}ark.cn-beijing.volces.com`],
   ["the host of another provider", "https://api.replicate.com"],
   ["http", "http://ark.cn-beijing.volces.com/api/v3"],
   ["a user name", `https://${MARK}@ark.cn-beijing.volces.com/api/v3`],
@@ -75,12 +75,15 @@ it.each([
   ["http://10.0.0.1", false],
   ["http://192.168.1.1", false],
   ["https://nas.local", false],
-])("the base URL %s is accepted with ALLOW_LOCAL_CALLBACKS: %s", (base_url, isAccepted) => {
-  for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
-    expect(configuredWith(vars).ok).toBe(false);
-    expect(configuredWith({ ...vars, ALLOW_LOCAL_CALLBACKS: "true" }).ok).toBe(isAccepted);
-  }
-});
+])(
+  "a connection to the local base URL %s is rejected by default; does ALLOW_LOCAL_CALLBACKS permit it? %s",
+  (base_url, isAccepted) => {
+    for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
+      expect(configuredWith(vars).ok).toBe(false);
+      expect(configuredWith({ ...vars, ALLOW_LOCAL_CALLBACKS: "true" }).ok).toBe(isAccepted);
+    }
+  },
+);
 
 it("a connection accepts every base URL of its provider and defaults to the first", () => {
   const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
@@ -108,12 +111,15 @@ it.each([
   ],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { ark: KEY } }, "CONNECTIONS_2", "the name of a provider"],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { a: { ...KEY, key: "ü" } } }, "CONNECTIONS_2", "printable"],
-])("the connections in %j are rejected under %s: %s", (vars, path, message) => {
-  const result = configuredWith(vars);
-  const error = [{ path, message: expect.stringContaining(message) }];
-  expect(result).toEqual({ ok: false, error });
-  expect(JSON.stringify(result)).not.toContain(MARK);
-});
+])(
+  'the configuration %j is rejected with an issue at %s whose message contains "%s"',
+  (vars, path, message) => {
+    const result = configuredWith(vars);
+    const error = [{ path, message: expect.stringContaining(message) }];
+    expect(result).toEqual({ ok: false, error });
+    expect(JSON.stringify(result)).not.toContain(MARK);
+  },
+);
 
 it("CONNECTIONS, CONNECTIONS_2 and so on are merged, whatever their order", () => {
   const names = ["_10", "_9", "_8", "_7", "_6", "_5", "_4", "_3", "_2", ""];

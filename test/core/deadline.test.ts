@@ -95,7 +95,7 @@ describe("a finished task", () => {
     expect(nextStep(record, POLICY, AT)).toBeNull();
   });
 
-  it("the send step of a finished task contains everything that its open attempt needs", () => {
+  it("the next step of a finished task with an attempt in flight is to send it, with the URL, body and number of the attempt", () => {
     const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;

@@ -216,7 +216,7 @@ describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedAt: until - MINUTE });
   const held: TimedEvent = [0, report, paused];
 
-  it("a task that ends while the relay is paused opens no callback attempt and wakes when the pause may end", () => {
+  it("a task that ends while the relay is paused opens no callback attempt and sets its alarm for the next check of the pause", () => {
     const record = taskAfter(held);
     expect(callbackOf(record)).toMatchObject({
       lastNumber: 0,

@@ -40,16 +40,22 @@ const attached = anAttachedTask();
 const news = [["processing", PROCESSING], ["without output", NO_OUTPUT], ...HOOK_ENDS] as const;
 
 describe("an unsigned hook where nobody can be asked", () => {
-  it.each(HOOK_TASKS)("an unsigned hook ends an unpollable task, %s", (_where, task) => {
-    for (const [status, said] of HOOK_ENDS) {
-      expect(finish(task, aHook(said), later, NO_KEY).status).toBe(status);
-    }
-  });
+  it.each(HOOK_TASKS)(
+    "an unsigned hook ends a task that cannot be polled and %s",
+    (_where, task) => {
+      for (const [status, said] of HOOK_ENDS) {
+        expect(finish(task, aHook(said), later, NO_KEY).status).toBe(status);
+      }
+    },
+  );
 
-  it.each(HOOK_TASKS)("an unsigned hook advances an unpollable task, %s", (_where, task) => {
-    const record = apply(task, aHook(PROCESSING), later, NO_KEY);
-    expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
-  });
+  it.each(HOOK_TASKS)(
+    "an unsigned hook of progress advances a task that cannot be polled and %s",
+    (_where, task) => {
+      const record = apply(task, aHook(PROCESSING), later, NO_KEY);
+      expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
+    },
+  );
 
   it("an unsigned hook ends a task whose job is too old to be polled", () => {
     const old = { ...attached, createdAt: later - 7 * DAY, deadlineAt: later + DAY };
@@ -59,7 +65,7 @@ describe("an unsigned hook where nobody can be asked", () => {
   });
 
   it.each(HOOK_TASKS)(
-    "an unsigned hook without output fails an unpollable task, %s",
+    "a hook of success without output fails a task that cannot be polled and %s",
     (_where, task) => {
       for (const isSigned of [true, false]) {
         const record = finish(task, aHook(NO_OUTPUT, { isSigned }), later, NO_KEY);
@@ -80,16 +86,19 @@ describe("an unsigned hook where nobody can be asked", () => {
 });
 
 describe("an unsigned hook before the job is attached", () => {
-  it.each(news)("an unsigned hook of an unattached job is kept: %s", (_what, said) => {
-    const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
-    expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
-      kind: "changed",
-      record: { ...unattached, tracking: kept, counts: ONE_HOOK },
-      note: "kept",
-    });
-  });
+  it.each(news)(
+    "an unsigned hook that arrives before its job is attached is stored until then: %s",
+    (_what, said) => {
+      const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
+      expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
+        kind: "changed",
+        record: { ...unattached, tracking: kept, counts: ONE_HOOK },
+        note: "kept",
+      });
+    },
+  );
 
-  it("a kept unsigned hook is replaced only by one of the same job and status", () => {
+  it("an unsigned hook stored before the attachment replaces an earlier one only if both have the same job and status", () => {
     const said = [
       aHook(aCompletion()),
       aHook(aCompletion(), { jobId: OTHER_JOB.id }),
@@ -116,7 +125,7 @@ describe("an unsigned hook before the job is attached", () => {
     });
   });
 
-  it("at most eight unsigned hooks are kept before the job is attached; the oldest is dropped", () => {
+  it("at most eight unsigned hooks are stored before the job is attached; a ninth replaces the oldest", () => {
     let task: TaskRecord = unattached;
     for (let job = 1; job <= 9; job++) {
       const hook = aHook(aCompletion(), { jobId: `cgt-${job}` });
@@ -126,13 +135,13 @@ describe("an unsigned hook before the job is attached", () => {
     expect(kept).toEqual([2, 3, 4, 5, 6, 7, 8, 9].map((job) => `cgt-${job}`));
   });
 
-  it("an unsigned hook that is kept already changes nothing when it is repeated word for word", () => {
+  it("an unsigned hook that is already stored until the attachment changes nothing when it is repeated word for word", () => {
     const record = apply(unattached, aHook(aCompletion()), later);
     const again = transition(record, aHook(aCompletion()), POLICY, later + 1);
     expect(again).toEqual({ kind: "unchanged", record, note: "kept" });
   });
 
-  it("an unsigned hook of more than 8192 bytes, its job id included, is not kept", () => {
+  it("an unsigned hook of more than 8192 bytes, its job id included, is not stored until the attachment", () => {
     const { jobId } = aHook(aCompletion());
     const base = JSON.stringify({ jobId, news: aCompletion({ urls: [""] }) }).length;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
@@ -148,17 +157,20 @@ describe("an unsigned hook of the attached job", () => {
     ["completed", aCompletion(), false],
     ["failed", anUpstreamFailure(), false],
     ["without output", NO_OUTPUT, true],
-  ])("an unsigned hook of the job causes a poll: %s", (_what, said, isOutputMissing) => {
-    for (const jobId of [UPSTREAM.job.id, null]) {
-      const task = anAttachedTask({ at: later + HOUR, tries: 4 });
-      const decision = transition(task, aHook(said, { jobId }), POLICY, later);
-      const poll = aPlan({ at: later, tries: 4, nudges: 1, isOutputMissing });
-      const tracking = aTracking({ poll });
-      const record = { ...task, tracking, counts: ONE_HOOK };
-      expect(decision).toEqual({ kind: "changed", record, note: "nudged" });
-      expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
-    }
-  });
+  ])(
+    "an unsigned hook of the attached job does not change the task but causes a poll, whatever it reports: %s",
+    (_what, said, isOutputMissing) => {
+      for (const jobId of [UPSTREAM.job.id, null]) {
+        const task = anAttachedTask({ at: later + HOUR, tries: 4 });
+        const decision = transition(task, aHook(said, { jobId }), POLICY, later);
+        const poll = aPlan({ at: later, tries: 4, nudges: 1, isOutputMissing });
+        const tracking = aTracking({ poll });
+        const record = { ...task, tracking, counts: ONE_HOOK };
+        expect(decision).toEqual({ kind: "changed", record, note: "nudged" });
+        expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
+      }
+    },
+  );
 
   it("an unsigned hook that is repeated before the next poll is allowed changes nothing", () => {
     const task = anAttachedTask({ at: later + HOUR, notBefore: later + HOUR });

@@ -74,45 +74,54 @@ describe("a hook after the end", () => {
     }
   });
 
-  it.each(news)("a hook after the task's deadline changes nothing: %s", (_what, said) => {
-    const isSuccess = said.status === "completed" || said.status === "no_output";
-    const note = isSuccess ? "late_result" : "ignored";
-    expectUnchanged(timedOut, aHook(said), later, POLICY, note);
-  });
+  it.each(news)(
+    "a hook after the task failed at its deadline changes nothing, whatever the hook reports: %s",
+    (_what, said) => {
+      const isSuccess = said.status === "completed" || said.status === "no_output";
+      const note = isSuccess ? "late_result" : "ignored";
+      expectUnchanged(timedOut, aHook(said), later, POLICY, note);
+    },
+  );
 });
 
 describe("a hook of another job than the attached", () => {
-  it.each(news)("a hook of a job that is not attached changes nothing: %s", (_what, said) => {
-    for (const isSigned of [true, false]) {
-      for (const policy of [POLICY, NO_KEY]) {
-        const hook = aHook(said, { isSigned, jobId: OTHER_JOB.id });
-        expectUnchanged(attached, hook, later, policy, "other_job");
+  it.each(news)(
+    "a hook of another job than the attached one changes nothing, whatever the hook reports: %s",
+    (_what, said) => {
+      for (const isSigned of [true, false]) {
+        for (const policy of [POLICY, NO_KEY]) {
+          const hook = aHook(said, { isSigned, jobId: OTHER_JOB.id });
+          expectUnchanged(attached, hook, later, policy, "other_job");
+        }
       }
-    }
-  });
+    },
+  );
 });
 
-describe.each(HOOK_TASKS)("a signed hook %s", (_where, task) => {
-  it.each(HOOK_ENDS)("a signed hook of %s ends the task and sends a callback", (status, said) => {
-    const record = finish(task, aHook(said, signed), later);
-    expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
-    expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
-    expect("tracking" in record).toBe(false);
-  });
+describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
+  it.each(HOOK_ENDS)(
+    `a signed hook that reports status %s ends a task that ${state}, and opens the first callback attempt`,
+    (status, said) => {
+      const record = finish(task, aHook(said, signed), later);
+      expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
+      expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
+      expect("tracking" in record).toBe(false);
+    },
+  );
 
-  it("a signed hook that names no job ends the task to which its URL belongs", () => {
+  it(`a signed hook that names no job ends the task of its URL, when the task ${state}`, () => {
     const hook = aHook(aCompletion(), { isSigned: true, jobId: null });
     expect(finish(task, hook, later).status).toBe("completed");
   });
 
-  it("a signed hook that reports processing advances a pending task, once", () => {
+  it(`a signed hook that reports processing makes a pending task processing, once, when the task ${state}`, () => {
     const hook = aHook(PROCESSING, signed);
     const record = apply(task, hook, later);
     expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
     expectUnchanged(record, hook, later + 1, POLICY, "ignored");
   });
 
-  it("a signed hook that reports success without output does not end a task whose upstream can be polled", () => {
+  it(`a signed hook that reports success without output does not end a task that can be polled and ${state}`, () => {
     const decision = transition(task, aHook(NO_OUTPUT, signed), POLICY, later);
     expect(committed(decision).status).toBe("pending");
   });
@@ -120,12 +129,16 @@ describe.each(HOOK_TASKS)("a signed hook %s", (_where, task) => {
 
 describe("a hook that is no news", () => {
   it.each([
-    ["queued", QUEUED, unattached],
-    ["queued, of the attached job", QUEUED, attached],
-    ["queued, of a processing task", QUEUED, processing],
-    ["processing again", PROCESSING, processing],
-    ["processing again, before its job is attached", PROCESSING, aProvidedTask(running())],
-  ])("a hook that brings no news changes nothing: %s", (_what, said, record) => {
+    ["queued, about a pending task without a job", QUEUED, unattached],
+    ["queued, about a pending task with its job", QUEUED, attached],
+    ["queued, about a task that is processing", QUEUED, processing],
+    ["processing, about a task that is processing", PROCESSING, processing],
+    [
+      "processing, about a task that is processing without a job",
+      PROCESSING,
+      aProvidedTask(running()),
+    ],
+  ])("a hook that does not advance the status changes nothing: %s", (_what, said, record) => {
     for (const isSigned of [true, false]) {
       for (const policy of [POLICY, NO_KEY]) {
         expectUnchanged(record, aHook(said, { isSigned }), later, policy, "ignored");
@@ -135,7 +148,7 @@ describe("a hook that is no news", () => {
 });
 
 describe("a success", () => {
-  it("a reported success is not called late when the task is open or does not exist", () => {
+  it("isLateSuccess is false for a success reported about an open task or one that does not exist", () => {
     for (const record of [null, attached, processing]) {
       expect(isLateSuccess(record, aCompletion())).toBe(false);
       expect(isLateSuccess(record, NO_OUTPUT)).toBe(false);

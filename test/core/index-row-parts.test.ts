@@ -54,7 +54,7 @@ describe("the first attempt of a row", () => {
   const redelivered = anAttempt({ series: 2, startedAt: NOW + HOUR });
 
   it.each([
-    ["is the first attempt's while the second is in flight", aCallback({ state: second }), 0],
+    ["stays that of attempt 1 while attempt 2 is in flight", aCallback({ state: second }), 0],
     ["is null when only a later attempt is still stored", aCallback({ attempts: [late] }), null],
     [
       "is null while only a redelivery is in flight for a task that had no callback URL",

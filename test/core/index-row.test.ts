@@ -100,7 +100,7 @@ type Case = readonly [what: string, record: CreatedTask, row: IndexRow];
 
 describe("the row of an open task", () => {
   it.each<Case>([
-    ["is due at the deadline", anOpenTask(), OPEN],
+    ["has the deadline as dueAt", anOpenTask(), OPEN],
     [
       "has status processing once the upstream has started",
       anOpenTask({ status: "processing", version: NOW + 9 }),
@@ -113,7 +113,7 @@ describe("the row of an open task", () => {
     ],
     ["has the provider's connection", aProvidedTask(), { ...OPEN, provider: CONNECTION }],
     [
-      "is due at the deadline, however often the job is polled before",
+      "has the deadline as dueAt, however often the job is polled before",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       { ...OPEN, provider: CONNECTION, dueAt: NOW + HOUR },
     ],
@@ -125,14 +125,14 @@ describe("the row of an open task", () => {
 
 describe("the row of a finished task", () => {
   it.each<Case>([
-    ["has the outcome of the callback", aFinishedTask(), DELIVERED],
+    ["has the outcome and times of the callback", aFinishedTask(), DELIVERED],
     [
-      "is settled at once without a callback URL",
+      "without a callback URL has the end of the task as settledAt",
       aFinishedTask({ callback: null }),
       { ...DELIVERED, ...UNCALLED, ...UNTRIED, settledAt: NOW, firstAttemptMs: null, settledMs: 0 },
     ],
     [
-      "with an attempt in flight is due at the longest possible end of that attempt",
+      "with an attempt in flight has the latest possible end of that attempt as dueAt",
       aFinishedTask({ callback: aCallback({ attempts: [], state: IN_FLIGHT, deliveredAt: null }) }),
       {
         ...DELIVERED,
@@ -145,7 +145,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "between two attempts is due at the next attempt",
+      "between two attempts has the time of the next attempt as dueAt",
       aFinishedTask({ callback: dueAgain }),
       {
         ...DELIVERED,
@@ -157,7 +157,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose attempts all failed has the outcome of the last one, the time since the result, and the end of the task",
+      "whose attempts all failed has the outcome of the last one, the time since the result, and the expiry of the task",
       aFinishedTask({ callback: givenUp }),
       {
         ...DELIVERED,
@@ -176,7 +176,7 @@ describe("the row of a finished task", () => {
       { ...DELIVERED, status: "failed", completedAt: null },
     ],
     [
-      "whose refund is pending is due at the next try of the refund",
+      "whose refund is pending has the next try of the refund as dueAt",
       aRefundingTask({ credits: credits(refunding(NOW + 7_000, 1)) }),
       {
         ...DELIVERED,
@@ -206,7 +206,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "with a held callback and no refund is due now",
+      "whose callback still waits although no refund is pending has the present as dueAt",
       aFinishedTask({ callback: aHeldCallback() }),
       {
         ...DELIVERED,
@@ -228,7 +228,7 @@ describe("the row of a finished task", () => {
 });
 
 describe("the row", () => {
-  it("the index row does not depend on what was already published or notified", () => {
+  it("the index row does not depend on earlier index writes or on pending operator notices", () => {
     const record = aFinishedTask({ callback: givenUp });
     const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
     const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 3 } as const;

@@ -19,6 +19,8 @@ function refused(reason: Extract<Posting, { kind: "refused" }>["reason"]): Posti
   return { kind: "refused", reason };
 }
 
+const REUSED = refused("reference_reused");
+
 function booking(kind: EntryKind, amount: number, balance: number): Posting {
   return { kind: "book", entry: { kind, reference: "r", amount, balance } };
 }
@@ -34,10 +36,10 @@ describe("a grant", () => {
     ["may reach the largest balance", MAX - 40, null, 40, booking("grant", 40, MAX)],
     ["is refused one credit beyond the largest balance", MAX - 39, null, 40, refused("too_large")],
     ["of far too many credits is refused", 1, null, MAX, refused("too_large")],
-    ["with a booked reference changes nothing", 100, anEntry("grant"), 40, BOOKED],
-    ["that is repeated changes nothing when full", MAX, anEntry("grant"), 40, BOOKED],
-    ["may not change to fewer credits", 100, anEntry("grant"), 39, refused("reference_reused")],
-    ["may not change to more credits", 100, anEntry("grant"), 41, refused("reference_reused")],
+    ["that is repeated under its reference changes nothing", 100, anEntry("grant"), 40, BOOKED],
+    ["that is repeated changes nothing at the largest balance", MAX, anEntry("grant"), 40, BOOKED],
+    ["of fewer credits under a booked reference is refused", 100, anEntry("grant"), 39, REUSED],
+    ["of more credits under a booked reference is refused", 100, anEntry("grant"), 41, REUSED],
   ])("a grant %s", (_what, balance, known, amount, posting) => {
     expect(grant(balance, known, { ...order, amount })).toEqual(posting);
   });
@@ -50,9 +52,9 @@ describe("a charge", () => {
     ["of one credit more than the balance is refused", 39, null, 40, refused("insufficient")],
     ["of an account without credits is refused", 0, null, 1, refused("insufficient")],
     ["far above the balance is refused", 40, null, MAX, refused("insufficient")],
-    ["with a booked reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
-    ["that is repeated needs no credits", 0, anEntry("charge"), 40, BOOKED],
-    ["may not change to more credits", 100, anEntry("charge"), 41, refused("reference_reused")],
+    ["that is repeated under its reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
+    ["that is repeated changes nothing at a balance of 0", 0, anEntry("charge"), 40, BOOKED],
+    ["of more credits under a booked reference is refused", 100, anEntry("charge"), 41, REUSED],
   ])("a charge %s", (_what, balance, known, amount, posting) => {
     expect(charge(balance, known, { ...order, amount })).toEqual(posting);
   });
@@ -66,22 +68,22 @@ describe("an adjustment", () => {
   it.each<[string, number, ReturnType<typeof anAdjustment> | null, number, Posting]>([
     ["adds to the balance", 60, null, 40, booking("adjustment", 40, 100)],
     ["takes from the balance", 60, null, -40, booking("adjustment", -40, 20)],
-    ["may make the balance negative", 30, null, -40, booking("adjustment", -40, -10)],
-    ["may leave the balance negative", -50, null, 40, booking("adjustment", 40, -10)],
+    ["may turn a positive balance negative", 30, null, -40, booking("adjustment", -40, -10)],
+    ["may leave a negative balance negative", -50, null, 40, booking("adjustment", 40, -10)],
     ["may reach the largest balance", MAX - 40, null, 40, booking("adjustment", 40, MAX)],
     ["is refused one credit beyond the largest balance", MAX - 39, null, 40, refused("too_large")],
     ["may reach the lowest balance", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
     ["is refused one credit below the lowest balance", 39 - MAX, null, -40, refused("too_large")],
-    ["lowers too large a balance", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
-    ["with a booked reference changes nothing", -40, anAdjustment(-40), -40, BOOKED],
+    ["may lower a balance beyond the limit", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
+    ["that is repeated under its reference changes nothing", -40, anAdjustment(-40), -40, BOOKED],
+    ["of the opposite sign under a booked reference is refused", 0, anAdjustment(40), -40, REUSED],
     [
-      "of the other sign under a used reference fails",
+      "with another reason under its reference is refused",
       0,
-      anAdjustment(40),
-      -40,
-      refused("reference_reused"),
+      anAdjustment(40, "other"),
+      40,
+      REUSED,
     ],
-    ["may not change its reason", 0, anAdjustment(40, "other"), 40, refused("reference_reused")],
   ])("an adjustment %s", (_what, balance, known, amount, posting) => {
     expect(adjust(balance, known, { reference: "r", amount, reason: "why" })).toEqual(posting);
   });
@@ -103,7 +105,7 @@ describe("a refund", () => {
     ["that is repeated changes nothing", 100, charged, anEntry("refund"), BOOKED],
     ["may exceed the largest balance", MAX, charged, null, booking("refund", 40, MAX + 40)],
     ["without a charge is refused", 60, null, null, refused("no_charge")],
-    ["is refused without a charge, even if booked", 60, null, charged, refused("no_charge")],
+    ["without a charge is refused, even a booked one", 60, null, charged, refused("no_charge")],
   ])("a refund %s", (_what, balance, known, refunded, posting) => {
     expect(refund(balance, known, refunded)).toEqual(posting);
   });

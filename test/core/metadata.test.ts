@@ -96,7 +96,10 @@ describe("what submitted parameters say of the output", () => {
 describe("a submitted value says nothing", () => {
   it.each<[string, JsonObject]>([
     ["a choice left to the upstream (adaptive, -1)", { ratio: "adaptive", duration: -1, seed: -1 }],
-    ["a choice left to the upstream, as text", { duration: "-1", seed: "-1", resolution: "auto" }],
+    [
+      'a choice left to the upstream, as text (auto, "-1")',
+      { duration: "-1", seed: "-1", resolution: "auto" },
+    ],
     ["a word in place of a number", { duration: "five", seed: "random", fps: "fast" }],
     ["a boolean in place of a number", { duration: true, seed: false, framespersecond: true }],
     ["a number in place of a word", { ratio: 16, resolution: 720 }],

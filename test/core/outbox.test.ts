@@ -35,14 +35,14 @@ const visible: readonly (readonly [string, TaskRecord])[] = [
 
 describe("the end of a publication", () => {
   it.each(visible)(
-    "a successful index write is recorded for %s without a new version",
+    "a successful index write is recorded in %s and does not change the task's version",
     (_, record) => {
       const publication = { version: NOW, retryAt: 0, tries: 0 };
       expect(committed(decide(record, published(NOW)))).toEqual({ ...record, publication });
     },
   );
 
-  it.each(visible)("a failed index write changes nothing of %s", (_, record) => {
+  it.each(visible)("a failed index write does not change the record of %s", (_, record) => {
     expect(decide(record, published(NOW, false))).toEqual({ kind: "unchanged", record });
   });
 
@@ -72,19 +72,19 @@ describe("the end of a notice", () => {
     return { type: "notice_ended", kind, version, isTaken };
   };
 
-  it("the end of a notice that was accepted removes that notice only, without a new version", () => {
+  it("an operator notice that the operator has accepted is removed from the task, and no other notice is", () => {
     expect(committed(decide(record, ended(true)))).toEqual({ ...record, notices: [older, other] });
   });
 
-  it("the end of a notice that was not accepted plans another try of it", () => {
+  it("an operator notice that the operator has not accepted is planned to be sent again after 5 s", () => {
     const again = { ...notice, retryAt: LATER + 5 * SECOND, tries: 1 };
     expect(finished(decide(record, ended(false))).notices).toEqual([older, again, other]);
   });
 
   it.each([
     ["does not exist", null],
-    ["is open again", anOpenTask()],
-  ])("the end of a notice changes nothing for a task that %s", (_what, gone) => {
+    ["was created again under the same id", anOpenTask()],
+  ])("the result of sending an operator notice changes nothing when the task %s", (_what, gone) => {
     expect(decide(gone, ended(true))).toEqual({ kind: "unchanged", record: gone });
   });
 });
@@ -96,7 +96,7 @@ describe("an order to write the row again", () => {
   const order = { type: "republish", isAlwaysDue: true } as const;
 
   it.each(visible)(
-    "an order to publish again makes the row of %s due now without a new version",
+    "an order to publish again makes the index row of %s due now and does not change the task's version",
     (_what, record) => {
       for (const publication of [known, missing]) {
         const after = committed(decide({ ...record, publication }, order));
@@ -109,7 +109,7 @@ describe("an order to write the row again", () => {
     },
   );
 
-  it("an order to publish again leaves a planned index write to its time, unless it is always due", () => {
+  it("an order to publish again that only repairs lost rows does not hasten an index write that is already planned", () => {
     const repair = { ...order, isAlwaysDue: false };
     const record = aFinishedTask({ publication: missing });
     expect(decide(record, repair)).toEqual({ kind: "unchanged", record });
@@ -117,7 +117,7 @@ describe("an order to write the row again", () => {
     expect(committed(decide(lost, repair)).publication).toEqual(again);
   });
 
-  it("an order to publish again is refused for a task whose row has left the index", () => {
+  it("an order to publish again is refused for a task whose row has expired in the index", () => {
     const record = aFinishedTask({ publication: known });
     const at = NOW + POLICY.indexRetentionMs;
     expect(transition(record, order, POLICY, at - 1).kind).toBe("changed");

@@ -15,9 +15,12 @@ describe("waitBeforeMs", () => {
     ["an ordered series longer than the schedule", patient, true, [0, 60_000, 60_000]],
     ["an ordered series under a 1-wait schedule", aPolicy({ scheduleMs: [7] }), true, [0, 7, 7]],
     ["an ordered series without any wait", aPolicy({ scheduleMs: [0] }), true, [0, 0, 0]],
-  ])("waitBeforeMs returns the waits of %s", (_what, policy, ordered, waits) => {
-    expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
-  });
+  ])(
+    "waitBeforeMs returns the waits before each callback attempt of %s",
+    (_what, policy, ordered, waits) => {
+      expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
+    },
+  );
 });
 
 it.each([
@@ -27,7 +30,7 @@ it.each([
   ["has waited for 8 minutes", 8 * MINUTE, 2 * MINUTE],
   ["has waited for a day", 1440 * MINUTE, 24 * MINUTE],
 ])(
-  "a step that cannot be taken and %s is looked at again after a wait spread by a quarter",
+  "a blocked step that %s is checked again after a wait that grows with its delay and has up to 25% of jitter",
   (_what, ageMs, waitMs) => {
     expect(lookWaitMs(ageMs, 0)).toBe(waitMs);
     expect(lookWaitMs(ageMs, 0.5)).toBe(1.125 * waitMs);

@@ -102,18 +102,18 @@ describe("a nudge while no poll is due", () => {
       POLICY,
     ],
     [
-      "for a poll that is planned at the end of the provider's gap",
+      "until the poll that is already planned at the end of the provider's minimum gap",
       { at: NOW + SECOND, notBefore: NOW + SECOND },
       POLICY,
     ],
     ["while the relay is paused", {}, aPolicy({ pausedAt: NOW + SECOND - MINUTE })],
-  ])("an unsigned hook waits %s", (_what, plan, policy) => {
+  ])("the poll that an unsigned hook causes waits %s", (_what, plan, policy) => {
     const task = nudged(anAttachedTask(plan), NOW);
     expect(wakeAt(task, policy)).toBe(NOW + SECOND);
     expect(nextStep(task, policy, NOW + SECOND - 1)).toBeNull();
   });
 
-  it("an unsigned hook does not shorten the later waits between polls", () => {
+  it("a poll that an unsigned hook caused does not shorten the waits between the polls after it", () => {
     const task = nudged(anAttachedTask({ tries: 2 }), FIRST_POLL - 2);
     const end = aPollEnd(UNANSWERED, { nudges: 1 });
     const record = apply(task, end, THEN);
@@ -124,24 +124,30 @@ describe("a nudge while no poll is due", () => {
 describe("a nudge while a poll is in flight", () => {
   const inFlight = anAttachedTask();
   const moments = [
-    ["one in the poll's first millisecond", [FIRST_POLL]],
-    ["one later", [FIRST_POLL + SECOND]],
-    ["twice in one millisecond", [FIRST_POLL, FIRST_POLL]],
-    ["many times", [0, 1, 1, 2, 500, 1_999, 2_000].map((ms) => FIRST_POLL + ms)],
+    ["one hook in the poll's first millisecond", [FIRST_POLL]],
+    ["one hook a second after the poll's start", [FIRST_POLL + SECOND]],
+    ["two hooks in one millisecond", [FIRST_POLL, FIRST_POLL]],
+    [
+      "seven hooks at different times",
+      [0, 1, 1, 2, 500, 1_999, 2_000].map((ms) => FIRST_POLL + ms),
+    ],
   ] as const;
 
-  it.each(moments)("unsigned hooks during a poll lead to one more poll: %s", (_what, times) => {
-    const once = polled(nudged(inFlight, ...times));
-    expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
-    const end = aPollEnd(newsAnswer(QUEUED), { nudges: times.length });
-    const twice = apply(once, end, THEN + GAP);
-    expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
-  });
+  it.each(moments)(
+    "unsigned hooks during a poll cause one more poll after it, however many there are: %s",
+    (_what, times) => {
+      const once = polled(nudged(inFlight, ...times));
+      expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
+      const end = aPollEnd(newsAnswer(QUEUED), { nudges: times.length });
+      const twice = apply(once, end, THEN + GAP);
+      expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
+    },
+  );
 
   it.each<[string, TaskRecord, PollAnswer, waitMs: number]>([
-    ["no other poll is planned without a hook", inFlight, UNANSWERED, 30 * SECOND],
+    ["the next poll keeps its usual wait if no hook arrives", inFlight, UNANSWERED, 30 * SECOND],
     [
-      "a hook does not shorten the rate limit in the poll's answer",
+      "an unsigned hook does not shorten the rate limit in the poll's answer",
       nudged(inFlight, FIRST_POLL),
       rateLimited(MINUTE),
       MINUTE,
@@ -151,11 +157,18 @@ describe("a nudge while a poll is in flight", () => {
   });
 
   it.each([
-    ["the end that the poll reports", aHook(aCompletion()), newsAnswer(anUpstreamFailure())],
-    ["the end when both report success without output", aHook(NO_OUTPUT), newsAnswer(NO_OUTPUT)],
-  ])("an unsigned hook during a poll does not change %s", (_what, hook, answer) => {
-    expect(polled(apply(inFlight, hook, FIRST_POLL), answer).status).toBe("failed");
-  });
+    [
+      "a success while the poll reports a failure",
+      aHook(aCompletion()),
+      newsAnswer(anUpstreamFailure()),
+    ],
+    ["success without output, as the poll does", aHook(NO_OUTPUT), newsAnswer(NO_OUTPUT)],
+  ])(
+    "the poll, not an unsigned hook during it, decides the task's result when the hook reports %s",
+    (_what, hook, answer) => {
+      expect(polled(apply(inFlight, hook, FIRST_POLL), answer).status).toBe("failed");
+    },
+  );
 });
 
 it.each([0, 0.5, 1])(

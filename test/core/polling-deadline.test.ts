@@ -75,19 +75,25 @@ describe("the deadline of a task whose upstream can be polled", () => {
     ["completed", aCompletion(), "completed", undefined],
     ["failed", anUpstreamFailure(), "failed", "upstream_error"],
     ["success without output", NO_OUTPUT, "failed", "upstream_error"],
-  ] as const)("a poll at the deadline decides the result: %s", (_what, news, status, code) => {
-    const record = asked(newsAnswer(news));
-    expect([record.status, codeOf(record)]).toEqual([status, code]);
-  });
+  ] as const)(
+    "the answer to the poll at a task's deadline ends the task: %s",
+    (_what, news, status, code) => {
+      const record = asked(newsAnswer(news));
+      expect([record.status, codeOf(record)]).toEqual([status, code]);
+    },
+  );
 
   it.each([
-    ["unauthorized", UNAUTHORIZED],
-    ["unanswered", UNANSWERED],
-  ])("a poll without news at the deadline fails the task: %s", (_what, answer) => {
-    const record = asked(answer);
-    expect(codeOf(record)).toBe("upstream_timeout");
-    expect(record).toMatchObject({ failure: { category: "timeout", retryable: true } });
-  });
+    ["the provider refused the key", UNAUTHORIZED],
+    ["the provider did not answer", UNANSWERED],
+  ])(
+    "a task fails with upstream_timeout when the poll at its deadline brings no result: %s",
+    (_what, answer) => {
+      const record = asked(answer);
+      expect(codeOf(record)).toBe("upstream_timeout");
+      expect(record).toMatchObject({ failure: { category: "timeout", retryable: true } });
+    },
+  );
 
   it("an unanswered poll fails the task only if it ends at or after the deadline", () => {
     const early = aPollEnd(UNANSWERED);
@@ -103,17 +109,20 @@ describe("an upstream that is still at work at the deadline", () => {
   it.each([
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
-  ] as const)("a poll at the deadline extends it by a quarter: %s", (_what, news, status) => {
-    expect(asked(newsAnswer(news))).toEqual({
-      ...task,
-      version: expect.any(Number),
-      status,
-      deadlineAt: LATE + HOUR,
-      tracking: longer,
-      counts: ONE_POLL,
-    });
-    expect(asked(newsAnswer(news)).version).toBeGreaterThan(task.version);
-  });
+  ] as const)(
+    "a task's deadline is extended by a quarter of its time when the poll at the deadline reports: %s",
+    (_what, news, status) => {
+      expect(asked(newsAnswer(news))).toEqual({
+        ...task,
+        version: expect.any(Number),
+        status,
+        deadlineAt: LATE + HOUR,
+        tracking: longer,
+        counts: ONE_POLL,
+      });
+      expect(asked(newsAnswer(news)).version).toBeGreaterThan(task.version);
+    },
+  );
 
   it("a task's deadline is extended when the upstream limits the poll, and the upstream is polled after the limit", () => {
     const record = asked(rateLimited(10 * MINUTE));
@@ -134,16 +143,19 @@ describe("an upstream that is still at work at the deadline", () => {
     ["limited", rateLimited(HOUR), "upstream_timeout"],
     ["unanswered", UNANSWERED, "upstream_timeout"],
     ["completed", newsAnswer(aCompletion()), undefined],
-  ])("a deadline is extended only once, whatever a poll reports: %s", (_what, answer, code) => {
-    const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
-    expect(codeOf(asked(answer, extended))).toBe(code);
-  });
+  ])(
+    "a deadline that was extended before is not extended again, whatever the poll reports: %s",
+    (_what, answer, code) => {
+      const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
+      expect(codeOf(asked(answer, extended))).toBe(code);
+    },
+  );
 });
 
 describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedAt: deadlineAt + 1 - MINUTE });
 
-  it("a paused relay makes no poll", () => {
+  it("a paused relay does not poll a task whose poll is due", () => {
     const due = anAttachedTask({ at: NOW }, { deadlineAt });
     const policy = aPolicy({ pausedAt: NOW });
     expect(nextStep(due, policy, NOW + MINUTE - 1)).toBeNull();
@@ -203,7 +215,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(nextStep(old, POLICY, NOW + 300 * DAY)).toBeNull();
   });
 
-  it("a task whose rate limit outlasts the upstream's memory of the job is ended by its unsigned hook", () => {
+  it("a task is ended by its unsigned hook when the provider's rate limit forbids polls for longer than the upstream keeps the job", () => {
     const limits = { at: NOW + 2 * HOUR, notBefore: NOW + 2 * HOUR };
     const record = anAttachedTask(limits, { deadlineAt });
     const decision = transition(record, aHook(aCompletion()), forgetful, NOW + 1);

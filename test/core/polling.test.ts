@@ -56,7 +56,7 @@ describe("a poll that reports the end", () => {
   it.each([
     ["completed", aCompletion(), null],
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
-  ] as const)("a poll of %s ends the task and sends a callback", (status, news, failure) => {
+  ] as const)("a poll that reports %s ends the task and calls back", (status, news, failure) => {
     for (const from of [task, anAttachedTask({}, { status: "processing" })]) {
       const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
       expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
@@ -76,9 +76,9 @@ describe("a poll that reports the end", () => {
   const { registration } = aProvidedRegistration({ parameters });
 
   it.each([
-    ["of a registered task", registration, { duration: 5, generate_audio: true }],
-    ["of a task that an event created", null, {}],
-  ])("parameters supply only the metadata that a poll lacks: %s", (_what, submitted, added) => {
+    ["for a registered task", registration, { duration: 5, generate_audio: true }],
+    ["for a task that an event created, without parameters", null, {}],
+  ])("submitted parameters add metadata that a result lacks: %s", (_what, submitted, added) => {
     const metadata = { seed: 7, ratio: "9:16", fps: 3 };
     const open = anAttachedTask({}, { registration: submitted });
     const news = aCompletion({ metadata });
@@ -90,7 +90,7 @@ describe("a poll that reports the end", () => {
 });
 
 describe("a poll that reports no end", () => {
-  it("a poll that reports processing advances a pending task, with a new version", () => {
+  it("a poll that reports processing makes a pending task processing and gives it a new version", () => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     const tracking = aTracking({ poll });
     const record = after(newsAnswer(PROCESSING));
@@ -108,9 +108,9 @@ describe("a poll that reports no end", () => {
     ["processing again", newsAnswer(PROCESSING), anAttachedTask({}, { status: "processing" })],
     ["queued after processing", newsAnswer(QUEUED), anAttachedTask({}, { status: "processing" })],
     ["rate limited", rateLimited(), task],
-    ["key refused", UNAUTHORIZED, task],
+    ["the key was refused", UNAUTHORIZED, task],
     ["no answer", UNANSWERED, task],
-  ])("a poll without news only plans the next poll: %s", (_what, answer, open) => {
+  ])("a poll without a change of status only plans the next one: %s", (_what, answer, open) => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     expect(after(answer, open)).toEqual({
       ...open,
@@ -153,7 +153,7 @@ describe("a poll whose key was taken away meanwhile", () => {
 });
 
 describe("a provider that limits polls", () => {
-  it("a provider that limits polls is not polled before the end of its limit", () => {
+  it("a provider that answered a poll with a rate limit is not polled before the limit ends", () => {
     const record = after(rateLimited(HOUR));
     const poll = aPlan({ at: THEN + HOUR, tries: 1, notBefore: THEN + HOUR });
     expect(record.tracking.poll).toEqual(poll);
@@ -167,14 +167,14 @@ describe("a provider that limits polls", () => {
     });
   });
 
-  it("a provider that limits polls is not polled earlier because of a hook", () => {
+  it("a provider that answered a poll with a rate limit is not polled earlier because of a hook", () => {
     const nudge = aHook(aCompletion());
     const record = afterwards(transition(after(rateLimited(HOUR)), nudge, POLICY, THEN + SECOND));
     expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
   });
 
-  it("a provider that limits polls is not polled earlier because of the deadline", () => {
+  it("a provider that answered a poll with a rate limit is not polled earlier because of the task's deadline", () => {
     const deadlineAt = THEN + 10 * SECOND;
     const record = after(rateLimited(HOUR), anAttachedTask({}, { deadlineAt }));
     expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
@@ -202,15 +202,15 @@ describe("success without output", () => {
     expect(failure).toEqual({ category: "provider", retryable: true });
   });
 
-  it("success without output is remembered after a poll without an answer", () => {
+  it("success without output that is reported again fails the task, even after a poll without an answer in between", () => {
     const silent = after(UNANSWERED, once);
     expect(finish(silent, aPollEnd(newsAnswer(NO_OUTPUT)), THEN).status).toBe("failed");
   });
 
   it.each([
-    ["output", aCompletion(), "completed"],
+    ["success with output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
-  ] as const)("a missing output is forgotten after a poll with %s", (_what, news, status) => {
+  ] as const)("a poll clears an earlier missing output if it reports %s", (_what, news, status) => {
     const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
     expect(record.status).toBe(status);
     if (status === "processing") {

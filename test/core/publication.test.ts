@@ -71,14 +71,14 @@ describe("a change is written to the index", () => {
   });
 
   it.each([
-    ["if there is time for the longest write", 5 * SECOND + SOON, NOW + 5 * SECOND],
-    ["not if there is one millisecond less", 5 * SECOND + SOON - 1, null],
-    ["not if the attempt comes first", SECOND, null],
-  ])("a task is written to the index before its next attempt: %s", (_what, ms, at) => {
+    ["yes if there is time for the longest write", 5 * SECOND + SOON, NOW + 5 * SECOND],
+    ["no if there is one millisecond less than that", 5 * SECOND + SOON - 1, null],
+    ["no if the attempt is planned before the write", SECOND, null],
+  ])("a task is written to the index before its next callback attempt: %s", (_what, ms, at) => {
     expect(publishAt(dueIn(ms))).toBe(at);
   });
 
-  it("a repeated index write is left until after the next attempt when that comes too soon", () => {
+  it("an index write that must be repeated waits until after the next callback attempt when too little time is left before that attempt", () => {
     expect(publishAt(dueIn(20 * SECOND + SOON), NOW + 5 * SECOND)).toBe(NOW + 20 * SECOND);
     expect(publishAt(dueIn(20 * SECOND + SOON - 1), NOW + 5 * SECOND)).toBeNull();
   });
@@ -89,7 +89,7 @@ describe("the next write of a row after a failed one", () => {
   const last = growing.at(-1) ?? 0;
   const weekly = [1, 2, 3, 4].map((weeks) => last + weeks * 7 * DAY);
 
-  it("a failed index write is repeated after 5 s, then when the row is missing four times as long, at most 7 days later", () => {
+  it("a failed index write is repeated 5 s after the change, then each time after four times as long, and at least every 7 days", () => {
     const { publication } = noteOutdatedRow(null, aFinishedTask(), NOW);
     expect(retries(aFinishedTask({ publication }), NOW, NOW + 28 * DAY)).toEqual([
       ...growing,
@@ -97,7 +97,7 @@ describe("the next write of a row after a failed one", () => {
     ]);
   });
 
-  it("the waits between index writes count from the first change that the index lacks", () => {
+  it("the time of the next index write is counted from the oldest change that is not in the index", () => {
     const first = noteOutdatedRow(null, anOpenTask(), NOW);
     const later = noteOutdatedRow(first, { ...first, version: NOW + HOUR }, NOW + HOUR);
     expect(later.publication.retryAt).toBe(NOW);
@@ -106,20 +106,20 @@ describe("the next write of a row after a failed one", () => {
     expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
   });
 
-  it("the waits between index writes count from the time that an earlier build planned, else from the version", () => {
+  it("the time of the next index write of a record of an earlier build is the one that the build planned, or is counted from the version of the task", () => {
     const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
     expect(retryAfter(planned, NOW)).toBe(NOW + HOUR);
     expect(retryAfter(aFinishedTask(), NOW)).toBe(NOW + 5 * SECOND);
   });
 
-  it("no index write is planned for a time at which the row would have expired", () => {
+  it("no index write is planned for a time at which the index row would have expired", () => {
     expect(publishAt(aFinishedTask(), NOW + 3 * DAY)).toBe(NOW + last);
     expect(publishAt(aFinishedTask(), NOW + last)).toBeNull();
     expect(publishAt(undelivered, NOW + last)).toBe(NOW + last + 7 * DAY);
     expect(publishAt(undelivered, NOW + 27 * DAY)).toBeNull();
   });
 
-  it("no index write is planned after a success, unless the task has changed meanwhile", () => {
+  it("no index write is planned after a successful one, unless the task changed during the write", () => {
     const record = aFinishedTask(known(0, { retryAt: NOW - DAY }));
     expect(markPublished(record, NOW, NOW)).toEqual({ version: NOW, retryAt: 0, tries: 0 });
     const changed = { version: NOW - 1, retryAt: NOW, tries: 0 };
@@ -140,18 +140,24 @@ describe("a version that is not in the index", () => {
     ["a task whose callback failed", undelivered],
   ];
 
-  it.each(records)("a change not in the index wakes the task in time: %s", (_what, record) => {
-    const latest = publishAt(record) ?? nextAttemptOf(record);
-    expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
-    expect(nextStep(record, INDEXED, latest)).not.toBeNull();
-  });
+  it.each(records)(
+    "a task whose latest change is not in the index wakes no later than the index write is due: %s",
+    (_what, record) => {
+      const latest = publishAt(record) ?? nextAttemptOf(record);
+      expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
+      expect(nextStep(record, INDEXED, latest)).not.toBeNull();
+    },
+  );
 
-  it.each(records)("without an index a change wakes no task: %s", (_what, record) => {
-    const everywhere = { ...record, ...known(record.version) };
-    expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
-  });
+  it.each(records)(
+    "a relay without an index does not wake a task to publish a change: %s",
+    (_what, record) => {
+      const everywhere = { ...record, ...known(record.version) };
+      expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
+    },
+  );
 
-  it("a version that is not in the index is published as the row of that version", () => {
+  it("an index write contains the row of the task's current version", () => {
     const step = nextStep(undelivered, INDEXED, NOW);
     expect(step).toMatchObject({ kind: "publish", row: { version: NOW, callback: "failed" } });
   });
@@ -163,7 +169,7 @@ function nextAttemptOf(record: TaskRecord): number {
 }
 
 describe("the order of due steps", () => {
-  it("an attempt, a refund and a deadline that are due come before the index write", () => {
+  it("an attempt, a refund and a deadline that are due are handled before an index write that is due", () => {
     expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
     const start = { kind: "event", event: { type: "attempt_started" } };
     expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);

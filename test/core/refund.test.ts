@@ -59,7 +59,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
   const task = aChargedTask({ deadlineAt: later });
   const failed = finish(task, event, later);
 
-  it("a charged task that fails holds its callback until its credits are refunded", () => {
+  it("a charged task that fails sends no callback until its credits are refunded", () => {
     expect(failed).toEqual(
       aRefundingTask({
         version: later,
@@ -72,7 +72,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
     );
   });
 
-  it("a charged task that failed has only its refund due, at once and at any later time", () => {
+  it("a charged task that failed has no next step but its refund, which is due at once", () => {
     const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
     expect(wakeAt(failed, POLICY)).toBe(later);
     for (const at of [later, later + 365 * DAY]) {
@@ -135,15 +135,15 @@ describe("the end of a refund", () => {
   });
 
   it.each([
-    ["waits as the schedule says", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
-    ["waits while the relay is paused", aPolicy({ pausedAt: later }), MINUTE],
-  ])("a successful refund %s before the first callback attempt", (_what, policy, waitMs) => {
+    ["after the first wait of the schedule", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
+    ["after the pause, when the relay is paused", aPolicy({ pausedAt: later }), MINUTE],
+  ])("a successful refund lets the first callback attempt start %s", (_what, policy, waitMs) => {
     const record = finish(held, aRefundEnd(true), later, policy);
     expect(record.callback?.state.kind).toBe("due");
     expect(wakeAt(record, policy)).toBe(later + waitMs);
   });
 
-  it("a successful refund settles a task without a callback", () => {
+  it("a task without a callback has no step left but its erasure after a successful refund", () => {
     const silent = { ...held, callback: null };
     const record = finish(silent, aRefundEnd(true), later);
     expect(record).toEqual({ ...refunded, callback: null });
@@ -210,7 +210,7 @@ describe("a task whose refund is pending", () => {
   it.each<[string, TaskEvent]>([
     ["the same failure again", aReport(aFailure())],
     ["the deadline event", { type: "deadline" }],
-    ["the time of a callback attempt", { type: "attempt_started" }],
+    ["the event that starts a callback attempt", { type: "attempt_started" }],
     ["the end of a callback attempt", anEndAs(1, "delivered")],
   ])("a task whose refund is pending is not changed by %s", (_what, event) => {
     for (const record of tasks) {

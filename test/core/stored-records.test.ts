@@ -57,7 +57,7 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
 });
 
 describe("the records that the current build writes", () => {
-  it(`every record of ${LIVES} simulated lives has a shape of which an example is stored`, async () => {
+  it(`every record of ${LIVES} simulated task lives has only fields and kinds of values that occur in the stored example records`, async () => {
     const kept = new Set(CURRENT.flatMap(shapeOf));
     const unkept = new Map<string, TaskRecord>();
     for (let seed = SEED; seed < SEED + LIVES; seed++) {

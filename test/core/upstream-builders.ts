@@ -119,8 +119,8 @@ export function aPollEnd(
 
 /** Tasks that a hook may be about. */
 export const HOOK_TASKS = [
-  ["before its job is attached", aProvidedTask()],
-  ["of its attached job", anAttachedTask()],
+  ["has no job attached yet", aProvidedTask()],
+  ["has its job attached", anAttachedTask()],
 ] as const;
 
 export const HOOK_ENDS = [

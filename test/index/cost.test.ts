@@ -43,10 +43,10 @@ async function expire(id: string): Promise<void> {
 }
 
 it.each([
-  ["is registered and completed later", 7, 2],
+  ["is registered first and completed later", 7, 2],
   ["ends at once", 5, 1],
 ])(
-  "an index costs the object of a task that %s at most 4 rows more than %d, in %d publications",
+  "the object of a task that %s writes at most %d rows plus 4 for the index, to which its row is written %d times",
   async (_, most, publications) => {
     const log = vi.spyOn(console, "log");
     aReceiver();
@@ -69,10 +69,10 @@ it.each([
 );
 
 it.each([
-  ["without an account", null, 4],
-  ["with an account", "a", 6],
+  ["4 rows for a task without an account", null, 4],
+  ["6 rows for a task with an account", "a", 6],
 ])(
-  "D1 bills at most the expected rows for a task %s that is written twice and removed",
+  "D1 bills at most %s whose index row is written twice and removed, plus the entry in the list of removed rows",
   async (_, name, most) => {
     aReceiver();
     const account = name === null ? null : await anAccount();
@@ -102,7 +102,7 @@ it("D1 bills 3 rows for a task whose callback fails and whose row is written onc
   expect(rows.written).toBeLessThanOrEqual(3 + LIST_OF_REMOVED);
 });
 
-it("D1 bills no row for a publication that changes nothing", async () => {
+it("D1 bills no row for an index write that changes nothing", async () => {
   const { id, rows } = await meteredTask();
   await post("/v1/tasks", { id, model: "m" });
   await wake(id);
@@ -126,7 +126,7 @@ async function rowsWith(INDEX_DB: D1Database | undefined): Promise<number> {
   return rows();
 }
 
-it("an index that is away for 28 days costs the object of a task at most 15 rows", async () => {
+it("an index that is unreachable for 28 days makes the object of a task write 14 rows more", async () => {
   aReceiver(status(500));
   const away = gated(db, () => Promise.reject(new Error("D1 is full")));
   const without = await rowsWith(undefined);

@@ -30,7 +30,7 @@ it("GET /v1/tasks refuses a cursor that was altered", async () => {
   }
 });
 
-it("GET /v1/tasks refuses a cursor of another account, and between an account and the operator", async () => {
+it("GET /v1/tasks refuses a cursor that was made for another account, or for the operator, or for an account when the operator sends it", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
   await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
@@ -57,7 +57,7 @@ it.each([
   ["", null],
   ["&account=a", "a"],
 ])(
-  "GET /v1/tasks lists 10,000 tasks once each, newest first, while others arrive: filter '%s'",
+  "GET /v1/tasks lists 10,000 tasks once each, newest first, while other tasks arrive, with the query ?limit=200%s",
   async (filter, account) => {
     // Several in a millisecond, as in a burst.
     const rows = Array.from({ length: TASKS }, (_, i) =>

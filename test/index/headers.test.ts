@@ -93,7 +93,7 @@ function expectPrivate({ headers }: Response): void {
 }
 
 it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
-  "%s answers with security headers to the operator, strangers and accounts",
+  "%s answers with security headers to the operator, to an account and to requests without a valid key",
   async (name, route) => {
     const { method, access } = route;
     const { path, body, headers } = await exampleOf(route);
@@ -123,7 +123,7 @@ it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
 );
 
 it.each(["/", "/docs", "/openapi.json", "/dashboard", "/favicon.ico", "/nowhere"])(
-  "%s answers with security headers, whether or not it is a page",
+  "GET %s without a key answers with security headers, whether or not the path exists",
   async (path) => {
     const response = await call(path, { key: null, headers: FOREIGN });
     expect([200, 302, 404]).toContain(response.status);
@@ -132,7 +132,7 @@ it.each(["/", "/docs", "/openapi.json", "/dashboard", "/favicon.ico", "/nowhere"
 );
 
 it.each([...new Set(ROUTES.map(({ path }) => path))])(
-  "a preflight request to %s gets no permission",
+  "a CORS preflight request to %s is answered with 405 and without CORS headers",
   async (path) => {
     const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
     const preflight = {
@@ -147,7 +147,7 @@ it.each([...new Set(ROUTES.map(({ path }) => path))])(
 );
 
 it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
-  "X-Request-Id is a new one when the caller sends %s",
+  "the relay answers with an X-Request-Id of its own when the caller sends %j as X-Request-Id",
   async (id) => {
     const response = await call("/healthz", { headers: { "X-Request-Id": id } });
     expect(response.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);

@@ -80,8 +80,18 @@ async function expiredWithoutAlarm(...ids: readonly string[]): Promise<void> {
 }
 
 it.each([
-  ["erases all expired tasks whose alarms were lost once one of the sample was", true, NOTHING, 2],
-  ["does not ask the object of an expired task outside the sample", false, { alarm: null }, 0],
+  [
+    "erases all expired tasks whose alarms were lost, if it finds one such task in its sample",
+    true,
+    NOTHING,
+    2,
+  ],
+  [
+    "does not find an expired task whose alarm was lost, if no such task is in its sample",
+    false,
+    { alarm: null },
+    0,
+  ],
 ])("the cron %s", async (_, isInSample, other, lost) => {
   const [first, second] = [anId(isInSample), anId(false)];
   await expiredWithoutAlarm(first, second);
@@ -96,7 +106,7 @@ it.each([
   expect(await plannedChecks()).toBe(0);
 });
 
-it("the cron asks the object of an expired task again when it cannot be reached", async () => {
+it("the cron checks an expired task again an hour later when the task's object could not be reached", async () => {
   const id = anId(true);
   await expiredWithoutAlarm(id);
   await cron({ TASKS: { getByName: () => ({ expireIfDue: republish }) } });
@@ -106,7 +116,7 @@ it("the cron asks the object of an expired task again when it cannot be reached"
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("the cron keeps a task that has changed since its row left the index", async () => {
+it("the cron does not erase a task whose retention was extended after its row had left the index", async () => {
   const id = anId(true);
   await finish(id, { model: "m", callback_url: null });
   await indexed(id);
@@ -172,7 +182,7 @@ it("the cron removes the index row of a task that no longer exists", async () =>
   expect(await stored(row.id)).toEqual(NOTHING);
 });
 
-it("the cron continues after a task that cannot be reached", async () => {
+it("the cron goes on to the next overdue task when it cannot reach one", async () => {
   const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
   await insert(lost, gone);
   pass(TEN_MINUTES + 1);
@@ -183,9 +193,9 @@ it("the cron continues after a task that cannot be reached", async () => {
 
 it.each([
   ["the removal of expired rows", /DELETE FROM tasks[^;]*expires_at/],
-  ["the counting", /INTO rollups/],
+  ["the counting of the rollups", /INTO rollups/],
   ["the search for overdue tasks", /ORDER BY random/],
-])("the cron does its other work when %s fails", async (part, statement) => {
+])("the hourly cron does its other work when %s fails", async (part, statement) => {
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
   const expired = expiringAt(START + 1);
   await insert(gone, expired);

@@ -109,7 +109,7 @@ const OTHER: Readonly<Record<string, string>> = {
   host: "other.example.net",
 };
 
-it("GET /v1/tasks includes the time since and excludes the time until", async () => {
+it("GET /v1/tasks lists the tasks created at or after ?since and before ?until", async () => {
   const rows = [START_S - 2, START_S - 1, START_S].map((s) => aRow({ createdAt: s * 1000 }));
   await insert(...rows);
   expect(await shown(`?since=${START_S - 1}`)).toEqual([START_S, START_S - 1]);

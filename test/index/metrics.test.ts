@@ -54,7 +54,7 @@ const SIZE = ["index_bytes", "Size of the largest database of the index."] as co
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 
 // The format is that of OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics).
-it("GET /metrics has all families before anything was counted", async () => {
+it("GET /metrics has every metric, with zeros or no samples, when the index is empty", async () => {
   expect(await metrics()).toEqual([
     ...[TASKS, CALLBACKS, ATTEMPTS].flatMap(([name, help]) => gauge(name, help)),
     ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, [])),
@@ -111,7 +111,7 @@ it.each([
   ["\\n", "\\\\n"],
   ['"} 1\nevil_total 1', '\\"} 1\\nevil_total 1'],
   ["a{b}, c=é 🦀#", "a{b}, c=é 🦀#"],
-])("GET /metrics escapes the model and host %j", async (name, escaped) => {
+])("GET /metrics escapes %j as a label value of model and host", async (name, escaped) => {
   await insert(aRow({ model: name, host: name }));
   await cron();
   expect(await metrics()).toEqual(
@@ -123,7 +123,7 @@ it.each([
   );
 });
 
-it("GET /metrics reads each open task once, and nothing within the next minute", async () => {
+it("GET /metrics reads each open task in the index once, and no row when it is repeated within a minute", async () => {
   const { rows, INDEX_DB } = metered(db);
   const relay = { ...env, INDEX_DB };
   const open = { settledAt: null, expiresAt: null, status: "pending", dueAt: START } as const;

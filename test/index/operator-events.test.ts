@@ -83,7 +83,7 @@ it("the operator event callback.failed is repeated with the same id until the op
   await operatorEvents({ ...outside, sentTo: () => sent.slice(-1) });
 });
 
-it("the operator event callback.failed gives way at once to an ordered redelivery", async () => {
+it("the operator event callback.failed that waits for its answer is aborted when a redelivery is ordered, which starts at once", async () => {
   const outside = receivers(500);
   // Only the order can end the notice, not its time limit.
   holdTimers(OPERATOR_TIMEOUT_MS);
@@ -106,7 +106,7 @@ it("the operator event callback.failed is not stored without OPERATOR_CALLBACK_U
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event refund.delayed comes once when the credits are not back after 5 minutes", async () => {
+it("the operator event refund.delayed is sent once when a refund has not succeeded 5 minutes after the failure", async () => {
   const outside = receivers(200);
   const account = await anAccount(5);
   const id = await aCharged(account, 5);
@@ -134,7 +134,7 @@ it("the operator event refund.delayed comes once when the credits are not back a
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("the secret of operator events differs from all others and is shown only where it is used", async () => {
+it("GET /v1/signing-secrets lists a separate secret for operator events, and only when OPERATOR_CALLBACK_URL is set", async () => {
   const secrets = await (await callWith(OPERATOR_BINDINGS, "/v1/signing-secrets")).json<object>();
   const others = await (await call("/v1/signing-secrets")).json<object>();
   expect(Object.keys(secrets)).toContain("operator");

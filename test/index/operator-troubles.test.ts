@@ -34,7 +34,7 @@ async function failedOnce(host: string, bindings: object = OPERATOR_BINDINGS): P
   await finish(id);
 }
 
-it("the operator event host.failing comes with the tenth failure of a host in 10 minutes, over all tasks", async () => {
+it("the operator event host.failing is sent with the tenth failed callback attempt to a host in 10 minutes, summed over all tasks", async () => {
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
   outside.on(`https://${host}/`, answering("", 500));
@@ -52,7 +52,7 @@ it("the operator event host.failing comes with the tenth failure of a host in 10
   ]);
 });
 
-it("the operator event host.failing counts neither deliveries nor failures without OPERATOR_CALLBACK_URL", async () => {
+it("the operator event host.failing ignores successful attempts, and attempts that failed while OPERATOR_CALLBACK_URL was not set", async () => {
   const outside = receivers(200);
   const host = `${crypto.randomUUID()}.example.net`;
   for (let n = 0; n < 10; n++) await failedOnce(host, {});
@@ -62,7 +62,7 @@ it("the operator event host.failing counts neither deliveries nor failures witho
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event host.failing comes at most once an hour, for 10 failures within 10 minutes", async () => {
+it("the operator event host.failing is sent at most once an hour, and not for fewer than 10 failures within 10 minutes", async () => {
   const object = hostObject(env, crypto.randomUUID());
   const fail = async (times: number, everyMs: number) => {
     const answers: boolean[] = [];
@@ -81,7 +81,7 @@ it("the operator event host.failing comes at most once an hour, for 10 failures 
   expect(await fail(240, 5000)).toBe(1);
 });
 
-it("the operator event provider.unauthorized comes when a provider refuses the key, once an hour for a connection", async () => {
+it("the operator event provider.unauthorized is sent when a provider refuses the key, once an hour for a connection", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
@@ -109,7 +109,7 @@ it("the operator event provider.unauthorized comes when a provider refuses the k
   await until(() => outside.sentTo(OPERATOR_URL).length === 2);
 });
 
-it("the operator event index.lagging comes when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
+it("the operator event index.lagging is sent when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
@@ -130,7 +130,7 @@ it("the operator event index.lagging comes when the cron finds tasks 10 minutes 
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
 });
 
-it("the operator event index.full comes when the cron finds a database of 8 GB, at most once an hour", async () => {
+it("the operator event index.full is sent when the cron finds a database of 8 GB, at most once an hour", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   await cronWith(7_999_999_999);
@@ -161,7 +161,7 @@ it("the operator event index.lagging is not sent without OPERATOR_CALLBACK_URL",
   expect(outside.sentTo("")).toEqual([]);
 });
 
-it("a point in Analytics Engine is written for every attempt where METRICS is bound", async () => {
+it("a data point is written to Analytics Engine for every callback attempt when METRICS is bound", async () => {
   const outside = receivers(500);
   const points: unknown[] = [];
   const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };

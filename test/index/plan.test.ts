@@ -92,8 +92,8 @@ it("the D1 query for a list of all tasks needs no sorting", async () => {
 });
 
 const OTHERS: readonly [string, () => Promise<unknown>][] = [
-  ["statistics", () => statistics(db, DAY_AGO, START)],
-  ["metrics", () => statistics(db, { since: 0, until: START }, START)],
+  ["GET /v1/stats", () => statistics(db, DAY_AGO, START)],
+  ["GET /metrics", () => statistics(db, { since: 0, until: START }, START)],
   ["the hourly rollups", () => rollUp(db, 28 * DAY, START, new TimeBudget(HOUR))],
   ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
   [
@@ -105,10 +105,10 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
         500,
       ),
   ],
-  ["the cron, which also removes rows of tasks that no longer exist", () => cron()],
+  ["the hourly cron, which removes expired rows and searches for overdue tasks", () => cron()],
 ];
 
-it.each(OTHERS)("the D1 query for %s scans no table", async (_, work) => {
+it.each(OTHERS)("the D1 queries for %s scan no table", async (_, work) => {
   const plans = await plansOf(work);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans) expect(plan).not.toMatch(/SCAN (tasks|rollups|latencies)(?! USING)/);

@@ -100,18 +100,18 @@ describe("the row of a task", () => {
     expires_at: START + 28 * DAY,
   };
 
-  it("the row of a registered task has all columns", async () => {
+  it("the index row of a registered task has a value, or null, in each column", async () => {
     await expectRow(await register(), OPEN);
   });
 
-  it("the row of a task with an account and a deadline has both, and null without a callback", async () => {
+  it("the index row of a task with an account and a deadline has both, and no callback and host when there is no callback_url", async () => {
     const account = await anAccount();
     const id = await register({ account, callback_url: null, deadline_at: START_S + 600 });
     const due_at = (START_S + 600) * 1000;
     await expectRow(id, { ...OPEN, account, callback: null, host: null, due_at });
   });
 
-  it("the row of a task with an upstream job has its provider", async () => {
+  it("the index row of a task with an upstream job has the job's provider", async () => {
     aReceiver(status(503));
     const task = await hooked({
       provider: "ark",
@@ -125,7 +125,7 @@ describe("the row of a task", () => {
     });
   });
 
-  it("the row of a task whose callback failed has its outcome and times", async () => {
+  it("the index row of a task whose callback failed has the outcome and the times of the callback", async () => {
     aReceiver(status(500));
     const id = await completed();
     while ((await stored(id)).alarm !== null && Date.now() < START + 780_000) await wake(id);
@@ -136,7 +136,7 @@ describe("the row of a task", () => {
     await expectRow(id, { ...row, expires_at: settled_at + 28 * DAY });
   });
 
-  it("a task whose credits were refused has no row", async () => {
+  it("a task that was refused for lack of credits has no index row", async () => {
     const account = await anAccount(1);
     const body = { id: crypto.randomUUID(), model: "m", account, credits: 2 };
     expect((await post("/v1/tasks", body)).status).toBe(402);

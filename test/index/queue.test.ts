@@ -11,7 +11,7 @@ useIndex();
 
 const fail = () => Promise.reject(new Error("D1 is unavailable"));
 
-it("the consumer writes a batch of rows in one statement and acknowledges each", async () => {
+it("the consumer of INDEX_QUEUE writes a batch of rows in one statement and acknowledges each", async () => {
   let statements = 0;
   const counting = gated(db, async () => {
     statements += 1;
@@ -27,7 +27,7 @@ it("the consumer writes a batch of rows in one statement and acknowledges each",
   expect(await allRows()).toHaveLength(101);
 });
 
-it("the consumer keeps the newest row of repeated and reordered ones, in one batch or several", async () => {
+it("the consumer of INDEX_QUEUE keeps the newest version of a row among repeated and reordered messages, in one batch or several", async () => {
   const old = aRow({ status: "processing" });
   const row = { ...old, version: old.version + 5, status: "completed" } as const;
   expect(await consumed([row, old, row, old])).toMatchObject({ acked: ["0", "1", "2", "3"] });
@@ -35,7 +35,7 @@ it("the consumer keeps the newest row of repeated and reordered ones, in one bat
   expect(await rowsOfTask(row.id)).toMatchObject([{ version: row.version, status: "completed" }]);
 });
 
-it("the consumer returns messages that are not rows, and writes the others", async () => {
+it("the consumer of INDEX_QUEUE asks for another delivery of messages that are not rows, and writes the others", async () => {
   const row = aRow();
   const { version: _, ...without } = aRow();
   const poison = [
@@ -55,19 +55,22 @@ it("the consumer returns messages that are not rows, and writes the others", asy
 it.each([
   ["fails", { INDEX_DB: gated(db, fail) }],
   ["is not bound", { INDEX_DB: undefined }],
-])("the consumer returns all messages with a delay when the database %s", async (_, bindings) => {
-  const rows = [aRow(), aRow()];
-  expect(await consumed(rows, bindings)).toEqual({
-    acked: [],
-    retried: ["0", "1"],
-    delays: [30, 30],
-  });
-  expect(await allRows()).toEqual([]);
-  await consumed(rows);
-  expect(await allRows()).toHaveLength(2);
-});
+])(
+  "the consumer of INDEX_QUEUE asks for another delivery of all messages after 30 s when the database %s",
+  async (_, bindings) => {
+    const rows = [aRow(), aRow()];
+    expect(await consumed(rows, bindings)).toEqual({
+      acked: [],
+      retried: ["0", "1"],
+      delays: [30, 30],
+    });
+    expect(await allRows()).toEqual([]);
+    await consumed(rows);
+    expect(await allRows()).toHaveLength(2);
+  },
+);
 
-it("the consumer acknowledges an expired row without writing it", async () => {
+it("the consumer of INDEX_QUEUE acknowledges an expired row without writing it", async () => {
   expect(await consumed([aRow({ expiresAt: START })])).toMatchObject({
     acked: ["0"],
     retried: [],
@@ -75,7 +78,7 @@ it("the consumer acknowledges an expired row without writing it", async () => {
   expect(await allRows()).toEqual([]);
 });
 
-it("a task sends its row to INDEX_QUEUE, whose consumer writes what the task would write", async () => {
+it("a task sends its row to INDEX_QUEUE, whose consumer writes the same row as the task does without a queue", async () => {
   aReceiver();
   const direct = await register();
   await finish(direct);
@@ -97,7 +100,7 @@ it("a task sends its row to INDEX_QUEUE, whose consumer writes what the task wou
   expect({ ...row, id, ...same, indexed_at: 0 }).toEqual({ ...own, id, ...same, indexed_at: 0 });
 });
 
-it("a task sends its row again by alarm when the queue fails, without effect on its callback", async () => {
+it("a task sends its row to INDEX_QUEUE again by alarm when the queue fails, which does not affect its callback", async () => {
   const received = aReceiver();
   const id = await register();
   const queue = { isDown: true };

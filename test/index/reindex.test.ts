@@ -53,7 +53,7 @@ it("a reindex changes neither a task nor a correct row", async () => {
   expect(await after.text()).toBe(await before.text());
 });
 
-it("a reindex takes 500 ids in either case, and stores nothing for unknown ones", async () => {
+it("a reindex accepts 500 ids, in upper or lower case, and creates nothing for unknown ids", async () => {
   const [id, unknown] = [await register(), crypto.randomUUID()];
   const others = Array.from({ length: 498 }, () => crypto.randomUUID());
   const ids = [id.toUpperCase(), unknown, ...others];
@@ -63,8 +63,8 @@ it("a reindex takes 500 ids in either case, and stores nothing for unknown ones"
 });
 
 it.each([
-  ["no ids", {}, "/ids"],
-  ["an empty list", { ids: [] }, "/ids"],
+  ["no field ids", {}, "/ids"],
+  ["an empty list of ids", { ids: [] }, "/ids"],
   ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
   ["an invalid id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
   ["an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],

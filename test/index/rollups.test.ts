@@ -61,7 +61,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the rollups are exact for any order, repetition, erasure and time of the cron", async () => {
+it("the hourly rollups are exact whatever the order and repetition of index writes, the erasures, and the times at which the cron runs", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -91,7 +91,7 @@ it("the rollups are exact for any order, repetition, erasure and time of the cro
   );
 });
 
-it("the rollups stay when tasks are kept for less than 48 hours", async () => {
+it("the hourly rollups keep their counts after the rows have expired, also when tasks are kept for less than 48 hours", async () => {
   const RETENTION_DAYS = "1";
   const rows = [0, 1, 2, 3].map((hours) =>
     aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
@@ -109,7 +109,7 @@ it("the rollups stay when tasks are kept for less than 48 hours", async () => {
   expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
 });
 
-it("the rollups of an hour are counted again until its first rows may have expired", async () => {
+it("the rollups of an hour are no longer counted again once the first rows of that hour may have expired", async () => {
   const RETENTION_DAYS = "4";
   const hour = START - (START % HOUR) - 4 * DAY;
   const rows = [hour, hour + HOUR].map((createdAt) => aRow({ createdAt, dueAt: START }));
@@ -119,7 +119,7 @@ it("the rollups of an hour are counted again until its first rows may have expir
   expect(hours).toEqual([hour + HOUR]);
 });
 
-it("the rollups and latencies outlive their rows and are kept for 400 days", async () => {
+it("the rollups and latency histograms of an hour are kept for 400 days, longer than the rows they were counted from", async () => {
   await insert(aRow());
   await cron();
   const counted = [await rollups(), await latencies("index")];
@@ -133,7 +133,7 @@ it("the rollups and latencies outlive their rows and are kept for 400 days", asy
   expect([await rollups(), await latencies("index")]).toEqual([[], []]);
 });
 
-it("the histograms count the times until the first attempt, the end and the index", async () => {
+it("the latency histograms count how long tasks took until their first attempt, until they settled and until they were in the index", async () => {
   const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
   await writeRows(db, [row], START + 40);
   await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
@@ -150,7 +150,7 @@ it("the histograms count the times until the first attempt, the end and the inde
   ]);
 });
 
-it("the histograms leave out what has not happened", async () => {
+it("the latency histograms do not count a task that has had no attempt, has not settled and whose index write is not measured", async () => {
   await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
   await cron();
   for (const measure of ["first_attempt", "settled", "index"]) {

@@ -37,7 +37,7 @@ it("GET /v1/stats answers zeros and nulls without tasks", async () => {
   });
 });
 
-it("GET /v1/stats counts tasks by status, callback and model, with the rates of callbacks", async () => {
+it("GET /v1/stats counts tasks by status, callback and model, with the success rate of callbacks and the attempts per callback", async () => {
   await insert(
     aRow({ model: "a" }),
     aRow({ model: "a", attempts: 2 }),
@@ -60,7 +60,7 @@ it("GET /v1/stats counts tasks by status, callback and model, with the rates of 
   expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
 });
 
-it("GET /v1/stats estimates quantiles within their buckets", async () => {
+it("GET /v1/stats estimates the quantiles of latencies by interpolation within histogram buckets", async () => {
   const rows = Array.from({ length: 100 }, (_, i) =>
     aRow({ firstAttemptMs: i < 90 ? 3 : 70, settledMs: i < 50 ? 40 : 200_000 }),
   );
@@ -84,7 +84,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats shows the present backlog and the overdue tasks without the cron", async () => {
+it("GET /v1/stats shows the present backlog and the overdue tasks, even when the cron has not run since they changed", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
@@ -133,13 +133,13 @@ const counts = (at: Readonly<Record<number, number>>) =>
   Array.from({ length: BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);
 
 it.each([
-  ["of empty buckets is null", {}, 0.5, null],
-  ["of one bucket is within it", { 0: 10 }, 0.5, 3],
+  ["of a histogram without values is null", {}, 0.5, null],
+  ["of a histogram whose values are all in one bucket is within that bucket", { 0: 10 }, 0.5, 3],
   ["is interpolated within its bucket", { 1: 10 }, 0.5, 8],
   ["of 0 is where the first filled bucket begins", { 2: 4 }, 0, 10],
   ["of 1 is where the last filled bucket ends", { 2: 4, 4: 1 }, 1, 100],
-  ["beyond the last bucket is its bound", { 20: 3 }, 0.99, 3_600_000],
-  ["does not count empty buckets", { 0: 50, 5: 50 }, 0.5, 5],
+  ["that lies above the largest bound is that bound", { 20: 3 }, 0.99, 3_600_000],
+  ["skips empty buckets", { 0: 50, 5: 50 }, 0.5, 5],
 ])("a quantile %s", (_, at, q, expected) => {
   expect(quantile(counts(at), q)).toBe(expected);
 });

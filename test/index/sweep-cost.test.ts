@@ -37,7 +37,7 @@ it("a rollup reads each row of a changed hour twice, and rows of unchanged hours
   expect(await counted()).toHaveLength(6);
 });
 
-it("a rollup writes only the counts that have changed, besides 3 rows that claim the hour", async () => {
+it("a rollup writes only the counts that have changed, and 3 rows to mark the hour as being counted", async () => {
   await insert(...Array.from({ length: 20 }, () => aRow({ host: "x.example.net" })));
   await rollUpNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
@@ -66,7 +66,7 @@ it.each([
   expect(await counted()).toEqual(hosts.map((host) => ({ host, tasks: 1 })));
 });
 
-it("a rollup that another one has overtaken writes nothing", async () => {
+it("a rollup writes nothing for an hour that a later rollup has counted meanwhile", async () => {
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const overtaken = gated(db, async (sql) => {
@@ -79,7 +79,7 @@ it("a rollup that another one has overtaken writes nothing", async () => {
   expect(await counted()).toEqual([{ host: "x.example.net", tasks: 2 }]);
 });
 
-it("a rollup starts no further count once its time is spent", async () => {
+it("a rollup starts to count no further hour once its time budget is spent", async () => {
   await insert(aRow({ createdAt: NOON - HOUR }), aRow({ createdAt: NOON }));
   const slow = gated(db, async (sql) => {
     if (sql.includes("INSERT INTO rollups")) pass(HOUR);
@@ -90,7 +90,7 @@ it("a rollup starts no further count once its time is spent", async () => {
   expect(await counted()).toHaveLength(2);
 });
 
-it("a rollup counts only the present hours again between two full hours", async () => {
+it("a rollup that does not run at the beginning of an hour counts only the most recent hours again", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
@@ -98,7 +98,7 @@ it("a rollup counts only the present hours again between two full hours", async 
   expect(await counted()).toHaveLength(2);
 });
 
-it("a rollup counts 100 hosts by name, hosts with failures first, and the rest as one", async () => {
+it("a rollup counts 100 hosts by name, hosts with failures first, and all other hosts together under one name", async () => {
   const hosts = Array.from({ length: 130 }, (_, i) => `h${i}.example.net`);
   await insert(
     ...hosts.map((host) => aRow({ host })),
@@ -111,7 +111,7 @@ it("a rollup counts 100 hosts by name, hosts with failures first, and the rest a
   expect(rows).toContainEqual({ host: "zz-failing.example.net", tasks: 1 });
 });
 
-it("expired rows are removed in rounds of 5,000 until the time of the run is spent", async () => {
+it("expired index rows are removed in rounds of 5,000 until the time budget of the cron is spent", async () => {
   const createdAt = START - 29 * DAY;
   const old = Array.from({ length: 5_500 }, () =>
     aRow({ createdAt, settledAt: createdAt, expiresAt: START + 1_000 }),
@@ -123,7 +123,7 @@ it("expired rows are removed in rounds of 5,000 until the time of the run is spe
   expect(await removeExpired(slow, RETENTION, Date.now(), new TimeBudget(1))).toBe(500);
 });
 
-it("expired rows are not listed before they are removed", async () => {
+it("GET /v1/tasks does not list an expired row, even before it is removed", async () => {
   await insert(aRow({ expiresAt: START + 1_000 }));
   expect((await list()).data).toHaveLength(1);
   pass(1_000);

@@ -68,7 +68,7 @@ it.each<[what: string, life: Life, outcome: "delivered" | "rejected", rows: numb
   ["runs for 2 days", hooked(2 * DAY), "delivered", 9],
   ["runs for 2 days and whose callback fails", hooked(2 * DAY), "rejected", 14],
 ])(
-  "an index that is away for 28 days costs a task that %s the expected rows",
+  "an unreachable index makes a task that %s write the expected number of extra rows in 28 days",
   async (_, life, outcome, rows) => {
     const extra = (await rowsOf(life, outcome, true)) - (await rowsOf(life, outcome, false));
     expect(extra).toBe(rows);

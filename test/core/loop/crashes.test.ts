@@ -37,7 +37,7 @@ function breakOnly(...operations: readonly Operation[]): void {
 }
 
 describe("an open attempt of a dead instance", () => {
-  it("a callback attempt cut off by a crash is recorded as interrupted, counts, and is followed by the next attempt", async () => {
+  it("a callback attempt cut off by a crash is recorded as interrupted, counts as an attempt of its series, and is followed by the next one", async () => {
     host.loop.apply(finish);
     host.crash();
     await host.ring();
@@ -156,7 +156,7 @@ describe("an error around an attempt", () => {
     expect(callbackOf(host.stored).attempts).toEqual([INTERRUPTED]);
   });
 
-  it("an error in a running loop reaches the alarm that waits for it", async () => {
+  it("an error in a running work loop rejects the alarm handler that waits for the loop", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     breakOnly("commit");
@@ -175,7 +175,7 @@ describe("an error around an attempt", () => {
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it("an event after a failed alarm sets a watchdog, although the run had set one before it failed", async () => {
+  it("an event that follows a failed alarm handler sets the watchdog alarm again", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     breakOnly("send");

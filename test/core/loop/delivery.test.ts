@@ -57,28 +57,31 @@ describe("a task from its first event to its end", () => {
   });
 
   it.each<[string, TaskEvent[], isIndexed: boolean, writes: string[]]>([
-    ["two commits when an event creates it", [finish], false, [...COMMIT, ...COMMIT]],
+    ["is written in two commits when an event created it", [finish], false, [...COMMIT, ...COMMIT]],
     [
-      "three commits when it is registered first",
+      "is written in three commits when it was registered first",
       [aRegistration(), aReport()],
       false,
       [...COMMIT, ...COMMIT, ...COMMIT],
     ],
     [
-      "one commit more when there is an index, which needs no other watchdog",
+      "is written in three commits, with two writes of the alarm, when an event created it and the index is enabled",
       [finish],
       true,
       [...COMMIT, "put", ...COMMIT],
     ],
-  ])("a delivered task costs %s, and an erasure", async (_what, events, isIndexed, writes) => {
-    host.policyAt = () => aPolicy({ isIndexed });
-    for (const event of events) host.loop.apply(event);
-    await host.answer("delivered", 250);
-    await host.ring();
-    expect(host.writes).toEqual([...writes, "erase"]);
-  });
+  ])(
+    "a task with a delivered callback %s, before its erasure",
+    async (_what, events, isIndexed, writes) => {
+      host.policyAt = () => aPolicy({ isIndexed });
+      for (const event of events) host.loop.apply(event);
+      await host.answer("delivered", 250);
+      await host.ring();
+      expect(host.writes).toEqual([...writes, "erase"]);
+    },
+  );
 
-  it("an event that changes nothing writes nothing", () => {
+  it("an event that is refused or repeated writes nothing to the storage", () => {
     host.loop.apply(aReport());
     host.loop.apply(aRedelivery());
     expect(host.writes).toEqual([]);
@@ -115,7 +118,7 @@ describe("the alarm of a task", () => {
     expect(host.stored?.status).toBe("failed");
   });
 
-  it("a paused relay sets alarms again and sends the callback attempt after the pause", async () => {
+  it("a paused relay sets the task's alarm again each minute and sends the callback attempt after the pause", async () => {
     host.policyAt = (now) => aPolicy({ pausedAt: now });
     host.loop.apply(finish);
     for (const looks of [1, 2, 3]) {

@@ -35,7 +35,7 @@ async function hasEnded(work: Promise<void>): Promise<boolean> {
 }
 
 describe("an alarm that finds the loop running", () => {
-  it("an alarm that finds the work loop running returns when the loop ends, and another alarm is set", async () => {
+  it("an alarm handler that finds the work loop running returns when the loop ends, and another alarm is set", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     expect(await hasEnded(rung)).toBe(false);
@@ -44,7 +44,7 @@ describe("an alarm that finds the loop running", () => {
     expect([host.numbers, host.alarm]).toEqual([[1], NOW + WATCHDOG_MS + FIRST_WAIT]);
   });
 
-  it("an alarm that finds the work loop running does not send the callback attempt twice", async () => {
+  it("an alarm handler that finds the work loop running does not send the callback attempt twice", async () => {
     host.loop.apply(finish);
     const woken = Promise.all([host.loop.wake(NOW), host.loop.wake(NOW)]);
     await host.answer("rejected");
@@ -61,18 +61,21 @@ describe("an alarm that finds the loop running", () => {
 describe("an event in any turn around the end of a run", () => {
   const allTurns = Array.from({ length: 16 }, (_, i) => i);
 
-  it.each(allTurns)("an event %i microtasks after an attempt is handled at once", async (count) => {
-    host.loop.apply(finish);
-    await runMicrotasks();
-    host.end("send");
-    await runMicrotasks(count);
-    const isAccepted = host.loop.apply(aRedelivery()).kind === "changed";
-    await runMicrotasks();
-    expect(host.numbers).toEqual(isAccepted ? [1, 2] : [1]);
-    if (isAccepted) await host.answer("delivered");
-    expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
-    expect(host.alarm).toBe(NOW + POLICY.retentionMs);
-  });
+  it.each(allTurns)(
+    "a redelivery ordered %i microtasks after the end of an attempt starts at once, or is refused while the attempt counts as running",
+    async (count) => {
+      host.loop.apply(finish);
+      await runMicrotasks();
+      host.end("send");
+      await runMicrotasks(count);
+      const isAccepted = host.loop.apply(aRedelivery()).kind === "changed";
+      await runMicrotasks();
+      expect(host.numbers).toEqual(isAccepted ? [1, 2] : [1]);
+      if (isAccepted) await host.answer("delivered");
+      expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
+      expect(host.alarm).toBe(NOW + POLICY.retentionMs);
+    },
+  );
 
   it("an event at the end of a run is handled by the alarm handler if that has not returned, otherwise by a new alarm", async () => {
     const seen = new Set<string>();
