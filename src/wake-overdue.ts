@@ -16,7 +16,10 @@ const CONCURRENCY = 50;
 /** Pause after each call, so that the due work of `MAX_WOKEN` tasks starts spread over the budget. */
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 const DATABASES_AT_ONCE = 6;
-/** The limit of calls in one invocation of a Worker, which is 50 on the Free plan. */
+/**
+ * Pattern of the error that occurs when a Worker has made all calls that one invocation may make, which are
+ * 50 on the Free plan.
+ */
 const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
 
 /** An overdue task, and the database that holds its row. */
@@ -71,7 +74,10 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
   };
 }
 
-/** Returns overdue tasks of all databases, equally many of each at most. */
+/**
+ * Returns the tasks of all databases that are overdue since `before` (Unix milliseconds), at most the same
+ * number from each database.
+ */
 async function allOverdue({ databases }: Shards, before: number): Promise<readonly OverdueTask[]> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);
   const found = await pMap(

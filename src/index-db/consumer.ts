@@ -8,7 +8,7 @@ import { writeRows } from "./writer.ts";
 const FIRST_RETRY_S = 30;
 const MAX_RETRY_S = 3_600;
 
-/** A message and its row. */
+/** A message of `INDEX_QUEUE`, and the index row that it contains. */
 interface Delivery {
   readonly message: Message;
   readonly row: IndexRow;
@@ -38,7 +38,10 @@ export async function consume(
   logAs(isWritten ? "detail" : "warn", { event: "index.batch", ...line }, settings);
 }
 
-/** Writes rows of one database and ends their messages; returns false when the database fails. */
+/**
+ * Writes the rows of messages to their database and acknowledges the messages.
+ * @returns false when the database fails; the messages are then retried later.
+ */
 async function deliver(group: readonly Delivery[], db: D1Database | null): Promise<boolean> {
   const isWritten = await tryWrite(
     group.map(({ row }) => row),

@@ -11,7 +11,7 @@ const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
   applied_at INTEGER NOT NULL
 ) STRICT`;
 
-/** What the platform says when a statement needs a newer schema. */
+/** Pattern of the platform's error for a statement that needs a newer schema. */
 const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 
 // Databases that this isolate has migrated. The set holds no promises: a request must not await a promise of
@@ -19,8 +19,9 @@ const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 const migrated = new WeakSet<D1Database>();
 
 /**
- * Does work on the index database. Only where the work fails because tables or columns are missing, it is
- * done again after the missing migrations, once per isolate: looking first would cost two round trips.
+ * Runs `work` on a database of the index. Where it fails because a table or a column is missing, the
+ * missing migrations are applied and `work` runs again, once per isolate: looking for them first would cost
+ * two round trips.
  * @param work must be repeatable.
  */
 export async function onSchema<T>(

@@ -3,7 +3,10 @@ import { MINUTE_MS } from "../core/time.ts";
 import { type Filters, type ListedTask, listTasks, type Page, type Position } from "./list.ts";
 import type { Shards } from "./shards.ts";
 
-/** Part of a list: creation times, in Unix milliseconds, and the databases that hold their rows. */
+/**
+ * Part of a list of tasks: a range of creation times, in Unix milliseconds, and the databases that hold the
+ * rows of this range.
+ */
 interface Section {
   readonly databases: readonly D1Database[];
   readonly since: number | null;
@@ -13,7 +16,7 @@ interface Section {
 /** Largest number of sections that one page reads. */
 const MAX_SECTIONS = 4;
 const CONCURRENCY = 6;
-/** Time by which the clock that a row was created by may be ahead of this one. */
+/** Time by which the clock of the object that created a task may be ahead of the clock of this Worker. */
 const CLOCK_SKEW_MS = MINUTE_MS;
 /** Id that sorts before all others. */
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
@@ -47,8 +50,8 @@ export async function listShards(
 }
 
 /**
- * Divides a list into sections, newest first: one for each recent span, which lies in one database, and one
- * for everything older, of which any database may still have rows.
+ * Divides a list of tasks into sections, newest first: one for each of the latest spans of creation times,
+ * whose rows lie in one database, and one for all older times, of which any database may still have rows.
  */
 function* sectionsOf(
   shards: Shards,
@@ -72,7 +75,10 @@ function* sectionsOf(
   if (lower < until) yield { databases, since: filters.since, until };
 }
 
-/** Merges pages of the same section. Rows beyond the end of a page whose database has more are left out. */
+/**
+ * Merges the pages of one section that several databases returned. Where a database has more rows, the
+ * merged page ends with that database's page: other databases' rows after this position are left out.
+ */
 function merge(pages: readonly Page[], limit: number): Page {
   const [only, ...others] = pages;
   if (only !== undefined && others.length === 0) return only;

@@ -59,7 +59,7 @@ export async function unsettledTasks(
   return tasks.toSorted(earliestFirst).slice(0, limit);
 }
 
-/** Compares tasks as `UNSETTLED` orders them. */
+/** Compares two tasks by due time, creation time and id, the order of the query `UNSETTLED`. */
 function earliestFirst(a: UnsettledTask, b: UnsettledTask): number {
   if (a.dueAt !== b.dueAt) return a.dueAt - b.dueAt;
   if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;

@@ -1,14 +1,18 @@
 import type { IndexConfig } from "../config/index-config.ts";
 
 /**
- * The databases of the index. A row lies in the database of its creation time: each takes the tasks that were
- * created in one span, then the next does, and after the last the first again.
+ * The databases of the index. The creation time of a task decides which of them holds its row: each
+ * database takes the tasks that were created in one span of time, then the next database does, and after
+ * the last one the first again.
  */
 export class Shards {
-  /** `INDEX_DB`, which also holds the list of accounts. */
+  /** First database, `INDEX_DB`, which also holds the list of accounts. */
   readonly first: D1Database;
   readonly databases: readonly D1Database[];
-  /** Length of a span in milliseconds; `Infinity` for a single database. */
+  /**
+   * Length of the span of creation times that one database takes, in milliseconds; `Infinity` for a single
+   * database.
+   */
   readonly spanMs: number;
 
   constructor(databases: readonly [D1Database, ...D1Database[]], spanMs: number) {

@@ -5,7 +5,11 @@ import { type Backlog, type Histogram, statistics, type Statistics, type Window 
 
 const CONCURRENCY = 6;
 
-/** Sums the statistics of all databases of the index. Counts of the same kind are not merged. */
+/**
+ * Combines the statistics of all databases of the index. `counts` is the list of the counts of all
+ * databases, so one model, host and outcome may be in it several times; all other numbers are summed,
+ * except the size, which is the largest.
+ */
 export async function shardStatistics(
   { databases }: Shards,
   window: Window,

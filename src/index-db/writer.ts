@@ -28,7 +28,10 @@ const UPSERT = `
 const NOTE_ERASED = `
   INSERT OR REPLACE INTO erased (created_at, id, version)
   SELECT value ->> 'createdAt', value ->> 'id', value ->> 'version' FROM json_each(?)`;
-/** The rows of the erased tasks of a JSON list, each looked up by its primary key. */
+/**
+ * Part of a statement that selects the index rows of the erased tasks in a JSON list, each looked up by its
+ * primary key.
+ */
 const ERASED_ROWS = `
   FROM json_each(?) CROSS JOIN tasks
     ON tasks.created_at = value ->> 'createdAt' AND tasks.id = value ->> 'id'
@@ -40,7 +43,7 @@ const MARK_HOURS = `
 const DELETE = `
   DELETE FROM tasks WHERE (created_at, id) IN (SELECT tasks.created_at, tasks.id ${ERASED_ROWS})`;
 
-/** A task that was erased. */
+/** An erased task whose index row is to be deleted. */
 interface ErasedTask extends Position {
   /** Version of the task when it was erased; a later task of the same id has a higher one. */
   readonly version: number;
