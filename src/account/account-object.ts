@@ -228,7 +228,10 @@ export class AccountObject extends DurableObject<object> {
     else await this.ctx.storage.deleteAll();
   }
 
-  /** Returns the retention of tasks; the longest one while the configuration is not valid. */
+  /**
+   * Returns the retention of tasks, in milliseconds; the longest that can be configured while the
+   * configuration is not valid.
+   */
   #retentionMs(): number {
     const config = configOf(this.env);
     return config.ok ? config.value.retentionMs : MAX_RETENTION_MS;

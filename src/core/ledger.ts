@@ -87,8 +87,8 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
 }
 
 /**
- * Returns the limit that an entry passes; null for none. Refunds have no limit: a charge is refunded
- * whatever the balance is.
+ * Returns the limit that the balance after an entry passes. Refunds have no limit: a charge is refunded
+ * whatever the balance is. Null means that no limit is passed.
  */
 function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
   switch (kind) {

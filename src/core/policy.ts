@@ -14,8 +14,8 @@ export const DEADLINE_EXTENSION = 1 / 4;
 const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
- * Returns how long a ledger must know a charge by its reference: as long as its task may be open, and then
- * stored, because a refund may be due all that time.
+ * Returns the time for which a ledger must know a charge by its reference, in milliseconds: as long as its
+ * task may be open, and then stored, because a refund may be due all that time.
  */
 export function refundableMs(retentionMs: number): number {
   return MAX_OPEN_MS + retentionMs;

@@ -50,7 +50,10 @@ export async function signWithNewest(keys: readonly CryptoKey[], content: Bytes)
   return new Uint8Array(await crypto.subtle.sign("HMAC", newest, content));
 }
 
-/** Tells whether `mac` is a signature (HMAC or Ed25519, as the keys) of `content` under one of the keys. */
+/**
+ * Tells whether `mac` is a signature of `content` under one of the keys: an HMAC or an Ed25519 signature,
+ * depending on the key.
+ */
 export async function verifyAny(
   keys: readonly CryptoKey[],
   mac: Bytes,

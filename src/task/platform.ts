@@ -27,17 +27,20 @@ export interface Platform {
   erase(): Promise<void>;
   /** Sends one attempt of a callback. A failure of the receiver is a result, not an error. */
   send(delivery: Delivery): Promise<AttemptResult>;
-  /** Charges the price at the ledger; `unknown` without an answer in time. */
+  /**
+   * Charges the price of a task at the ledger; the answer is `unknown` when the ledger does not answer in
+   * time.
+   */
   charge(charge: Charge): Promise<ChargeAnswer>;
-  /** Refunds the credits of a failed task; false unless the refund is confirmed in time. */
+  /** Refunds the credits of a failed task. @returns true when the refund is confirmed in time. */
   refund(refund: Refund): Promise<boolean>;
   /** Polls the upstream; every failure is an answer. The poll ends at once when aborted. */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
-  /** Writes the row of a task to the index; false unless the index confirms in time. */
+  /** Writes the row of a task to the index. @returns true when the index confirms the write in time. */
   publish(row: IndexRow): Promise<boolean>;
   /**
-   * Sends a notice to the operator; false unless the receiver accepts it in time. Ends at once when
-   * aborted.
+   * Sends a notice to the operator; ends at once when aborted.
+   * @returns true when the receiver accepts the notice in time.
    */
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
   /** Keeps the object alive for work that continues after its answer has been sent. */

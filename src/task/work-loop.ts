@@ -231,8 +231,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns an alarm time that the platform accepts; the platform can lose an alarm that is not in the
-   * future (workerd #6866).
+   * Returns the time nearest to `at` for which the platform accepts an alarm: it can lose an alarm that is
+   * not in the future (workerd #6866), and refuses one too far ahead.
    */
   #armable(at: number, now: number): number {
     return Math.min(Math.max(at, now + 1), now + MAX_ALARM_AHEAD_MS);

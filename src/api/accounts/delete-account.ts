@@ -44,7 +44,10 @@ export const deleteAccount = route(
   },
 );
 
-/** Reads `?force`. @throws Problem `invalid_request` unless it is true or false. */
+/**
+ * Reads the query parameter `force`; false when it is absent.
+ * @throws Problem `invalid_request` unless it is true or false.
+ */
 function isForceGiven(url: URL): boolean {
   const { force = "false" } = queryOf(url.searchParams);
   if (force === "true" || force === "false") return force === "true";

@@ -58,7 +58,11 @@ export const wakeTasks = bodyRoute(
   },
 );
 
-/** Wakes tasks. An object that cannot be reached counts as failed and does not stop the others. */
+/**
+ * Wakes tasks: their objects set their alarms again and start the steps that are due. An object that cannot
+ * be reached counts as failed and does not stop the others.
+ * @returns the numbers of tasks by outcome.
+ */
 async function wake(env: Env, ids: readonly string[]) {
   const outcomes = await callTasks(ids, async (id) =>
     (await taskObject(env, id).wake()) ? "woken" : "unknown",

@@ -44,7 +44,7 @@ function etagOf(task: TaskReply, role: Role): string {
   return `"${task.version}-${role}"`;
 }
 
-/** Compares the task's ETag with `If-None-Match`, weakly (RFC 9110 §13.1.2). */
+/** Tells whether `If-None-Match` names the task's ETag, by weak comparison (RFC 9110 §13.1.2). */
 function matchesEtag(task: TaskReply, role: Role, ifNoneMatch: string): boolean {
   const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.includes("*") || tags.includes(etagOf(task, role));

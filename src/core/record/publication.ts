@@ -3,8 +3,8 @@ export interface Publication {
   /** Version of the task in the row that was written last; 0 when no row was written. */
   readonly version: number;
   /**
-   * Time since which the index lacks the present version, in Unix milliseconds. The waits between two writes
-   * grow from it. 0 when the index lacks nothing.
+   * Time since which the index lacks the present version, in Unix milliseconds, from which the times of the
+   * next writes are computed; 0 when the index lacks nothing.
    */
   readonly retryAt: number;
   /** Unused number, always 0: earlier builds, which require the field, count failed writes in it. */

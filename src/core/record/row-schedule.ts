@@ -26,7 +26,10 @@ export function markPublished(
   return next.version === current ? next : missingSince(next, now);
 }
 
-/** Notes in a changed record when its row became outdated; an older note stays. */
+/**
+ * Returns the changed record with the time at which its index row became outdated; a time that is stored
+ * already stays.
+ */
 export function noteOutdatedRow(
   before: TaskRecord | null,
   after: TaskRecord,

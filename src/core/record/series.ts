@@ -23,7 +23,10 @@ export function automaticSeries(url: string): Callback {
   };
 }
 
-/** Begins a held series of attempts. Where the schedule has no wait, the first attempt starts at once. */
+/**
+ * Begins the series of attempts of a callback whose series is held; returns any other callback unchanged.
+ * Where the schedule has no wait, the first attempt starts at once.
+ */
 export function release(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
