@@ -70,7 +70,9 @@ const statement = {
   all: async () => ({ results: [] }),
   first: async () => null,
 };
-export const EMPTY_DATABASE = {
+const session = {
   prepare: () => statement,
-  batch: async (statements: readonly unknown[]) => statements.map(() => ({ results: [] })),
+  batch: async (statements: readonly unknown[]) =>
+    statements.map(() => ({ results: [], meta: { size_after: 0 } })),
 };
+export const EMPTY_DATABASE = { ...session, withSession: () => session };

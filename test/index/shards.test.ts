@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { ready } from "../../src/index-db/database.ts";
+import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
 import { Shards } from "../../src/index-db/shards.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { anAccount } from "../worker/accounts.ts";
@@ -210,6 +211,22 @@ describe("an index of three databases", () => {
       const response = await callWith(BINDINGS, `/v1/accounts/${account}`, { method: "DELETE" });
       expect(await refusal(response)).toEqual({ status: 409, code: "task_open" });
     }
+  });
+
+  it("wakes the unsettled tasks of all databases in the order of their due times", async () => {
+    for (const span of [0, 1, 2]) {
+      const createdAt = BORDER - span * SPAN;
+      await write({ createdAt, dueAt: START + span, expiresAt: null });
+    }
+    const first = { createdAt: 0, dueAt: START, id: "f" };
+    const due = async (limit: number) =>
+      (await unsettledTasks(SHARDS, first, limit)).map(({ dueAt }) => dueAt - START);
+    expect([await due(2), await due(5)]).toEqual([
+      [0, 1],
+      [0, 1, 2],
+    ]);
+    const response = await callWith(BINDINGS, "/v1/wake", { body: { all: true } });
+    expect(await response.json()).toEqual({ woken: 0, unknown: 3, failed: 0, next_cursor: null });
   });
 
   it("redelivers in bulk across the borders of shards", async () => {
