@@ -93,7 +93,7 @@ it("a bulk redelivery that is ordered twice at once sends each callback once", a
   expect(answers.reduce((sum, { started }) => sum + started, 0)).toBe(3);
 });
 
-it("a bulk redelivery skips tasks that are open, sending, without a callback or gone", async () => {
+it("a bulk redelivery skips tasks that are open, whose callback is being sent, that have no callback or that are erased", async () => {
   const received = aReceiver(status(500));
   const open = await register();
   const sending = await completed();
@@ -145,11 +145,11 @@ it("a bulk redelivery takes 100 tasks by default and at most 500", async () => {
 });
 
 it.each([
-  ["no key", "", null, "/Idempotency-Key"],
+  ["no Idempotency-Key", "", null, "/Idempotency-Key"],
   ["a limit of 501", "?limit=501", "k", "/limit"],
   ["an unknown filter", "?state=failed", "k", "/state"],
-  ["an unknown dry run", "?dry_run=yes", "k", "/dry_run"],
-  ["a strange cursor", "?cursor=1", "k", "/cursor"],
+  ["an invalid value of dry_run", "?dry_run=yes", "k", "/dry_run"],
+  ["an invalid cursor", "?cursor=1", "k", "/cursor"],
   ["filters in the body", "", "k", "/callback", { callback: "failed" }],
 ])("a bulk redelivery is refused with %s", async (_, query, key, path, body?: object) => {
   expect(await refusal(await order(query, key, undefined, body))).toEqual(invalid(path));

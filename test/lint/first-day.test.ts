@@ -14,7 +14,7 @@ const blocksOf = (text: string) =>
 const blocks = blocksOf(page).map(({ code }, i) => [i + 1, code] as const);
 
 it.each(sections.map((section) => [section.split("\n")[0], section]))(
-  "docs/first-day.md has a command for an account and an expected result under: %s",
+  "docs/first-day.md has one shell command for a real Cloudflare account, and its expected result, in the section: %s",
   (_, section = "") => {
     expect(blocksOf(section).map(({ kind }) => kind)).toEqual(["sh account"]);
     expect(section).toMatch(/^Expected: ./m);

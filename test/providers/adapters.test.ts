@@ -21,7 +21,7 @@ it("a poll of a classic Kling job requests the escaped path of its submit call",
   expect(kling.polls.path(job)).toBe("/v1/videos/image2video%3Fx/a%2Fb");
 });
 
-it("a poll with a classic Kling key sends a token for 30 minutes, signed with its secret part", async () => {
+it("a poll of Kling with a classic key sends a JSON Web Token for 30 minutes, signed with the secret part of the key", async () => {
   const token = await tokenFor("ak-0001:sk-0001");
   const claims = { iss: "ak-0001", exp: NOW_S + 1800, nbf: NOW_S - 5 };
   expect(await verify(token, "sk-0001", HS256)).toEqual(claims);
@@ -30,7 +30,7 @@ it("a poll with a classic Kling key sends a token for 30 minutes, signed with it
 });
 
 it.each(["key-0001", "a:b:c", ":secret", "access:"])(
-  "a poll of Kling sends the key %j as it is",
+  "a poll of Kling sends the key %j unchanged, because it does not have the form access:secret",
   async (key) => {
     expect(await tokenFor(key)).toBe(key);
   },
@@ -55,9 +55,12 @@ it.each([
   ["challenge", null],
   [null, null],
   [undefined, null],
-])("MiniMax is answered only if it sends a challenge: %j", (body, answer) => {
-  expect(minimax.hooks?.preflight?.(body)).toBe(answer);
-});
+])(
+  "a hook of MiniMax is answered with its challenge only if that is a text of 1 to 512 characters: %j",
+  (body, answer) => {
+    expect(minimax.hooks?.preflight?.(body)).toBe(answer);
+  },
+);
 
 it("Runway is polled at most every 5 s, with the version of its API, and sends no hooks", async () => {
   const Authorization = "Bearer key-0001";

@@ -25,7 +25,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   const provider = providerNamed(name);
   const { hooks: adapter } = provider;
 
-  it(`the adapter of ${name} has base URLs that a path can be appended to`, () => {
+  it(`the adapter of ${name} has only https base URLs without a final slash, query or fragment`, () => {
     for (const baseUrl of provider.baseUrls) {
       expect(baseUrl).toMatch(/^https:\/\/[a-z0-9.-]+(\/[\w.-]+)*$/);
       expect(URL.canParse(baseUrl)).toBe(true);
@@ -78,7 +78,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   });
 
   describe.runIf(adapter !== null)("for hooks", () => {
-    it(`the adapter of ${name} has at least eight hook fixtures and one of every kind of meaning`, () => {
+    it(`the adapter of ${name} has at least eight hook fixtures, among them a success, a missing output, a moderation, a failure, progress and a hook without meaning`, () => {
       const kinds = new Set(hooks.map(({ means }) => kindOf(means)));
       expect(hooks.length).toBeGreaterThanOrEqual(8);
       expect([...kinds]).toEqual(
@@ -109,7 +109,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
       },
     );
 
-    it(`the adapter of ${name} takes no hook fixture for a handshake`, () => {
+    it(`the adapter of ${name} does not answer any hook fixture as if it were a handshake`, () => {
       const answers = hooks.map(({ body }) => adapter?.preflight?.(parseJson(body)) ?? null);
       expect(answers.filter((answer) => answer !== null)).toEqual([]);
     });

@@ -107,7 +107,7 @@ it.each<[string, unknown, string]>([
   expect(await keysOf(account)).toEqual([]);
 });
 
-it("a request with a key that nobody owns asks only the object of the key", async () => {
+it("a request with an unknown key calls only the object of that key, not the object of an account", async () => {
   const account = await anAccount();
   const key = `trk_${account}_${"0".repeat(48)}`;
   const called = calledAccountObjects();

@@ -38,9 +38,12 @@ const JUNK: readonly [string, () => string][] = [
   ["that is revoked", () => revoked],
   ["that lacks its last character", () => good.slice(0, -1)],
   ["with a changed last digit", () => good.replace(/.$/, (end) => (end === "0" ? "1" : "0"))],
-  ["with another account in its name", () => good.replace(account, `${account}x`)],
+  ["whose account id was replaced", () => good.replace(account, `${account}x`)],
   ["with an empty account id", () => `trk__${hex("a")}`],
-  ["that names the object of a key", () => `trk_key:${"a".repeat(64)}_${hex("a")}`],
+  [
+    "whose account id is the internal name of a key's object",
+    () => `trk_key:${"a".repeat(64)}_${hex("a")}`,
+  ],
   ["that was never imported", () => `sk-live-${crypto.randomUUID()}`],
   ["that is too long", () => "k".repeat(257)],
   ["that contains SQL", () => "'OR/**/1=1;DROP/**/TABLE/**/keys--"],
@@ -65,7 +68,7 @@ async function accountObjectIds(): Promise<readonly string[]> {
 }
 
 it.each(JUNK)(
-  "a key %s gets the 401 of a wrong operator key and leaves no trace",
+  "a request with a key %s gets the same 401 answer as a wrong operator key, and stores nothing about the key",
   async (_, make) => {
     const expected = await challenge("a-wrong-operator-key");
     expect(expected).toMatchObject({ status: 401, scheme: expect.stringMatching(/^Bearer/) });
@@ -75,7 +78,7 @@ it.each(JUNK)(
   },
 );
 
-it("an account key works only in the Bearer scheme, whole and alone", async () => {
+it("an account key is accepted only as a whole Bearer token, not in another scheme, with quotes or with text after it", async () => {
   const expected = await challenge(null);
   for (const authorization of [good, `Basic ${good}`, `Bearer ${good} x`, `Bearer "${good}"`]) {
     expect(await challenge(null, authorization)).toEqual(expected);
@@ -83,7 +86,7 @@ it("an account key works only in the Bearer scheme, whole and alone", async () =
   expect(await challenge(null, `bearer ${good}`)).toMatchObject({ status: 200 });
 });
 
-it("an unknown key leaves no storage, no table and no alarm in any object", async () => {
+it("a request with an unknown key creates no record, table or alarm in any object", async () => {
   const before = new Set(await accountObjectIds());
   const names = Array.from({ length: 5 }, () => crypto.randomUUID());
   for (const name of names) {
@@ -156,7 +159,7 @@ it.each(guarded.map((route) => [route.method, route.path] as const))(
   },
 );
 
-it("a wrong bearer key that resembles an account key is looked up by its digest", async () => {
+it("a wrong bearer key that resembles an account key is looked up by its digest, without a call to the account's object", async () => {
   const names = calledAccountObjects();
   for (const [, wrong] of wrongLike(good)) {
     expect((await call(`/v1/accounts/${account}`, { key: wrong })).status).toBe(401);

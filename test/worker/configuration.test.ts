@@ -63,7 +63,7 @@ function requests(id: string): readonly (readonly [string, Parameters<typeof cal
 }
 
 it.each(CASES)(
-  "a relay with $name $value names the variable, never its value, in 503 answers and /healthz",
+  'a relay whose $name is "$value" names that variable, but not the value, in its 503 answers and at /healthz',
   async ({ name, value }) => {
     const bindings = { ...env, [name]: value };
     const received = aReceiver();
@@ -119,11 +119,14 @@ it.each([
   ["ALLOW_IP_CALLBACKS", "http://10.0.0.1:9000/", true],
   ["ALLOW_LOCAL_CALLBACKS", "http://127.0.0.1:9000/", true],
   ["ALLOW_LOCAL_CALLBACKS", "http://10.0.0.1:9000/", false],
-])("with %s an operator's URL %s is valid: %s", (name, url, isValid) => {
-  const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
-  const vars = { ...REQUIRED, [name]: "true", SETTLEMENT_URL: url, OPERATOR_CALLBACK_URL: url };
-  expect(parseConfig(vars, flags).ok).toBe(isValid);
-});
+])(
+  "a relay with %s set has the operator's own URL %s: is it accepted? %s",
+  (name, url, isValid) => {
+    const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
+    const vars = { ...REQUIRED, [name]: "true", SETTLEMENT_URL: url, OPERATOR_CALLBACK_URL: url };
+    expect(parseConfig(vars, flags).ok).toBe(isValid);
+  },
+);
 
 it("GET /healthz answers anyone with the status ok and nothing more", async () => {
   for (const key of [null, "wrong"]) {

@@ -61,11 +61,11 @@ const created = { model: "m", callback_url: CALLBACK_URL };
 
 describe("a task without an account that ends, calls back once, is read and expires", () => {
   it.each<[number, string, boolean, (id: string) => { readonly id: string }]>([
-    [4, "that an event created", false, (id) => aCompletion(id, created)],
-    [6, "that was registered and completes", true, aCompletion],
-    [6, "that was registered and fails", true, aFailure],
+    [4, "was created by an event", false, (id) => aCompletion(id, created)],
+    [6, "was registered and completes", true, aCompletion],
+    [6, "was registered and fails", true, aFailure],
   ])(
-    "a task without an account writes %i rows %s, and calls no account object",
+    "a task without an account writes %i rows in its whole life, and calls no account object, when it %s",
     async (rows, _, isRegistered, event) => {
       aReceiver();
       // Notes the jurisdiction, as the first request of a deployment does.
@@ -82,7 +82,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     },
   );
 
-  it("a task without an account writes no rows for rejected, repeated and reading requests", async () => {
+  it("a task without an account writes no rows when a request is refused, repeated or only reads", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
@@ -104,7 +104,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, calls: 2 },
   ])(
-    "a task with a price writes $rows rows, at most $maxLedgerRows in the ledger, in $calls calls when it $name",
+    "a task with a price that $name writes $rows rows, and at most $maxLedgerRows in the ledger with $calls call(s) to the account",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -124,7 +124,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
 });
 
 describe("the object of an account", () => {
-  it("the object of an account is called once a minute for tasks without a price", async () => {
+  it("the object of an account is called once a minute, not once a task, when tasks without a price are registered", async () => {
     aReceiver();
     const account = await anAccount();
     const calls = accountCalls();
@@ -144,7 +144,7 @@ describe("the object of an account", () => {
     expect(rows()).toBe(0);
   });
 
-  it("the object of an account is not called to verify a key: the object of the key is, once a minute", async () => {
+  it("the object of an account is not called to verify a key; the key's own object is called instead, once a minute", async () => {
     const account = await anAccount();
     const { key } = await aKey(account);
     const hash = toHex(await sha256(key));

@@ -95,7 +95,7 @@ it("CALLBACK_SCHEDULE_S sets the number of attempts and the wait before each, al
 
 const PAUSED = { ...env, PAUSED: "true" };
 
-it("a relay with PAUSED sends no callback, looks at most 90 times a day and delivers when unpaused", async () => {
+it("a relay with PAUSED sends no callback, wakes a task at most 90 times a day, and sends the callback when PAUSED is removed", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, PAUSED);

@@ -196,7 +196,7 @@ it.each([
   [3, 3, 1],
   [1_000, 1_001, 2],
 ])(
-  "GET /v1/accounts/{account}/entries?format=jsonl pages by %i rows through %i in %i pages",
+  "GET /v1/accounts/{account}/entries?format=jsonl with limit %i returns %i entries in %i pages",
   async (limit, count, pages) => {
     const read = await linesOf(await filled(count), `format=jsonl&limit=${limit}`);
     expect([read.lines.length, read.pages]).toEqual([count, pages]);
@@ -220,6 +220,6 @@ it.each([
   ["format=csv&limit=10001", "/limit"],
   ["format=csv&limit=0", "/limit"],
   ["format=csv&cursor=x", "/cursor"],
-])("GET /v1/accounts/{account}/entriesrejects ?%s", async (query, path) => {
+])("GET /v1/accounts/{account}/entries rejects the query ?%s", async (query, path) => {
   expect(await refusal(await download(await anAccount(), query))).toEqual(invalid(path));
 });

@@ -197,7 +197,7 @@ it("a challenge of MiniMax is echoed after the attachment and after the end", as
 
 it.each([
   ["513 characters", "x".repeat(513)],
-  ["no characters", ""],
+  ["an empty text", ""],
   ["a number", 7],
   ["an object", { a: 1 }],
 ])("a challenge of MiniMax is not echoed when it is %s", async (_, challenge) => {

@@ -93,7 +93,7 @@ const ENDS: readonly (readonly [string, string, (first: HeldAnswer, id: string) 
 ];
 
 it.each(ENDS)(
-  "two large answers are read at once, and the next one when one %s",
+  "two large answers of providers are read at once, and a third waits until one of them %s",
   async (_, limit, end) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering("thank you"));
@@ -119,7 +119,7 @@ it.each(ENDS)(
   },
 );
 
-it("the key set of a provider is kept in Cloudflare's cache for an hour, which a refresh passes by", async () => {
+it("the key set of a provider is kept in Cloudflare's cache for an hour, and a request for fresh keys bypasses the cache", async () => {
   const url = "https://keys.example.net/large-answers.json";
   const sent = intercept(answering({ keys: [FAL_JWK] }));
   expect(await publicKeys(url, false)).toHaveLength(1);

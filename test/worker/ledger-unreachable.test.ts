@@ -98,7 +98,7 @@ it("registrations of an id whose charge is pending get 503", async () => {
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("a registration answers 503 before a slow ledger does, whose late booking counts once", async () => {
+it("a registration is answered with 503 when the ledger is too slow, and the charge that the ledger books late is made once", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   // The ledger is released only after the answer: the registration cannot have waited for it.

@@ -66,7 +66,7 @@ function requests(id: string): readonly (readonly [string, Message])[] {
 
 const VARS = { JURISDICTION: "eu", LOCATION_HINT: "weur", SANDBOX: "true", ARK_API_KEY: "k" };
 
-it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the one with the marker", async () => {
+it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the object that stores the first JURISDICTION", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
   for (const [path, message] of requests(id)) {
@@ -109,18 +109,18 @@ it("JURISDICTION and LOCATION_HINT leave the choice to the platform when they ar
   ]);
 });
 
-it("JURISDICTION is compared with the stored one once per isolate", async () => {
+it("JURISDICTION is compared with the stored first value only once in each isolate", async () => {
   const { uses, bindings } = deployed({ JURISDICTION: "us" });
   for (let n = 0; n < 3; n++) await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`);
   expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
 });
 
 it.each([
-  ["another one", { JURISDICTION: "eu" }, { JURISDICTION: "us" }, "must be eu"],
-  ["none", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
-  ["one for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
+  ["another value", { JURISDICTION: "eu" }, { JURISDICTION: "us" }, "must be eu"],
+  ["no value", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
+  ["a value for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
 ])(
-  "JURISDICTION that becomes %s after the first request is refused before any object is called",
+  "a JURISDICTION that is changed to %s after the first request is refused before any other object is called",
   async (_, first, second, message) => {
     const { deployment, bindings } = deployed(first);
     expect((await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
@@ -145,7 +145,7 @@ it.each([
   },
 );
 
-it("JURISDICTION is not compared for a minute when the marker does not answer, and the relay works", async () => {
+it("JURISDICTION is compared again only after a minute when the object with the stored value fails, and requests are answered meanwhile", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const { uses, bindings } = deployed({ JURISDICTION: "eu" });
   const { getByName, jurisdiction } = bindings.ACCOUNTS;

@@ -118,7 +118,7 @@ it.each(FAULTS)(
   },
 );
 
-it("a record of a later release is looked at no more than 90 times a day, and every minute at first again after an hour without failure", async () => {
+it("a task with a record of a later release is woken at most 90 times a day, and its waits begin at a minute again after an hour without a failure", async () => {
   const id = await register({ deadline_at: START_S + 60 });
   pass(60_000);
   const fault = record((good) => ({ ...good, v: 2 }));

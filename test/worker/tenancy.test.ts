@@ -137,7 +137,7 @@ it("an account reads what the operator reads, without the receiver's response", 
   expect(JSON.parse(text)).toEqual(JSON.parse(stripped));
 });
 
-it("a task has an ETag of the role account, which the operator's ETag does not match", async () => {
+it("GET /v1/tasks/{id} has different ETags for an account and the operator, and an account's If-None-Match with the operator's ETag gets 200", async () => {
   const { task, key } = tenant;
   const path = `/v1/tasks/${task}`;
   const own = (await call(path, { key })).headers.get("ETag") ?? "";

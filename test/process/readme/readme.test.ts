@@ -38,7 +38,7 @@ it("the shell blocks of the README run in order in a fresh clone and leave it cl
   expect(clone.run("git status --porcelain")).toBe("");
 });
 
-it("the demo prints the whole course of a task, and ends without a terminal", () => {
+it("the demo prints each step from registration to callback, and ends by itself when it has no terminal", () => {
   const output = clone.run("npm run demo");
   const course = [
     /POST http:\S+\/v1\/tasks/,

@@ -41,28 +41,32 @@ const CHALLENGE = edge(403, "Just a moment...", { "cf-mitigated": "challenge" })
 const REFUSALS: readonly (readonly [string, Fake, string])[] = [
   ["a managed rule", edge(403, "Attention Required! | Cloudflare"), MANAGED_RULE],
   ["a challenge", CHALLENGE, "by a challenge of Cloudflare"],
-  ["a block of an IP address", edge(403, 1003), "by IP address"],
-  ["a name without a Worker", edge(404, 1042), "1042: no Worker"],
+  ["a block of the IP address", edge(403, 1003), "by IP address"],
+  ["Cloudflare because the name has no Worker", edge(404, 1042), "1042: no Worker"],
   ["a browser check", blocked(1010), "Browser Integrity Check"],
   ["a custom rule", blocked(1020), "a WAF custom rule"],
   ["a country rule", blocked(1009), "a country block"],
   ["a rate limit with an error code", edge(429, 1015), "a rate-limiting rule"],
   ["a rate limit without an error code", edge(429), "a rate-limiting rule"],
-  ["the daily limit", edge(429, 1027), "Free plan's daily"],
-  ["an exception", edge(500, 1101), "the Worker threw"],
-  ["the limit of CPU time", edge(503, 1102), "CPU time exceeded"],
-  ["a spending limit", edge(503, 1103), "spending limit"],
-  ["an unknown error code", edge(409, 1099), "error code 1099"],
-  ["a dead origin", edge(522), "Cloudflare (522: it asked an origin server)"],
+  ["Cloudflare's daily limit of requests", edge(429, 1027), "Free plan's daily"],
+  ["an uncaught exception of the Worker", edge(500, 1101), "the Worker threw"],
+  ["Cloudflare's limit of CPU time", edge(503, 1102), "CPU time exceeded"],
+  ["Cloudflare's spending limit", edge(503, 1103), "spending limit"],
+  ["an unknown error code of Cloudflare", edge(409, 1099), "error code 1099"],
   [
-    "an empty name",
+    "Cloudflare because the origin server is down",
+    edge(522),
+    "Cloudflare (522: it asked an origin server)",
+  ],
+  [
+    "workers.dev because no Worker has that name",
     edge(404, "<h1>There is nothing here yet</h1>"),
     "workers.dev (no such Worker)",
   ],
-  ["a login", edge(302, "", ACCESS), "Cloudflare Access"],
-  ["another server", NGINX, "another server (nginx/1.29)"],
-  ["a redirect", MOVED, "it redirects to https://www.example.com"],
-  ["the relay itself", UNAVAILABLE, "hooks: the relay answered 503 unavailable"],
+  ["the login page of Cloudflare Access", edge(302, "", ACCESS), "Cloudflare Access"],
+  ["another web server", NGINX, "another server (nginx/1.29)"],
+  ["a redirect to another host", MOVED, "it redirects to https://www.example.com"],
+  ["the relay itself with 503", UNAVAILABLE, "hooks: the relay answered 503 unavailable"],
 ];
 
 /** Examines a server whose `/healthz` and hooks answer as given. */
@@ -78,15 +82,18 @@ async function examined(health: Fake, hook: Fake): Promise<readonly string[]> {
 
 const healthy: Fake = { status: 200, headers: JSON_OF_RELAY, body: '{"status":"ok"}' };
 
-it.each(REFUSALS)("the doctor names %s that answers a hook", async (_, fake, expected) => {
-  const lines = await examined(healthy, fake);
-  const line = lines.find((each) => each.includes("hooks: "));
-  expect(line).toContain(expected);
-  expect(line).toMatch(/^PROBLEM .+\. Cure: ./);
-});
+it.each(REFUSALS)(
+  "npm run doctor reports a problem with its cure when hooks are answered by %s",
+  async (_, fake, expected) => {
+    const lines = await examined(healthy, fake);
+    const line = lines.find((each) => each.includes("hooks: "));
+    expect(line).toContain(expected);
+    expect(line).toMatch(/^PROBLEM .+\. Cure: ./);
+  },
+);
 
 it.each(REFUSALS.slice(0, -1))(
-  "the doctor says in one line that %s answers instead of a relay",
+  "npm run doctor ends with one line when all its requests are answered by %s",
   async (_, fake) => {
     const oneLine = /^http:\S+ answered \d{3} by .+\. Cure: .+$/;
     await expect(examined(fake, fake)).rejects.toThrow(oneLine);
@@ -116,7 +123,7 @@ function findings(url: string, settings: object, connections: object = {}): stri
 
 const OWN = "https://relay.example.com";
 
-it("the doctor finds no problem with a public relay on a domain of its own", () => {
+it("npm run doctor reports no problem of a public relay on a domain of its own", () => {
   expect(findings(OWN, {})).not.toContain("PROBLEM");
 });
 
@@ -127,11 +134,14 @@ it.each([
   [OWN, { ALLOW_LOCAL_CALLBACKS: true }, "ALLOW_LOCAL_CALLBACKS"],
   [OWN, { PAUSED: true }, "PAUSED stops all callbacks"],
   ["http://relay.example.com", { PUBLIC_URL: "http://relay.example.com" }, "unencrypted"],
-])("the doctor of a public relay at %s finds a problem with %j", (url, settings, expected) => {
-  expect(findings(url, settings)).toMatch(new RegExp(`PROBLEM .*${expected}.*Cure: `));
-});
+])(
+  "npm run doctor reports a problem of a public relay at %s with the settings %j",
+  (url, settings, expected) => {
+    expect(findings(url, settings)).toMatch(new RegExp(`PROBLEM .*${expected}.*Cure: `));
+  },
+);
 
-it("the doctor finds a provider that refuses its key", () => {
+it("npm run doctor reports a provider that refuses its key", () => {
   const connections = { ark: { key: "refused" }, fal: { key: "set" } };
   const expected = "PROBLEM      providers: ark refuses its API key. Cure: ";
   expect(findings(OWN, {}, connections)).toContain(expected);
@@ -144,12 +154,15 @@ it.each([
   [-60_000, "ok"],
   [61_000, "61 s ahead of this machine. Cure: "],
   [-400_000, "400 s behind this machine. Cure: "],
-])("the doctor judges a Date header that differs from its own clock by %i ms", (ms, expected) => {
-  const answer = anAnswer({}, { Date: new Date(NOW + ms).toUTCString() });
-  expect(lineOf(clockFinding(answer, null))).toContain(expected);
-});
+])(
+  "npm run doctor reports a wrong clock only if the relay's Date header differs by more than 60 s: %i ms",
+  (ms, expected) => {
+    const answer = anAnswer({}, { Date: new Date(NOW + ms).toUTCString() });
+    expect(lineOf(clockFinding(answer, null))).toContain(expected);
+  },
+);
 
-it("the doctor takes the time of a callback where the answer has no Date header", () => {
+it("npm run doctor compares its clock with the time in a callback when the relay's answer has no Date header", () => {
   const callback = { sentAtS: NOW / 1000 + 90, arrivedAt: NOW };
   expect(lineOf(clockFinding(anAnswer({}), callback))).toContain("90 s ahead of");
   expect(clockFinding(anAnswer({}), null).kind).toBe("unchecked");
@@ -164,7 +177,7 @@ function indexLines(index: object, metrics = ""): string {
 const TWO_SIZES =
   'task_relay_index_bytes{shard="0"} 5\ntask_relay_index_bytes{shard="1"} 8000000000';
 
-it("the doctor finds no problem with a fresh index", () => {
+it("npm run doctor reports no problem of an index that is up to date", () => {
   expect(indexLines({}, "task_relay_index_bytes 4096\n")).not.toContain("PROBLEM");
 });
 
@@ -172,12 +185,15 @@ it.each([
   [{ lag_ms: { p95: 61_000 } }, "", "index: 95 % of the rows arrive within 61 s. Cure: "],
   [{ overdue: { tasks: 3, oldest_age_ms: 700_000 } }, "", "3 tasks .*, the oldest by 12 min. Cure"],
   [{}, TWO_SIZES, "8000 MB"],
-])("the doctor finds a problem with the index statistics %j and metrics %j", (...row) => {
-  const [index, metrics, expected] = row;
-  expect(indexLines(index, metrics)).toMatch(new RegExp(`PROBLEM .*${expected}`));
-});
+])(
+  "npm run doctor reports a problem of an index with the statistics %j and the metrics %j",
+  (...row) => {
+    const [index, metrics, expected] = row;
+    expect(indexLines(index, metrics)).toMatch(new RegExp(`PROBLEM .*${expected}`));
+  },
+);
 
-it("the doctor finds a database that does not answer", () => {
+it("npm run doctor reports an index database that does not answer", () => {
   const answer = { ...anAnswer({ code: "unavailable" }), status: 503 };
   const [finding] = indexFindings(answer, answer);
   expect(finding && lineOf(finding)).toContain("PROBLEM      index: the relay answered 503");

@@ -23,7 +23,7 @@ async function doctor(args: readonly string[], key = OPERATOR_KEY) {
   return { status: await exit, lines: stdout.trim().split("\n"), stderr };
 }
 
-it("the doctor finds nothing wrong with a relay that has just been started", async () => {
+it("npm run doctor reports no problem of a relay that has just been started", async () => {
   const { status, lines, stderr } = await doctor(["--url", relay.url]);
   expect([stderr, status]).toEqual(["", 0]);
   expect(lines).toEqual([
@@ -39,7 +39,7 @@ it("the doctor finds nothing wrong with a relay that has just been started", asy
   ]);
 });
 
-it("the doctor says which receiver to give, and what a relay without an index cannot tell", async () => {
+it("npm run doctor marks as not checked what needs another receiver or an index", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -50,21 +50,28 @@ it("the doctor says which receiver to give, and what a relay without an index ca
 });
 
 it.each([
-  ["rejects it", 500, "callback: rejected (500). Cure: the receiver must answer 2xx"],
-  ["is dead to Cloudflare", 530, "callback: unreachable (530, Cloudflare's error 1016). Cure:"],
+  ["rejects it with 500", 500, "callback: rejected (500). Cure: the receiver must answer 2xx"],
+  [
+    "Cloudflare cannot resolve (530)",
+    530,
+    "callback: unreachable (530, Cloudflare's error 1016). Cure:",
+  ],
   ["redirects it", 302, "callback: redirected (302). Cure: give the URL"],
-  ["takes it", 204, "callback: delivered"],
-])("the doctor sends a callback to a receiver that %s", async (_, code, expected) => {
-  await using receiver = await Receiver.start();
-  const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
-  const url = receiver.at("/to", { kind: "answer", ...answer });
-  const { status, lines } = await doctor(["--url", relay.url, "--to", url]);
-  expect(status).toBe(code === 204 ? 0 : 1);
-  expect(lines.join("\n")).toContain(expected);
-  expect(receiver.posts).toHaveLength(1);
-});
+  ["accepts it", 204, "callback: delivered"],
+])(
+  "npm run doctor --to reports the outcome of a callback to a receiver that %s",
+  async (_, code, expected) => {
+    await using receiver = await Receiver.start();
+    const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
+    const url = receiver.at("/to", { kind: "answer", ...answer });
+    const { status, lines } = await doctor(["--url", relay.url, "--to", url]);
+    expect(status).toBe(code === 204 ? 0 : 1);
+    expect(lines.join("\n")).toContain(expected);
+    expect(receiver.posts).toHaveLength(1);
+  },
+);
 
-it("the doctor finds a receiver that is not there, and a URL that the relay refuses", async () => {
+it("npm run doctor --to reports a receiver that cannot be reached, and a URL that the relay refuses", async () => {
   const closed = await doctor(["--url", relay.url, "--to", await closedPort()]);
   expect(closed.lines.join("\n")).toContain("PROBLEM      callback: unreachable");
   const refused = await doctor(["--url", relay.url, "--to", "http://10.0.0.1/"]);
@@ -72,14 +79,14 @@ it("the doctor finds a receiver that is not there, and a URL that the relay refu
   expect([closed.status, refused.status]).toEqual([1, 1]);
 });
 
-it("the doctor says that the relay refuses the operator key, and examines what needs no key", async () => {
+it("npm run doctor reports a wrong operator key, and still makes the checks that need no key", async () => {
   const { status, lines } = await doctor(["--url", relay.url], "a-key-that-is-wrong");
   expect(status).toBe(1);
   expect(lines[0]).toContain("PROBLEM      operator key: the relay refuses it. Cure: ");
   expect(lines.at(-1)).toBe("ok           hooks: reach the relay");
 });
 
-it("the doctor names the variables of a relay that is not configured", async () => {
+it("npm run doctor reports the invalid variables of a relay that is not configured", async () => {
   await using broken = await Workerd.start({ vars: { ...SECRETS, LOCATION_HINT: "moon" } });
   const { status, lines } = await doctor(["--url", broken.url]);
   expect(status).toBe(1);
@@ -87,7 +94,7 @@ it("the doctor names the variables of a relay that is not configured", async () 
   expect(lines[0]).toMatch(/^PROBLEM\s+configuration: LOCATION_HINT must be one of .+ Cure: /);
 });
 
-it("the doctor exits with 2 and one line where nothing listens", async () => {
+it("npm run doctor exits with 2 and one line when no relay listens at the URL", async () => {
   const { status, stderr } = await doctor(["--url", await closedPort()]);
   expect(status).toBe(2);
   expect(stderr).toMatch(
@@ -96,7 +103,7 @@ it("the doctor exits with 2 and one line where nothing listens", async () => {
 });
 
 it.each([[[]], [["--url", "relay.example.com"]], [["--relay", "x"]]])(
-  "the doctor exits with 2 and its usage for %j",
+  "npm run doctor exits with 2 and its usage when its arguments are %j",
   async (args) => {
     const { status, stderr } = await doctor(args);
     expect(status).toBe(2);

@@ -93,12 +93,12 @@ const atDomain = (pattern: string) => ({
 
 /** Options given one after the other, and what wrangler reads after each. */
 const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]>> = {
-  "no options": [["", { ...AT_FIRST, vars: [], d1_databases: [DATABASE] }]],
-  "a domain and then another one": [
+  "no options: the defaults": [["", { ...AT_FIRST, vars: [], d1_databases: [DATABASE] }]],
+  "--domain, then another --domain": [
     ["--domain relay.example.com", atDomain("relay.example.com")],
     ["--domain Hooks.Example.org", atDomain("hooks.example.org")],
   ],
-  "a placement and then none": [
+  "--jurisdiction and --location, then both none": [
     [
       "--jurisdiction eu --location apac-ne",
       {
@@ -110,24 +110,27 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
     ],
     ["--jurisdiction none --location none", { vars: [] }],
   ],
-  "a queue, no index and then an index": [
+  "--queue, then --index off, then --index on": [
     ["--queue", { queues: QUEUE }],
     ["--index off", { d1_databases: [], queues: NO_QUEUE }],
     ["--index on", { d1_databases: [DATABASE] }],
   ],
-  "the paid plan and then the free one": [
+  "--plan paid, then --plan free": [
     ["--plan paid", { limits: { cpu_ms: 2000 } }],
     ["--plan free", { limits: undefined }],
   ],
 };
 
-it.each(Object.entries(CONFIGURED))("npm run setup configures wrangler for %s", (_, steps) => {
-  for (const [args, expected] of steps) {
-    setup(...args.split(" ").filter((arg) => arg !== ""));
-    const { vars, ...others } = configured();
-    expect({ vars: Object.entries(vars), ...others }).toMatchObject(expected);
-  }
-});
+it.each(Object.entries(CONFIGURED))(
+  "npm run setup writes a valid wrangler.toml for %s",
+  (_, steps) => {
+    for (const [args, expected] of steps) {
+      setup(...args.split(" ").filter((arg) => arg !== ""));
+      const { vars, ...others } = configured();
+      expect({ vars: Object.entries(vars), ...others }).toMatchObject(expected);
+    }
+  },
+);
 
 it("npm run setup warns about a missing domain until --domain sets it", () => {
   expect(warnings(toml()).join()).toContain("No domain is set");
@@ -176,21 +179,21 @@ it("npm run setup keeps what an operator has added, a comment behind a value inc
   expect(configured().vars).toEqual({ PAUSED: true, PUBLIC_URL, LOCATION_HINT: "weur" });
 });
 
-it("npm run setup adds the table of variables where wrangler.toml has none", () => {
+it("npm run setup adds the table [vars] to a wrangler.toml without one", () => {
   writeFileSync(tomlPath(), toml().replace(/^\[vars\]$[^[]*(?=^\[)/m, ""));
   setup("--location", "weur");
   expect(configured().vars).toEqual({ LOCATION_HINT: "weur" });
 });
 
 it.each([
-  ["a domain with a scheme", ["--domain", "https://relay.example.com"], "--domain"],
-  ["a name of workers.dev", ["--domain", "relay.me.workers.dev"], "--domain"],
-  ["a single label", ["--domain", "relay"], "--domain"],
-  ["an unknown jurisdiction", ["--jurisdiction", "cn"], "--jurisdiction"],
-  ["an unknown location", ["--location", "moon"], "--location"],
-  ["an unknown state", ["--index", "maybe"], "--index"],
-  ["an unknown plan", ["--plan", "gold"], "--plan"],
-  ["a queue without an index", ["--index", "off", "--queue"], "--queue needs the index"],
+  ["a --domain with a scheme", ["--domain", "https://relay.example.com"], "--domain"],
+  ["a --domain under workers.dev", ["--domain", "relay.me.workers.dev"], "--domain"],
+  ["a --domain of a single label", ["--domain", "relay"], "--domain"],
+  ["an unknown --jurisdiction", ["--jurisdiction", "cn"], "--jurisdiction"],
+  ["an unknown --location", ["--location", "moon"], "--location"],
+  ["an unknown value of --index", ["--index", "maybe"], "--index"],
+  ["an unknown --plan", ["--plan", "gold"], "--plan"],
+  ["--queue without an index", ["--index", "off", "--queue"], "--queue needs the index"],
   ["an unknown option", ["--region", "weur"], "--region"],
 ])("npm run setup refuses %s", (_, args, named) => {
   expect(() => edit(toml(), optionsOf(args))).toThrow(named);

@@ -15,61 +15,83 @@ it("every provider that signs its hooks has a signature scheme in the tests", ()
 describe.each(SCHEMES)("a hook of $provider.name", (scheme) => {
   const { provider, headers, proves } = scheme;
   const { name } = provider;
+  const judged = proves === "signed" ? proves : `${proves}, because it does not cover the body`;
   const isBodySigned = provider.hooks?.assurance === "body-signed";
 
-  it(`a hook of ${name} with a signature composed by hand counts as ${proves}`, async () => {
+  it(`a hook of ${name} with a valid signature, made in the test, counts as ${judged}`, async () => {
     expect(await authenticity(scheme)).toBe(proves);
   });
 
-  it(`a signed hook of ${name} with other characters than ASCII counts as ${proves}`, async () => {
+  it(`a validly signed hook of ${name} with non-ASCII characters counts as ${judged}`, async () => {
     const time = headers["Date"] ?? `${NOW_S}`;
     const signed = await scheme.sign(time, scheme.unicodeBody);
     expect(await authenticity(scheme, { headers: signed, body: scheme.unicodeBody })).toBe(proves);
   });
 
-  it.runIf(name !== "fal")(`a hook of ${name} is unsigned if no secret is configured`, async () => {
-    const none = Object.fromEntries(Object.keys(headers).map((header) => [header, undefined]));
-    const connection = { webhookSecret: null, key: null };
-    expect(await authenticity(scheme, { headers: none, connection })).toBe("unsigned");
-  });
+  it.runIf(name !== "fal")(
+    `a hook of ${name} without signature headers counts as unsigned if no secret is configured`,
+    async () => {
+      const none = Object.fromEntries(Object.keys(headers).map((header) => [header, undefined]));
+      const connection = { webhookSecret: null, key: null };
+      expect(await authenticity(scheme, { headers: none, connection })).toBe("unsigned");
+    },
+  );
 
-  it.each(scheme.wrongConnections)(`a hook of ${name} is refused with %j`, async (connection) => {
-    expect(await authenticity(scheme, { connection })).toBe("refused");
-  });
+  it.each(scheme.wrongConnections)(
+    `a validly signed hook of ${name} is refused if the connection is configured with %j`,
+    async (connection) => {
+      expect(await authenticity(scheme, { connection })).toBe("refused");
+    },
+  );
 
-  it.each(Object.keys(headers))(`a hook of ${name} is refused without %s`, async (header) => {
-    expect(await authenticity(scheme, { headers: { [header]: undefined } })).toBe("refused");
-    expect(await authenticity(scheme, { headers: { [header]: "" } })).toBe("refused");
-  });
+  it.each(Object.keys(headers))(
+    `a hook of ${name} without the header %s is refused`,
+    async (header) => {
+      expect(await authenticity(scheme, { headers: { [header]: undefined } })).toBe("refused");
+      expect(await authenticity(scheme, { headers: { [header]: "" } })).toBe("refused");
+    },
+  );
 
   it.each([
     [-301, "refused"],
     [-300, proves],
     [300, proves],
     [301, "refused"],
-  ])(`a hook of ${name} read %i s after signing counts as %s`, async (shift, verdict) => {
-    expect(await authenticity(scheme, { now: NOW + shift * 1000 })).toBe(verdict);
-  });
+  ])(
+    `a validly signed hook of ${name} that is received %i s after its signing counts as %s`,
+    async (shift, verdict) => {
+      expect(await authenticity(scheme, { now: NOW + shift * 1000 })).toBe(verdict);
+    },
+  );
 
-  it.each(scheme.otherTimes)(`a hook of ${name} signed at "%s" is refused`, async (time) => {
-    expect(await authenticity(scheme, { headers: await scheme.sign(time) })).toBe("refused");
-  });
+  it.each(scheme.otherTimes)(
+    `a hook of ${name} is refused when the time in its signature is spelled "%s"`,
+    async (time) => {
+      expect(await authenticity(scheme, { headers: await scheme.sign(time) })).toBe("refused");
+    },
+  );
 
   it.each(Object.entries(scheme.refused))(
-    `${name} hooks are refused: signature %s`,
+    `a hook of ${name} is refused when its signature is faulty: %s`,
     async (_, changed) => {
       expect(await authenticity(scheme, { headers: changed })).toBe("refused");
     },
   );
 
-  it.runIf(scheme.rotated !== null)(`the second signature of ${name} hooks counts`, async () => {
-    expect(await authenticity(scheme, { headers: scheme.rotated ?? {} })).toBe(proves);
-  });
+  it.runIf(scheme.rotated !== null)(
+    `a hook of ${name} with two signatures is accepted if the second is valid`,
+    async () => {
+      expect(await authenticity(scheme, { headers: scheme.rotated ?? {} })).toBe(proves);
+    },
+  );
 
-  it.runIf(isBodySigned)(`a hook of ${name} is refused with other bytes`, async () => {
-    const reformatted = JSON.stringify(JSON.parse(scheme.body), null, 1);
-    for (const body of [tampered(scheme.body), reformatted, ""]) {
-      expect(await authenticity(scheme, { body })).toBe("refused");
-    }
-  });
+  it.runIf(isBodySigned)(
+    `a hook of ${name} is refused when its body has other bytes than the signed one`,
+    async () => {
+      const reformatted = JSON.stringify(JSON.parse(scheme.body), null, 1);
+      for (const body of [tampered(scheme.body), reformatted, ""]) {
+        expect(await authenticity(scheme, { body })).toBe("refused");
+      }
+    },
+  );
 });

@@ -18,9 +18,12 @@ it.each([
   [tampered(KIE.body), "refused"],
   ["task-0001", "refused"],
   ["", "refused"],
-])("kie.ai signs only the job id: the body %j is %s", async (body, verdict) => {
-  expect(await authenticity(KIE, { body })).toBe(verdict);
-});
+])(
+  "a hook of kie.ai, which signs only the job id, with the body %j is %s",
+  async (body, verdict) => {
+    expect(await authenticity(KIE, { body })).toBe(verdict);
+  },
+);
 
 it.each([
   [
@@ -62,7 +65,7 @@ it.each([
   expect(await authenticity(REPLICATE, { headers, body: tampered(body) })).toBe("refused");
 });
 
-it("Vidu signs like Apache APISIX, whose published example is valid", async () => {
+it("the signature scheme of Vidu verifies the published example of Apache APISIX", async () => {
   const content = [
     "GET",
     "/index.html",
@@ -80,7 +83,7 @@ it("Vidu signs like Apache APISIX, whose published example is valid", async () =
   expect(await verdictOn(content.trimEnd())).toBe(false);
 });
 
-it("Vidu does not sign the body, but signs the path", async () => {
+it("a Vidu hook signs the path of the request, but not the body", async () => {
   expect(await authenticity(VIDU, { body: tampered(VIDU.body) })).toBe("unsigned");
   expect(await authenticity(VIDU, { body: "" })).toBe("unsigned");
   expect(await authenticity(VIDU, { path: "/hooks/vidu/" })).toBe("refused");
@@ -89,7 +92,7 @@ it("Vidu does not sign the body, but signs the path", async () => {
 it.each([
   ["as it was sent", "X7THxS7616k32++3dvRlqtMAy9t2JzgjGW/AK6Jxb70="],
   ["sorted", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
-])("Vidu may sign the query string %s", async (_, signature) => {
+])("a Vidu hook may sign the query string %s", async (_, signature) => {
   const headers = { "X-HMAC-SIGNATURE": signature };
   expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
   expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
@@ -104,7 +107,7 @@ it.each(["Date", "x-request-nonce", "user-agent"])(
   },
 );
 
-it("Vidu may sign further headers, in the order and spelling that it lists", async () => {
+it("a Vidu hook may sign further headers, in the order and spelling in which it lists them", async () => {
   const sent = { ...VIDU.headers, "User-Agent": "vidu/1" };
   const headers = await signedByVidu(sent, "User-Agent;X-Request-Nonce;date");
   expect(await authenticity(VIDU, { headers })).toBe("unsigned");
@@ -116,11 +119,11 @@ it("Vidu may sign further headers, in the order and spelling that it lists", asy
 const [version = "", valid = ""] = (WAVESPEED.headers["webhook-signature"] ?? "").split(",");
 
 it.each([
-  ["valid, in upper case", [valid.toUpperCase()], "signed"],
-  ["the last of 16", [...wrong(15), valid], "signed"],
-  ["the last of 17", [...wrong(16), valid], "refused"],
+  ["one valid signature in upper case is", [valid.toUpperCase()], "signed"],
+  ["a valid signature that is the last of 16 is", [...wrong(15), valid], "signed"],
+  ["a valid signature that is the last of 17 is", [...wrong(16), valid], "refused"],
 ])(
-  "a WaveSpeed hook has at most 16 signatures, in either case: %s",
+  "a WaveSpeed hook is accepted by any of its first 16 signatures: %s",
   async (_, signatures, verdict) => {
     const entries = signatures.map((signature) => `${version},${signature}`);
     const headers = { "webhook-signature": entries.join(" ") };
@@ -129,8 +132,8 @@ it.each([
 );
 
 it.each([
-  ["with the secret decoded", "test-key", "ws-0001"],
-  ["for an empty id", "dGVzdC1rZXk=", ""],
+  ["with the base64-decoded secret", "test-key", "ws-0001"],
+  ["with an empty webhook-id", "dGVzdC1rZXk=", ""],
 ])("a WaveSpeed hook is refused when signed %s", async (_, key, id) => {
   const signature = hex(await hmac(key, `${id}.${NOW_S}.${WAVESPEED.body}`));
   const headers = { "webhook-id": id, "webhook-signature": `v3,${signature}` };
