@@ -3,7 +3,7 @@ export interface Profile {
   /** Generation of the callback secret, which counts its rotations; the first is 1. */
   readonly generation: number;
   readonly createdAt: number;
-  /** When the account was deleted; null while it is in use. */
+  /** Time at which the account was deleted, in Unix milliseconds; null while it is in use. */
   readonly deletedAt: number | null;
 }
 

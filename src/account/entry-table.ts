@@ -17,7 +17,7 @@ export interface StoredEntry extends Entry {
   readonly createdAt: number;
 }
 
-/** Row of the table; tables of earlier builds have no column `reason`. */
+/** Row of the table `entries`; tables of earlier builds have no column `reason`. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> & {
     kind: EntryKind;

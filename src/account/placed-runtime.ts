@@ -9,7 +9,10 @@ import { type AccountBindings, indexObject } from "./object-names.ts";
 const NONE = "none";
 const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
 
-/** Last answer of the `JurisdictionMarker` in this isolate; `noted` null means that it did not answer. */
+/**
+ * Last answer of the `JurisdictionMarker`, as this isolate remembers it; `noted` is null when the marker
+ * did not answer.
+ */
 interface MarkerAnswer {
   readonly noted: string | null;
   /** Time of the answer, in Unix milliseconds. */

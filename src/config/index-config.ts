@@ -8,7 +8,10 @@ import type { ParsedVariables } from "./variables.ts";
 export interface IndexConfig {
   /** States that `INDEX_DB` is bound. */
   readonly isIndexed: boolean;
-  /** Time from the last change of a settled task to the end of its row in the index; at most `retentionMs`. */
+  /**
+   * Time from the last change of a settled task to the end of its row in the index, in milliseconds; at
+   * most `retentionMs`.
+   */
   readonly indexRetentionMs: number;
   /** Names of the bound databases of the index, in the order of the shards: `INDEX_DB`, `INDEX_DB_1` … */
   readonly indexDatabases: readonly string[];

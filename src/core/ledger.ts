@@ -6,7 +6,7 @@ export interface Entry {
    * for a charge and its refund.
    */
   readonly reference: string;
-  /** More than 0; an adjustment and an opening entry may be negative. */
+  /** Number of credits: more than 0; for an adjustment or an opening entry also less. */
   readonly amount: number;
   /** Balance of the account after this entry, in credits. */
   readonly balance: number;

@@ -6,11 +6,11 @@ export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
 
 /** The largest `RETENTION_DAYS`, in milliseconds. */
 export const MAX_RETENTION_MS = 365 * DAY_MS;
-/** The longest time from a registration to its deadline. */
+/** The longest time from a registration to its deadline, in milliseconds. */
 export const MAX_DEADLINE_MS = 365 * DAY_MS;
 /** Part of the time from creation to deadline by which the deadline of an open task is extended, once. */
 export const DEADLINE_EXTENSION = 1 / 4;
-/** The longest time for which a task is open. */
+/** The longest time for which a task is open, in milliseconds. */
 const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
@@ -36,13 +36,13 @@ export interface Policy extends Settings {
 /** The configured times, limits and switches. Durations are in milliseconds. */
 export interface Settings {
   /**
-   * Wait before each attempt of the automatic series, counted from the end of the previous attempt. The
-   * length of the list is the number of attempts.
+   * Wait before each attempt of the automatic series in milliseconds, counted from the end of the previous
+   * attempt. The length of the list is the number of attempts.
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
-  /** Time from the last change of a settled task to the end of its row in the index. */
+  /** Time from the last change of a settled task to the end of its row in the index, in milliseconds. */
   readonly indexRetentionMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
   readonly pausedAt: number | null;
@@ -62,11 +62,11 @@ export interface Settings {
 /** Limits on how often a provider may be polled. */
 export interface PollLimits {
   /**
-   * Wait from the attachment of the job to the first poll; each later wait is twice as long, at most 5
-   * minutes.
+   * Wait from the attachment of the job to the first poll, in milliseconds; each later wait is twice as
+   * long, at most 5 minutes.
    */
   readonly firstMs: number;
-  /** Minimum time between two polls of one task. */
+  /** Minimum time between two polls of one task, in milliseconds. */
   readonly gapMs: number;
   /**
    * Age in milliseconds at which the provider has forgotten a job; null when the provider never forgets

@@ -27,7 +27,7 @@ export interface UnsettledTask extends Position {
   readonly dueAt: number;
 }
 
-/** Returns the id of an open task of the account; null when the index knows of none. */
+/** Returns the id of an open task of the account; null when the index has none. */
 export async function findOpenTask(shards: Shards, accountId: string): Promise<string | null> {
   for (const db of shards.databases) {
     const row = await onSchema(db, (database) =>

@@ -103,7 +103,10 @@ function pollAnswer(
   }
 }
 
-/** Parses the header `Retry-After` (RFC 9110 §10.2.3), seconds or a date, to milliseconds, at most one hour. */
+/**
+ * Returns the wait that the header `Retry-After` names as seconds or as a date (RFC 9110 §10.2.3), in
+ * milliseconds, at most one hour; null when it names none.
+ */
 function retryAfterMs(header: string | null): number | null {
   if (header === null) return null;
   const ms = /^\d+$/.test(header) ? Number(header) * SECOND_MS : Date.parse(header) - Date.now();

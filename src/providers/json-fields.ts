@@ -19,8 +19,8 @@ export function textAt(value: unknown, ...path: readonly (string | number)[]): s
 }
 
 /**
- * Reads an id, which providers write as text or as a number; null when absent. A number that parsing may
- * have rounded counts as absent.
+ * Reads an id, which providers write as text or as a number; null when absent, or when parsing may have
+ * rounded the number.
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -29,8 +29,8 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
 }
 
 /**
- * Reads a number, also from text (`"5"`, `"5.1"`, `"5s"`); null when absent. A number that parsing may have
- * rounded counts as absent.
+ * Reads a number, also from text (`"5"`, `"5.1"`, `"5s"`); null when absent, or when parsing may have
+ * rounded the number.
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);

@@ -20,7 +20,10 @@ export class Alerts {
   readonly #bindings: AccountBindings;
   readonly #timeoutMs: number;
 
-  /** Creates the alerts of one task object. @param timeoutMs limit for one call to an account object. */
+  /**
+   * Creates the alerts of one task object.
+   * @param timeoutMs time limit in milliseconds for one call to an account object.
+   */
   constructor(bindings: AccountBindings, timeoutMs: number) {
     this.#bindings = bindings;
     this.#timeoutMs = timeoutMs;

@@ -35,13 +35,13 @@ export interface ObjectBindings extends IndexBindings, AccountBindings {
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
   /**
-   * Time beyond the longest outgoing call, after which the watchdog alarm considers a run dead and restarts
-   * it.
+   * Time beyond the longest outgoing call, in milliseconds, after which the watchdog alarm considers a run
+   * of the work loop dead and restarts it.
    */
   readonly watchdogMarginMs: number;
-  /** Limit for one call to an account object. */
+  /** Time limit in milliseconds for one call to an account object. */
   readonly ledgerMs: number;
-  /** Limit for one write to the index. */
+  /** Time limit in milliseconds for one write to the index. */
   readonly indexMs: number;
 }
 

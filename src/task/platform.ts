@@ -19,7 +19,7 @@ export interface Platform {
   load(): TaskRecord | null;
   /**
    * Commits the record together with the alarm for its next step.
-   * @param alarmAt null keeps the alarm that is set.
+   * @param alarmAt time of the alarm in Unix milliseconds; null keeps the alarm that is set.
    */
   commit(record: TaskRecord, alarmAt: number | null): void;
   setAlarm(at: number): void;
@@ -47,6 +47,8 @@ export interface Platform {
   background(work: Promise<unknown>): void;
   /** Writes a log line; a detail only where the configuration asks for it. */
   log(line: LogLine, level: LogLevel): void;
-  /** Delay of the watchdog alarm, which restarts work after a crash; longer than any call. */
+  /**
+   * Delay of the watchdog alarm, which restarts work after a crash, in milliseconds; longer than any call.
+   */
   readonly watchdogMs: number;
 }

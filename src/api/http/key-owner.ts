@@ -16,8 +16,9 @@ const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 const owners = isolateCache<string>();
 
 /**
- * Returns the account that owns an API key; null for an unknown, malformed or revoked key. The account
- * named in the key's text is not trusted, so a made-up key reaches the object of that key alone.
+ * Returns the account that owns an API key. The account named in the key's text is not trusted, so a
+ * made-up key reaches the object of that key alone. Null means that the key is unknown, malformed or
+ * revoked.
  */
 export async function ownerOfKey(env: Env, key: string): Promise<string | null> {
   if (key.length < MIN_KEY_CHARS || key.length > MAX_KEY_CHARS) return null;

@@ -119,7 +119,10 @@ export interface PollEndedEvent {
 
 export type PollAnswer =
   | { readonly kind: "news"; readonly news: UpstreamNews }
-  /** Answer of a provider that limits the rate; `retryAfterMs` is null when it names no wait. */
+  /**
+   * Answer of a provider that limits the rate; `retryAfterMs` is the wait that it names, in milliseconds,
+   * null when it names none.
+   */
   | { readonly kind: "limited"; readonly retryAfterMs: number | null }
   /** Answer of a provider that refuses the key. */
   | { readonly kind: "unauthorized" }

@@ -32,7 +32,7 @@ export interface OpenTask extends TaskBase {
   /** Credits taken in advance; null when the task costs nothing. */
   readonly credits: Credits | null;
   readonly callbackUrl: string | null;
-  /** Deadline, after which the task fails with `upstream_timeout`. */
+  /** Deadline in Unix milliseconds, after which the task fails with `upstream_timeout`. */
   readonly deadlineAt: number;
   readonly tracking: Tracking;
 }
@@ -46,13 +46,16 @@ export interface TerminalTask extends TaskBase {
   readonly credits: Credits | null;
   readonly callback: Callback | null;
   /**
-   * Time at which the result was accepted; null when the task ended under a release that did not store the
-   * time.
+   * Time at which the result was accepted, in Unix milliseconds; null when the task ended under a release
+   * that did not store the time.
    */
   readonly finishedAt: number | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /** End of the retention, at which a settled task is erased. Every change starts the retention again. */
+  /**
+   * End of the retention in Unix milliseconds, at which a settled task is erased. Every change starts the
+   * retention again.
+   */
   readonly expiresAt: number;
 }
 

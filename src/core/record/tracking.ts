@@ -25,8 +25,8 @@ export interface PollPlan {
    */
   readonly nudges: number;
   /**
-   * Earliest time of the next poll, even after a nudge, because of the provider's minimum interval or its
-   * `Retry-After`.
+   * Earliest time of the next poll in Unix milliseconds, even after a nudge, because of the provider's
+   * minimum interval or its `Retry-After`.
    */
   readonly notBefore: number;
   /**
@@ -117,8 +117,8 @@ export function nudge(plan: PollPlan, now: number): PollPlan {
 }
 
 /**
- * Keeps a hook until the job is attached. Returns null when the hook is too large; nothing is lost then,
- * because the upstream is polled after the attachment anyway.
+ * Keeps a hook until the job is attached. Nothing is lost when a hook is not kept, because the upstream is
+ * polled after the attachment anyway. Returns null when the hook is too large.
  */
 export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
   const { length } = new TextEncoder().encode(JSON.stringify(hook));

@@ -32,9 +32,9 @@ export interface IndexRow {
   /** Host of the `callback_url`; null when the task has none. */
   readonly host: string | null;
   readonly createdAt: number;
-  /** Time `completed_at` of the callback body; null unless the task is completed. */
+  /** Time `completed_at` of the callback body, in Unix milliseconds; null unless the task is completed. */
   readonly completedAt: number | null;
-  /** Time at which the terminal result was accepted; null while the task is open. */
+  /** Time at which the terminal result was accepted, in Unix milliseconds; null while the task is open. */
   readonly finishedAt: number | null;
   readonly settledAt: number | null;
   /**
@@ -47,9 +47,9 @@ export interface IndexRow {
    * known.
    */
   readonly settledMs: number | null;
-  /** Time by which the task changes by itself; null when the task is settled. */
+  /** Time by which the task changes by itself, in Unix milliseconds; null when the task is settled. */
   readonly dueAt: number | null;
-  /** Time at which the row leaves the index; null until the task is settled. */
+  /** Time at which the row leaves the index, in Unix milliseconds; null until the task is settled. */
   readonly expiresAt: number | null;
 }
 
