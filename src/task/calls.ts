@@ -1,9 +1,12 @@
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { ChargeAnswer, PollAnswer, TaskEvent } from "../core/events/event.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
+import type { TaskRecord } from "../core/record/task.ts";
 import type { CallStep } from "../core/step.ts";
+import { settledSummary } from "../core/views/settled-summary.ts";
 import type { LogLevel, LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
+import { isAtRest } from "./watchdog.ts";
 
 /** A line for the log with its level. */
 export interface Logged {
@@ -102,6 +105,18 @@ export function attemptLine(
   };
   if (result.outcome !== "delivered") return { line, level: "warn" };
   return { line, level: isRecorded ? "detail" : "info" };
+}
+
+/** Returns the log line of a task that has just been settled; null when the change settles no task. */
+export function settledLine(
+  before: TaskRecord | null,
+  record: TaskRecord,
+  now: number,
+): Logged | null {
+  if (!isAtRest(record) || isAtRest(before)) return null;
+  const isFailed = record.callback?.state.kind === "failed";
+  const line = { event: "task.settled", ...settledSummary(record, now) };
+  return { line, level: isFailed ? "warn" : "info" };
 }
 
 function levelOfCharge({ kind }: ChargeAnswer): LogLevel {

@@ -7,10 +7,9 @@ import { isOpen, type TaskRecord } from "../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time.ts";
 import { transition } from "../core/transition.ts";
-import { settledSummary } from "../core/views/settled-summary.ts";
-import { attemptLine, makeCall } from "./calls.ts";
+import { attemptLine, makeCall, settledLine } from "./calls.ts";
 import type { Platform } from "./platform.ts";
-import { canWatch, isAtRest, openAttempt } from "./watchdog.ts";
+import { canWatch, type KnownAlarm, openAttempt } from "./watchdog.ts";
 
 /**
  * Longest time ahead for which an alarm is set: the platform allows less than 30 days, so a later time
@@ -38,6 +37,7 @@ export class WorkLoop {
   #armedFor: number | null = null;
   /** Scheduled time of the alarm that is being handled, in Unix milliseconds; 0 outside an alarm. */
   #alarmTime = 0;
+  #isAlarmRunning = false;
   /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
   #clock = 0;
   #callInFlight: AbortController | null = null;
@@ -115,6 +115,7 @@ export class WorkLoop {
    * an alarm whose handler had not returned.
    */
   async wake(scheduledTime: number): Promise<void> {
+    this.#isAlarmRunning = true;
     this.#alarmTime = scheduledTime;
     this.#armedFor = null;
     // The alarm was set for the next planned write at the latest, so that all earlier ones have been tried.
@@ -126,6 +127,7 @@ export class WorkLoop {
       this.#armedFor = null;
       throw error;
     } finally {
+      this.#isAlarmRunning = false;
       this.#alarmTime = 0;
     }
   }
@@ -197,12 +199,13 @@ export class WorkLoop {
     const isDue = nextStep(record, policy, now) !== null;
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
     const isKept = isDue
-      ? canWatch(this.#armedFor, record, alarmAt, now)
+      ? canWatch(this.#knownAlarm, record, alarmAt, now)
       : this.#armedFor === alarmAt;
     const opened = openAttempt(record);
     this.#platform.commit(record, isKept ? null : this.#armable(alarmAt, now));
     if (!isKept) this.#armedFor = alarmAt;
-    this.#logSettled(before, record, now);
+    const settled = settledLine(before, record, now);
+    if (settled !== null) this.#platform.log(settled.line, settled.level);
     // A call in flight must not delay the first attempt of the callback.
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
@@ -218,10 +221,9 @@ export class WorkLoop {
     return { ...this.#platform.policy(now), indexTriedAt: this.#indexTriedAt };
   }
 
-  #logSettled(before: TaskRecord | null, record: TaskRecord, now: number): void {
-    if (!isAtRest(record) || isAtRest(before)) return;
-    const line = { event: "task.settled", ...settledSummary(record, now) };
-    this.#platform.log(line, record.callback?.state.kind === "failed" ? "warn" : "info");
+  get #knownAlarm(): KnownAlarm {
+    // The handler of an alarm waits for the run that is running, but not for one that starts afterwards.
+    return { armedFor: this.#armedFor, isRunning: this.#isAlarmRunning && this.#running };
   }
 
   /** Sets the alarm, and remembers it only if the storage has not refused it. */

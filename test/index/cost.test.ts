@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { anAccount } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
@@ -9,7 +9,7 @@ import { rowsOf, NOTHING, stored, stubOf, untilIdle } from "../worker/objects.ts
 import { aReceiver, status } from "../worker/receiver.ts";
 import { CALLBACK_URL } from "../worker/tasks.ts";
 import { gated, metered, restartWith } from "./bindings.ts";
-import { DAY, db, indexed, rowsOfTask, useIndex, wake, finish } from "./support.ts";
+import { DAY, db, indexed, useIndex, wake, finish } from "./support.ts";
 
 useIndex();
 
@@ -34,39 +34,6 @@ async function removeRow(INDEX_DB: D1Database): Promise<void> {
   const retention = { retentionMs: 28 * DAY, indexRetentionMs: 28 * DAY };
   expect(await removeExpired(INDEX_DB, retention, Date.now(), new TimeBudget(DAY))).toBe(1);
 }
-
-async function expire(id: string): Promise<void> {
-  await call(`/v1/tasks/${id}`);
-  pass(28 * DAY);
-  await runDurableObjectAlarm(stubOf(id));
-  expect(await stored(id)).toEqual(NOTHING);
-}
-
-it.each([
-  ["is registered first and completed later", 7, 2],
-  ["ends at once", 5, 1],
-])(
-  "the object of a task that %s writes at most %d rows plus 4 for the index, to which its row is written %d times",
-  async (_, most, publications) => {
-    const log = vi.spyOn(console, "log");
-    aReceiver();
-    const id = crypto.randomUUID();
-    const rows = await rowsOf(id);
-    const creation = { model: "m", callback_url: CALLBACK_URL };
-    if (publications === 2) {
-      await post("/v1/tasks", { id, ...creation });
-      await wake(id);
-      expect(await rowsOfTask(id)).toMatchObject([{ status: "pending" }]);
-      pass(60_000);
-    }
-    await finish(id, publications === 2 ? {} : creation);
-    await indexed(id);
-    const lines = log.mock.calls.flat().filter((line) => `${line}`.includes("index.publish"));
-    expect(lines).toHaveLength(publications);
-    await expire(id);
-    expect(rows()).toBeLessThanOrEqual(most + 4);
-  },
-);
 
 it.each([
   ["4 rows for a task without an account", null, 4],

@@ -1,0 +1,180 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, vi } from "vitest";
+import { removeExpired } from "../../src/index-db/sweep.ts";
+import * as z from "zod";
+import { TaskObject } from "../../src/task/task-object.ts";
+import { TimeBudget } from "../../src/time-budget.ts";
+import { callWith, type Message } from "../worker/client.ts";
+import { until } from "../worker/clock.ts";
+import { stubOf } from "../worker/objects.ts";
+import type { Outside } from "../worker/outside.ts";
+import { gated, metered, restartWith } from "./bindings.ts";
+import { DAY, db } from "./support.ts";
+
+/** Everything that one task uses, in the units in which the platform counts. */
+export interface Meters {
+  readonly workerRequests: number;
+  /** Requests and alarms of all objects. */
+  readonly objectRequests: number;
+  readonly rowsWritten: number;
+  readonly rowsRead: number;
+  /** Without the counts of the statistics, which the tasks of an hour share. */
+  readonly d1Written: number;
+  /** With one count of the statistics. */
+  readonly d1Read: number;
+  readonly logLines: number;
+  readonly polls: number;
+  readonly attempts: number;
+  /** Writes of the row of the task to the index. */
+  readonly publications: number;
+  /** Calls of the Worker and of objects to objects, to D1, to upstreams and to receivers. */
+  readonly subrequests: number;
+}
+
+/** One task on a relay whose meters are read. */
+export class MeteredLife {
+  readonly id = crypto.randomUUID();
+  readonly #bindings: object;
+  readonly #d1 = metered(db);
+  readonly #outside: Outside;
+  readonly #hasIndex: boolean;
+  readonly #storage: Promise<StorageMeter>;
+  readonly #objectCalls = spiesOnObjects();
+  readonly #log = (["log", "warn", "error"] as const).map((level) =>
+    vi.spyOn(console, level).mockImplementation(() => undefined),
+  );
+  #requests = 0;
+  #queries = 0;
+  #publications = 0;
+
+  /** Starts to count. @param bindings further variables; the index is the only binding counted. */
+  constructor(outside: Outside, hasIndex: boolean, bindings: object) {
+    this.#outside = outside;
+    this.#hasIndex = hasIndex;
+    const INDEX_DB = gated(this.#d1.INDEX_DB, async (sql) => {
+      this.#queries++;
+      if (sql.includes("INSERT INTO tasks")) this.#publications++;
+    });
+    const variables = { LOG: "normal", INDEX_DB: hasIndex ? INDEX_DB : undefined, ...bindings };
+    this.#bindings = { ...env, ...variables };
+    this.#storage = restartWith(this.id, variables).then(() => meterStorage(this.id));
+  }
+
+  /** Sends a request to the relay. */
+  async send(path: string, message: Message = {}): Promise<Response> {
+    await this.#storage;
+    this.#requests++;
+    const response = await callWith(this.#bindings, path, message);
+    expect(response.status).toBeLessThan(300);
+    return response;
+  }
+
+  /** Lets time pass with its alarms until `at`, Unix milliseconds. */
+  async liveUntil(at: number): Promise<void> {
+    const { alarm } = await this.#peek();
+    const isDue = alarm !== null && alarm <= at;
+    vi.setSystemTime(isDue ? Math.max(Date.now(), alarm) : at);
+    if (!isDue) return;
+    await runDurableObjectAlarm(stubOf(this.id));
+    await this.liveUntil(at);
+  }
+
+  /** Waits until no step of the task is due. */
+  async settle(): Promise<void> {
+    await until(async () => this.#isIdle((await this.#peek()).record));
+  }
+
+  #isIdle(value: unknown): boolean {
+    const { version, publication, callback, tracking } = Stored.parse(value);
+    const isPublished = !this.#hasIndex || publication.version === version;
+    if (callback == null) return (tracking?.poll?.at ?? Infinity) > Date.now();
+    return callback.state.kind === "due" || (callback.state.kind !== "in_flight" && isPublished);
+  }
+
+  async isErased(): Promise<boolean> {
+    return (await this.#peek()).record === undefined;
+  }
+
+  /** Removes the row of the task, whose time is over. */
+  async sweep(): Promise<void> {
+    const retention = { retentionMs: 28 * DAY, indexRetentionMs: 7 * DAY };
+    await removeExpired(this.#d1.INDEX_DB, retention, Date.now(), new TimeBudget(DAY));
+  }
+
+  /** Returns what was counted until now. */
+  async meters(): Promise<Meters> {
+    const { read, written } = (await this.#storage).count();
+    const objectRequests = callsOf(this.#objectCalls.map(({ spy }) => spy));
+    const alarms = callsOf(
+      this.#objectCalls.flatMap(({ name, spy }) => (name === "alarm" ? [spy] : [])),
+    );
+    const [polls, attempts] = [
+      this.#outside.sentTo("https://ark."),
+      this.#outside.sentTo("https://client."),
+    ];
+    return {
+      workerRequests: this.#requests,
+      objectRequests,
+      rowsWritten: written,
+      rowsRead: read,
+      d1Written: this.#d1.rows.written,
+      d1Read: this.#d1.rows.read,
+      logLines: callsOf(this.#log),
+      polls: polls.length,
+      attempts: attempts.length,
+      publications: this.#publications,
+      subrequests:
+        objectRequests - alarms + this.#queries + this.#outside.sentTo("https://").length,
+    };
+  }
+
+  async #peek() {
+    const { get } = await this.#storage;
+    return runInDurableObject(stubOf(this.id), async (_, { storage }) => ({
+      record: get("task"),
+      alarm: await storage.getAlarm(),
+    }));
+  }
+}
+
+const Stored = z.object({
+  version: z.int(),
+  publication: z.object({ version: z.int() }),
+  callback: z.object({ state: z.object({ kind: z.string() }) }).nullish(),
+  tracking: z.object({ poll: z.object({ at: z.int() }).nullable() }).optional(),
+});
+
+const METHODS = ["apply", "hook", "republish", "expireIfDue", "read", "wake", "alarm"] as const;
+
+interface StorageMeter {
+  readonly get: (key: string) => unknown;
+  readonly count: () => { readonly read: number; readonly written: number };
+}
+
+/** Counts the rows of the object of a task as the platform bills them: `deleteAll` is free. */
+function meterStorage(id: string): Promise<StorageMeter> {
+  return runInDurableObject(stubOf(id), (_, { storage }) => {
+    const get = storage.kv.get.bind(storage.kv);
+    const reads = [vi.spyOn(storage.kv, "get"), vi.spyOn(storage.kv, "list")];
+    const writes = [
+      vi.spyOn(storage.kv, "put"),
+      vi.spyOn(storage.kv, "delete"),
+      vi.spyOn(storage, "setAlarm"),
+      vi.spyOn(storage.sql, "exec"),
+    ];
+    return { get, count: () => ({ read: callsOf(reads), written: callsOf(writes) }) };
+  });
+}
+
+/** Spies on all methods of the objects of tasks; these lives call no account. */
+function spiesOnObjects() {
+  const { prototype } = TaskObject;
+  return METHODS.map((name) => ({ name, spy: vi.spyOn(prototype, name) }));
+}
+
+function callsOf(
+  spies: readonly { readonly mock: { readonly calls: readonly unknown[] } }[],
+): number {
+  return spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+}
