@@ -89,7 +89,10 @@ export class AccountObject extends DurableObject<object> {
     return this.#profile.active() === null ? null : this.#ledger.adjust(order);
   }
 
-  /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
+  /**
+   * Returns at most `limit` ledger entries before the position `before`, newest first: entries of all kinds
+   * when `kind` is null, else only the grants.
+   */
   entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }

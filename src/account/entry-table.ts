@@ -55,7 +55,7 @@ const INSERT = `
 const INSERT_WITH_REASON = `
   INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?)`;
-/** Query for the last entry that is older than `?1`, among the first `?2` entries. */
+/** Query for the last entry that was booked before the time `?1`, among the first `?2` entries. */
 const LAST_OLD = `
   SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
   WHERE created_at < ?1 ORDER BY seq DESC LIMIT 1`;
@@ -101,7 +101,10 @@ export class EntryTable {
     this.#sql.exec(INSERT_WITH_REASON, ...values, reason);
   }
 
-  /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
+  /**
+   * Returns at most `limit` ledger entries before the position `before`, newest first: entries of all kinds
+   * when `kind` is null, else only the grants.
+   */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#read(kind === null ? PAGE : GRANTS, before, limit);
   }

@@ -97,7 +97,10 @@ export class LedgerBook {
     return this.#answer(posting);
   }
 
-  /** Returns ledger entries before position `before`, newest first: all kinds, or only the grants. */
+  /**
+   * Returns at most `limit` ledger entries before the position `before`, newest first: entries of all kinds
+   * when `kind` is null, else only the grants.
+   */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#entries.page(kind, before, limit);
   }

@@ -80,8 +80,8 @@ const UNSETTLED = `
 const EMPTY: Unsettled = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
 
 /**
- * Sums the rollups of whole hours, and counts the tasks that are not settled; never reads the rows of
- * settled tasks. The window and `now` are in Unix milliseconds.
+ * Sums the stored counts of whole hours (the tables of rollups.ts), and counts the tasks that are not
+ * settled; never reads the rows of settled tasks. The window and `now` are in Unix milliseconds.
  */
 export async function statistics(
   db: D1Database,

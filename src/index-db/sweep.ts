@@ -73,7 +73,10 @@ export async function removeExpired(
   return removed;
 }
 
-/** Deletes rows, together with the plan to check their tasks. */
+/**
+ * Deletes expired rows, and in the same transaction stores a plan to check that their tasks are erased.
+ * @returns the number of deleted rows.
+ */
 async function deleteRows(
   database: D1Database,
   rows: readonly ExpiredRow[],

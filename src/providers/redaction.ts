@@ -45,7 +45,7 @@ export const REDACTIONS: readonly Redaction[] = [
 ];
 
 const MAX_BYTES = 1024;
-/** Number of characters of a text that are examined, to limit the work; a longer text is never shown. */
+/** Number of characters that are examined of a text, to limit the work; the rest is cut off. */
 const MAX_CHARS_READ = 8192;
 
 /**

@@ -28,7 +28,10 @@ export class ExpiryCheck {
     this.#env = env;
   }
 
-  /** Number of objects that were asked, and of those that still held an expired task. */
+  /**
+   * Number of the objects that were asked to erase themselves, and of those that still held an expired
+   * task.
+   */
   get counts() {
     return { asked: this.#asked, lost: this.#lost };
   }

@@ -2,7 +2,7 @@ import QuickLRU from "quick-lru";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
-/** Number of faults in one window after which they are reported before its end. */
+/** Number of faults within one window of ten seconds after which they are reported before its end. */
 const REPORTED_EARLY = 10;
 /** Age from which faults that were not reported no longer matter. */
 const FORGOTTEN_MS = 10 * MINUTE_MS;

@@ -93,7 +93,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return this.#loop.read()?.createdAt ?? null;
   }
 
-  /** Erases the task if its retention is over, which its alarm should have done. */
+  /**
+   * Erases the task if its retention is over, which its alarm should have done.
+   * @returns `gone` when there was no task, `expired` when the task was erased, `kept` when it stays.
+   */
   async expireIfDue(): Promise<"gone" | "expired" | "kept"> {
     await this.#platform.prepare(this.env);
     const record = this.#platform.load();

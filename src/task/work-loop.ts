@@ -61,7 +61,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Applies an event that may erase the task. */
+  /** Applies an event, and removes the record and the alarm when the event erases the task. */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const decision = this.apply(event);
     if (decision.kind === "erase") {

@@ -19,7 +19,10 @@ export function endPublication(
   return changed({ ...record, publication: markPublished(record, version, now) });
 }
 
-/** Removes a notice that the operator has received, or plans the next try to send it. */
+/**
+ * Applies the result of a try to send a notice: removes a notice that has arrived or was tried 10 times,
+ * else plans its next try.
+ */
 export function endNotice(
   record: TaskRecord | null,
   event: NoticeEndedEvent,

@@ -58,7 +58,10 @@ export function completedAtOf(body: string): number | null {
   return completed_at === undefined ? null : completed_at * SECOND_MS;
 }
 
-/** Writes metadata member by member, because JSON.stringify would put integer-like keys first. */
+/**
+ * Writes metadata as JSON text member by member, because JSON.stringify would put keys that look like
+ * integers first.
+ */
 function metadataText(metadata: JsonObject): string {
   const known: readonly string[] = METADATA_FIELDS;
   const rest = Object.keys(metadata).filter((key) => !known.includes(key));

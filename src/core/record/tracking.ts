@@ -73,7 +73,7 @@ export function pollableJob(task: OpenTask, policy: Policy, now: number): Job | 
 
 /**
  * Plans the first poll of a job.
- * @param limits of the connection; undefined while its key is not configured.
+ * @param limits poll limits of the connection; undefined while its key is not configured.
  */
 export function planFirstPoll(
   limits: PollLimits | undefined,
