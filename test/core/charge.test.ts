@@ -94,7 +94,11 @@ describe("a task whose price is being charged", () => {
     ["a progress report", aReport(PROCESSING), "charging"],
     ["a report of success", aReport(), "charging"],
     ["a report of failure", aReport(aFailure()), "charging"],
-    ["a report of success that could create it", aReport(aCompletion(), aCreation()), "charging"],
+    [
+      "a report of success with the fields of a new task",
+      aReport(aCompletion(), aCreation()),
+      "charging",
+    ],
     ["an order to redeliver", aRedelivery(), "unknown_task"],
     ["a cancellation", { type: "cancel" }, "unknown_task"],
     ["an erasure", { type: "erase" }, "unknown_task"],

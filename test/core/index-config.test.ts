@@ -11,28 +11,44 @@ const DATABASE = {};
 const THREE = { INDEX_DB: DATABASE, INDEX_DB_1: DATABASE, INDEX_DB_2: DATABASE };
 
 it.each<[fault: string, name: string, bindings: object]>([
-  ["a second database but no span", "INDEX_SHARD_HOURS", THREE],
-  ["spans that overlap", "INDEX_SHARD_HOURS", { ...THREE, INDEX_SHARD_HOURS: 86 }],
+  ["several databases but no INDEX_SHARD_HOURS", "INDEX_SHARD_HOURS", THREE],
   [
-    "rows that stay too long for the spans",
+    "INDEX_SHARD_HOURS too short for several databases",
+    "INDEX_SHARD_HOURS",
+    { ...THREE, INDEX_SHARD_HOURS: 86 },
+  ],
+  [
+    "INDEX_RETENTION_DAYS too long for INDEX_SHARD_HOURS",
     "INDEX_SHARD_HOURS",
     { ...THREE, INDEX_SHARD_HOURS: 87, INDEX_RETENTION_DAYS: 7.2 },
   ],
   [
-    "tasks that are open too long for the spans",
+    "TASK_DEADLINE_HOURS too long for INDEX_SHARD_HOURS",
     "INDEX_SHARD_HOURS",
     { ...THREE, INDEX_SHARD_HOURS: 87, TASK_DEADLINE_HOURS: 75 },
   ],
-  ["a span for one database", "INDEX_SHARD_HOURS", { INDEX_DB: DATABASE, INDEX_SHARD_HOURS: 24 }],
   [
-    "a gap in the numbers",
+    "INDEX_SHARD_HOURS for one database",
+    "INDEX_SHARD_HOURS",
+    { INDEX_DB: DATABASE, INDEX_SHARD_HOURS: 24 },
+  ],
+  [
+    "a gap in the numbers of the databases",
     "INDEX_DB_1",
     { ...THREE, INDEX_DB_1: undefined, INDEX_SHARD_HOURS: 87 },
   ],
-  ["a number with a leading zero", "INDEX_DB_1", { INDEX_DB: DATABASE, INDEX_DB_01: DATABASE }],
-  ["no first database", "INDEX_DB", { INDEX_DB_1: DATABASE, INDEX_SHARD_HOURS: 999 }],
-  ["rows that outlive their tasks", "INDEX_RETENTION_DAYS", { INDEX_RETENTION_DAYS: 29 }],
-])("the configuration of the index with %s is refused under the name %s", (_, name, bindings) => {
+  [
+    "a database number with a leading zero",
+    "INDEX_DB_1",
+    { INDEX_DB: DATABASE, INDEX_DB_01: DATABASE },
+  ],
+  ["INDEX_DB_1 but no INDEX_DB", "INDEX_DB", { INDEX_DB_1: DATABASE, INDEX_SHARD_HOURS: 999 }],
+  [
+    "INDEX_RETENTION_DAYS above RETENTION_DAYS",
+    "INDEX_RETENTION_DAYS",
+    { INDEX_RETENTION_DAYS: 29 },
+  ],
+])("a configuration of the index with %s is refused with an issue at %s", (_, name, bindings) => {
   const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
   expect(result).toMatchObject({ ok: false, error: [{ path: name }] });
 });
@@ -40,7 +56,7 @@ it.each<[fault: string, name: string, bindings: object]>([
 it.each<[what: string, bindings: object, config: object]>([
   ["no index", {}, { isIndexed: false, indexDatabases: [], indexRetentionMs: 7 * DAY }],
   [
-    "a shorter retention of tasks",
+    "RETENTION_DAYS below 7, which also limits the retention of rows,",
     { INDEX_DB: DATABASE, RETENTION_DAYS: 3 },
     { isIndexed: true, indexDatabases: ["INDEX_DB"], indexRetentionMs: 3 * DAY },
   ],
@@ -49,7 +65,7 @@ it.each<[what: string, bindings: object, config: object]>([
     { ...THREE, INDEX_SHARD_HOURS: 87 },
     { indexDatabases: Object.keys(THREE), indexShardMs: 87 * HOUR },
   ],
-])("the configuration of the index with %s is accepted", (_, bindings, config) => {
+])("a configuration of the index with %s is accepted", (_, bindings, config) => {
   const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
   expect(result).toMatchObject({ ok: true, value: config });
 });

@@ -109,13 +109,13 @@ describe("the notice refund.delayed", () => {
     expect(unrefunded(LIMIT, NOTIFYING, true).notices).toHaveLength(1);
   });
 
-  it("the notice refund.delayed is created once when the object slept past the limit", () => {
+  it("the notice refund.delayed is created once, also when the first refund try after the limit comes much later", () => {
     const late = finish(aRefundingTask(), aRefundEnd(false), NOW + HOUR, NOTIFYING);
     const later = finish(late, aRefundEnd(false), NOW + 2 * HOUR, NOTIFYING);
     expect(later.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
   });
 
-  it("the notice refund.delayed is created by the refund try at the limit, not by the try before it", () => {
+  it("the notice refund.delayed is created by the refund try at 5 minutes after the failure, not by the try before it", () => {
     const before = aRefundingTask({ credits: credits(refunding(NOW + LIMIT - 5 * SECOND)) });
     const at = finish(before, aRefundEnd(false), NOW + LIMIT - 5 * SECOND, NOTIFYING);
     expect(at).toMatchObject({ credits: { state: { retryAt: NOW + LIMIT } }, notices: [] });

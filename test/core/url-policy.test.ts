@@ -13,7 +13,7 @@ type Rows = Readonly<Record<string, string>>;
 
 function refuses(policy: UrlPolicy, reason: string, rows: Rows) {
   it.each(Object.entries(rows))(
-    `a callback URL is refused for %s, because it ${reason}`,
+    `a callback URL with %s is refused: it ${reason}`,
     (_what, text) => {
       expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, error: reason });
     },
@@ -30,7 +30,7 @@ const pathOf = (start: string, chars: number) => start + "a".repeat(chars - star
 
 describe("checkCallbackUrl", () => {
   refuses(production, "must be a valid absolute URL", {
-    nothing: "",
+    "no text at all": "",
     "a host without a scheme": "example.com/callback",
     "a scheme without a host": "https://",
     "a port that is too large": "https://example.com:65536/",
@@ -89,8 +89,8 @@ describe("checkCallbackUrl", () => {
     "loopback in full-width digits and dots": "https://１２７。０．０｡１/",
     "loopback in circled digits": "https://①②⑦.⓪.⓪.①/",
     "loopback, percent-encoded": "https://%31%32%37%2e0.0.1/",
-    "this host": "https://0.0.0.0/",
-    "private 172.16/12": "https://172.31.255.254/",
+    "the address 0.0.0.0": "https://0.0.0.0/",
+    "a private address in 172.16/12": "https://172.31.255.254/",
     "carrier-grade NAT": "https://100.64.0.1/",
     "the cloud metadata address": "https://169.254.169.254/latest/meta-data/",
     broadcast: "https://255.255.255.255/",
@@ -101,8 +101,8 @@ describe("checkCallbackUrl", () => {
     "IPv4-translated loopback": "https://[::ffff:0:127.0.0.1]/",
     "NAT64 of a private address": "https://[64:ff9b::10.0.0.1]/",
     "6to4 of loopback": "https://[2002:7f00:1::]/",
-    "unique local": "https://[fd00:ec2::254]/",
-    "link-local": "https://[fe80::1]/",
+    "a unique local IPv6 address": "https://[fd00:ec2::254]/",
+    "a link-local IPv6 address": "https://[fe80::1]/",
     "IPv6 outside of the assigned range": "https://[4000::1]/",
   });
 
@@ -142,13 +142,13 @@ describe("checkCallbackUrl", () => {
   });
 
   refuses(production, "must not point at the relay itself", {
-    "its origin": "https://relay.example.com/v1/events",
-    "its origin in upper case": "https://RELAY.Example.com/",
-    "its origin with a final dot": "https://relay.example.com./",
-    "its origin, percent-encoded": "https://%72elay.example.com/",
-    "another port of its host": "https://relay.example.com:8443/",
-    "a second origin without its port": "https://bücher.example.com/",
-    "a second origin in Punycode": "https://xn--bcher-kva.example.com/",
+    "the relay's origin": "https://relay.example.com/v1/events",
+    "the relay's origin in upper case": "https://RELAY.Example.com/",
+    "the relay's origin with a final dot": "https://relay.example.com./",
+    "the relay's origin, percent-encoded": "https://%72elay.example.com/",
+    "another port of the relay's host": "https://relay.example.com:8443/",
+    "the relay's second origin without its port": "https://bücher.example.com/",
+    "the relay's second origin in Punycode": "https://xn--bcher-kva.example.com/",
   });
 
   accepts(production, {
@@ -205,24 +205,24 @@ describe("checkCallbackUrl with local callbacks", () => {
   });
 
   refuses(development, "must not point at the relay itself", {
-    "its origin": "http://localhost:8787/v1/events",
-    "its port over https:": "https://localhost:8787/",
-    "its IPv4 address": "http://127.0.0.1:8787/x",
-    "its IPv4 address as one hexadecimal": "http://0x7f000001:8787/x",
-    "another loopback address": "http://127.8.8.8:8787/",
-    "its IPv6 address": "http://[::1]:8787/",
-    "a name under localhost on its port": "http://relay.localhost.:8787/",
+    "the relay's origin": "http://localhost:8787/v1/events",
+    "the relay's port over https:": "https://localhost:8787/",
+    "the relay's IPv4 address": "http://127.0.0.1:8787/x",
+    "the relay's IPv4 address as one hexadecimal": "http://0x7f000001:8787/x",
+    "another loopback address and the relay's port": "http://127.8.8.8:8787/",
+    "the relay's IPv6 address": "http://[::1]:8787/",
+    "a name under localhost and the relay's port": "http://relay.localhost.:8787/",
   });
 
   refuses(onPort80, "must not point at the relay itself", {
-    "the default port, written out": "http://127.0.0.1:80/",
-    "https: on port 80": "https://[::1]:80/",
+    "the relay's default port, written out": "http://127.0.0.1:80/",
+    "https: on the relay's port 80": "https://[::1]:80/",
   });
 
   accepts(onPort80, { "https: on its own port, beside a relay on port 80": "https://localhost/x" });
 
   refuses({ ...production, allowLocal: true }, "must not point at the relay itself", {
-    "any port of a public origin": "http://relay.example.com:9000/",
+    "any port of the relay's public host": "http://relay.example.com:9000/",
   });
 
   refuses(development, "must use https: or http:", { "ftp:": "ftp://localhost/" });
@@ -232,7 +232,7 @@ describe("checkCallbackUrl with local callbacks", () => {
   });
 
   refuses(development, "must not use an IP address that is not public", {
-    "this host": "http://0.0.0.0:9000/",
+    "the address 0.0.0.0": "http://0.0.0.0:9000/",
     "a private address": "http://192.168.1.1/",
     "the cloud metadata address": "http://169.254.169.254/latest/meta-data/",
     "IPv4-mapped loopback": "http://[::ffff:127.0.0.1]:9000/",

@@ -123,7 +123,7 @@ it("a hanging publication does not delay an ordered redelivery", async () => {
   await end();
 });
 
-it("a publication whose row arrived late is repeated without effect after a crash", async () => {
+it("an index write that succeeded after its timeout is repeated after a crash and does not change the row", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect(await isPublished(id)).toBe(false);

@@ -64,9 +64,9 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
   ["of an account", { account: "a" }, "INDEX tasks_of_account (account=?"],
   ["of failed callbacks", { callback: "failed" }, "INDEX tasks_failed"],
   ["of an account's failed callbacks", { account: "a", callback: "failed" }, "tasks_of_account"],
-  ["of a time", DAY_AGO, "USING PRIMARY KEY (created_at>?"],
-  ["of a model in a time", { ...DAY_AGO, model: "m" }, "USING PRIMARY KEY (created_at>?"],
-  ["of an account in a time", { ...DAY_AGO, account: "a" }, "(account=? AND created_at>?"],
+  ["of a time range", DAY_AGO, "USING PRIMARY KEY (created_at>?"],
+  ["of a model in a time range", { ...DAY_AGO, model: "m" }, "USING PRIMARY KEY (created_at>?"],
+  ["of an account in a time range", { ...DAY_AGO, account: "a" }, "(account=? AND created_at>?"],
 ];
 
 it.each(LISTS)(

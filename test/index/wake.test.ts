@@ -34,7 +34,7 @@ function without(lost: string) {
   return { TASKS: { getByName } };
 }
 
-it("a wake by ids counts woken, unknown and unreachable tasks, and needs no index", async () => {
+it("POST /v1/wake with ids counts woken, unknown and unreachable tasks, and needs no index", async () => {
   const received = aReceiver(status(500), status(200));
   const [due, open, lost] = [await completed(), await register(), await register()];
   pass(180_000);
@@ -49,7 +49,7 @@ it("a wake by ids counts woken, unknown and unreachable tasks, and needs no inde
   expect(await stored(unknown)).toEqual(NOTHING);
 });
 
-it("a wake starts no callback while the relay is paused, and starts it at once after the pause", async () => {
+it("POST /v1/wake starts no callback while the relay is paused, and starts it at once after the pause", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, PAUSED);
@@ -68,7 +68,7 @@ it("a wake starts no callback while the relay is paused, and starts it at once a
   await until(() => received.length === 1);
 });
 
-it("a wake erases a task whose expiry was lost", async () => {
+it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   aReceiver();
   const id = await indexedTask();
   await loseAlarm(id);
@@ -77,7 +77,7 @@ it("a wake erases a task whose expiry was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it("a wake of all tasks pages through those that are not settled, the most overdue first", async () => {
+it("POST /v1/wake with all pages through the unsettled tasks, the most overdue first", async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   await insert(
@@ -98,7 +98,7 @@ it.each([
   ["neither ids nor all", {}, "/ids"],
   ["both ids and all", { ids: [crypto.randomUUID()], all: true }, "/ids"],
   ["all: false", { all: false }, "/all"],
-  ["no id in ids", { ids: [] }, "/ids"],
+  ["an empty list of ids", { ids: [] }, "/ids"],
   ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
   ["an invalid id", { ids: ["x"] }, "/ids/0"],
   [
@@ -108,11 +108,11 @@ it.each([
   ],
   ["an invalid cursor", { all: true, cursor: "7" }, "/cursor"],
   ["an unknown field", { all: true, limit: 7 }, "/limit"],
-])("a wake is refused with %s", async (_, body, path) => {
+])("POST /v1/wake is refused with %s", async (_, body, path) => {
   expect(await refusal(await call("/v1/wake", { body }))).toEqual(invalid(path));
 });
 
-it("a wake of all tasks answers 501 without an index", async () => {
+it("POST /v1/wake with all answers 501 without an index", async () => {
   const response = await callWith(WITHOUT_INDEX, "/v1/wake", { body: { all: true } });
   expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
 });
@@ -129,7 +129,7 @@ it("the cron removes the rows of 70 tasks that no longer exist with fewer than 5
   expect(queries).toBeLessThan(50);
 });
 
-it("the cron stops waking tasks when the calls of its invocation are spent", async () => {
+it("the cron stops waking tasks when the platform allows its invocation no more calls", async () => {
   await insert(...Array.from({ length: 300 }, () => aRow({ dueAt: START, expiresAt: null })));
   pass(600_001);
   const republish = vi.fn(() =>

@@ -161,7 +161,7 @@ it.each(BEFORE_ANY_OBJECT)(
 );
 
 it.each(BY_THE_OBJECT)(
-  "no key and no alarm is stored for %s, which is answered with %i",
+  "nothing is stored and no alarm is set for %s, which is answered with %i",
   async (_, status, attempt) => {
     const received = aReceiver();
     const id = crypto.randomUUID();

@@ -87,9 +87,9 @@ it.each([
 const ENDS: readonly (readonly [string, string, (first: HeldAnswer, id: string) => unknown])[] = [
   ["ends", "25", (first) => first.end()],
   ["breaks off", "25", (first) => first.fail()],
-  ["is no longer needed", "25", (_, id) => report(aCompletion(id))],
+  ["is aborted because an event ended its task", "25", (_, id) => report(aCompletion(id))],
   ["passes its time limit", "2", () => undefined],
-  ["is held by an object that is gone", "25", () => pass(30_000)],
+  ["has been open for 30 s, as in an object that was evicted", "25", () => pass(30_000)],
 ];
 
 it.each(ENDS)(

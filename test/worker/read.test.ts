@@ -61,9 +61,9 @@ it("GET /v1/tasks/{id} allows private caching with revalidation, and has Retry-A
 });
 
 it.each([
-  ["the tag", (tag: string) => tag],
-  ["the weak tag", (tag: string) => `W/${tag}`],
-  ["a list with the tag", (tag: string) => `"x", W/"y" , ${tag}`],
+  ["the ETag", (tag: string) => tag],
+  ["the weak ETag", (tag: string) => `W/${tag}`],
+  ["a list that contains the ETag", (tag: string) => `"x", W/"y" , ${tag}`],
   ["a star", () => "*"],
 ])(
   "GET /v1/tasks/{id} with If-None-Match answers 304 to %s, with validators and without a body",

@@ -191,7 +191,7 @@ it("GET /.well-known/jwks.json shows anyone the public keys, newest first, and n
   expect(await jwksOf(rotated)).toEqual([expect.anything(), ...keys]);
 });
 
-it("GET /.well-known/jwks.json verifies the v1a signature of a callback with WebCrypto", async () => {
+it("GET /.well-known/jwks.json has the key with which WebCrypto verifies the v1a signature of a callback", async () => {
   const requests = aReceiver();
   await completed();
   const [[received], [jwk]] = [requests, await jwksOf(env)];

@@ -120,7 +120,7 @@ it("GET /docs/errors explains every problem code at the place that the type of t
   }
 });
 
-it("GET /docs/errors allows nothing but its one style, by its hash", async () => {
+it("GET /docs/errors has a Content-Security-Policy that allows only its inline style, by hash", async () => {
   const response = await call("/docs/errors", { key: null });
   const policy = response.headers.get("Content-Security-Policy");
   const { active, style } = await parse(response);

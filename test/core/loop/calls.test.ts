@@ -84,7 +84,7 @@ describe("the log line of a call", () => {
     ["poll", UNANSWERED, "aborted"],
     ["publish", false, "unknown"],
     ["notify", false, "unknown"],
-  ])("the log line of an aborted %s call is a detail", async (call, answer, outcome) => {
+  ])("an aborted %s call is logged at level detail, not warn", async (call, answer, outcome) => {
     const made = await make(call, answer, AbortSignal.abort());
     expect(made).toMatchObject({ line: { outcome }, level: "detail" });
   });

@@ -215,7 +215,7 @@ it("npm run setup refuses a list of routes that spans several lines", () => {
   expect(output).toContain("wrangler.toml has a value of routes that spans several lines");
   expect(toml()).toBe(own);
 });
-it("the questions of npm run setup cover every option, and an empty answer keeps what is configured", async () => {
+it("npm run setup asks for every option at a terminal, and an empty answer keeps what is configured", async () => {
   const asked: string[] = [];
   const answers = ["relay.example.com", "eu", "weur", "y", "yes", "n"];
   const options = await askOptions(async (question) => {
@@ -233,7 +233,7 @@ it("the questions of npm run setup cover every option, and an empty answer keeps
   expect(await askOptions(async () => "")).toEqual({});
 });
 
-it("the questions of npm run setup repeat after a wrong answer, and leave out the queue without an index", async () => {
+it("npm run setup repeats a question after an invalid answer, and does not ask for a queue when the index is off", async () => {
   const answers = ["relay", "relay.example.com", "mars", "eu", "moon", "", "perhaps", "n", "no"];
   expect(await askOptions(async () => answers.shift() ?? "")).toEqual({
     domain: "relay.example.com",
