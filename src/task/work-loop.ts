@@ -217,7 +217,8 @@ export class WorkLoop {
    * regards the writes to the index that were planned before as tried.
    */
   #policyAt(now: number): Policy {
-    this.#indexTriedAt ??= now - 1;
+    // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
+    this.#indexTriedAt = Math.min(this.#indexTriedAt ?? now - 1, now);
     return { ...this.#platform.policy(now), indexTriedAt: this.#indexTriedAt };
   }
 
