@@ -53,7 +53,7 @@ export class AccountObject extends DurableObject<object> {
   readonly #failures = new FailureTracker(this.ctx.storage.kv);
   readonly #marker = new JurisdictionMarker(this.ctx.storage.kv);
 
-  /** Creates the ledger of an account unless it exists. */
+  /** Creates the ledger of an account unless it exists. @returns the account, and whether it is new. */
   create(): { readonly isNew: boolean; readonly account: AccountState } {
     const known = this.describe();
     if (known !== null) return { isNew: false, account: known };
@@ -62,7 +62,7 @@ export class AccountObject extends DurableObject<object> {
     return { isNew: true, account: { ...this.#profile.create(profile), balance: 0 } };
   }
 
-  /** Returns the account with its balance, also after its deletion. */
+  /** Returns the account with its balance, also after its deletion; null when it was never created. */
   describe(): AccountState | null {
     const profile = this.#profile.read();
     return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
@@ -89,28 +89,17 @@ export class AccountObject extends DurableObject<object> {
     return this.#profile.active() === null ? null : this.#ledger.adjust(order);
   }
 
-  /**
-   * Returns at most `limit` ledger entries before the position `before`, newest first: entries of all kinds
-   * when `kind` is null, else only the grants.
-   */
+  /** Returns ledger entries as `LedgerBook.page` does. */
   entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
-  /**
-   * Stores a newer generation of the callback secret; the answer to a charge contains it, so that the task
-   * can sign.
-   */
+  /** Stores a newer generation of the callback secret, which the answers to charges contain for signing. */
   noteGeneration(generation: number): void {
     this.#profile.noteGeneration(generation);
   }
 
-  /**
-   * Marks the account as deleted, so that its ledger refuses further charges, grants and adjustments;
-   * refunds are still booked.
-   * @param foldAt time at which all entries are replaced by one total, in Unix milliseconds; see
-   * `LedgerBook.foldAt`.
-   */
+  /** Ends charges, grants and adjustments; refunds go on. @param foldAt see `LedgerBook.foldAt`. */
   deleteLedger(foldAt: number): void {
     const isActive = this.#profile.active() !== null;
     this.#profile.delete(Date.now());

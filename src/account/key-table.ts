@@ -44,7 +44,11 @@ export class KeyTable {
     this.#sql.exec(SCHEMA);
   }
 
-  /** Adds an API key. @returns the stored key, which is an older one when its hash is known already. */
+  /**
+   * Adds an API key.
+   * @param sha256 hash of the key.
+   * @returns the stored key, which is an older one when its hash is known already.
+   */
   add(key: StoredKey, sha256: string): StoredKey {
     const known = this.#find(sha256);
     if (known !== null) return known;

@@ -25,7 +25,7 @@ export interface IndexConfig {
 const DEFAULT_RETENTION_MS = 7 * DAY_MS;
 const SHARD = /^INDEX_DB_(.*)$/;
 
-/** Checks the variables and bindings of the index together. */
+/** Parses the variables and bindings of the index, and checks that they fit together. */
 export function parseIndexConfig(
   vars: object,
   data: ParsedVariables,

@@ -55,7 +55,10 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Reads the duration of a video in seconds. Ark reports either `duration` or `frames`, never both. */
+/**
+ * Reads the duration of a video, in seconds: Ark reports either `duration` or `frames`, never both. Null
+ * means that it reports neither.
+ */
 function durationOf(body: unknown): number | null {
   const frames = numberAt(body, "frames");
   const perSecond = integerAt(body, "framespersecond");

@@ -149,7 +149,10 @@ function statusError(text: string | null): UpstreamError {
   return isServerError ? { code: null, text, category: "provider" } : { code: null, text };
 }
 
-/** Returns the path of a request. fal serves requests under the app, not under the endpoint that took them. */
+/**
+ * Returns the path under which fal serves a submitted request: that of the app, without the further
+ * segments of the endpoint.
+ */
 function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");
   const root = segments.slice(0, NAMESPACES.includes(segments[0]) ? 3 : 2);

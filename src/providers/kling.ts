@@ -47,8 +47,8 @@ export const kling: UpstreamProvider = {
 };
 
 /**
- * Returns the bearer token of a request. A key `accesskey:secretkey` of the classic API signs a token for
- * 30 minutes.
+ * Returns the bearer token of a request: for a key `accesskey:secretkey` of the classic API, a token that
+ * the secret key signs for 30 minutes; any other key is itself the token.
  */
 async function tokenOf(key: string, now: number): Promise<string> {
   const [, accessKey, secretKey] = /^([^:]+):([^:]+)$/.exec(key) ?? [];

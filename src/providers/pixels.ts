@@ -14,7 +14,7 @@ const COMMON_RATIOS = [
 
 /**
  * Returns the common ratio nearest to a size in pixels, e.g. `16:9`, because encoders round sizes (1366 ×
- * 768).
+ * 768); null when the size was not reported.
  */
 export function ratioOf(width: number | null, height: number | null): string | null {
   if (!isSide(width) || !isSide(height)) return null;
@@ -26,7 +26,10 @@ export function ratioOf(width: number | null, height: number | null): string | n
     .ratio;
 }
 
-/** Returns the resolution of a video: its smaller side in pixels, e.g. `768p`. */
+/**
+ * Returns the resolution of a video: its smaller side in pixels, e.g. `768p`; null when the size was not
+ * reported.
+ */
 export function resolutionOf(width: number | null, height: number | null): string | null {
   return isSide(width) && isSide(height) ? `${Math.round(Math.min(width, height))}p` : null;
 }

@@ -25,7 +25,10 @@ export async function findAccount(env: Env, id: string): Promise<Account | null>
   return account;
 }
 
-/** Returns the account, not from the cache. @throws Problem `not_found` when it is not in use. */
+/**
+ * Returns the account as its object stores it, not from the cache.
+ * @throws Problem `not_found` when the account does not exist or was deleted.
+ */
 export async function requireAccount(env: Env, id: string): Promise<Account> {
   forgetAccount(id);
   const account = await findAccount(env, id);

@@ -18,7 +18,11 @@ export function entryView(entry: StoredEntry) {
   };
 }
 
-/** Reads the cursor of a ledger page: the number of the last entry seen. @throws Problem `invalid_request`. */
+/**
+ * Reads the cursor of a ledger page: the number of the last entry seen. Null means the start of the
+ * ledger's list, its newest entry.
+ * @throws Problem `invalid_request` for any other text.
+ */
 export function sequenceOf(cursor: string | null): number {
   if (cursor === null) return MAX_CURSOR;
   const sequence = Number(cursor);

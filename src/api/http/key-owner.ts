@@ -34,7 +34,10 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
   return accountId;
 }
 
-/** Notes the day of a key's use in the list of its account. Should this fail, the list misses that day. */
+/**
+ * Stores the day of a key's use in the list of keys of its account. Should this fail, the list misses that
+ * day.
+ */
 function noteUse(env: Env, accountId: string, hash: string, today: number): Promise<void> {
   const call = async () => profileObject(env, accountId).noteKeyUse(hash, today);
   return withTimeout("key use", call, undefined, NOTE_TIMEOUT_MS);

@@ -6,7 +6,10 @@ import { taskObject } from "../../task/task-stub.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 
-/** Returns a client for the object of one task. @throws Problem `unavailable` when it cannot be reached. */
+/**
+ * Returns a client that calls the object of one task.
+ * @throws Problem `unavailable`, from each call, when the object cannot be reached.
+ */
 export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each call takes a new one.
   const stub = () => taskObject(env, id);
