@@ -213,8 +213,7 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the settings that the core decides by at `now`. An instance that was not started by its alarm
-   * regards the writes to the index that were planned before as tried.
+   * Returns the policy at `now`. An instance without an alarm counts earlier writes to the index as tried.
    */
   #policyAt(now: number): Policy {
     // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
@@ -234,8 +233,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the time nearest to `at` for which the platform accepts an alarm: it can lose an alarm that is
-   * not in the future (workerd #6866), and refuses one too far ahead.
+   * Returns the time nearest to `at` for which the platform sets, and does not lose, an alarm (workerd
+   * #6866).
    */
   #armable(at: number, now: number): number {
     return Math.min(Math.max(at, now + 1), now + MAX_ALARM_AHEAD_MS);
