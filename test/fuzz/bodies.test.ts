@@ -74,7 +74,7 @@ interface Body<T> {
 
 function fuzzBody<T>(name: string, body: Body<T>): void {
   const { schema, valid, isValid, requireSound, cases = 12_500 } = body;
-  fuzz(`the body of ${name} is accepted exactly when it is valid, else every fault is named`, {
+  fuzz(`any JSON body of ${name} is accepted exactly when it is valid, else refused with issues`, {
     cases,
     inputs: jsonBytes(mutated(valid)),
     check: (bytes) => {

@@ -110,15 +110,18 @@ function isSameSignature(a: string, b: string): boolean {
   return isLong && a.slice(0, 45) === b.slice(0, 45) && bits(a) === bits(b);
 }
 
-fuzz("a signed event is accepted only with a right secret, over its own bytes, within 300 s", {
-  inputs: changed(messages, damages, 2),
-  check: async (sent) => {
-    const secrets = [SECRET, OLDER].filter((secret) => secret !== undefined);
-    const isAccepted = await verify(new Headers(sent.headers), sent.body, secrets, NOW);
-    // The list may also hold the signature of another message that equals this one.
-    const isWanted = MADE.some((signed) => isGenuine({ ...sent, signed }));
-    if (isAccepted !== isWanted)
-      throw new Error(isAccepted ? "a forged message was accepted" : "the message was refused");
-    return isAccepted;
+fuzz(
+  "any signed event is accepted exactly when a current secret has signed its bytes within 300 s",
+  {
+    inputs: changed(messages, damages, 2),
+    check: async (sent) => {
+      const secrets = [SECRET, OLDER].filter((secret) => secret !== undefined);
+      const isAccepted = await verify(new Headers(sent.headers), sent.body, secrets, NOW);
+      // The list may also hold the signature of another message that equals this one.
+      const isWanted = MADE.some((signed) => isGenuine({ ...sent, signed }));
+      if (isAccepted !== isWanted)
+        throw new Error(isAccepted ? "a forged message was accepted" : "the message was refused");
+      return isAccepted;
+    },
   },
-});
+);

@@ -109,7 +109,7 @@ async function rowsOfSixSpans(): Promise<readonly IndexRow[]> {
 }
 
 describe("an index of three databases", () => {
-  it("lists tasks newest first across the borders of shards, whatever the size of a page", async () => {
+  it("GET /v1/tasks lists tasks of several index databases newest first, whatever the size of a page", async () => {
     const rows = await rowsOfSixSpans();
     expect((await ids()).every((each) => each.length === 6)).toBe(true);
     const all = rows.map(({ id }) => id);
@@ -127,7 +127,7 @@ describe("an index of three databases", () => {
     expect((await listed("host=h0&limit=4")).found).toEqual(even);
   });
 
-  it("reads for a page only the databases that the page needs", async () => {
+  it("GET /v1/tasks reads only those of several index databases that the page needs", async () => {
     await rowsOfSixSpans();
     const asked = new Set<D1Database>();
     const counting = DATABASES.map((each) => gated(each, async () => asked.add(each)));
@@ -138,7 +138,7 @@ describe("an index of three databases", () => {
     expect(asked.size).toBe(1);
   });
 
-  it("reads four spans at most for one page, and goes on where the page ended", async () => {
+  it("a list of tasks reads at most four time spans of several index databases for a page, and the next page goes on there", async () => {
     const many = new Shards([...DATABASES, ...DATABASES], SPAN);
     const row = await write({ createdAt: BORDER - 5 * SPAN });
     const none = { status: null, callback: null, model: null, provider: null, account: null };
@@ -149,7 +149,7 @@ describe("an index of three databases", () => {
     expect(second.tasks).toMatchObject([{ id: row.id }]);
   });
 
-  it("writes the row of a task to the database of its creation time, and erases it there", async () => {
+  it("a task writes its row to the one of several index databases for its creation time, and its erasure removes it there", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     await restartWith(id, BINDINGS);
@@ -164,7 +164,7 @@ describe("an index of three databases", () => {
     expect((await ids()).flat()).toEqual([]);
   });
 
-  it("takes each row of a queue batch into its database, and repeats only rows of one that fails", async () => {
+  it("the consumer of INDEX_QUEUE writes each row to the database for its creation time, and repeats only rows of a database that fails", async () => {
     const rows = [0, 1, 2].map((span) => aRow({ createdAt: BORDER - span * SPAN + 1 }));
     const broken = SHARDS.at(BORDER - SPAN + 1);
     const names = ["INDEX_DB", "INDEX_DB_1", "INDEX_DB_2"];
@@ -174,7 +174,7 @@ describe("an index of three databases", () => {
     expect(new Set((await ids()).flat())).toEqual(new Set([rows[0]?.id, rows[2]?.id]));
   });
 
-  it("sums the statistics of all databases", async () => {
+  it("GET /v1/stats and GET /metrics sum over several index databases", async () => {
     for (const row of [START - HOUR, BORDER - SPAN + 1, BORDER - 1])
       await write({ createdAt: row });
     await write({ createdAt: BORDER - SPAN + 2, dueAt: START - HOUR, expiresAt: null });
@@ -191,7 +191,7 @@ describe("an index of three databases", () => {
     expect(metrics).toContain("task_relay_overdue_tasks 1");
   });
 
-  it("sweeps every database, and moves an open row that lies in another than it should", async () => {
+  it("the cron removes expired rows of several index databases, and moves an open row to the database for its creation time", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - (3 + span) * SPAN;
       await write({ createdAt, expiresAt: START + 1 });
@@ -211,7 +211,7 @@ describe("an index of three databases", () => {
     );
   });
 
-  it("finds the open task of an account in any database before the account is deleted", async () => {
+  it("DELETE /v1/accounts/{account} finds an open task of the account in any of several index databases", async () => {
     for (const span of [0, 1, 2]) {
       const account = await anAccount();
       const open = { status: "pending", dueAt: START + DAY, expiresAt: null } as const;
@@ -221,7 +221,7 @@ describe("an index of three databases", () => {
     }
   });
 
-  it("wakes the unsettled tasks of all databases in the order of their due times", async () => {
+  it("POST /v1/wake finds the unsettled tasks of several index databases in the order of their due times", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - span * SPAN;
       await write({ createdAt, dueAt: START + span, expiresAt: null });
@@ -237,7 +237,7 @@ describe("an index of three databases", () => {
     expect(await response.json()).toEqual({ woken: 0, unknown: 3, failed: 0, next_cursor: null });
   });
 
-  it("redelivers in bulk across the borders of shards", async () => {
+  it("a bulk redelivery finds the tasks in all of several index databases", async () => {
     const rows = await rowsOfSixSpans();
     const headers = { "Idempotency-Key": "run" };
     const asked = { method: "POST", headers };

@@ -168,7 +168,7 @@ it("the ledger of a deleted account confirms a charge that it booked before, so 
   expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
 });
 
-it("the ledger of a deleted account keeps every entry until the last refund may be due, then folds them to one total", async () => {
+it("the ledger of a deleted account keeps every entry until no refund can be due any more, and then only one entry with the balance", async () => {
   aReceiver();
   const account = await anAccount(10);
   const latest = { deadline_at: START_S + (365 * DAY_MS) / 1000 };
@@ -188,7 +188,7 @@ it("the ledger of a deleted account keeps every entry until the last refund may 
   expect((await post("/v1/accounts", { id: account })).status).toBe(409);
 });
 
-it("the ledger of a deleted account is folded to one total when it has more entries than one turn replaces", async () => {
+it("the ledger of a deleted account is reduced to one entry with the balance, also when it has more entries than are deleted at once", async () => {
   const account = await anAccount();
   await runInDurableObject(accountStub(account), (object) => {
     for (let i = 0; i < 5_001; i++) object.grant({ reference: `r${i}`, amount: 1 });
@@ -199,7 +199,7 @@ it("the ledger of a deleted account is folded to one total when it has more entr
   expect(await alarmOf(account)).toBeNull();
 });
 
-it("the ledger of a deleted account with a negative balance is folded to that balance", async () => {
+it("the ledger of a deleted account with a negative balance is reduced to one entry with that balance", async () => {
   const account = await anAccount();
   await grant(account, 1);
   const order = { reference: "r", amount: -5, reason: "x" };

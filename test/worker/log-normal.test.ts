@@ -75,11 +75,16 @@ it("the log has each failed attempt, and task.settled at warn when the last has 
 });
 
 it.each([
-  ["a path that does not exist", "/wp-login.php", { key: null }, 0],
-  ["a request without a key", "/v1/tasks", { key: null, body: {} }, 0],
-  ["a hook URL that the relay did not make", "/hooks/ark/x/y", { key: null, body: {} }, 0],
-  ["a faulty body of the operator", "/v1/tasks", { body: {} }, 1],
-  ["an unknown task that the operator reads", "/v1/tasks/x", {}, 1],
-])("the log of a relay without LOG=all tells of %s: %s", async (_what, path, message, count) => {
+  ["no line for a path that does not exist", "/wp-login.php", { key: null }, 0],
+  ["no line for a request without a key", "/v1/tasks", { key: null, body: {} }, 0],
+  [
+    "no line for a hook URL that the relay did not make",
+    "/hooks/ark/x/y",
+    { key: null, body: {} },
+    0,
+  ],
+  ["one line for a faulty body of the operator", "/v1/tasks", { body: {} }, 1],
+  ["one line for an unknown task that the operator reads", "/v1/tasks/x", {}, 1],
+])("the log of a relay without LOG=all has %s: %s", async (_what, path, message, count) => {
   expect(await loggedBy(() => callWith(NORMAL, path, message))).toHaveLength(count);
 });

@@ -33,7 +33,7 @@ async function outcomeOf(path: string, ...behaviours: readonly Behaviour[]) {
   return { id, callback, posts: receiver.postsAt(path) };
 }
 
-it.concurrent("a receiver that is down gets three attempts, each after its wait", async () => {
+it.concurrent("a receiver that answers 500 gets three callback attempts, each after the wait in the schedule", async () => {
   const { id, callback, posts } = await outcomeOf("/down", down);
   const rejected = { series: 1, outcome: "rejected", status_code: 500 };
   expect(callback).toMatchObject({
@@ -51,7 +51,7 @@ it.concurrent("a receiver that is down gets three attempts, each after its wait"
   }
 });
 
-it.concurrent("the attempts of a callback have the same body and webhook-id and count up to the first success", async () => {
+it.concurrent("the attempts of a callback have the same body and webhook-id, increasing numbers, and end with the first success", async () => {
   const { id, callback, posts } = await outcomeOf("/same", down, up);
   expect(callback).toMatchObject({
     status: "delivered",
@@ -70,10 +70,18 @@ const thrice = (outcome: string) => [1, 2, 3].map((number) => ({ number, outcome
 const silent: Behaviour = { kind: "hang_after_headers", status: 503 };
 
 it.concurrent.each<[string, readonly Behaviour[], object]>([
-  ["that never answers has timed out", [{ kind: "hang" }], thrice("timeout")],
-  ["that closes the connection is unreachable", [{ kind: "close" }], thrice("unreachable")],
   [
-    "that sends nothing after the headers is judged by its status line",
+    "that never answers gets attempts with the outcome timeout",
+    [{ kind: "hang" }],
+    thrice("timeout"),
+  ],
+  [
+    "that closes the connection gets attempts with the outcome unreachable",
+    [{ kind: "close" }],
+    thrice("unreachable"),
+  ],
+  [
+    "that sends nothing after the headers gets attempts with the outcome of its status code",
     [silent, { ...silent, status: 201 }],
     [
       { outcome: "rejected", status_code: 503 },
@@ -81,7 +89,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     ],
   ],
   [
-    "whose body breaks off after a 2xx counts as called back",
+    "whose body breaks off after a 200 gets an attempt with the outcome delivered",
     [{ kind: "broken_body", status: 200 }],
     [{ outcome: "delivered", status_code: 200 }],
   ],
@@ -94,7 +102,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
   }
 });
 
-it.concurrent("a receiver that refuses the connection is unreachable", async () => {
+it.concurrent("a receiver that refuses the connection gets attempts with the outcome unreachable", async () => {
   const id = await relay.client.finish(await closedPort());
   expect((await relay.client.settled(id)).callback).toMatchObject({
     status: "failed",
@@ -102,7 +110,7 @@ it.concurrent("a receiver that refuses the connection is unreachable", async () 
   });
 });
 
-it.concurrent("a receiver whose body never ends is read up to a limit, and disconnected", async () => {
+it.concurrent("a receiver whose answer never ends is read up to a limit and then disconnected", async () => {
   const { callback, posts } = await outcomeOf("/endless", { kind: "endless_body", status: 200 });
   expect(callback).toMatchObject({
     status: "delivered",
@@ -120,7 +128,7 @@ it("all callbacks have signatures that the standardwebhooks package accepts", as
   expect(() => verify({ ...post, body: post.body.replace("completed", "failed") })).toThrow();
 });
 
-it("each attempt was stored on disk when its request arrived", () => {
+it("each callback attempt was stored on disk before its request arrived at the receiver", () => {
   expect(arrivals.length).toBeGreaterThanOrEqual(14);
   expect(arrivals.map(({ stored }) => stored)).toEqual(arrivals.map(({ sent }) => sent));
 });
