@@ -41,6 +41,8 @@ export const REPRESENTATIVES: readonly HookCase[] = CASES.filter(
   ({ sender, hasKey, isChecked }) => {
     if (sender.provider === "ark") return true;
     if (sender.provider === "replicate") return isChecked || hasKey;
+    // The hooks of Vidu echo the id of the task.
+    if (sender.provider === "vidu") return !hasKey;
     return ["fal", "kie"].includes(sender.provider) && hasKey && isChecked;
   },
 );
