@@ -213,7 +213,7 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the policy at `now`. An instance without an alarm counts earlier writes to the index as tried.
+   * Returns the policy at `now`. An instance that no alarm started counts earlier index writes as tried.
    */
   #policyAt(now: number): Policy {
     // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
@@ -233,7 +233,7 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the time nearest to `at` for which the platform sets, and does not lose, an alarm (workerd
+   * Returns the time nearest to `at` for which the platform sets an alarm without losing it (workerd
    * #6866).
    */
   #armable(at: number, now: number): number {
