@@ -221,7 +221,7 @@ describe("a notification of the operator", () => {
     expect(nextStep(noticed(lastAt + 1), NOTIFYING, NOW + HOUR)?.kind).toBe(first);
   });
 
-  it("a pending notification stays pending after an order to publish the task again", () => {
+  it("a pending operator notice stays pending after an order to write the task's index row again", () => {
     const again = finish(task, { type: "republish", isAlwaysDue: true }, NOW, NOTIFYING);
     expect(again.notices).toEqual(task.notices);
   });

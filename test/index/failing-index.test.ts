@@ -85,7 +85,7 @@ it.each(FAULTS)("a callback is unaffected when the index %s", async (_, gateOf) 
 });
 
 it.each(FAULTS)(
-  "a publication is repeated with growing waits when the index %s",
+  "an index write is repeated with growing waits when the index %s",
   async (_, gateOf) => {
     const { id, fault } = await withFault(gateOf());
     const waits: number[] = [];
@@ -101,7 +101,7 @@ it.each(FAULTS)(
   },
 );
 
-it("a hanging publication does not delay the callback of a task that ends meanwhile", async () => {
+it("an index write without an answer does not delay the callback of a task that ends meanwhile", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   pass(30_000);
@@ -112,7 +112,7 @@ it("a hanging publication does not delay the callback of a task that ends meanwh
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("a hanging publication does not delay an ordered redelivery", async () => {
+it("an index write without an answer does not delay an ordered redelivery", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   await finish(id);

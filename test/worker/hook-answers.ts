@@ -82,7 +82,7 @@ export function testIgnoredHooks(hookCase: HookCase): void {
   const { sender } = hookCase;
   const success = hookOf(hookCase, "completed");
 
-  it("hooks after the end change nothing, whatever they report", async () => {
+  it("hooks after the end of the task change nothing, whatever they report", async () => {
     const scene = await finished(hookCase);
     await scene.attach();
     await scene.post(success);

@@ -115,7 +115,7 @@ describe("a write to the index or a notice that hangs", () => {
   });
 
   it.each(["publish", "notify"] as const)(
-    "a redelivery is not delayed by a hanging %s",
+    "a redelivery is not delayed by a %s call that gets no answer",
     async (what) => {
       const isIndexed = what === "publish";
       host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });
