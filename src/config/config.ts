@@ -24,6 +24,7 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly allowLocalCallbacks: boolean;
   /** States that the relay runs where IP addresses can be called, unlike on Cloudflare. */
   readonly allowIpCallbacks: boolean;
+  /** True while polls and callback attempts wait (`startAt` in core/policy.ts); everything else goes on. */
   readonly paused: boolean;
   /** Origin under which others reach the relay; null means the origin that each request addressed. */
   readonly publicUrl: string | null;

@@ -76,8 +76,8 @@ export interface PollLimits {
 }
 
 /**
- * Returns the time from which a step that a pause delays may start, in Unix milliseconds: when it is due,
- * or, while the relay is paused, when to look again whether the pause is over.
+ * Returns the time from which a poll or a callback attempt may start, in Unix milliseconds; a pause delays
+ * only these. That is when it is due, or, while the relay is paused, when to look again whether the pause is over.
  */
 export function startAt(dueAt: number, { pausedAt, jitter }: Policy): number {
   if (pausedAt === null) return dueAt;

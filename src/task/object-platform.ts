@@ -19,7 +19,7 @@ import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
 import { type IndexBindings, publishRow } from "../index-db/publish.ts";
 import { shardsOf } from "../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../log.ts";
-import { askUpstream } from "../outbound/poll.ts";
+import { askUpstream } from "../outbound/ask-upstream.ts";
 import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";

@@ -115,7 +115,7 @@ it.each([
   expectJittered(await nextAlarm(id), ms);
 });
 
-it("a poll answered with 429 and a date in Retry-After is repeated at that date", async () => {
+it("a poll answered with 429 and a date in Retry-After is repeated after that date, by at most a fifth of the wait", async () => {
   anArk(() => {
     const at = new Date(Date.now() + 120_000).toUTCString();
     return Response.json({}, { status: 429, headers: { "Retry-After": at } });
@@ -124,7 +124,7 @@ it("a poll answered with 429 and a date in Retry-After is repeated at that date"
   await nextAlarm(id);
   const waitMs = await nextAlarm(id);
   expect(waitMs).toBeGreaterThan(118_000);
-  expect(waitMs).toBeLessThanOrEqual(120_000);
+  expect(waitMs).toBeLessThanOrEqual(144_000);
 });
 
 const KEY = "ark-7f3c-test-only-key";

@@ -4,8 +4,9 @@ import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";
 
 /**
- * Fails an open task at its deadline (events/ending.ts). A task that can be polled has a last poll then
- * (duties/poll.ts), whose answer ends the task or extends the deadline once (events/polling.ts).
+ * Fails an open task at its deadline with `upstream_timeout`; the refund and the callback follow
+ * (`finishAtDeadline` in events/finish.ts). A task that can be polled has a last poll then (duties/poll.ts),
+ * whose answer ends the task or extends the deadline once (events/polling.ts).
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;

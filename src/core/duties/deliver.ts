@@ -29,7 +29,7 @@ export interface SendStep {
 
 /**
  * Delivers the callback of a task: one step stores the start of an attempt, the next step sends it. The
- * wait before the next attempt is planned in record/series.ts.
+ * wait before the next attempt is planned in record/attempts.ts.
  */
 export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
   if (!isTerminal(record) || record.callback === null) return null;

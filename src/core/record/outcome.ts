@@ -38,7 +38,7 @@ export function cloudflareErrorOf(status: number, body: string | null): number |
 
 /**
  * Derives the outcome of an attempt from the status of the answer. The body of a receiver does not count.
- * Every outcome but `delivered` is followed by the next attempt, also that of a 410 or 429 (series.ts).
+ * Every outcome but `delivered` is followed by the next attempt, also that of a 410 or 429 (attempts.ts).
  * @param cloudflareError see `cloudflareErrorOf`.
  */
 export function outcomeOfAnswer(status: number, cloudflareError: number | null): Outcome {
