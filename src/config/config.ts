@@ -33,21 +33,30 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
-  /** States that simulated providers are registered. */
+  /**
+   * States that tasks can name the simulated providers, which are for tests of receivers and call no
+   * upstream (`SANDBOX`).
+   */
   readonly isSandboxOn: boolean;
-  /** URL of the operator's receiver of events; null when there is none. */
+  /**
+   * URL to which the relay sends notices to the operator, e.g. about a failed callback; null when no URL is
+   * configured.
+   */
   readonly operatorCallbackUrl: string | null;
-  /** States that clients must not read the upstream's own text of a failure. */
+  /**
+   * States that the error of a failed task shows clients a generic text instead of the upstream's own text
+   * (`ERROR_TEXT=generic`).
+   */
   readonly isErrorTextGeneric: boolean;
   /** URL of the operator's own billing, which takes refunds; null means that the ledger refunds. */
   readonly settlementUrl: string | null;
 }
 
-/** Compatibility flag that keeps outgoing requests out of private networks. */
+/** Compatibility flag of Cloudflare that keeps outgoing requests out of private networks. */
 const PUBLIC_FETCH_FLAG = "global_fetch_strictly_public";
 /**
- * Compatibility flag that keeps an object in memory while its calls are under way. On by default from the
- * compatibility date 2026-10-01.
+ * Compatibility flag of Cloudflare that keeps a Durable Object in memory while requests that it sent are
+ * unanswered. On by default from the compatibility date 2026-10-01.
  */
 const EVICTION_FLAG = "durable_object_io_tasks_prevent_eviction";
 
@@ -106,7 +115,10 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
   );
 }
 
-/** Finds the operator's own URLs that have an IP address, where those cannot be called. */
+/**
+ * Finds `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL` where they contain an IP address that the relay cannot
+ * call, as on Cloudflare.
+ */
 function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
   if (data.ALLOW_IP_CALLBACKS) return [];
   const { SETTLEMENT_URL, OPERATOR_CALLBACK_URL } = data;
@@ -143,7 +155,10 @@ export function errorTextOf(config: Config, { key, webhookSecret }: Connection):
   return { isGeneric: config.isErrorTextGeneric, secrets };
 }
 
-/** Selects the rules for a `callback_url`. @param origin of the relay, as the caller addressed it. */
+/**
+ * Selects the rules that decide whether a `callback_url` is accepted.
+ * @param origin origin of the relay (scheme, host and port), as the caller addressed it.
+ */
 export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
   const ownOrigins = config.publicUrl === null ? [origin] : [origin, config.publicUrl];
   const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp } = config;

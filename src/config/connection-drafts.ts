@@ -7,8 +7,9 @@ import type { ConfigIssue } from "./issue.ts";
 import { text } from "./readers.ts";
 
 /**
- * Names of the variables that define further connections, as JSON: `CONNECTIONS`, `CONNECTIONS_2` and so on,
- * because the platform limits a secret to 5 KB.
+ * Pattern of the names of the variables that define connections besides each provider's default one, as
+ * JSON: `CONNECTIONS`, `CONNECTIONS_2` and so on. They can be several because the platform limits a secret
+ * to 5 KB.
  */
 const VARIABLE = /^CONNECTIONS(?:_(.*))?$/;
 const VariableText = text("");
@@ -26,17 +27,26 @@ const Entries = z.record(
 );
 export type Entry = z.infer<typeof Entries>[string];
 
-/** A connection as it is configured, not checked yet. */
+/** A connection to a provider as the variables define it, not checked yet. */
 export interface Draft {
-  /** Name of the variable that defines the connection; of a default connection, that of its base URL. */
+  /**
+   * Name of the variable that defines the connection: `CONNECTIONS`, `CONNECTIONS_2` …; for the default
+   * connection of a provider, which several variables define, the one that contains the base URL.
+   */
   readonly variable: string;
-  /** States that this is the connection that a provider's own variables define. */
+  /**
+   * States that this is the provider's default connection, which variables of its own define, not
+   * `CONNECTIONS`.
+   */
   readonly isDefault: boolean;
   readonly name: string;
   readonly entry: Entry;
 }
 
-/** Reads the default connections of all providers and those of `CONNECTIONS`, `CONNECTIONS_2` and so on. */
+/**
+ * Reads the default connection of every provider, and the connections that `CONNECTIONS`, `CONNECTIONS_2`
+ * and so on define.
+ */
 export function readDrafts(vars: object): Result<readonly Draft[], readonly ConfigIssue[]> {
   const further = furtherDrafts(vars);
   if (!further.ok) return further;
@@ -85,7 +95,10 @@ function isSet(vars: object, name: string): boolean {
   return (Reflect.get(vars, name) ?? "") !== "";
 }
 
-/** Finds variables that are not numbered from 2 on without gaps, which may be misspelt or left over. */
+/**
+ * Finds faults in the numbering of `CONNECTIONS`, `CONNECTIONS_2`, `CONNECTIONS_3` and so on: a gap or
+ * another suffix, which mean that a variable is misspelt or left over.
+ */
 function numberingIssues(variables: readonly string[]): ConfigIssue[] {
   return variables.flatMap((path) => {
     const suffix = VARIABLE.exec(path)?.[1];
@@ -101,7 +114,7 @@ function numberingIssues(variables: readonly string[]): ConfigIssue[] {
   });
 }
 
-/** Finds connections that several variables define. */
+/** Finds names of connections that `CONNECTIONS`, `CONNECTIONS_2` and so on define more than once. */
 function repetitions(drafts: readonly Draft[]): ConfigIssue[] {
   return drafts.flatMap(({ variable, name }, i) => {
     const first = drafts.slice(0, i).find((draft) => draft.name === name);

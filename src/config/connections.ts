@@ -61,8 +61,8 @@ function unknownProvider({ variable, name }: Draft): ConfigIssue {
 }
 
 /**
- * Finds connections of `CONNECTIONS` that have the name of a provider, whose own variables configure that
- * connection.
+ * Finds connections that `CONNECTIONS`, `CONNECTIONS_2` and so on define under the name of a provider. Such
+ * a name is reserved for the provider's default connection, which other variables define.
  */
 function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
   const reserved = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];

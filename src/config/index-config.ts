@@ -6,18 +6,21 @@ import type { ParsedVariables } from "./variables.ts";
 
 /** The part of the configuration that is about the index. Durations are in milliseconds. */
 export interface IndexConfig {
-  /** States that `INDEX_DB` is bound. */
+  /** States that the relay has an index, because the database `INDEX_DB` is bound. */
   readonly isIndexed: boolean;
   /**
-   * Time from the last change of a settled task to the end of its row in the index, in milliseconds; at
-   * most `retentionMs`.
+   * Time from the last change of a settled task, whose callback and refund have ended, to the deletion of
+   * its row from the index, in milliseconds; at most `retentionMs`.
    */
   readonly indexRetentionMs: number;
-  /** Names of the bound databases of the index, in the order of the shards: `INDEX_DB`, `INDEX_DB_1` … */
+  /**
+   * Names of the bound databases over which the index is distributed (its shards), in their order:
+   * `INDEX_DB`, `INDEX_DB_1` …
+   */
   readonly indexDatabases: readonly string[];
   /**
-   * Length of the range of creation times whose tasks one shard stores before the next shard takes over;
-   * null when `INDEX_SHARD_HOURS` is not set.
+   * Time in milliseconds for which one database of the index (a shard) takes the new tasks before the next
+   * one takes over; null when `INDEX_SHARD_HOURS` is not set.
    */
   readonly indexShardMs: number | null;
 }
@@ -68,8 +71,8 @@ function numberingIssues(
 }
 
 /**
- * Checks that the shards, which take turns, do not overlap: the rows of one turn must have expired before
- * the same shard gets those of its next turn.
+ * Checks that no database of the index (shard), each of which takes the new tasks in turn, gets tasks again
+ * before the rows of its last turn have expired.
  * @returns the fault; `[]` when there is none.
  */
 function overlapIssues(

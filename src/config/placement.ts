@@ -1,8 +1,8 @@
-/** Jurisdictions in which the platform can keep objects. */
+/** Jurisdictions in which Cloudflare can keep Durable Objects. */
 export const JURISDICTIONS = ["eu", "us", "fedramp"] as const;
 export type Jurisdiction = (typeof JURISDICTIONS)[number];
 
-/** Regions near which the platform can create objects. */
+/** Regions near which Cloudflare can create Durable Objects. */
 export const LOCATION_HINTS = [
   "wnam",
   "enam",
@@ -18,13 +18,13 @@ export const LOCATION_HINTS = [
 ] as const;
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
-/** The place of the objects, which store the tasks and accounts. */
+/** The place of the Durable Objects that store the tasks and accounts. */
 export interface Placement {
   /**
-   * Jurisdiction of all objects. It is chosen before the first task, because the same name leads to another
-   * object in each jurisdiction. Null means none.
+   * Jurisdiction of all Durable Objects. It is chosen before the first task, because the same name leads to
+   * another object in each jurisdiction. Null means none.
    */
   readonly jurisdiction: Jurisdiction | null;
-  /** Region near which a new object is created; null means near its first caller. */
+  /** Region near which a new Durable Object is created; null means near its first caller. */
   readonly locationHint: LocationHint | null;
 }

@@ -1,17 +1,20 @@
 import { MINUTE_MS } from "./time.ts";
 
 const MIN_LOOK_MS = MINUTE_MS;
-/** The longest wait between two looks, which find out whether a step that is held back can be taken now. */
+/**
+ * The longest wait between two checks, in milliseconds, while work on a task is prevented, e.g. because the
+ * relay is paused; each check finds out whether the work can go on.
+ */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
-/** Largest part of a wait that is added to it at random. */
+/** Largest random addition to a wait, as a fraction of the wait. */
 const LOOK_JITTER = 0.25;
 
 /**
- * Computes the wait before the next look whether a step that is held back can be taken, in milliseconds: a
- * quarter of the time for which the step has waited, from one minute to half an hour, plus a random part.
- * Because the looks of many tasks come at different times, their steps do not all start at once when the
- * obstacle is gone.
- * @param ageMs time since the step was due; negative before.
+ * Computes the wait in milliseconds before the next check whether work on a task, which a pause or an error
+ * prevents, can go on: a quarter of the time for which the work has waited, from one minute to half an
+ * hour, plus a random part. The random part keeps many tasks from going on at the same moment when the
+ * cause has ended.
+ * @param ageMs time for which the work has waited, in milliseconds; negative when it is not due yet.
  * @param jitter random number from 0 to 1.
  */
 export function lookWaitMs(ageMs: number, jitter: number): number {

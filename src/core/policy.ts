@@ -8,27 +8,32 @@ export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
 export const MAX_RETENTION_MS = 365 * DAY_MS;
 /** The longest time from a registration to its deadline, in milliseconds. */
 export const MAX_DEADLINE_MS = 365 * DAY_MS;
-/** Part of the time from creation to deadline by which the deadline of an open task is extended, once. */
+/**
+ * Fraction of the time from creation to deadline by which the deadline of an open task is extended, at most
+ * once, when the upstream is still at work.
+ */
 export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open, in milliseconds. */
 const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
- * Returns the time for which a ledger must know a charge by its reference, in milliseconds: as long as its
- * task may be open, and then stored, because a refund may be due all that time.
+ * Returns how long the ledger must keep the reference of a charge, in milliseconds: for the longest time
+ * that a task can be open plus the time that a finished task is stored, because its refund can be needed
+ * until then.
  */
 export function refundableMs(retentionMs: number): number {
   return MAX_OPEN_MS + retentionMs;
 }
 
 /**
- * Everything that the core decides by besides the record: the configured settings, and what the object of
- * the task keeps in memory.
+ * Everything besides the stored task that the effect of an event depends on: the configured settings, and
+ * what the Durable Object of the task keeps in memory.
  */
 export interface Policy extends Settings {
   /**
-   * Time up to which planned writes to the index have been tried, in Unix milliseconds. The object keeps it
-   * in memory, because storing it would cost a row for each failed write.
+   * Time in Unix milliseconds: writes to the index that were planned for this time or earlier count as
+   * tried and failed unless the index has stored them. It is kept in memory, because storing it would add a
+   * write to the storage for each failed write to the index.
    */
   readonly indexTriedAt: number;
 }
@@ -36,13 +41,16 @@ export interface Policy extends Settings {
 /** The configured times, limits and switches. Durations are in milliseconds. */
 export interface Settings {
   /**
-   * Wait before each attempt of the automatic series in milliseconds, counted from the end of the previous
+   * Wait before each automatic attempt of a callback in milliseconds, counted from the end of the previous
    * attempt. The length of the list is the number of attempts.
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
-  /** Time from the last change of a settled task to the end of its row in the index, in milliseconds. */
+  /**
+   * Time from the last change of a settled task, whose callback and refund have ended, to the deletion of
+   * its row from the index, in milliseconds.
+   */
   readonly indexRetentionMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
   readonly pausedAt: number | null;
@@ -76,8 +84,9 @@ export interface PollLimits {
 }
 
 /**
- * Returns the time from which a poll or a callback attempt may start, in Unix milliseconds; a pause delays
- * only these. That is when it is due, or, while the relay is paused, when to look again whether the pause is over.
+ * Returns the time from which work on a task that waits while the relay is paused (a poll, an attempt of
+ * the callback) may start, in Unix milliseconds: its own time, or, during a pause, the time of the next
+ * check whether the pause is over.
  */
 export function startAt(dueAt: number, { pausedAt, jitter }: Policy): number {
   if (pausedAt === null) return dueAt;
@@ -85,8 +94,9 @@ export function startAt(dueAt: number, { pausedAt, jitter }: Policy): number {
 }
 
 /**
- * Returns the wait before the attempt at `index` (from 0) of a series of attempts, in milliseconds. A
- * redelivery starts at once; where it has more attempts than the schedule, the last wait repeats.
+ * Returns the wait before the attempt number `index` (from 0) of the automatic attempts of a callback, or
+ * of a redelivery, in milliseconds. The first attempt of a redelivery starts at once; attempts beyond the
+ * configured schedule repeat its last wait.
  * @param isOrdered true for a redelivery, false for the automatic series.
  */
 export function waitBeforeMs(policy: Policy, index: number, isOrdered: boolean): number {

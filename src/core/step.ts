@@ -11,19 +11,29 @@ import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
- * All duties of a task, in the order in which due steps are taken. Each entry returns the step that a
- * record calls for and the time from which it is due, or null.
+ * All duties of a task (kinds of work, such as polls and attempts of the callback), in the order in which
+ * they are done when several are due. Each function returns the step that the stored task requires and its
+ * time, or null.
  */
 const DUTIES = [charge, poll, passDeadline, refund, deliver, publish, notify, expire] as const;
 
-/** A step of the work loop: a call to another service, an event to apply, or an attempt to send. */
+/**
+ * A step, an action that the work loop of a task takes: a call to another service, an event to apply, or an
+ * attempt of the callback to send.
+ */
 export type Step = StepOf<ReturnType<(typeof DUTIES)[number]>>;
 type StepOf<D> = D extends Duty<infer S> ? S : never;
 
-/** A step that calls another service; the answer becomes an event. */
+/**
+ * A step in the work on a task that calls another service than the receiver of the callback; the answer is
+ * applied to the task as an event.
+ */
 export type CallStep = Exclude<Step, EventStep | SendStep>;
 
-/** Returns the first step that is due at `now`; null when nothing is due. */
+/**
+ * Returns the first step, such as a poll or an attempt, that is due for a task at `now`; null when nothing
+ * is due.
+ */
 export function nextStep(record: TaskRecord, policy: Policy, now: number): Step | null {
   return (
     dutiesOf(record, policy)
@@ -33,8 +43,8 @@ export function nextStep(record: TaskRecord, policy: Policy, now: number): Step 
 }
 
 /**
- * Returns the time at which the next step is due, in Unix milliseconds. Every record has a next step, at
- * the latest its own erasure, so no task is forgotten.
+ * Returns the time at which the next step for a task, such as a poll or an attempt, is due, in Unix
+ * milliseconds. Every stored task has one, at the latest its own erasure, so no task is forgotten.
  */
 export function wakeAt(record: TaskRecord, policy: Policy): number {
   return Math.min(...dutiesOf(record, policy).map(({ dueAt }) => dueAt));

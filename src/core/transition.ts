@@ -16,7 +16,7 @@ import type { TaskRecord } from "./record/task.ts";
 /**
  * Decides the effect of an event on a task. This is the only function that changes a task.
  * @param record the task as it is stored now; null when there is none.
- * @param now time of the work loop, in Unix milliseconds.
+ * @param now current time on the clock of the task's work loop, in Unix milliseconds.
  */
 export function transition(
   record: TaskRecord | null,
@@ -73,13 +73,19 @@ function decide(
   }
 }
 
-/** Refuses an event that a Worker of a later release sent to an object that still runs this one. */
+/**
+ * Throws for an event of a type that only a later release knows: its Worker called a Durable Object that
+ * still runs this release.
+ */
 function unknownEvent(event: never): never {
   const { type }: TaskEvent = event;
   throw new Error(`an event ${OF_A_LATER_RELEASE}: ${type}`);
 }
 
-/** Counts the hook or poll that changed a task; a task that stays as it is counts nothing, to save a row. */
+/**
+ * Counts a hook or poll that changed a task. One that changes nothing is not counted, because the count
+ * alone would cause a write to the storage.
+ */
 function counted(what: keyof Counts, decision: Decision): Decision {
   if (decision.kind !== "changed") return decision;
   return changed(withOneMore(decision.record, what), decision.note);

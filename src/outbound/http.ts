@@ -68,8 +68,8 @@ export async function get(request: GetRequest, signal: AbortSignal): Promise<Get
 }
 
 /**
- * Reads an answer as JSON. An answer beyond 1 MiB is read to its end and parsed only while it holds one of
- * the few slots for large answers (read-slots.ts).
+ * Reads an answer of a provider as JSON. An answer of more than 1 MiB is read to its end and parsed only
+ * with a permission that few requests have at the same time (read-slots.ts).
  * @returns undefined when the answer is larger than allowed or no JSON.
  */
 async function readJson(

@@ -1,28 +1,32 @@
 import { MAX_CALLBACK_TIMEOUT_MS } from "../core/policy.ts";
 import { SECOND_MS } from "../core/time.ts";
 
-/** Number of large answers that are read at once in an isolate. */
+/** Largest number of large answers of providers that one isolate reads at the same time. */
 const SLOTS = 2;
-/** Time after which a slot is free again although nobody gave it back, because its object was reset. */
+/**
+ * Time in milliseconds after which a permission to read a large answer expires, because a Durable Object
+ * that was reset does not give it back.
+ */
 const LEASE_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 const LOOK_AGAIN_MS = 20;
 
 interface Lease {
-  /** Time at which the lease ends, in Unix milliseconds. */
+  /** Time at which the permission to read a large answer expires, in Unix milliseconds. */
   readonly until: number;
 }
 
 /**
- * Leases of the slots in which large answers are read. They belong to the isolate, because its objects
- * share 128 MB: one answer of 8 MiB takes several times its size as bytes, text and JSON.
+ * Permissions to read a large answer of a provider that are in use. They are counted for the isolate,
+ * because all Durable Objects in it share 128 MB: one answer of 8 MiB takes several times its size as
+ * bytes, text and JSON.
  */
 const leases = new Set<Lease>();
 
 /**
- * Waits for one of the slots that limit how many large answers are read at once. The waiting request looks
- * again every 20 ms instead of being woken, because a promise should not be resolved by the request of
- * another object.
- * @returns the function that gives the slot back.
+ * Waits for permission to read a large answer of a provider; two are given at a time. A waiting request
+ * checks every 20 ms instead of being woken, because a promise should not be resolved by the request of
+ * another Durable Object.
+ * @returns the function that gives the permission back.
  * @throws the reason of the abort, when `signal` aborts first.
  */
 export async function takeReadSlot(signal: AbortSignal): Promise<() => void> {

@@ -102,7 +102,9 @@ function readStatus({ body }: Answer, job: Job): Reading {
   return { kind: "observed", observation: observationOf(state, idAt(body, "request_id")) };
 }
 
-/** Reads the result or the error of a request: one with the status COMPLETED may have failed. */
+/**
+ * Reads the result or the error of a job at fal, because a job with the status COMPLETED may have failed.
+ */
 function readResult({ status, body }: Answer): Reading {
   if (status < 300 && body !== undefined) {
     return { kind: "observed", observation: { ...observationOf("OK", null), ...outputOf(body) } };
@@ -143,15 +145,20 @@ function errorOf(body: unknown): UpstreamError | null {
   return isServerError ? error : { ...error, category: "invalid_input" };
 }
 
-/** Reads an error text such as `Invalid status code: 502`, where "invalid" does not refer to the input. */
+/**
+ * Builds the error of a job from its text, e.g. `Invalid status code: 502`. A text that ends with a status
+ * from 500 to 599 is a fault of the provider, although the word "invalid" in it suggests a fault of the
+ * input.
+ */
 function statusError(text: string | null): UpstreamError {
   const isServerError = /\b5\d\d$/.test(text ?? "");
   return isServerError ? { code: null, text, category: "provider" } : { code: null, text };
 }
 
 /**
- * Returns the path under which fal serves a submitted request: that of the app, without the further
- * segments of the endpoint.
+ * Returns the path at which fal answers about a submitted job, with only the first segments of the job's
+ * endpoint, which name the app: for `fal-ai/kling-video/v2/master` it begins with
+ * `/fal-ai/kling-video/requests/`.
  */
 function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");

@@ -77,7 +77,10 @@ function observe(task: unknown): Observation | null {
   };
 }
 
-/** Returns the videos of a job, or else its images: next to a video, an image is only the cover. */
+/**
+ * Selects the results among the outputs of a job: its videos, or its images when it has no video. The image
+ * next to a video is only the video's cover.
+ */
 function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
   const [videos, images] = ["video", "image"].map((type) =>
     outputs.filter((output) => at(output, "type") === type),

@@ -3,7 +3,10 @@ import type { UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { phaseOf } from "./phase.ts";
 
-/** An observation: a provider's report on a job, in the relay's fields but with the provider's own state. */
+/**
+ * An observation: a provider's report on a job, translated to the relay's fields except for the state,
+ * which keeps the provider's spelling.
+ */
 export interface Observation {
   /** The provider's id of the job; null when not reported. */
   readonly jobId: string | null;
@@ -31,7 +34,10 @@ export interface Metadata {
 /** Largest time that events may contain, in Unix milliseconds. */
 const MAX_TIME_MS = 99_999_999_999_000;
 
-/** Converts an observation to news about the task; null when its state is unknown. */
+/**
+ * Converts a provider's report on a job to news about the task; null when the relay does not know the state
+ * in the report.
+ */
 export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
   const { state, urls, completedAt } = observation;
   const phase = phaseOf(state);

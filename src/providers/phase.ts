@@ -1,6 +1,9 @@
 export type Phase = "queued" | "processing" | "completed" | "failed";
 
-/** Job states of all providers by phase, in lower case. Two generations of one API may differ. */
+/**
+ * States of a job, as the providers spell them (in lower case), by what they mean to the relay: queued,
+ * processing, completed or failed.
+ */
 const STATES: Readonly<Record<Phase, string>> = {
   queued:
     "queued submitted pending preparing queueing queuing waiting created starting staged in_queue throttled",
@@ -15,7 +18,10 @@ const PHASES: ReadonlyMap<string, Phase> = new Map(
   ),
 );
 
-/** Returns the phase of a provider's job state, in upper or lower case; null when the state is unknown. */
+/**
+ * Returns what a provider's state of a job means to the relay: queued, processing, completed or failed.
+ * Upper and lower case are the same; null when the state is unknown.
+ */
 export function phaseOf(state: string | null): Phase | null {
   return PHASES.get((state ?? "").toLowerCase()) ?? null;
 }

@@ -57,7 +57,10 @@ async function authenticate(
   return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
 }
 
-/** Tells whether the signature covers date and nonce, without which an old request could be replayed. */
+/**
+ * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`; without them a
+ * copied old request would have a valid signature.
+ */
 function coversReplay(names: readonly string[], headers: Headers): boolean {
   const covered = names.map((name) => name.toLowerCase());
   return (
@@ -66,7 +69,10 @@ function coversReplay(names: readonly string[], headers: Headers): boolean {
   );
 }
 
-/** Tells whether an HTTP date, which is always GMT (RFC 9110 §5.6.7), is within 300 s of `now`. */
+/**
+ * Tells whether the text of an HTTP `Date` header, which must end in GMT (RFC 9110 §5.6.7), is within 300 s
+ * of `now`.
+ */
 function isNear(date: string | null, now: number): boolean {
   return date?.endsWith(" GMT") === true && Math.abs(Date.parse(date) - now) <= TOLERANCE_MS;
 }

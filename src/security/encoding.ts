@@ -1,6 +1,7 @@
 /**
- * Conversion between bytes and text, and digests. `fromHex` reads signatures from outside and is strict, so
- * that one signature has one spelling; so does `macFromBase64` in hmac.ts.
+ * Conversion between bytes and text, and digests. `fromHex` is strict, because it reads signatures that
+ * others sent: one signature must have only one spelling. `macFromBase64` in hmac.ts is strict for the same
+ * reason.
  */
 import {
   base64ToUint8Array,

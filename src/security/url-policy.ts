@@ -25,7 +25,10 @@ const SILENTLY_DROPPED = /^\s|\s$|\p{Cc}/u;
 const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
 const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** Reason for refusing an IP address; continues the name of a field or variable. */
+/**
+ * Reason for refusing a URL with an IP address: the end of a message that begins with the name of a field
+ * or variable.
+ */
 export const IP_REFUSAL =
   "must use a host name: Cloudflare Workers cannot call IP addresses (error 1003); elsewhere ALLOW_IP_CALLBACKS allows them";
 
@@ -96,8 +99,9 @@ function hostOf(url: URL): string {
 }
 
 /**
- * Tells whether a URL leads to the relay. On Cloudflare every port of its host name leads to the same
- * Worker, so ports are ignored; on a developer's machine only the port tells it from its receivers.
+ * Tells whether a URL leads to the relay itself. On Cloudflare every port of the relay's host name leads to
+ * the relay, so ports are ignored; on a developer's machine, where receivers have the same host name, the
+ * port decides.
  */
 function reachesRelay(url: URL, origin: string): boolean {
   const own = URL.parse(origin);

@@ -5,7 +5,7 @@ import type { Duty } from "./duty.ts";
 export interface Charge {
   readonly taskId: string;
   readonly accountId: string;
-  /** Reference under which the ledger books the charge once. */
+  /** Reference of the charge, by which the ledger books it only once even when the order is repeated. */
   readonly chargeId: string;
   readonly amount: number;
 }
@@ -16,8 +16,8 @@ export interface ChargeStep {
 }
 
 /**
- * Charges the price of a new task. The wait before a repeated charge is planned by `planRetry` in
- * record/credits.ts, until the ledger answers.
+ * Returns the order to charge the price of a new task, repeated until the ledger answers; `planRetry` in
+ * record/credits.ts plans the waits. Null when the task has no unanswered charge.
  */
 export function charge(record: TaskRecord): Duty<ChargeStep> | null {
   if (record.status !== "charging") return null;

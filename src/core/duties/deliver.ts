@@ -12,9 +12,11 @@ export interface Delivery {
   /** Body of the callback, written once when the task ended (events/finish.ts, record/callback-body.ts). */
   readonly body: string;
   readonly url: string;
-  /** Origin of the relay, as the creator of the task addressed it. */
+  /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
-  /** Number of the attempt, counted over all series of the task. */
+  /**
+   * Number of the attempt, from 1, counted over all attempts for the task: automatic ones and redeliveries.
+   */
   readonly number: number;
   /** Time at which the attempt started, in Unix milliseconds. */
   readonly startedAt: number;
@@ -28,8 +30,9 @@ export interface SendStep {
 }
 
 /**
- * Delivers the callback of a task: one step stores the start of an attempt, the next step sends it. The
- * wait before the next attempt is planned in record/attempts.ts.
+ * Returns the next step to deliver the callback of a task: the start of an attempt is stored first, then
+ * the attempt is sent. The wait before the next attempt is planned in record/attempts.ts. Null when no
+ * attempt is planned or running.
  */
 export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
   if (!isTerminal(record) || record.callback === null) return null;

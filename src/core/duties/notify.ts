@@ -22,14 +22,15 @@ export interface NotifyStep {
 }
 
 /**
- * Time kept free before a refund or an attempt, in milliseconds; the operator's receiver must answer
- * sooner.
+ * Time in milliseconds before a planned refund or attempt of the callback within which no notice to the
+ * operator is sent, so that waiting for the operator's receiver delays neither.
  */
 const CLEARANCE_MS = 5_500;
 
 /**
- * Sends the notice that is due first to the operator, unless a refund or an attempt is due before the call
- * could end. The wait before the next try is planned in record/notice.ts.
+ * Returns the notice to the operator that is to be sent next. The wait before another try is planned in
+ * record/notice.ts. Null when there is no notice, or when a refund or an attempt of the callback is planned
+ * before the operator's receiver would have to answer.
  */
 export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | null {
   if (!policy.isOperatorNotified || !isTerminal(record)) return null;
@@ -42,7 +43,10 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
   return { dueAt: retryAt, step: () => ({ kind: "notify", notice: notice() }) };
 }
 
-/** Returns the time of the next refund or attempt, in Unix milliseconds; Infinity when none is due. */
+/**
+ * Returns the time of the next planned refund or attempt of the callback, in Unix milliseconds; Infinity
+ * when none is planned.
+ */
 function nextClientDutyAt(record: TaskRecord, policy: Policy): number {
   return Math.min(refund(record)?.dueAt ?? Infinity, deliver(record, policy)?.dueAt ?? Infinity);
 }

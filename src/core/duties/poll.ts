@@ -22,9 +22,10 @@ export interface PollStep {
 }
 
 /**
- * Polls the upstream at the planned time and once more at the deadline, but never before `notBefore` of the
- * plan. A pause delays polls but no deadline: a deadline within the pause passes without a last poll. The
- * time of the next poll is planned in record/tracking.ts; events/polling.ts applies the answer.
+ * Returns the next poll of the upstream: at its planned time or at the deadline of the task, whichever is
+ * sooner, but never before the earliest time that the provider allows. A pause of the relay delays polls
+ * but no deadline: a task whose deadline is within the pause has no last poll. The time of the next poll is
+ * planned in record/tracking.ts; events/polling.ts applies the answer.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;

@@ -12,20 +12,28 @@ export interface PublishStep {
 }
 
 /**
- * Delay before the first row of an open task is written to the index. A task that settles sooner is written
- * only once.
+ * Delay in milliseconds from the creation or last change of an open task to the first write of its row in
+ * the index. A task that settles sooner is written only once.
  */
 const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
-/** Delay before a change of an open task is written to its existing row. */
+/**
+ * Delay in milliseconds from a change of an open task to the write of the change to its row in the index.
+ */
 const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
-/** Delay before the end of a task is written to the index while its callback is being sent. */
+/**
+ * Delay in milliseconds from the end of a task to the write of the end to the index, while its callback is
+ * still being sent or its credits are being refunded; a callback that succeeds at once saves this write.
+ */
 const SENDING_DELAY_MS = 5 * SECOND_MS;
-/** Time kept free before an attempt, so that no write to the index delays it; a write times out sooner. */
+/**
+ * Time in milliseconds before a planned attempt of the callback within which no write to the index starts,
+ * so that the write, whose timeout is shorter, does not delay the attempt.
+ */
 const CLEARANCE_MS = 2_500;
 
 /**
- * Writes the task's current row to the index; a task that is still being charged has none, nor has one whose
- * row would have expired.
+ * Returns the next write of a task's row to the index. Null when no write is planned: the index has the
+ * present version of the task, its price is not charged yet, or its row would have expired.
  */
 export function publish(record: TaskRecord, policy: Policy): Duty<PublishStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;
@@ -36,9 +44,9 @@ export function publish(record: TaskRecord, policy: Policy): Duty<PublishStep> |
 }
 
 /**
- * Returns the time at which the row is due, in Unix milliseconds; null when the index has this version
- * already, when its row would have expired by then, or when an attempt is due first, which changes the
- * record anyway.
+ * Returns the time at which the task's row is to be written to the index, in Unix milliseconds; null when
+ * the index has this version already, when the row would have expired by then, or when an attempt of the
+ * callback comes first, which changes the task anyway.
  */
 function publishAt(record: CreatedTask, policy: Policy): number | null {
   const { publication, version } = record;

@@ -12,12 +12,18 @@ import {
   type TerminalTask,
 } from "../record/task.ts";
 
-/** Starts the attempt that is due. The attempt is sent only after its start is stored. */
+/**
+ * Records the start of the attempt of the callback that is due. The attempt is sent only after its start is
+ * stored.
+ */
 export function startAttempt(record: TaskRecord | null, policy: Policy, now: number): Decision {
   return changeCallback(record, policy, now, (callback) => openDueAttempt(callback, policy, now));
 }
 
-/** Records the result of an attempt, and plans a notice to the operator when a series ends without success. */
+/**
+ * Records the result of an attempt of the callback; when it was the last planned attempt and failed, also
+ * plans the notice `callback.failed` to the operator.
+ */
 export function endAttempt(
   record: TaskRecord | null,
   event: AttemptEndedEvent,
@@ -34,7 +40,11 @@ export function endAttempt(
   return changed({ ...next, notices: withNotice(next.notices, notice) });
 }
 
-/** Orders another series of attempts for a settled callback, optionally to another URL. */
+/**
+ * Handles the order to send the callback of a finished task again, optionally to another URL. The order is
+ * rejected while the task is open, its refund is not confirmed, or an earlier attempt is running or
+ * planned.
+ */
 export function redeliver(
   record: TaskRecord | null,
   event: RedeliverEvent,
@@ -55,7 +65,7 @@ export function redeliver(
 }
 
 /**
- * Applies a change to the callback of a task.
+ * Applies a change to the stored callback of a task.
  * @param change returns the next state of the callback; null when the event does not apply to it.
  */
 function changeCallback(

@@ -33,7 +33,10 @@ export interface RegisterEvent {
   readonly job: Job | null;
   /** Time until the deadline, in milliseconds; null for the configured default. */
   readonly deadlineMs: number | null;
-  /** Account of the task; null without one, and also when the answer to the charge will name it. */
+  /**
+   * Account of the task; null when the task has no account, and also when the ledger still has to charge
+   * the price, because its answer brings the account.
+   */
   readonly account: Account | null;
   /** Reference under which the ledger charges the price; null when the ledger charges nothing. */
   readonly chargeId: string | null;
@@ -135,21 +138,21 @@ export interface RefundEndedEvent {
   readonly isRefunded: boolean;
 }
 
-/** Event that plans another write of the task's row, to repair the index. */
+/** Event that plans another write of the task's row to the index, to repair an index that lacks the row. */
 export interface RepublishEvent {
   readonly type: "republish";
   /**
-   * States that the row is written at once in any case; false means that a write which is planned already
-   * keeps its time.
+   * States that the row of the index is written at once even when a write is already planned; false means
+   * that a planned write keeps its time.
    */
   readonly isAlwaysDue: boolean;
 }
 
 export interface PublishEndedEvent {
   readonly type: "publish_ended";
-  /** Version of the task in the row that was written. */
+  /** Version of the task in the row that was written to the index. */
   readonly version: number;
-  /** States that the row was stored; false also when there was no answer in time. */
+  /** States that the index has stored the row; false also when there was no answer in time. */
   readonly isPublished: boolean;
 }
 

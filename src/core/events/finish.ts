@@ -10,8 +10,8 @@ import type { Failure, UpstreamEnd, UpstreamResult } from "../record/upstream.ts
 export const TIMEOUT_CODE = "upstream_timeout";
 
 /**
- * Ends an open task, and writes its callback body once. Series 1, the automatic attempts, begins at once,
- * or after the refund when a failed task has credits to give back.
+ * Ends an open task, writes the body of its callback once and for all, and starts the automatic attempts of
+ * the callback. When a failed task has credits to give back, the attempts start after the refund.
  */
 export function finish(
   task: OpenTask,

@@ -100,7 +100,10 @@ function applyNews(task: OpenTask, news: UpstreamNews, policy: Policy, now: numb
   }
 }
 
-/** Handles an unverified hook: brings the poll forward, or keeps the hook until the attachment. */
+/**
+ * Handles a hook whose body nothing proves: brings the next poll forward, or keeps the hook until a job is
+ * attached to the task. A hook that reports nothing new is ignored.
+ */
 function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): Decision {
   const { tracking } = task;
   if (news.status === "queued" || news.status === task.status) return unchanged(task, "ignored");
@@ -113,15 +116,18 @@ function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): D
   return changeTracking(task, { ...tracking, poll }, "nudged");
 }
 
-/** Changes the tracking of a task. A repeated hook changes nothing, because each write costs a row. */
+/**
+ * Stores the changed plan of polls and kept hooks of a task. A repeated hook changes nothing, because each
+ * write to the storage costs money.
+ */
 function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decision {
   const isSame = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);
 }
 
 /**
- * Applies a kept hook after its job was attached: brings the next poll forward, or, when the job cannot be
- * polled, applies the news of the hook.
+ * Applies a hook that was kept because it arrived before its job was attached: brings the next poll
+ * forward, or, when the job cannot be polled, applies the news of the hook.
  */
 function applyKeptHook(
   decision: Decision,
@@ -140,7 +146,10 @@ function applyKeptHook(
   return changed({ ...task, tracking: { ...tracking, poll } });
 }
 
-/** Tells whether a hook is about `job`; one without a job id is, as its URL belongs to this task alone. */
+/**
+ * Tells whether a hook is about `job`. A hook without a job id counts as being about it, because the URL of
+ * the hook belongs to this task alone.
+ */
 function isAbout(job: Job, jobId: string | null): boolean {
   return jobId === null || jobId === job.id;
 }

@@ -9,7 +9,7 @@ import { UNPUBLISHED } from "../record/publication.ts";
 import { markPublished, missingSince, rowExpiresAt } from "../record/row-schedule.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 
-/** Records that the index has a row. A failed write changes nothing. */
+/** Records which version of the task the index has stored in its row. A failed write changes nothing. */
 export function endPublication(
   record: TaskRecord | null,
   { version, isPublished }: PublishEndedEvent,
@@ -20,8 +20,8 @@ export function endPublication(
 }
 
 /**
- * Applies the result of a try to send a notice: removes a notice that has arrived or was tried 10 times,
- * else plans its next try.
+ * Applies the result of a try to send a notice to the operator: removes a notice that has arrived or was
+ * tried 10 times, else plans its next try.
  */
 export function endNotice(
   record: TaskRecord | null,
@@ -33,9 +33,9 @@ export function endNotice(
 }
 
 /**
- * Plans another write of the task's row at once, to repair the index. Changes nothing when `isAlwaysDue` is
- * false and a write is planned already. The event is rejected with `unknown_task` when there is no task, or
- * when its row would have expired.
+ * Plans a write of the task's row to the index at once, to repair the index. Changes nothing when a write
+ * is already planned, unless `isAlwaysDue` is true. The event is rejected with `unknown_task` when there is
+ * no task, or when its row would have expired.
  */
 export function republish(
   record: TaskRecord | null,

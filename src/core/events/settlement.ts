@@ -78,8 +78,8 @@ export function endRefund(
 }
 
 /**
- * Tells whether the next try of a refund is the first one later than `REFUND_DELAYED_MS` after the end of
- * the task, so that the operator is notified once.
+ * Tells whether the next try of a refund is the first one later than 5 minutes (`REFUND_DELAYED_MS`) after
+ * the end of the task. The operator is notified only then, so that one late refund causes one notice.
  */
 function passesLimit({ finishedAt }: TerminalTask, tried: Retry, next: Retry): boolean {
   if (finishedAt === null) return false;

@@ -10,7 +10,10 @@ import {
   type Series,
 } from "./callback.ts";
 
-/** Returns the callback of a task that has just ended: series 1, held until `release` begins it. */
+/**
+ * Returns the callback of a task that has just ended, with its automatic attempts (series 1) on hold until
+ * `release` starts them.
+ */
 export function automaticSeries(url: string): Callback {
   return {
     url,
@@ -24,15 +27,15 @@ export function automaticSeries(url: string): Callback {
 }
 
 /**
- * Begins the series of attempts of a callback whose series is held; returns any other callback unchanged.
- * Where the schedule has no wait, the first attempt starts at once.
+ * Starts the attempts of a callback that were on hold: the first one now, or after the first wait of the
+ * configured schedule. Returns a callback that is not on hold unchanged.
  */
 export function release(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
 
 /**
- * Begins another series of attempts for a settled callback.
+ * Starts a redelivery: another series of attempts for a callback of which no attempt is planned or running.
  * @param previous the callback so far; null when the task never had a URL.
  */
 export function orderedSeries(
@@ -48,13 +51,16 @@ export function orderedSeries(
   return begin({ ...callback, url, series, lastOrderKey }, policy, now);
 }
 
-/** Opens the attempt that is due; returns null when no attempt is due. */
+/** Marks the attempt that is due as running; returns null when no attempt is due. */
 export function openDueAttempt(callback: Callback, policy: Policy, now: number): Callback | null {
   if (callback.state.kind !== "due" || dueAt(callback.state, policy) > now) return null;
   return openAttempt(callback, now);
 }
 
-/** Closes the open attempt and plans the next one; returns null unless attempt `number` is the open one. */
+/**
+ * Records the result of the running attempt and, after a failure, plans the next one; returns null unless
+ * attempt `number` is the running one.
+ */
 export function closeAttempt(
   callback: Callback,
   number: number,
@@ -100,8 +106,8 @@ function openAttempt(callback: Callback, now: number): Callback {
 }
 
 /**
- * Plans the next attempt of the series after a failed one, whatever its outcome; after the last one the
- * callback has failed. The wait counts from the end of the failed attempt.
+ * Plans the next attempt after a failed one, whatever the kind of failure, at the configured wait after its
+ * end. The callback has failed when no planned attempt is left.
  */
 function afterFailure(series: Series, ended: Attempt, policy: Policy): CallbackState {
   const total = series.ordered ?? policy.scheduleMs.length;

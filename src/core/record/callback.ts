@@ -21,17 +21,23 @@ export interface Callback {
   readonly lastOrderKey: string | null;
 }
 
-/** A series: all attempts of one order to send. Series 1 is automatic, each redelivery is another series. */
+/**
+ * A series: the attempts of a callback that belong together, either the automatic ones (series 1) or those
+ * of one redelivery.
+ */
 export interface Series {
   readonly number: number;
   /** Number of attempts started in this series. */
   readonly started: number;
-  /** Number of attempts that a redelivery asks for; null when the schedule decides. */
+  /**
+   * Number of attempts that a redelivery asks for; null for the automatic attempts, whose number the
+   * configured schedule decides.
+   */
   readonly ordered: number | null;
 }
 
 export type CallbackState =
-  /** State of a callback that waits until the credits are refunded. */
+  /** State of a callback whose first attempt waits until the credits of the failed task are refunded. */
   | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
   | { readonly kind: "in_flight"; readonly number: number; readonly startedAt: number }
@@ -91,8 +97,8 @@ export function callbackStatus({ state }: Callback): "sending" | "delivered" | "
 }
 
 /**
- * Returns the time from which a due attempt may start, in Unix milliseconds: its own time, or a later one
- * while the relay is paused.
+ * Returns the time from which the next attempt of a callback may start, in Unix milliseconds: its planned
+ * time, or, while the relay is paused, the next check whether the pause is over.
  */
 export function dueAt(state: { readonly nextAttemptAt: number }, policy: Policy): number {
   return startAt(state.nextAttemptAt, policy);

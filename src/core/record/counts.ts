@@ -6,7 +6,7 @@ export interface Counts {
 
 export const NO_COUNTS: Counts = { hooks: 0, polls: 0 };
 
-/** Returns a record with one more hook or poll. */
+/** Returns the record of a task with its count of hooks or polls raised by one. */
 export function withOneMore<Counted extends { readonly counts: Counts }>(
   record: Counted,
   what: keyof Counts,

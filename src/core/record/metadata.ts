@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 
-/** A metadata field of the wire contract, and the parameters of submit calls that set it. */
+/** A metadata field of the callback body, and the parameters of submit calls that set it. */
 interface Field {
   readonly field: string;
   /** Names of the parameter, in order of preference. */
@@ -29,14 +29,18 @@ const FIELDS: readonly Field[] = [
   { field: "framespersecond", names: ["framespersecond", "fps"], read: (value) => whole(value, 1) },
 ];
 
-/** Members of a submit call in which the parameters may be nested. */
+/**
+ * Members of the JSON body of a submit call in which providers nest the parameters of the job, e.g.
+ * `input.seed`.
+ */
 const PLACES = ["input", "settings", "options", "parameters"] as const;
 const TRUE: readonly JsonValue[] = [true, "on"];
 const FALSE: readonly JsonValue[] = [false, "off"];
 
 /**
- * Derives output metadata from the submitted parameters, for fields that the upstream does not report. A
- * parameter that leaves the choice to the upstream sets no field.
+ * Derives output metadata (seed, ratio, duration …) from the parameters submitted to the upstream, to fill
+ * in what the upstream does not report. A parameter that leaves the choice to the upstream, such as the
+ * ratio `adaptive` or the seed -1, sets no field.
  */
 export function metadataOf(parameters: JsonObject | null): JsonObject {
   if (parameters === null) return {};
@@ -60,7 +64,10 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** Reads a whole number of at least `min`, also from text (`"5"`, `"5s"`); null for any other value. */
+/**
+ * Reads a number of at least `min` as a rounded whole number, also from text such as `"5"` or `"5s"`; null
+ * for any other value.
+ */
 function whole(value: JsonValue, min: number): JsonValue {
   const text = typeof value === "string" ? /^(\d+(?:\.\d+)?)s?$/.exec(value)?.[1] : undefined;
   const number = text === undefined ? value : Number(text);

@@ -10,7 +10,10 @@ export interface Notice extends Retry {
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 export const NOTICE_KINDS = ["callback.failed", "refund.delayed"] as const;
 
-/** Number of tries to send a notice, which take about 20 minutes. The task itself still shows the event. */
+/**
+ * Number of tries to send a notice to the operator, spread over about 20 minutes. After the last one the
+ * notice is dropped; the operator can still read the event in the task.
+ */
 const MAX_TRIES = 10;
 const MAX_KEPT = 5;
 
@@ -23,8 +26,8 @@ export function withNotice(notices: readonly Notice[], notice: Notice): readonly
 }
 
 /**
- * Applies the result of one try: removes a notice that arrived or was tried 10 times, else plans its next
- * try.
+ * Applies the result of one try to send a notice to the operator: removes a notice that arrived or was
+ * tried 10 times, else plans its next try.
  */
 export function afterTry(
   notices: readonly Notice[],

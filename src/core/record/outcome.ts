@@ -37,9 +37,10 @@ export function cloudflareErrorOf(status: number, body: string | null): number |
 }
 
 /**
- * Derives the outcome of an attempt from the status of the answer. The body of a receiver does not count.
- * Every outcome but `delivered` is followed by the next attempt, also that of a 410 or 429 (attempts.ts).
- * @param cloudflareError see `cloudflareErrorOf`.
+ * Derives the outcome of an attempt from the HTTP status of the answer and, where Cloudflare answered in
+ * place of the receiver, from its error code. The receiver's body has no influence. After every outcome but
+ * `delivered` the next attempt follows, also after the statuses 410 and 429 (attempts.ts).
+ * @param cloudflareError code that `cloudflareErrorOf` found in the answer; null for none.
  */
 export function outcomeOfAnswer(status: number, cloudflareError: number | null): Outcome {
   if (status >= 200 && status < 300) return "delivered";

@@ -1,13 +1,19 @@
-/** The state of the task's row in the index. Failed writes are not stored, because each would cost a row. */
+/**
+ * The state of the task's row in the index. A failed write to the index is not recorded, because each
+ * change of the record is a write to the storage, which costs money.
+ */
 export interface Publication {
   /** Version of the task in the row that was written last; 0 when no row was written. */
   readonly version: number;
   /**
-   * Time since which the index lacks the present version, in Unix milliseconds, from which the times of the
-   * next writes are computed; 0 when the index lacks nothing.
+   * Time since which the row in the index is older than the task, in Unix milliseconds; the times of the
+   * next writes are computed from it. 0 when the index has the present version.
    */
   readonly retryAt: number;
-  /** Unused number, always 0: earlier builds, which require the field, count failed writes in it. */
+  /**
+   * Unused number, always 0. Earlier releases count failed writes to the index in it, and require the
+   * field.
+   */
   readonly tries: number;
 }
 

@@ -4,19 +4,22 @@ import { type Publication, UNPUBLISHED } from "./publication.ts";
 import { type CreatedTask, isSettled, isTerminal, type TaskRecord } from "./task.ts";
 
 const FIRST_RETRY_MS = 5 * SECOND_MS;
-/** Factor by which the time since the row became outdated grows from one write to the next. */
+/**
+ * Factor between the times of two successive writes to the index after a failure, each counted from the
+ * moment at which the row became outdated: 5 s, 20 s, 80 s …
+ */
 const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
- * Returns the state of a row that is outdated since `now`: it is written at once, and again as `retryAfter`
- * computes until a write succeeds.
+ * Returns the state of a row of the index that is outdated since `now`: it is written at once, and again at
+ * the times that `retryAfter` computes until a write succeeds.
  */
 export function missingSince(publication: Publication, now: number): Publication {
   return { ...publication, retryAt: now, tries: 0 };
 }
 
-/** Records that the index holds this version of the task, or a later one. */
+/** Records that the row in the index has at least the given version of the task. */
 export function markPublished(
   { publication, version: current }: CreatedTask,
   version: number,
@@ -41,10 +44,10 @@ export function noteOutdatedRow(
 }
 
 /**
- * Returns the time of the first write of an outdated row that is planned after `triedAt`, in Unix
- * milliseconds. Writes are planned for the moment at which the row becomes outdated, 5 s, 20 s and 80 s
- * later and so on, each time four times as late but at most 7 days after the write before. The times follow
- * from the record alone, so that a failed write changes nothing in the record.
+ * Returns the time of the first planned write of an outdated row to the index that is later than `triedAt`,
+ * in Unix milliseconds. Writes are planned for the moment at which the row becomes outdated and for 5, 20,
+ * 80 … seconds after that moment, each time four times as late but at most 7 days after the previous write.
+ * All times follow from the stored task, so that a failed write need not be stored.
  */
 export function retryAfter({ publication, version }: TaskRecord, triedAt: number): number {
   const since = publication.retryAt > 0 ? publication.retryAt : version;
@@ -55,8 +58,8 @@ export function retryAfter({ publication, version }: TaskRecord, triedAt: number
 }
 
 /**
- * Returns the time at which the row of a task leaves the index, in Unix milliseconds; `Infinity` until the
- * task is settled. The row of a failed callback stays as long as its task.
+ * Returns the time at which the row of a task is deleted from the index, in Unix milliseconds; `Infinity`
+ * until the task is settled. The row of a task whose callback failed stays as long as the task itself.
  */
 export function rowExpiresAt(record: CreatedTask, { indexRetentionMs }: Policy): number {
   if (!isTerminal(record) || !isSettled(record)) return Infinity;

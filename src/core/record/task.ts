@@ -14,7 +14,7 @@ import type { Failure, Upstream } from "./upstream.ts";
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
-/** A task that readers can see. */
+/** A task that readers can see, because no charge of its price is unanswered. */
 export type CreatedTask = OpenTask | TerminalTask;
 
 /** A task whose price is being charged. Until the ledger answers, readers do not see the task. */
@@ -40,7 +40,10 @@ export interface OpenTask extends TaskBase {
 /** A task with its final result. */
 export interface TerminalTask extends TaskBase {
   readonly status: "completed" | "failed";
-  /** Callback body as text, sent byte for byte on every attempt; `GET` is built from it. */
+  /**
+   * Body of the callback as text, sent byte for byte on every attempt; the answer of `GET /v1/tasks/{id}`
+   * begins with its members.
+   */
   readonly body: string;
   readonly failure: Failure | null;
   readonly credits: Credits | null;
@@ -62,8 +65,8 @@ export interface TerminalTask extends TaskBase {
 export interface TaskBase {
   readonly v: 1;
   /**
-   * Version of the task, which rises with every change that readers can see, also when an erased id is used
-   * again.
+   * Version of the task: a number that rises with every change that readers can see, and goes on rising
+   * when the id of an erased task is used again.
    */
   readonly version: number;
   readonly id: string;

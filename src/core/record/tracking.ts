@@ -4,7 +4,10 @@ import { MINUTE_MS } from "../time.ts";
 import type { OpenTask } from "./task.ts";
 import type { Job, Upstream, UpstreamNews } from "./upstream.ts";
 
-/** The state of the search for the result of an open task: its polls and kept hooks. */
+/**
+ * How the relay gets the result of an open task: the plan of its polls, and the hooks that are kept until a
+ * job is attached.
+ */
 export interface Tracking {
   /** Plan of the next poll; null until a job is attached. */
   readonly poll: PollPlan | null;
@@ -43,12 +46,15 @@ export interface KeptHook {
 }
 
 const MAX_WAIT_MS = 5 * MINUTE_MS;
-/** Largest part of a wait that is added to it at random. */
+/** Largest random addition to the wait before a poll, as a fraction of the wait. */
 const JITTER = 0.2;
 const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
 
-/** Returns the tracking of a task that becomes open at `now`. */
+/**
+ * Returns the first plan of polls for a task that becomes open at `now`, without kept hooks; no poll is
+ * planned while no job is attached.
+ */
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
   const poll = upstream?.job == null ? null : planFirstPoll(limits, policy, now);
@@ -56,8 +62,8 @@ export function trackingOf(upstream: Upstream | null, policy: Policy, now: numbe
 }
 
 /**
- * Tells whether the job can be polled: the key is configured, and the provider has not forgotten the job
- * yet.
+ * Tells whether the job of a task can be polled: the API key that its provider needs is configured, and the
+ * provider has not forgotten the job yet.
  */
 export function canPoll(task: OpenTask, policy: Policy, now: number): boolean {
   const limits = limitsOf(task, policy);
@@ -85,8 +91,8 @@ export function planFirstPoll(
 }
 
 /**
- * Plans the next poll after one without a final result. Waits are longer each time; a hook during the poll
- * (`isOvertaken`) makes the next poll due at the earliest allowed time.
+ * Plans the next poll after a poll without a final result. The waits grow; when a hook arrived during the
+ * poll (`isOvertaken`), the next poll takes place at the earliest time that the provider allows.
  */
 export function planNextPoll(
   plan: PollPlan,
@@ -117,8 +123,8 @@ export function nudge(plan: PollPlan, now: number): PollPlan {
 }
 
 /**
- * Keeps a hook until the job is attached. Nothing is lost when a hook is not kept, because the upstream is
- * polled after the attachment anyway. Returns null when the hook is too large.
+ * Stores a hook with the task until its job is attached. Nothing is lost when a hook is not stored, because
+ * the upstream is polled after the attachment anyway. Returns null when the hook is larger than 8 KiB.
  */
 export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
   const { length } = new TextEncoder().encode(JSON.stringify(hook));

@@ -5,8 +5,9 @@ import type { TerminalTask } from "../record/task.ts";
 export type SettledSummary = Readonly<Record<string, string | number | null>>;
 
 /**
- * Summarises a settled task. Times are in milliseconds: `open_ms` from the creation to the result,
- * `settling_ms` from the result to the last change. Null means that the task has no such thing.
+ * Summarises a settled task for the log. Times are in milliseconds: `open_ms` from the creation to the
+ * result, `settling_ms` from the result to the last change. A member is null when it does not apply, e.g.
+ * `account` of a task without an account.
  * @param now time of the last change, in Unix milliseconds.
  */
 export function settledSummary(task: TerminalTask, now: number): SettledSummary {
