@@ -6,7 +6,10 @@ export interface Entry {
    * for a charge and its refund.
    */
   readonly reference: string;
-  /** Number of credits: more than 0; for an adjustment or an opening entry also less. */
+  /**
+   * Number of credits: more than 0, but of either sign in an adjustment, and any balance in an entry
+   * `opening`, which contains the balance of older entries that it has replaced.
+   */
   readonly amount: number;
   /** Balance of the account after this entry, in credits. */
   readonly balance: number;

@@ -75,7 +75,10 @@ export interface Simulation {
   readonly limits: PollLimits;
   /** Starts the job of a new task; the error states which values `model` may have. */
   readonly start: (model: string) => Result<StartedJob, string>;
-  /** Observes a simulated job. @param ageMs time since the task was created, in milliseconds. */
+  /**
+   * Reports the state that a simulated job has reached.
+   * @param ageMs time since the task was created, in milliseconds.
+   */
   readonly observe: (job: Job, ageMs: number) => Observation;
 }
 
@@ -91,7 +94,10 @@ export interface HookAdapter {
   readonly parameter: string;
   /** Field of the submit call that takes the relay's task id and is echoed in hooks; null for none. */
   readonly idParameter: string | null;
-  /** Returns the answer to a handshake; null when `body` is not a handshake. */
+  /**
+   * Returns the answer to a handshake: a request by which the provider tests the hook URL before it sends
+   * hooks. Null when `body` is no such request.
+   */
   readonly preflight?: (body: unknown) => string | null;
   /** Verifies the signature of a hook, where the connection has the secrets for the check. */
   readonly authenticate: (
@@ -184,7 +190,7 @@ export type Reading =
       readonly path: string;
       readonly read: (answer: Answer, job: Job) => Reading;
     }
-  /** Reading of a refused key, although the HTTP status is 200. */
+  /** Reading of an answer by which the provider refuses the API key, although the HTTP status is 200. */
   | { readonly kind: "unauthorized" }
   | { readonly kind: "limited" }
   /** Reading of an answer that was not understood; the job is polled again later. */

@@ -88,8 +88,8 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
 }
 
 /**
- * Derives the secrets that sign callbacks of an account: those of its generation, the next and the previous
- * one, so that a receiver may change secrets at any time around a rotation.
+ * Derives the secrets that sign callbacks of an account. By default these are the present, the next and the
+ * previous one, so that a receiver may change to the new secret at any time around a rotation.
  */
 export async function accountSecrets(
   { relaySecrets }: Secrets,

@@ -99,8 +99,8 @@ export interface Registration {
 }
 
 /**
- * The account that owns a task, with the generation of its callback secret, so that signing needs no
- * look-up.
+ * The account that owns a task, with the generation of its callback secret: a number that a rotation of the
+ * secret raises. It is stored with the task so that callbacks can be signed without asking the account.
  */
 export interface Account {
   readonly id: string;

@@ -47,7 +47,10 @@ export interface IndexRow {
    * known.
    */
   readonly settledMs: number | null;
-  /** Time by which the task changes by itself, in Unix milliseconds; null when the task is settled. */
+  /**
+   * Time by which the next change of the task is expected, in Unix milliseconds: its deadline, the next try
+   * of the refund, or the next attempt of the callback or its end. Null when the task is settled.
+   */
   readonly dueAt: number | null;
   /** Time at which the row leaves the index, in Unix milliseconds; null until the task is settled. */
   readonly expiresAt: number | null;
