@@ -5,23 +5,27 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { reportSecrets } from "./secrets-files.ts";
 import { edit, warnings } from "./setup/edit.ts";
-import { optionsOf, type SetupOptions, WrongOption } from "./setup/options.ts";
+import { optionsOf, type SetupOptions, USAGE, WrongOption } from "./setup/options.ts";
 import { askOptions } from "./setup/questions.ts";
 import { UnexpectedToml } from "./setup/wrangler-toml.ts";
 
 const path = join(import.meta.dirname, "../wrangler.toml");
 
 try {
-  const args = process.argv.slice(2);
-  const options = args.length > 0 || !isTerminal() ? optionsOf(args) : await askOnTerminal();
-  apply(options);
-  reportSecrets();
+  await setUp(process.argv.slice(2));
 } catch (error) {
   if (error instanceof WrongOption) console.error(error.message);
   else if (error instanceof UnexpectedToml) console.error(`wrangler.toml ${error.message}`);
   else if (isCancelled(error)) console.error("\nCancelled: nothing was changed.");
   else throw error;
   process.exitCode = 1;
+}
+
+async function setUp(args: readonly string[]): Promise<void> {
+  if (args.includes("--help")) return console.log(USAGE);
+  const options = args.length > 0 || !isTerminal() ? optionsOf(args) : await askOnTerminal();
+  apply(options);
+  reportSecrets();
 }
 
 function apply(options: SetupOptions): void {

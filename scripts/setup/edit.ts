@@ -6,6 +6,7 @@ const PRODUCERS = "[[queues.producers]]";
 const CONSUMERS = "[[queues.consumers]]";
 const isIndex = (block: string) => /^binding\s*=\s*"INDEX_DB"/m.test(block);
 const isIndexOrShard = (block: string) => /^binding\s*=\s*"INDEX_DB(_\d+)?"/m.test(block);
+const isUnplaced = (block: string) => isIndexOrShard(block) && !/^database_id\s*=/m.test(block);
 const isIndexProducer = (block: string) => /^binding\s*=\s*"INDEX_QUEUE"/m.test(block);
 const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.test(block);
 
@@ -28,13 +29,33 @@ export function edit(toml: string, options: SetupOptions): string {
 
 /** Returns warnings for the deployer about a finished `wrangler.toml`. */
 export function warnings(toml: string): readonly string[] {
-  const isWithoutDomain = readKey(toml, "PUBLIC_URL") === null;
-  return isWithoutDomain
-    ? [
-        "No domain is set: the relay will be at https://task-relay.<account>.workers.dev, for trying only. " +
-          "For production: npm run setup -- --domain relay.example.com",
-      ]
-    : [];
+  return [...domainWarnings(toml), ...databaseWarnings(toml)];
+}
+
+function domainWarnings(toml: string): readonly string[] {
+  if (readKey(toml, "PUBLIC_URL") !== null) return [];
+  return [
+    "No domain is set: the relay will be at https://task-relay.<account>.workers.dev, for trying only. " +
+      "For production: npm run setup -- --domain relay.example.com",
+  ];
+}
+
+/**
+ * Warns of databases that wrangler would create in another place than the objects: neither variable places
+ * a database, and the place of a database cannot change.
+ */
+function databaseWarnings(toml: string): readonly string[] {
+  const jurisdiction = readKey(toml, "JURISDICTION");
+  const location = readKey(toml, "LOCATION_HINT");
+  if ((jurisdiction ?? location) === null || !hasBlock(toml, DATABASES, isUnplaced)) return [];
+  const [name, option] =
+    jurisdiction === null ? ["LOCATION_HINT", "location"] : ["JURISDICTION", "jurisdiction"];
+  const place = (jurisdiction ?? location ?? "").replaceAll('"', "");
+  return [
+    `${name} places only objects: the first deployment creates the index near the machine that deploys. ` +
+      `Before it: npx wrangler d1 create task-relay-index --${option} ${place}, for each database of the ` +
+      "index, and add its database_id to the block in wrangler.toml",
+  ];
 }
 
 function withDomain(toml: string, domain: string): string {

@@ -21,6 +21,17 @@ export interface SetupOptions {
 export class WrongOption extends Error {}
 
 const NONE = "none";
+
+export const USAGE = `Usage: npm run setup -- [options]
+
+  --domain HOST          host name of the relay, such as relay.example.com
+  --jurisdiction NAME    place of all objects: ${JURISDICTIONS.join(", ")} or ${NONE}; only before the first task
+  --location NAME        region near which objects are created: ${LOCATION_HINTS.join(", ")} or ${NONE}
+  --index on|off         lists and statistics, in a D1 database
+  --queue, --no-queue    write the index through a queue
+  --plan free|paid       paid limits the CPU time of a request
+
+What each does: docs/configuration.md#npm-run-setup`;
 const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
 /** Reads the options from the command line. @throws WrongOption */
@@ -60,7 +71,7 @@ function parsed(args: readonly string[]) {
     return values;
   } catch (error) {
     const reason = error instanceof Error ? error.message : "unknown option";
-    throw new WrongOption(`${reason}. Options: docs/configuration.md#npm-run-setup`);
+    throw new WrongOption(`${reason}. Options: npm run setup -- --help`);
   }
 }
 

@@ -14,7 +14,7 @@ export async function askOptions(ask: Ask): Promise<SetupOptions> {
   const jurisdiction = await text(
     ask,
     "jurisdiction",
-    `Keep all data in one jurisdiction (${jurisdictions}); it cannot change later`,
+    `Keep all objects, with tasks and accounts, in one jurisdiction (${jurisdictions}); it cannot change later`,
   );
   const regions = LOCATION_HINTS.join(", ");
   const location = await text(ask, "location", `Create objects near one region (${regions})`);

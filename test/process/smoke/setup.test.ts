@@ -12,9 +12,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
-import { edit, warnings } from "../../../scripts/setup/edit.ts";
+import { edit } from "../../../scripts/setup/edit.ts";
 import { optionsOf } from "../../../scripts/setup/options.ts";
-import { askOptions } from "../../../scripts/setup/questions.ts";
 import { ROOT } from "../harness/child.ts";
 
 const SECRET_LINES = /^RELAY_SECRET="([\w-]{43})"\nOPERATOR_KEYS="([\w-]{43})"\n$/;
@@ -132,10 +131,14 @@ it.each(Object.entries(CONFIGURED))(
   },
 );
 
-it("npm run setup warns about a missing domain until --domain sets it", () => {
-  expect(warnings(toml()).join()).toContain("No domain is set");
-  setup("--domain", "relay.example.com");
-  expect(warnings(toml())).toEqual([]);
+it("npm run setup --help lists the options and changes nothing", () => {
+  const before = toml();
+  const { status, output } = runSetup("--help");
+  expect(status).toBe(0);
+  for (const name of ["domain", "jurisdiction", "location", "index", "queue", "plan"]) {
+    expect(output).toContain(`--${name}`);
+  }
+  expect(toml()).toBe(before);
 });
 
 it("npm run setup without options changes no line of wrangler.toml and generates secrets once, for the owner only", () => {
@@ -214,31 +217,4 @@ it("npm run setup refuses a list of routes that spans several lines", () => {
   expect(status).toBe(1);
   expect(output).toContain("wrangler.toml has a value of routes that spans several lines");
   expect(toml()).toBe(own);
-});
-it("npm run setup asks for every option at a terminal, and an empty answer keeps what is configured", async () => {
-  const asked: string[] = [];
-  const answers = ["relay.example.com", "eu", "weur", "y", "yes", "n"];
-  const options = await askOptions(async (question) => {
-    asked.push(question);
-    return answers[asked.length - 1] ?? "";
-  });
-  expect(options).toEqual({
-    domain: "relay.example.com",
-    jurisdiction: "eu",
-    location: "weur",
-    isPaid: true,
-    index: true,
-    queue: false,
-  });
-  expect(await askOptions(async () => "")).toEqual({});
-});
-
-it("npm run setup repeats a question after an invalid answer, and does not ask for a queue when the index is off", async () => {
-  const answers = ["relay", "relay.example.com", "mars", "eu", "moon", "", "perhaps", "n", "no"];
-  expect(await askOptions(async () => answers.shift() ?? "")).toEqual({
-    domain: "relay.example.com",
-    jurisdiction: "eu",
-    isPaid: false,
-    index: false,
-  });
 });
