@@ -74,19 +74,22 @@ interface Body<T> {
 
 function fuzzBody<T>(name: string, body: Body<T>): void {
   const { schema, valid, isValid, requireSound, cases = 12_500 } = body;
-  fuzz(`any JSON body of ${name} is accepted exactly when it is valid, else refused with issues`, {
-    cases,
-    inputs: jsonBytes(mutated(valid)),
-    check: (bytes) => {
-      const parsed = parsedBy(() => validate(schema, readJson(bytes)));
-      const given = jsonOf(bytes);
-      const isWanted = given.isJson && isShallow(given.value) && isValid(given.value);
-      if (parsed.isAccepted !== isWanted)
-        throw new Error(parsed.isAccepted ? "the body was accepted" : "the body was refused");
-      if (parsed.isAccepted && given.isJson) requireSound?.(parsed.value, given.value);
-      return parsed.isAccepted;
+  fuzz(
+    `any JSON body of ${name} is accepted if it is valid, else refused with a list of its faults`,
+    {
+      cases,
+      inputs: jsonBytes(mutated(valid)),
+      check: (bytes) => {
+        const parsed = parsedBy(() => validate(schema, readJson(bytes)));
+        const given = jsonOf(bytes);
+        const isWanted = given.isJson && isShallow(given.value) && isValid(given.value);
+        if (parsed.isAccepted !== isWanted)
+          throw new Error(parsed.isAccepted ? "the body was accepted" : "the body was refused");
+        if (parsed.isAccepted && given.isJson) requireSound?.(parsed.value, given.value);
+        return parsed.isAccepted;
+      },
     },
-  });
+  );
 }
 
 function jsonOf(bytes: Uint8Array) {
@@ -110,35 +113,40 @@ function requireMetadataKept(event: z.output<typeof TaskFinishEvent>, given: unk
   if (kept !== JSON.stringify(wanted)) throw new Error(`the metadata became ${kept}`);
 }
 
-fuzzBody("an event", {
+fuzzBody("a task event", {
   schema: TaskFinishEvent,
   valid: EVENTS,
   isValid: isEvent,
   requireSound: requireMetadataKept,
   cases: 100_000,
 });
-fuzzBody("a registration", {
+fuzzBody("the registration of a task", {
   schema: Registration,
   valid: REGISTRATIONS,
   isValid: isRegistration,
   cases: 100_000,
 });
 const SMALL: readonly [string, z.ZodType, object[], (value: unknown) => boolean][] = [
-  ["an attachment", Attachment, [JOB], SMALL_BODIES.attachment],
-  ["a redelivery", RedeliverOrder, [{}, ORDER], SMALL_BODIES.redelivery],
-  ["a test callback", TestOrder, [SAMPLE], SMALL_BODIES.sample],
-  ["an order without fields", NoFields, [{}], SMALL_BODIES.nothing],
-  ["an account", NewAccount, [{ id: "acme" }], SMALL_BODIES.account],
-  ["a grant", Grant, [{ reference: "invoice-1", amount: 1000 }], SMALL_BODIES.grant],
   [
-    "an adjustment",
+    "a request that attaches a provider's job to a task",
+    Attachment,
+    [JOB],
+    SMALL_BODIES.attachment,
+  ],
+  ["a request to redeliver a callback", RedeliverOrder, [{}, ORDER], SMALL_BODIES.redelivery],
+  ["a request for a test callback", TestOrder, [SAMPLE], SMALL_BODIES.sample],
+  ["a request without fields, such as a cancellation,", NoFields, [{}], SMALL_BODIES.nothing],
+  ["a new account", NewAccount, [{ id: "acme" }], SMALL_BODIES.account],
+  ["a grant of credits", Grant, [{ reference: "invoice-1", amount: 1000 }], SMALL_BODIES.grant],
+  [
+    "an adjustment of a balance",
     Adjustment,
     [{ reference: "ticket-1", amount: -15, reason: "r".repeat(500) }],
     SMALL_BODIES.adjustment,
   ],
   ["a rotation of callback secrets", Rotation, [{}, { generation: 3 }], SMALL_BODIES.rotation],
   [
-    "an account key",
+    "a new account key",
     NewKey,
     [{}, { label: "production" }, { sha256: "0f".repeat(32) }],
     SMALL_BODIES.key,

@@ -136,7 +136,7 @@ function requireSoundConnection({ name, provider, baseUrl, key }: Connection): v
 }
 
 fuzz(
-  "any configuration is accepted if it is valid, else the error names the variable and not its value",
+  "any configuration is accepted if it is valid, else the error names the invalid variable without its value",
   {
     inputs: environment,
     check: (vars) => {
@@ -149,7 +149,7 @@ fuzz(
 );
 
 fuzz(
-  "any CONNECTIONS are accepted only if each base URL is one of its own provider's hosts, else the error names CONNECTIONS",
+  "any value of CONNECTIONS is accepted only if each base_url leads to a host of its provider, else the error names CONNECTIONS",
   {
     inputs: connections,
     check: (vars) => {

@@ -154,22 +154,28 @@ function requirePublic(urls: readonly string[]): void {
 
 const isTaskPath = (path: string) => /^\/(?:v1\/tasks|v1\/events|hooks)/.test(path);
 
-fuzz("any request about a task gets a documented answer and changes nothing if refused", {
-  inputs: requestsTo(
-    ROUTES.filter(({ path }) => isTaskPath(path)),
-    tokens,
-  ),
-  check: requireContract,
-  cases: 30_000,
-  leastShare: 0.02,
-});
+fuzz(
+  "any request to a route of tasks, events or hooks gets a documented answer, and changes nothing stored if it is refused",
+  {
+    inputs: requestsTo(
+      ROUTES.filter(({ path }) => isTaskPath(path)),
+      tokens,
+    ),
+    check: requireContract,
+    cases: 30_000,
+    leastShare: 0.02,
+  },
+);
 
-fuzz("any request to another route gets a documented answer and changes nothing if refused", {
-  inputs: requestsTo(
-    ROUTES.filter(({ path }) => !isTaskPath(path)),
-    tokens,
-  ),
-  check: requireContract,
-  cases: 20_000,
-  leastShare: 0.02,
-});
+fuzz(
+  "any request to a route other than those of tasks, events and hooks gets a documented answer, and changes nothing stored if it is refused",
+  {
+    inputs: requestsTo(
+      ROUTES.filter(({ path }) => !isTaskPath(path)),
+      tokens,
+    ),
+    check: requireContract,
+    cases: 20_000,
+    leastShare: 0.02,
+  },
+);

@@ -90,7 +90,7 @@ const cursor = fc.oneof(
   ),
 );
 
-fuzz("a list is continued only from a cursor that the relay made for the same filters", {
+fuzz("a list of tasks is continued only from a cursor that the relay made for the same filters", {
   inputs: cursor,
   check: async ({ made, cursor: given, filters }) => {
     const isOwn = made.isOurs && filters === made.filters && isSame(given, made.cursor);
@@ -106,23 +106,26 @@ fuzz("a list is continued only from a cursor that the relay made for the same fi
   },
 });
 
-fuzz("a list query is accepted only with valid filters that are confined to the account", {
-  inputs: fc.record({ query, accountId: fc.constantFrom(null, "acme") }),
-  check: ({ query: text, accountId }) => {
-    const given = new URLSearchParams(text);
-    const caller: Caller =
-      accountId === null ? { kind: "operator" } : { kind: "account", id: accountId };
-    const parsed = parsedBy(() => listQueryOf(given, caller, LIMITS));
-    if (!parsed.isAccepted) return false;
-    if (isForbidden(given, accountId)) throw new Error("a forbidden query was accepted");
-    const { filters, limit } = parsed.value;
-    if (accountId !== null && filters.account !== accountId)
-      throw new Error("the query shows another account's tasks");
-    for (const time of [filters.since, filters.until]) requireTime(time);
-    if (!Number.isInteger(limit) || limit < 1 || limit > 200) throw new Error(`limit ${limit}`);
-    return true;
+fuzz(
+  "a query for a list of tasks is accepted only with valid filters, and lists for an account key only tasks of its account",
+  {
+    inputs: fc.record({ query, accountId: fc.constantFrom(null, "acme") }),
+    check: ({ query: text, accountId }) => {
+      const given = new URLSearchParams(text);
+      const caller: Caller =
+        accountId === null ? { kind: "operator" } : { kind: "account", id: accountId };
+      const parsed = parsedBy(() => listQueryOf(given, caller, LIMITS));
+      if (!parsed.isAccepted) return false;
+      if (isForbidden(given, accountId)) throw new Error("a forbidden query was accepted");
+      const { filters, limit } = parsed.value;
+      if (accountId !== null && filters.account !== accountId)
+        throw new Error("the query shows another account's tasks");
+      for (const time of [filters.since, filters.until]) requireTime(time);
+      if (!Number.isInteger(limit) || limit < 1 || limit > 200) throw new Error(`limit ${limit}`);
+      return true;
+    },
   },
-});
+);
 
 /** Returns whether a parameter is repeated, unknown, or not allowed for an account. */
 function isForbidden(given: URLSearchParams, accountId: string | null): boolean {

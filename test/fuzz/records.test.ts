@@ -81,20 +81,23 @@ function requireUsable(record: TaskRecord): void {
   if (isTerminal(record)) requireObject(record.body);
 }
 
-fuzz("any stored record is refused with one error, or is read completely and the task continues", {
-  inputs: mutated(valid, 2),
-  check: (value) => {
-    const before = JSON.stringify(value);
-    const record = parsed(value);
-    if (JSON.stringify(value) !== before) throw new Error("the parser changed its input");
-    if (record === null) return false;
-    const stored = JSON.stringify(record);
-    const again = JSON.stringify(parseRecord(structuredClone(record)));
-    if (stored !== again) throw new Error(`the record is read again as ${again}`);
-    requireUsable(record);
-    return true;
+fuzz(
+  "any damaged task record in storage is either refused with the documented error or read completely, so that its task can continue",
+  {
+    inputs: mutated(valid, 2),
+    check: (value) => {
+      const before = JSON.stringify(value);
+      const record = parsed(value);
+      if (JSON.stringify(value) !== before) throw new Error("the parser changed its input");
+      if (record === null) return false;
+      const stored = JSON.stringify(record);
+      const again = JSON.stringify(parseRecord(structuredClone(record)));
+      if (stored !== again) throw new Error(`the record is read again as ${again}`);
+      requireUsable(record);
+      return true;
+    },
   },
-});
+);
 
 /** @throws any error other than the documented one. */
 function parsed(value: unknown): TaskRecord | null {

@@ -87,23 +87,26 @@ function isAdmitted(text: string): boolean {
   return !isOwn && isPublicHost(url.hostname);
 }
 
-fuzz("a callback_url is accepted exactly when it is allowed, also in its normalised form", {
-  inputs: changedText(callbackUrl, 2),
-  check: (text) => {
-    const verdict = checkCallbackUrl(text, POLICY);
-    if (verdict.ok !== isAdmitted(text))
-      throw new Error(verdict.ok ? "the URL was accepted" : "the URL was refused");
-    if (!verdict.ok) {
-      const isQuoted = text.length > 12 && verdict.error.includes(text);
-      if (verdict.error === "" || isQuoted) throw new Error(`the reason is: ${verdict.error}`);
-      return false;
-    }
-    const isIp = /^(?:\[.*\]|(?:\d+\.){3}\d+\.?)$/.test(verdict.value.hostname);
-    if (checkCallbackUrl(text, { ...POLICY, allowIp: false }).ok === isIp)
-      throw new Error("an address was accepted, or a name refused, without allowIp");
-    const again = checkCallbackUrl(verdict.value.href, POLICY);
-    if (!again.ok || again.value.href !== verdict.value.href)
-      throw new Error("the normal form of the URL is judged otherwise");
-    return true;
+fuzz(
+  "any callback_url is accepted exactly when it is an https URL of a public host other than the relay; its normalised form is accepted too",
+  {
+    inputs: changedText(callbackUrl, 2),
+    check: (text) => {
+      const verdict = checkCallbackUrl(text, POLICY);
+      if (verdict.ok !== isAdmitted(text))
+        throw new Error(verdict.ok ? "the URL was accepted" : "the URL was refused");
+      if (!verdict.ok) {
+        const isQuoted = text.length > 12 && verdict.error.includes(text);
+        if (verdict.error === "" || isQuoted) throw new Error(`the reason is: ${verdict.error}`);
+        return false;
+      }
+      const isIp = /^(?:\[.*\]|(?:\d+\.){3}\d+\.?)$/.test(verdict.value.hostname);
+      if (checkCallbackUrl(text, { ...POLICY, allowIp: false }).ok === isIp)
+        throw new Error("an address was accepted, or a name refused, without allowIp");
+      const again = checkCallbackUrl(verdict.value.href, POLICY);
+      if (!again.ok || again.value.href !== verdict.value.href)
+        throw new Error("the normal form of the URL is judged otherwise");
+      return true;
+    },
   },
-});
+);

@@ -21,7 +21,7 @@ it.each(sections.map((section) => [section.split("\n")[0], section]))(
   },
 );
 
-it.each(blocks)("docs/first-day.md has valid shell in block %i", (_, code) => {
+it.each(blocks)("code block %i of docs/first-day.md is valid bash", (_, code) => {
   const { status, stderr } = spawnSync("bash", ["-n"], { input: code, encoding: "utf8" });
   expect([stderr, status]).toEqual(["", 0]);
 });

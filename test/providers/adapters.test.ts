@@ -12,11 +12,14 @@ const HS256 = { alg: "HS256", exp: false, nbf: false } as const;
 it.each([
   ["classic", { task_id: "1", task_status: "submitted", task_info: { external_task_id: ours } }],
   ["2026", { id: "1", status: "submitted", external_id: ours }],
-])("a Kling hook of its %s API contains our task id", (_, body) => {
-  expect(kling.hooks?.read(body, aHook({}, ""))?.taskId).toBe(ours);
-});
+])(
+  "the task id that a client gave Kling at submission is read from a hook of Kling's %s API",
+  (_, body) => {
+    expect(kling.hooks?.read(body, aHook({}, ""))?.taskId).toBe(ours);
+  },
+);
 
-it("a poll of a classic Kling job requests the escaped path of its submit call", () => {
+it("a poll of a job of the classic Kling API requests the URL-encoded path of its submit call and job id", () => {
   const job = { id: "a/b", endpoint: "videos/image2video?x" };
   expect(kling.polls.path(job)).toBe("/v1/videos/image2video%3Fx/a%2Fb");
 });
@@ -56,13 +59,13 @@ it.each([
   [null, null],
   [undefined, null],
 ])(
-  "a hook of MiniMax is answered with its challenge only if that is a text of 1 to 512 characters: %j",
+  "a hook of MiniMax is answered with its challenge if that is a text of 1 to 512 characters, else not (null): %j gets %j",
   (body, answer) => {
     expect(minimax.hooks?.preflight?.(body)).toBe(answer);
   },
 );
 
-it("Runway is polled at most every 5 s, with the version of its API, and sends no hooks", async () => {
+it("Runway is polled at most every 5 s, with the header X-Runway-Version, and sends no hooks", async () => {
   const Authorization = "Bearer key-0001";
   const headers = { Authorization, "X-Runway-Version": "2024-11-06" };
   expect(await runway.polls.headers("key-0001", 0)).toEqual(headers);

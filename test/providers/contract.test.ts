@@ -14,7 +14,7 @@ import { aHook } from "./hook.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
-it("every provider is registered under its own name and has fixtures", () => {
+it("every provider is registered under its own name and has example answers in the tests", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
   const named = FIXTURES.map((fixtures) => fixtures.provider);
   expect(names).toEqual([...PROVIDERS.keys()]);
@@ -42,11 +42,14 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     },
   );
 
-  it.each(polls)(`an answer to a poll of ${name} is read: $name`, (fixture) => {
-    expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
-  });
+  it.each(polls.map((fixture) => [fixture.name, kindOf(fixture.means), fixture] as const))(
+    `an answer to a poll of ${name}, the case "%s", is read as: %s`,
+    (_name, _kind, fixture) => {
+      expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
+    },
+  );
 
-  it(`an answer to a poll of ${name} that is no JSON is unclear`, () => {
+  it(`an answer to a poll of ${name} that is no JSON is read as: unclear`, () => {
     for (const { jobId, endpoint = null } of polls) {
       const reading = provider.polls.read(
         { status: 200, body: undefined },
@@ -56,7 +59,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     }
   });
 
-  it(`any JSON that answers a poll of ${name} is read without an error and into a valid result`, () => {
+  it(`any JSON that answers a poll of ${name} is read without an error, as a valid result or as none`, () => {
     const answers = fc.record({
       status: fc.constantFrom(200, 202, 400, 404, 422, 499),
       body: fc.oneof(hostileValue, mutated(bodiesOf(polls))),
@@ -78,7 +81,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   });
 
   describe.runIf(adapter !== null)("for hooks", () => {
-    it(`the adapter of ${name} has at least eight hook fixtures, among them a success, a missing output, a moderation, a failure, progress and a hook without meaning`, () => {
+    it(`the tests have at least eight example hooks of ${name}, among them a result, a missing output, a moderation, another failure, an unknown state and an unreadable hook`, () => {
       const kinds = new Set(hooks.map(({ means }) => kindOf(means)));
       expect(hooks.length).toBeGreaterThanOrEqual(8);
       expect([...kinds]).toEqual(
@@ -87,29 +90,32 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
           "no_output",
           "moderation",
           "failure",
-          null,
+          "an unknown state",
           "nothing",
         ]),
       );
     });
 
-    it.each(hooks)(`a hook of ${name} is read: $name`, (fixture) => {
-      const observation = readHook(provider, fixture, parseJson(fixture.body));
-      expect(observation?.jobId ?? null).toBe(fixture.jobId);
-      expect(observation === null ? "nothing" : toNews(observation, ERROR_TEXT)).toEqual(
-        fixture.means,
-      );
-    });
+    it.each(hooks.map((fixture) => [fixture.name, kindOf(fixture.means), fixture] as const))(
+      `a hook of ${name}, the case "%s", is read as: %s`,
+      (_name, _kind, fixture) => {
+        const observation = readHook(provider, fixture, parseJson(fixture.body));
+        expect(observation?.jobId ?? null).toBe(fixture.jobId);
+        expect(observation === null ? "nothing" : toNews(observation, ERROR_TEXT)).toEqual(
+          fixture.means,
+        );
+      },
+    );
 
     it.each(["", "OK", '{"id":"cgt-'])(
-      `a hook of ${name} that is no JSON is ignored: %j`,
+      `a hook of ${name} with the body %j, which is no JSON, is ignored`,
       (body) => {
         const fixture = { name: "", body, jobId: null, means: "nothing" } as const;
         expect(readHook(provider, fixture, parseJson(body))).toBeNull();
       },
     );
 
-    it(`the adapter of ${name} does not answer any hook fixture as if it were a handshake`, () => {
+    it(`no example hook of ${name} is taken for a handshake, whose challenge the relay would have to echo`, () => {
       const answers = hooks.map(({ body }) => adapter?.preflight?.(parseJson(body)) ?? null);
       expect(answers.filter((answer) => answer !== null)).toEqual([]);
     });
@@ -147,8 +153,9 @@ function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unkno
   return reading?.kind;
 }
 
-function kindOf(means: HookFixture["means"]): string | null {
-  if (means === null || means === "nothing") return means;
+function kindOf(means: HookFixture["means"] | PollFixture["means"]): string {
+  if (means === null) return "an unknown state";
+  if (typeof means === "string") return means;
   if (means.status !== "failed") return means.status;
   return means.failure.category === "moderation" ? "moderation" : "failure";
 }

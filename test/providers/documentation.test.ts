@@ -30,7 +30,7 @@ function codes(text: string): readonly string[] {
 
 const settings = table(CONFIGURATION, "name | default | meaning");
 
-it("docs/configuration.md lists the variables of the schema and CONNECTIONS, each once, and no others", () => {
+it("docs/configuration.md lists every variable that the relay reads once, and no others", () => {
   const bindings = table(CONFIGURATION, "binding | type | purpose").flatMap(([name = ""]) =>
     codes(name),
   );
@@ -40,7 +40,7 @@ it("docs/configuration.md lists the variables of the schema and CONNECTIONS, eac
   expect(named.toSorted()).toEqual(known.filter((name) => !bindings.includes(name)).toSorted());
 });
 
-it("docs/configuration.md states every default as the schema has it", () => {
+it("docs/configuration.md states the default of every variable as src/config/variables.ts has it", () => {
   const shape = new Map(Object.entries(Variables.shape));
   const defaults = settings.flatMap(([name = "", byDefault = ""]) =>
     codes(byDefault).map((value) => ({ schema: shape.get(codes(name)[0] ?? ""), value })),
@@ -56,7 +56,7 @@ const rows = table(
   "provider | variables | its hooks are authenticated by | polling needs | output links live",
 );
 
-it("docs/providers.md lists every provider in the order of the registry", () => {
+it("docs/providers.md lists every provider in the order of src/providers/registry.ts", () => {
   expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
 });
 
@@ -66,7 +66,7 @@ describe.each(
   const [, variables = "", authentication = "", polling = ""] = row;
   const { hooks, polls } = provider;
 
-  it(`docs/providers.md names the variables of ${provider.name}`, () => {
+  it(`docs/providers.md names the configuration variables of ${provider.name}`, () => {
     const { key, webhookSecret, userId, baseUrl } = provider.variables;
     const named = [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
     expect(codes(variables)).toEqual(named);
@@ -78,13 +78,13 @@ describe.each(
     if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
   });
 
-  it(`docs/providers.md says what polls of ${provider.name} need`, () => {
+  it(`docs/providers.md says whether a poll of ${provider.name} needs an endpoint, and for how many days a job can be polled`, () => {
     expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
     const days = /last (\d+) days/.exec(polling)?.[1] ?? null;
     expect(days === null ? null : Number(days) * DAY_MS).toBe(polls.maxAgeMs);
   });
 
-  it(`docs/providers.md shows a submit call to ${provider.name} and an attachment`, () => {
+  it(`docs/providers.md shows how to submit a job to ${provider.name} and how to attach the job to a task`, () => {
     const [, section = ""] = PROVIDER_PAGE.split(`\n## ${provider.name}\n`);
     const [text = ""] = section.split("\n## ");
     const parameter = hooks?.parameter ?? null;
@@ -99,14 +99,14 @@ describe.each(
   });
 });
 
-it("docs/providers.md names every model of the sandbox", () => {
+it("docs/providers.md names every model of the sandbox, which is a simulated provider", () => {
   const started = sandbox.simulation.start("");
   const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
   expect(models.length).toBeGreaterThan(0);
   for (const model of models) expect(PROVIDER_PAGE).toContain(`\`${model}\``);
 });
 
-it("README.md names every provider, in the order of the registry", () => {
+it("README.md names every provider, in the order of src/providers/registry.ts", () => {
   const [, rest = ""] = README.split("\nBuilt in: ");
   const [sentence = ""] = rest.split(". [");
   expect(codes(sentence)).toEqual(providers.map(({ name }) => name));

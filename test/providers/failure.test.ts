@@ -9,15 +9,18 @@ it.each([
   [{ code: null, text: null }, 'The task ended upstream as "aborted".'],
   [null, 'The task ended upstream as "aborted".'],
   [{ code: "E7", text: " \n" }, "The upstream reported a failure."],
-])("the message of a failure is its text, else its code, else its state: %j", (error, message) => {
-  expect(failureOf("aborted", error, SHOWN)).toEqual({
-    status: "failed",
-    error: { code: "upstream_error", message },
-    failure: { category: "provider", retryable: true },
-  });
-});
+])(
+  'a job in the state "aborted" with the provider\'s error %j gets the message: %s',
+  (error, message) => {
+    expect(failureOf("aborted", error, SHOWN)).toEqual({
+      status: "failed",
+      error: { code: "upstream_error", message },
+      failure: { category: "provider", retryable: true },
+    });
+  },
+);
 
-it("the message of a failure is generic when so configured, and the category stays", () => {
+it("with ERROR_TEXT=generic the message of a failure is a fixed text, and its category stays", () => {
   const error = { code: "SensitiveContent", text: "a secret of the provider" };
   expect(failureOf("failed", error, { isGeneric: true, secrets: [] })).toEqual({
     status: "failed",
@@ -26,7 +29,7 @@ it("the message of a failure is generic when so configured, and the category sta
   });
 });
 
-it("the message of a failure does not contain the credentials of the connection", () => {
+it("the message of a failure does not contain the credentials with which the relay calls the provider", () => {
   const errorText = { isGeneric: false, secrets: ["r8-abc", "r8-abc-longer", ""] };
   const error = { code: null, text: "no access with r8-abc-longer, nor r8-abc" };
   expect(failureOf("failed", error, errorText).error.message).toBe("no access with …, nor …");
@@ -57,7 +60,7 @@ it.each([
   },
 );
 
-it("a failure has the category that the adapter names, if it names one", () => {
+it("a failure has the category that the provider's adapter sets, even if its text suggests another", () => {
   const error = { code: null, text: "invalid status", category: "provider" } as const;
   expect(failureOf("failed", error, SHOWN).failure.category).toBe("provider");
 });

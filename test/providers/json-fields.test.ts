@@ -26,9 +26,12 @@ it.each([
   [7, ["a", "b"], undefined],
   [{ a: null }, ["a", "b"], undefined],
   [[], ["a", "b"], undefined],
-])("at() reads from %j, at the path %j, only an own value: %j", (value, path, found) => {
-  expect(at(value, ...path)).toBe(found);
-});
+])(
+  "at(), which follows a path of own properties, finds in %j at the path %j: %j",
+  (value, path, found) => {
+    expect(at(value, ...path)).toBe(found);
+  },
+);
 
 it.each([
   ['"0042"', "0042"],
@@ -38,9 +41,12 @@ it.each([
   ["115334141465231361", null],
   ["1e30", null],
   ["1.5", null],
-])("idAt reads the JSON %s as %j, and no number that JSON.parse may have changed", (json, id) => {
-  expect(idAt(JSON.parse(`{"id":${json}}`), "id")).toBe(id);
-});
+])(
+  "idAt, which reads an id, reads the JSON value %s as %j; a number that is no safe integer gives null",
+  (json, id) => {
+    expect(idAt(JSON.parse(`{"id":${json}}`), "id")).toBe(id);
+  },
+);
 
 it.each([
   [5, 5, 5],
@@ -51,40 +57,53 @@ it.each([
   ["5s", 5, 5],
   [" 5 s ", 5, 5],
   ["-1", -1, -1],
-])("numberAt reads %j as %d, and integerAt as %d", (a, number, integer) => {
-  expect([numberAt({ a }, "a"), integerAt({ a }, "a")]).toEqual([number, integer]);
-});
+])(
+  'numberAt, which reads a number or a text like "5s", reads %j as %d, and integerAt rounds that to %d',
+  (a, number, integer) => {
+    expect([numberAt({ a }, "a"), integerAt({ a }, "a")]).toEqual([number, integer]);
+  },
+);
 
-it("numberAt and integerAt read no number from other text, and none beyond safe integers", () => {
+it("numberAt and integerAt return null for text other than a number with an optional s, for other types and for huge numbers", () => {
   const values = ["", "s", "five", "5 m", "1e3", true, null, [5], NaN, 1e308, "9".repeat(400)];
   const found = values.flatMap((a) => [numberAt({ a }, "a"), integerAt({ a }, "a")]);
   expect(found.filter((number) => number !== null)).toEqual([]);
 });
 
-it("listAt reads a single value as a list of one, and an absent one as an empty list", () => {
+it("listAt, which reads a field as a list, reads a single value as a list of one, and an absent field as an empty list", () => {
   const values = [{ a: [1, 2] }, { a: "x" }, { a: null }, {}];
   expect(values.map((value) => listAt(value, "a"))).toEqual([[1, 2], ["x"], [], []]);
 });
 
-it("urlsOf keeps http and https URLs in their order, and nothing else", () => {
+it("urlsOf, which filters a list, keeps http and https URLs in their order, and drops all other values", () => {
   const other = ["ftp://a.example", "data:,x", 7, null];
   const values = ["https://a.example/1", ...other, "http://b.example"];
   expect(urlsOf(values)).toEqual(["https://a.example/1", "http://b.example"]);
 });
 
 it.each<[string, (value: unknown, key: string) => unknown, unknown[], unknown[]]>([
-  ["textAt reads text that is not empty", textAt, ["x", "", 7, null, ["x"], {}], ["x"]],
-  ["booleanAt reads true and false", booleanAt, [true, false, "true", 0, null], [true, false]],
-  ["isoMsAt reads ISO 8601 as Unix ms", isoMsAt, [ISO, "yesterday", "5", 1767225600], [ISO_MS]],
-  ["jsonAt parses text as JSON", jsonAt, ['{"b":[1]}', '{"b":', { b: 1 }], [{ b: [1] }]],
-])("%s, and nothing else", (_what, read, values, found) => {
+  ["textAt returns a text that is not empty", textAt, ["x", "", 7, null, ["x"], {}], ["x"]],
+  ["booleanAt returns true and false", booleanAt, [true, false, "true", 0, null], [true, false]],
+  [
+    "isoMsAt returns a time in ISO 8601 as Unix ms",
+    isoMsAt,
+    [ISO, "yesterday", "5", 1767225600],
+    [ISO_MS],
+  ],
+  [
+    "jsonAt returns the parsed value of a JSON text",
+    jsonAt,
+    ['{"b":[1]}', '{"b":', { b: 1 }],
+    [{ b: [1] }],
+  ],
+])("%s, and nothing for any other value", (_what, read, values, found) => {
   const rest = values.slice(found.length).map(() => (read === jsonAt ? undefined : null));
   expect(values.map((a) => read({ a }, "a"))).toEqual([...found, ...rest]);
 });
 
 const urlsAt = (value: unknown, key: string) => urlsOf(listAt(value, key));
 
-it("no reader of JSON fields throws on any JSON", () => {
+it("textAt, numberAt and the other functions that read a field of JSON throw on no JSON value", () => {
   const readers = [textAt, idAt, numberAt, integerAt, booleanAt, isoMsAt, jsonAt, urlsAt];
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {

@@ -16,25 +16,32 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
     },
     completed(URLS, { seed: 0, duration: 5, generate_audio: false }, AT),
   ],
-  ["a time with a fraction as rounded", { completedAt: AT + 0.45 }, completed(URLS, {}, AT)],
-  ["the time 0 as it is", { completedAt: 0 }, completed(URLS, {}, 0)],
-  ["a negative time as absent", { completedAt: -1 }, completed(URLS)],
-  ["NaN as an absent time", { completedAt: Number.NaN }, completed(URLS)],
-  ["an infinite time as absent", { completedAt: Infinity }, completed(URLS)],
-  ["a time in microseconds as absent", { completedAt: AT * 1000 }, completed(URLS)],
+  [
+    "a completion time with a fraction as rounded",
+    { completedAt: AT + 0.45 },
+    completed(URLS, {}, AT),
+  ],
+  ["the completion time 0 as it is", { completedAt: 0 }, completed(URLS, {}, 0)],
+  ["a negative completion time as absent", { completedAt: -1 }, completed(URLS)],
+  ["the completion time NaN as absent", { completedAt: Number.NaN }, completed(URLS)],
+  ["an infinite completion time as absent", { completedAt: Infinity }, completed(URLS)],
+  ["a completion time in microseconds as absent", { completedAt: AT * 1000 }, completed(URLS)],
   ["a success without output as no_output", { urls: [] }, { status: "no_output" }],
   ["a queued job with URLs as queued", { state: "IN_QUEUE" }, { status: "queued" }],
   ["a running job with URLs as processing", { state: "dreaming" }, { status: "processing" }],
-  ["an unknown state as nothing", { state: "paused" }, null],
-  ["an absent state as nothing", { state: null }, null],
+  ["an unknown state as no news (null)", { state: "paused" }, null],
+  ["an absent state as no news (null)", { state: null }, null],
   ["a cancelled job with URLs as failed", { state: "canceled" }, endedAs("canceled", "canceled")],
   [
-    "a failure with the provider's text, without the key of the connection",
+    "a failure as failed, with the text of the provider in which the API key is replaced",
     { state: "failed", error: REJECTED },
     failed("moderation", "Rejected for …."),
   ],
-])("toNews reads %s", (_, fields, news) => {
-  const plain = { jobId: "job-1", state: "succeeded", urls: URLS, metadata: {} };
-  const observation = { ...plain, completedAt: null, error: null, ...fields };
-  expect(toNews(observation, SHOWN)).toEqual(news);
-});
+])(
+  "toNews, which turns a provider's report on a job into a task status, reads %s",
+  (_, fields, news) => {
+    const plain = { jobId: "job-1", state: "succeeded", urls: URLS, metadata: {} };
+    const observation = { ...plain, completedAt: null, error: null, ...fields };
+    expect(toNews(observation, SHOWN)).toEqual(news);
+  },
+);

@@ -9,13 +9,16 @@ it.each([
   ["processing", "running processing in_progress dreaming generating suspended"],
   ["completed", "succeeded succeed success completed ok"],
   ["failed", "failed fail failure error expired cancelled canceled aborted timeout deleted"],
-])("phaseOf reads every spelling of %s in any case", (phase, states) => {
-  const spellings = [...states.split(" "), ...states.toUpperCase().split(" ")];
-  expect(spellings.filter((state) => phaseOf(state) !== phase)).toEqual([]);
-});
+])(
+  "phaseOf, which maps a provider's word for the state of a job, maps every known word for %s, in lower and upper case",
+  (phase, states) => {
+    const spellings = [...states.split(" "), ...states.toUpperCase().split(" ")];
+    expect(spellings.filter((state) => phaseOf(state) !== phase)).toEqual([]);
+  },
+);
 
 it.each(["unknown", "done", "succeeded ", "success!", "constructor", "", null])(
-  "phaseOf returns null for the unknown state %j",
+  "phaseOf, which maps a provider's word for the state of a job, returns null for the unknown word %j",
   (state) => {
     expect(phaseOf(state)).toBeNull();
   },

@@ -16,6 +16,9 @@ it.each([
   [0, 720, null, null],
   [1280, 0, null, null],
   [-1280, 720, null, null],
-])("a video of %j × %j pixels has ratio %j and resolution %j", (width, height, ...expected) => {
-  expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual(expected);
-});
+])(
+  "a video of width %j and height %j has the ratio %j and the resolution %j (null if unknown)",
+  (width, height, ...expected) => {
+    expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual(expected);
+  },
+);

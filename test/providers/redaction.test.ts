@@ -39,7 +39,7 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>>
   "access key id": [["AKIAIOSFODNN7EXAMPLE is disabled", "… is disabled"]],
 };
 
-it("this file has examples of every redaction and of no others", () => {
+it("the redaction tests have examples of every redaction rule and of no others", () => {
   expect(REDACTIONS.map(({ what }) => what)).toEqual(Object.keys(EXAMPLES));
 });
 
@@ -56,36 +56,42 @@ it.each([
   "token limit exceeded",
   "Ungültige Eingabe: 画像が大きすぎます 🦊",
   "x".repeat(1024),
-])("publicText leaves a harmless text as it is: %j", (text) => {
-  expect(publicText(text, [])).toBe(text);
-});
+])(
+  "publicText, which removes secrets from a provider's text, leaves a harmless text as it is: %j",
+  (text) => {
+    expect(publicText(text, [])).toBe(text);
+  },
+);
 
-it("publicText replaces known secrets anywhere, and ignores an empty secret", () => {
+it("publicText, which removes secrets from a provider's text, replaces the given secrets wherever they stand, and ignores an empty one", () => {
   expect(publicText("a(b)c=a(b)c.", ["a(b)c", ""])).toBe("…=….");
   expect(publicText("key of the path: s3cr3t/x", ["s3cr3t"])).toBe("key of the path: …/x");
 });
 
 it.each([
-  ["one byte", "x".repeat(5000), 1024],
-  ["two bytes", "ß".repeat(5000), 1023],
-  ["three bytes", "画".repeat(5000), 1023],
-  ["four bytes", "🦊".repeat(5000), 1023],
-])("publicText cuts a long text at 1 KB, after a whole character of %s", (_, text, length) => {
-  const shown = publicText(text, []);
-  expect(new TextEncoder().encode(shown).length).toBe(length);
-  expect(shown.slice(-1)).toBe("…");
-  expect(text.startsWith(shown.slice(0, -1))).toBe(true);
-});
+  ["one-byte", "x".repeat(5000), 1024],
+  ["two-byte", "ß".repeat(5000), 1023],
+  ["three-byte", "画".repeat(5000), 1023],
+  ["four-byte", "🦊".repeat(5000), 1023],
+])(
+  "publicText, which makes a provider's text safe to show, cuts a text of %s characters to 1 KB without splitting a character",
+  (_, text, length) => {
+    const shown = publicText(text, []);
+    expect(new TextEncoder().encode(shown).length).toBe(length);
+    expect(shown.slice(-1)).toBe("…");
+    expect(text.startsWith(shown.slice(0, -1))).toBe(true);
+  },
+);
 
 // Work that grows with the square of the length would exceed the time limit of a test.
 it.each(["https://", "key ", "api_key=", "http://a@", "token: ", "bearer\t"])(
-  "publicText shortens megabytes of %j in linear time",
+  "publicText, which makes a provider's text safe to show, shortens 4 MB of repeated %j in linear time",
   (text) => {
     expect(publicText(text.repeat(4_000_000 / text.length), []).length).toBeLessThanOrEqual(1024);
   },
 );
 
-it("publicText never throws, never shows a secret and never exceeds 1 KB", () => {
+it("publicText, which makes a provider's text safe to show, never throws, shows no given secret and returns at most 1 KB", () => {
   const secret = "5ecret";
   const part = fc.oneof(
     fc.string({ unit: "binary" }),

@@ -33,7 +33,7 @@ const EXPECTED_EVENTS = [
 ];
 const OFTEN = LIVES / 500;
 
-it(`a task keeps every promise in ${LIVES} random lives with failures, crashes, and repeated and late events`, async () => {
+it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of a task with failures, crashes, and repeated and late events`, async () => {
   console.log(`seed ${SEED}`);
   const threads = availableParallelism();
   const { lives, observed, broken } = await simulate({ seed: SEED, lives: LIVES, threads });
@@ -43,7 +43,7 @@ it(`a task keeps every promise in ${LIVES} random lives with failures, crashes, 
     expect(observed[what] ?? 0, what).toBeGreaterThanOrEqual(OFTEN);
 });
 
-it("the simulation repeats a life exactly from the same seed", async () => {
+it("the simulation repeats the life of a task exactly when it is run again with the same seed", async () => {
   for (let seed = SEED; seed < SEED + 20; seed++) {
     const [first, again] = [await runSeed(seed), await runSeed(seed)];
     expect(again.moves).toEqual(first.moves);

@@ -17,14 +17,14 @@ type Answer = number | "none" | "503 without Retry-After";
 
 // The limits of a running process can be changed on Linux only.
 describe.skipIf(process.platform !== "linux")("a relay under many connections", () => {
-  it("hundreds of connections at once are answered 202, or 503 with Retry-After, and each event settles once", async () => {
+  it("500 events sent at once over as many connections are answered 202, or 503 with Retry-After; each is sent until accepted, and its callback is delivered once", async () => {
     const { answers, unsettled } = await burst(500, null);
     expect(answers.filter((answer) => answer !== 202 && answer !== 503)).toEqual([]);
     expect(unsettled).toEqual([]);
   });
 
   // The runtime ends when it cannot accept a connection, so that some get no answer.
-  it("hundreds of connections at once may crash a relay with too few file handles, but each accepted event settles once", async () => {
+  it("150 events sent at once may crash a relay that has too few file handles, but once each is accepted, its callback is delivered once", async () => {
     const { answers, unsettled } = await burst(150, { what: "open_files", left: 60 });
     const expected = new Set<Answer>([202, 503, "none"]);
     expect(answers.filter((answer) => !expected.has(answer))).toEqual([]);

@@ -20,15 +20,23 @@ const VARS = {
 };
 const SHORTAGES: readonly [string, Shortage, "in place" | "by a restart"][] = [
   ["whose disk is full", { what: "file_size", left: 0 }, "in place"],
-  ["whose disk fills up within the first page", { what: "file_size", left: 4_000 }, "in place"],
-  ["whose disk fills up within a later page", { what: "file_size", left: 10_000 }, "by a restart"],
+  [
+    "whose files cannot grow beyond 4,000 bytes, less than a page of SQLite,",
+    { what: "file_size", left: 4_000 },
+    "in place",
+  ],
+  [
+    "whose files cannot grow beyond 10,000 bytes, a few pages of SQLite,",
+    { what: "file_size", left: 10_000 },
+    "by a restart",
+  ],
   ["that may open no more files", { what: "open_files", left: 0 }, "in place"],
-  ["that may open few more files", { what: "open_files", left: 4 }, "by a restart"],
+  ["that may open only four more files", { what: "open_files", left: 4 }, "by a restart"],
 ];
 
 // The limits of a running process can be changed on Linux only.
 it.skipIf(process.platform !== "linux").concurrent.each(SHORTAGES)(
-  "a relay %s carries out a request or answers 503, and leaves nothing half done",
+  "a relay %s carries out each request or answers 503, and leaves no request half done",
   async (_, shortage, recovery) => {
     const { answers, faults, unsettled } = await run(shortage, recovery);
     expect(faults).toEqual([]);

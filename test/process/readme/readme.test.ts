@@ -16,7 +16,7 @@ function fenced(language: string): string[] {
   return [...blocks].map(([, content]) => (content ?? "").trim());
 }
 
-it("the shell blocks of the README run in order in a fresh clone and leave it clean", async () => {
+it("the shell blocks of README.md run in order in a fresh clone and leave no change that git would show", async () => {
   const port = await freePort();
   let server: Child | null = null;
   const blocks = fenced("sh");
@@ -38,7 +38,7 @@ it("the shell blocks of the README run in order in a fresh clone and leave it cl
   expect(clone.run("git status --porcelain")).toBe("");
 });
 
-it("the demo prints each step from registration to callback, and ends by itself when it has no terminal", () => {
+it("npm run demo prints each step from registration to callback, and ends by itself when it has no terminal", () => {
   const output = clone.run("npm run demo");
   const course = [
     /POST http:\S+\/v1\/tasks/,
@@ -56,7 +56,7 @@ it("the demo prints each step from registration to callback, and ends by itself 
   expect(positions).toEqual(positions.toSorted((a, b) => a - b));
 });
 
-it("the receiver of the README verifies a callback and recognizes a repetition", async () => {
+it("the example receiver in README.md verifies the signature of a callback and recognizes a repeated callback", async () => {
   const [snippet] = fenced("js");
   const file = join(clone.directory, "receiver.mjs");
   writeFileSync(file, snippet ?? "");

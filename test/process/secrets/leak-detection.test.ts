@@ -29,12 +29,15 @@ const LEAKS: Readonly<Record<string, string>> = {
   "a query string": "https://client.example.net/?t=planted-token",
 };
 
-it.each(Object.entries(LEAKS))("leaksIn finds %s in a log line", (_what, secret) => {
-  const line = JSON.stringify({ event: "request.failed", error: `Error: ${secret}!` });
-  expect(leaksIn(`{"event":"a"}\n${line.replaceAll('\\"', '"')}\n`)).not.toEqual([]);
-});
+it.each(Object.entries(LEAKS))(
+  "leaksIn, which searches texts for secrets, finds %s in a log line",
+  (_what, secret) => {
+    const line = JSON.stringify({ event: "request.failed", error: `Error: ${secret}!` });
+    expect(leaksIn(`{"event":"a"}\n${line.replaceAll('\\"', '"')}\n`)).not.toEqual([]);
+  },
+);
 
-it("leaksIn reports the text before a secret, and not the secret", () => {
+it("leaksIn, which searches texts for secrets, reports the text before a secret it finds, and not the secret", () => {
   const leaks = leaksIn(`the key is ${OPERATOR_KEY}`);
   expect(leaks).toEqual([expect.stringContaining("the key is ")]);
   expect(leaks.join()).not.toContain(OPERATOR_KEY);
@@ -47,11 +50,11 @@ it.each([
   'WWW-Authenticate: Bearer realm="task-relay"',
   "SIGNING_SECRETS must be whsec_ and the base64 of 24 to 64 bytes, space-separated",
   "trk_acct-1_0123ab",
-])("leaksIn finds nothing in %s", (line) => {
+])("leaksIn, which searches texts for secrets, finds none in: %s", (line) => {
   expect(leaksIn(line)).toEqual([]);
 });
 
-it("a server that has printed a known or a planted secret fails the test that stops it", async () => {
+it("stopping a test server throws if the server has printed a text in the form of a secret, or a secret of the test", async () => {
   const own = `own-${crypto.randomUUID()}`;
   plant(own);
   for (const [text, isLeak] of [
@@ -76,26 +79,32 @@ async function ask(method: string, path: string, body: string, header = "") {
 }
 
 it.each([
-  ["GET", `/v1/tasks/${ID}`, OPERATOR_KEY],
-  ["GET", `/v1/tasks/${ID}`, WHSEC],
-  ["GET", `/v1/tasks/${ID}`, HOOK_URL],
-  ["GET", "/v1/signing-secrets", SECRETS.RELAY_SECRET],
-  ["GET", "/v1/accounts/a/keys", ACCOUNT_KEY],
-  ["POST", "/v1/accounts/a/signing-secrets", ACCOUNT_KEY],
-  ["GET", "/healthz?x=/v1/signing-secrets", WHSEC],
-])("a secret in the answer makes %s %s throw", async (method, path, secret) => {
-  await expect(ask(method, path, secret)).rejects.toThrow("a secret is in the answer");
-  await expect(ask(method, path, "", secret)).rejects.toThrow("a secret is in the answer");
-});
+  ["GET", `/v1/tasks/${ID}`, "an operator key", OPERATOR_KEY],
+  ["GET", `/v1/tasks/${ID}`, "a signing secret", WHSEC],
+  ["GET", `/v1/tasks/${ID}`, "a hook URL", HOOK_URL],
+  ["GET", "/v1/signing-secrets", "the relay's secret", SECRETS.RELAY_SECRET],
+  ["GET", "/v1/accounts/a/keys", "an account key", ACCOUNT_KEY],
+  ["POST", "/v1/accounts/a/signing-secrets", "an account key", ACCOUNT_KEY],
+  ["GET", "/healthz?x=/v1/signing-secrets", "a signing secret", WHSEC],
+])(
+  "the HTTP client of the tests throws if the answer to %s %s contains %s",
+  async (method, path, _what, secret) => {
+    await expect(ask(method, path, secret)).rejects.toThrow("a secret is in the answer");
+    await expect(ask(method, path, "", secret)).rejects.toThrow("a secret is in the answer");
+  },
+);
 
 it.each([
   ["GET", "/v1/signing-secrets", WHSEC],
   ["POST", "/v1/accounts/a/keys", ACCOUNT_KEY],
   ["GET", "/v1/accounts/a/signing-secrets", WHSEC],
   ["POST", "/v1/tasks", HOOK_URL],
-])("a secret is accepted from %s %s, which gives it on purpose", async (method, path, secret) => {
-  expect((await ask(method, path, secret)).status).toBe(200);
-});
+])(
+  "the HTTP client of the tests accepts a secret in the answer to %s %s, which returns secrets on purpose",
+  async (method, path, secret) => {
+    expect((await ask(method, path, secret)).status).toBe(200);
+  },
+);
 
 /** Runs one passing test that prints the line. */
 function run(line: string) {
@@ -119,7 +128,7 @@ function run(line: string) {
   }
 }
 
-it("a Vitest run fails when a passing test has printed a secret, although its output is silenced", () => {
+it("a Vitest run fails when a passing test has printed a secret, although the output of passing tests is hidden", () => {
   const { status, output } = run(`{"event":"a","key":"${OPERATOR_KEY}"}`);
   expect(output).toContain("a secret was printed");
   expect(output).toContain("1 passed");

@@ -78,18 +78,18 @@ function leaksIn(
 describe.each([
   ["derived from RELAY_SECRET", withDerived],
   ["configured one by one", withConfigured],
-])("a relay whose secrets are %s", (_, exercised) => {
-  it("secrets are in no answer of the relay except of the routes that give them on purpose", () => {
+])("a relay whose secrets are %s", (origin, exercised) => {
+  it(`a relay whose secrets are ${origin} returns them only from the routes that do so on purpose`, () => {
     expect(leaksIn(secretsOf(exercised), exercised.answers)).toEqual([]);
   });
 
-  it("secrets are not in the relay's log", () => {
+  it(`a relay whose secrets are ${origin} writes none of them to its log`, () => {
     const log = { route: "the log", text: relay.output };
     const everywhere = secretsOf(exercised).map((secret) => ({ ...secret, givenBy: null }));
     expect(leaksIn(everywhere, [log])).toEqual([]);
   });
 
-  it("secrets are in nothing that the relay sends to receivers, settlement and operator", () => {
+  it(`a relay whose secrets are ${origin} sends none of them to callback receivers, SETTLEMENT_URL or OPERATOR_CALLBACK_URL`, () => {
     const sent = receiver.posts
       .filter(({ path }) => !path.startsWith("/v1/predictions"))
       .map(({ path, headers, body }) => ({
@@ -104,7 +104,7 @@ describe.each([
   });
 });
 
-it("a relay with an invalid secret names the variable and repeats no value", () => {
+it("a relay with an invalid secret answers 503 with the name of the variable and without any configured value", () => {
   const values = secretsOf(withDerived).filter(({ what }) => !what.startsWith("derived"));
   const texts = complaints.map((text) => ({ route: "a complaint", text }));
   expect(texts.length).toBe(2 * INVALID.length);
@@ -118,7 +118,7 @@ const answerOf = (answers: readonly Answer[], route: RegExp) => {
   return found;
 };
 
-it("the secrets that these tests look for are those that the relay uses", () => {
+it("the secrets that the leak tests search for are the ones that the relay uses", () => {
   const [secret = ""] = RELAY_SECRETS;
   const Secrets = z.object({ callbacks: z.array(z.string()), events: z.array(z.string()) });
   const { callbacks, events } = Secrets.parse(answerOf(withDerived.answers, FOR_OPERATORS).json);
@@ -134,7 +134,7 @@ it("the secrets that these tests look for are those that the relay uses", () => 
   expect(answerOf(withConfigured.answers, /jwks/).text).toContain(JWK.x);
 });
 
-it("secrets are found in the answers that give them on purpose", () => {
+it("the search of the leak tests finds the secrets in answers that return them on purpose", () => {
   const found = new Set(
     [withDerived, withConfigured].flatMap((one) =>
       secretsOf(one)
@@ -166,7 +166,7 @@ it.each([
   "operator.notice",
   "credits.refund",
 ])(
-  "the log that the leak tests search has a line of the event %s, in which a secret could leak",
+  "the log in which the leak tests search for secrets contains the event %s, which could leak one",
   (event) => {
     expect(relay.output).toContain(`"event":"${event}"`);
   },

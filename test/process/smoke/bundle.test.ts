@@ -20,7 +20,7 @@ it("the deployed bundle is smaller than 150 KiB gzipped, and than 100 KiB withou
   expect(gzipKib(relayAlone)).toBeLessThan(100);
 });
 
-it("the bundle serves a whole task on plain workerd with TASKS and ACCOUNTS only", async () => {
+it("the deployed bundle serves a task from registration to deletion on plain workerd with no bindings but TASKS and ACCOUNTS", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ vars: LOCAL_VARS });
   const { client } = relay;

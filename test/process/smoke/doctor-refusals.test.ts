@@ -39,15 +39,19 @@ const CHALLENGE = edge(403, "Just a moment...", { "cf-mitigated": "challenge" })
 
 /** What refuses a hook, its answer, and what the doctor says about it. */
 const REFUSALS: readonly (readonly [string, Fake, string])[] = [
-  ["a managed rule", edge(403, "Attention Required! | Cloudflare"), MANAGED_RULE],
-  ["a challenge", CHALLENGE, "by a challenge of Cloudflare"],
-  ["a block of the IP address", edge(403, 1003), "by IP address"],
+  [
+    "a managed rule of the Cloudflare WAF",
+    edge(403, "Attention Required! | Cloudflare"),
+    MANAGED_RULE,
+  ],
+  ["a challenge page of Cloudflare", CHALLENGE, "by a challenge of Cloudflare"],
+  ["Cloudflare with a block of the IP address", edge(403, 1003), "by IP address"],
   ["Cloudflare because the name has no Worker", edge(404, 1042), "1042: no Worker"],
-  ["a browser check", blocked(1010), "Browser Integrity Check"],
-  ["a custom rule", blocked(1020), "a WAF custom rule"],
-  ["a country rule", blocked(1009), "a country block"],
-  ["a rate limit with an error code", edge(429, 1015), "a rate-limiting rule"],
-  ["a rate limit without an error code", edge(429), "a rate-limiting rule"],
+  ["the browser integrity check of Cloudflare", blocked(1010), "Browser Integrity Check"],
+  ["a custom rule of the Cloudflare WAF", blocked(1020), "a WAF custom rule"],
+  ["a country block of Cloudflare", blocked(1009), "a country block"],
+  ["a rate limit of Cloudflare with an error code", edge(429, 1015), "a rate-limiting rule"],
+  ["a rate limit of Cloudflare without an error code", edge(429), "a rate-limiting rule"],
   ["Cloudflare's daily limit of requests", edge(429, 1027), "Free plan's daily"],
   ["an uncaught exception of the Worker", edge(500, 1101), "the Worker threw"],
   ["Cloudflare's limit of CPU time", edge(503, 1102), "CPU time exceeded"],
@@ -83,7 +87,7 @@ async function examined(health: Fake, hook: Fake): Promise<readonly string[]> {
 const healthy: Fake = { status: 200, headers: JSON_OF_RELAY, body: '{"status":"ok"}' };
 
 it.each(REFUSALS)(
-  "npm run doctor reports a problem with its cure when hooks are answered by %s",
+  "npm run doctor reports a problem and its cure when its request to the hook route is answered by %s",
   async (_, fake, expected) => {
     const lines = await examined(healthy, fake);
     const line = lines.find((each) => each.includes("hooks: "));
@@ -93,7 +97,7 @@ it.each(REFUSALS)(
 );
 
 it.each(REFUSALS.slice(0, -1))(
-  "npm run doctor ends with one line when all its requests are answered by %s",
+  "npm run doctor stops with one line of cause and cure when all its requests are answered by %s",
   async (_, fake) => {
     const oneLine = /^http:\S+ answered \d{3} by .+\. Cure: .+$/;
     await expect(examined(fake, fake)).rejects.toThrow(oneLine);
@@ -155,7 +159,7 @@ it.each([
   [61_000, "61 s ahead of this machine. Cure: "],
   [-400_000, "400 s behind this machine. Cure: "],
 ])(
-  "npm run doctor reports a wrong clock only if the relay's Date header differs by more than 60 s: %i ms",
+  "npm run doctor, given a relay whose Date header is %i ms ahead of its own clock, reports: %s",
   (ms, expected) => {
     const answer = anAnswer({}, { Date: new Date(NOW + ms).toUTCString() });
     expect(lineOf(clockFinding(answer, null))).toContain(expected);

@@ -39,7 +39,7 @@ it("npm run doctor reports no problem of a relay that has just been started", as
   ]);
 });
 
-it("npm run doctor marks as not checked what needs another receiver or an index", async () => {
+it("npm run doctor marks callbacks and late alarms as not checked when the relay allows no local receiver and has no index", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -94,7 +94,7 @@ it("npm run doctor reports the invalid variables of a relay that is not configur
   expect(lines[0]).toMatch(/^PROBLEM\s+configuration: LOCATION_HINT must be one of .+ Cure: /);
 });
 
-it("npm run doctor exits with 2 and one line when no relay listens at the URL", async () => {
+it("npm run doctor exits with status 2 and one line when no relay listens at the URL", async () => {
   const { status, stderr } = await doctor(["--url", await closedPort()]);
   expect(status).toBe(2);
   expect(stderr).toMatch(
@@ -103,7 +103,7 @@ it("npm run doctor exits with 2 and one line when no relay listens at the URL", 
 });
 
 it.each([[[]], [["--url", "relay.example.com"]], [["--relay", "x"]]])(
-  "npm run doctor exits with 2 and its usage when its arguments are %j",
+  "npm run doctor exits with status 2 and prints its usage when called with the invalid arguments %j",
   async (args) => {
     const { status, stderr } = await doctor(args);
     expect(status).toBe(2);

@@ -92,12 +92,12 @@ const atDomain = (pattern: string) => ({
 
 /** Options given one after the other, and what wrangler reads after each. */
 const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]>> = {
-  "no options: the defaults": [["", { ...AT_FIRST, vars: [], d1_databases: [DATABASE] }]],
-  "--domain, then another --domain": [
+  "no options": [["", { ...AT_FIRST, vars: [], d1_databases: [DATABASE] }]],
+  "--domain, and then again with another --domain": [
     ["--domain relay.example.com", atDomain("relay.example.com")],
     ["--domain Hooks.Example.org", atDomain("hooks.example.org")],
   ],
-  "--jurisdiction and --location, then both none": [
+  "--jurisdiction and --location, and then again with both set to none": [
     [
       "--jurisdiction eu --location apac-ne",
       {
@@ -109,19 +109,19 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
     ],
     ["--jurisdiction none --location none", { vars: [] }],
   ],
-  "--queue, then --index off, then --index on": [
+  "--queue, then with --index off, then with --index on": [
     ["--queue", { queues: QUEUE }],
     ["--index off", { d1_databases: [], queues: NO_QUEUE }],
     ["--index on", { d1_databases: [DATABASE] }],
   ],
-  "--plan paid, then --plan free": [
+  "--plan paid, and then again with --plan free": [
     ["--plan paid", { limits: { cpu_ms: 2000 } }],
     ["--plan free", { limits: undefined }],
   ],
 };
 
 it.each(Object.entries(CONFIGURED))(
-  "npm run setup writes a valid wrangler.toml for %s",
+  "npm run setup writes a valid wrangler.toml when run with %s",
   (_, steps) => {
     for (const [args, expected] of steps) {
       setup(...args.split(" ").filter((arg) => arg !== ""));
@@ -141,7 +141,7 @@ it("npm run setup --help lists the options and changes nothing", () => {
   expect(toml()).toBe(before);
 });
 
-it("npm run setup without options changes no line of wrangler.toml and generates secrets once, for the owner only", () => {
+it("npm run setup without options changes no line of wrangler.toml and generates secrets once, in files that only their owner can read", () => {
   const before = toml();
   const first = runSetup();
   expect(first.status).toBe(0);
@@ -210,7 +210,7 @@ it("npm run setup says in one line what is wrong with an option, and changes not
   expect(toml()).toBe(before);
 });
 
-it("npm run setup refuses a list of routes that spans several lines", () => {
+it("npm run setup --domain refuses a wrangler.toml whose list of routes spans several lines, and leaves it unchanged", () => {
   const own = toml().replace(/^# routes.*$/m, 'routes = [\n  "a.example.com/*",\n]');
   writeFileSync(tomlPath(), own);
   const { status, output } = runSetup("--domain", "relay.example.com");

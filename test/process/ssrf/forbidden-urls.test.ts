@@ -61,20 +61,20 @@ describe("a relay in production", async () => {
   const settledId = await settledTask(client);
 
   it.each(FORBIDDEN)(
-    "a relay in production neither accepts nor calls %j, by any route",
+    "a relay in production refuses the callback_url %j on every route that takes one, and does not call it",
     async (url) => {
       await expectRefused(client, settledId, canary.aimed(url));
     },
   );
 
-  it("a relay in production does not accept the address of the request as a callback_url", async () => {
+  it("a relay in production refuses a callback_url that leads to the host under which it received the request", async () => {
     const { host } = new URL(ownUrl);
     for (const own of [host, host.replace("127.0.0.1", "localhost")]) {
       await expectRefused(client, settledId, `https://${own}/v1/events`);
     }
   });
 
-  it("a relay in production never fetches the URLs of a result", async () => {
+  it("a relay in production never fetches the output URLs of a completed task", async () => {
     const urls = LOOPBACK.map((url) => canary.aimed(url).replace("https:", "http:"));
     const id = randomUUID();
     const event = { id, status: "completed", model: "m", output: { urls } };
@@ -87,28 +87,31 @@ describe("a relay in production", async () => {
 describe("a connection in CONNECTIONS", () => {
   const urls = [...FORBIDDEN, ...LIKE_FAL].filter((url) => url.trim() !== "");
 
-  it.each(["base_url", "jwks_url"])("a connection with a foreign %s is refused", async (field) => {
-    const entries = urls.map((url, nth) => {
-      const key = "process-test-fal-key";
-      return [`fal-${nth}`, { provider: "fal", key, [field]: canary.aimed(url) }];
-    });
-    const vars = { ...PRODUCTION, CONNECTIONS: JSON.stringify(Object.fromEntries(entries)) };
-    await using relay = await Workerd.start({ vars });
-    const { status, json } = await relay.client.ask("GET", "/healthz");
-    expect(status).toBe(503);
-    const Issue = z.object({ path: z.literal("CONNECTIONS"), message: z.string() });
-    const { issues } = z.object({ issues: z.array(Issue) }).parse(json);
-    const named = issues.map(({ message }) => / in (fal-\d+): /.exec(message)?.[1]);
-    expect(named).toEqual(entries.map(([name]) => name));
-    expect(JSON.stringify(json)).not.toMatch(/canary|process-test-fal-key/);
-    expect(canary.hits).toEqual([]);
-  });
+  it.each(["base_url", "jwks_url"])(
+    "an entry of CONNECTIONS is refused when its %s does not lead to a host of its provider",
+    async (field) => {
+      const entries = urls.map((url, nth) => {
+        const key = "process-test-fal-key";
+        return [`fal-${nth}`, { provider: "fal", key, [field]: canary.aimed(url) }];
+      });
+      const vars = { ...PRODUCTION, CONNECTIONS: JSON.stringify(Object.fromEntries(entries)) };
+      await using relay = await Workerd.start({ vars });
+      const { status, json } = await relay.client.ask("GET", "/healthz");
+      expect(status).toBe(503);
+      const Issue = z.object({ path: z.literal("CONNECTIONS"), message: z.string() });
+      const { issues } = z.object({ issues: z.array(Issue) }).parse(json);
+      const named = issues.map(({ message }) => / in (fal-\d+): /.exec(message)?.[1]);
+      expect(named).toEqual(entries.map(([name]) => name));
+      expect(JSON.stringify(json)).not.toMatch(/canary|process-test-fal-key/);
+      expect(canary.hits).toEqual([]);
+    },
+  );
 });
 
 describe("a relay for development", () => {
   const { client } = development;
 
-  it("a relay for development accepts loopback only, in no other spelling, and no private network", async () => {
+  it("a relay for development refuses a callback_url of a private network, of 0.0.0.0 and of loopback in disguise, such as [::ffff:127.0.0.1]", async () => {
     const settledId = await settledTask(client);
     for (const url of [...UNSPECIFIED, ...PRIVATE]) {
       await expectRefused(client, settledId, canary.aimed(url));
@@ -116,7 +119,7 @@ describe("a relay for development", () => {
   });
 
   it.each(["127.0.0.1", "2130706433", "0x7f.1", "１２７。０。０。１", "localhost", "LOCALHOST"])(
-    "a relay for development reaches the canary at %s, which proves that the canary listens",
+    "a test callback of a relay for development to the loopback host %s reaches the server that counts forbidden requests",
     async (host) => {
       for (const port of canary.ports) {
         canary.hits.length = 0;

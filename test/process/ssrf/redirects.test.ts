@@ -62,7 +62,7 @@ it.each([300, 301, 302, 303, 304, 305, 307, 308])(
   },
 );
 
-it("a callback does not follow the links of a receiver that answers 200", async () => {
+it("a callback does not follow URLs in the headers or the HTML of an answer with status 200", async () => {
   const id = await client.finish(receiver.at("/well", leadingAway(200)));
   expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
   expect(canary.hits).toEqual([]);
@@ -81,7 +81,7 @@ async function hook(url: string, body: string, headers = {}): Promise<number> {
   return response.status;
 }
 
-it("the result of a hook is passed on and not fetched", async () => {
+it("the output URLs in a provider's hook are passed on in the callback, and the relay does not fetch them", async () => {
   const callback_url = receiver.at("/result", ACCEPTS);
   const { id, hook_url } = await client.register({ provider: "plain", callback_url });
   const job = { provider: "plain", id: "job-plain" };
@@ -92,7 +92,7 @@ it("the result of a hook is passed on and not fetched", async () => {
   expect(canary.hits).toEqual([]);
 });
 
-it("an upstream whose hook names URLs is polled at its configured address without following redirects", async () => {
+it("a provider is polled at its configured address, not at URLs in its hook, and redirects of a poll are not followed", async () => {
   const { id, hook_url } = await client.register({ provider: "polled" });
   await client.ask("POST", `/v1/tasks/${id}/upstream`, { provider: "polled", id: "job-polled" });
   const poll = "/v1/predictions/job-polled";
@@ -103,7 +103,7 @@ it("an upstream whose hook names URLs is polled at its configured address withou
   expect(canary.hits).toEqual([]);
 });
 
-it("the key set of an upstream is fetched from the configured URL without following redirects", async () => {
+it("the public keys of a provider are fetched from the configured URL without following redirects", async () => {
   const { hook_url } = await client.register({ provider: "keyset" });
   const body = JSON.stringify({ request_id: "job", status: "OK", payload: {} });
   expect(await hook(hook_url, body, new FalKey().sign("job", "user", body))).toBe(503);
@@ -111,7 +111,7 @@ it("the key set of an upstream is fetched from the configured URL without follow
   expect(canary.hits).toEqual([]);
 });
 
-it("refunds and notices are not sent to another address by a redirect", async () => {
+it("refund requests to SETTLEMENT_URL and notices to OPERATOR_CALLBACK_URL do not follow redirects", async () => {
   const account = `acct-${randomUUID()}`;
   await client.ask("POST", "/v1/accounts", { id: account });
   const callback_url = receiver.at("/refused", { kind: "answer", status: 500 });

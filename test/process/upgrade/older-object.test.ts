@@ -43,7 +43,7 @@ function requests(id: string, hookPath: string): readonly (readonly [string, obj
   ];
 }
 
-it("every route works or answers 503 with Retry-After while the objects run the previous release", async () => {
+it("every route works or answers 503 with Retry-After while the Durable Objects still run the previous release", async () => {
   const objectScript = (await earlierBundles()).at(-1) ?? "";
   await using relay = await Workerd.start({ vars: VARS, objectScript });
   const { client } = relay;

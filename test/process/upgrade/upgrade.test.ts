@@ -22,7 +22,7 @@ const LEAST = {
   "requests repeated": 20,
 };
 
-it("the relay keeps every promise to 1,000 open tasks while an earlier build and this one replace each other", async () => {
+it("1,000 tasks keep the promises of docs/promises.md while an earlier release and the current build replace each other", async () => {
   console.log(`seed ${SEED}`);
   const releases = new AlternatingReleases();
   const { counters, faults, evidence } = await runRound({

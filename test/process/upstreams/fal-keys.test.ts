@@ -40,7 +40,7 @@ async function hook(connection: (typeof CONNECTIONS)[number], key: FalKey) {
   return { status: response.status, text, retryAfter, task: (await client.read(id)).status };
 }
 
-it.concurrent("the key set of fal is fetched once for several valid signatures, whatever other keys it holds", async () => {
+it.concurrent("the public keys of fal are fetched once for several valid signatures, even if some of the keys are unusable", async () => {
   const [key, other] = [new FalKey(), new FalKey()];
   const rsa = { kty: "RSA", n: "AQAB", e: "AQAB" };
   const unusable = { kty: "OKP", crv: "Ed25519", x: "_".repeat(43) };
@@ -49,7 +49,7 @@ it.concurrent("the key set of fal is fetched once for several valid signatures, 
   expect(fetches("valid")).toBe(1);
 });
 
-it.concurrent("the key set of fal is fetched again for an unknown key, but only after a pause", async () => {
+it.concurrent("the public keys of fal are fetched again for a signature by an unknown key, but not within 30 s of the last fetch", async () => {
   const [before, after, unknown] = [new FalKey(), new FalKey(), new FalKey()];
   publish("rotated", before.jwk);
   expect(await hook("rotated", before)).toMatchObject(ACCEPTED);
@@ -67,13 +67,13 @@ const answer = (status: number, body: string, headers = {}): Behaviour => {
 };
 
 it.each([
-  ["answers 500", answer(500, "")],
-  ["answers 404 with keys", answer(404, '{"keys":[]}')],
-  ["redirects", answer(302, "", { Location: "/elsewhere" })],
-  ["is no JSON", answer(200, "<html>")],
-  ["is another JSON", answer(200, '{"key":1}')],
+  ["is answered with 500", answer(500, "")],
+  ["is answered with 404 and an empty key set", answer(404, '{"keys":[]}')],
+  ["is redirected", answer(302, "", { Location: "/elsewhere" })],
+  ["is answered with 200 and no JSON", answer(200, "<html>")],
+  ["is answered with JSON of another shape", answer(200, '{"key":1}')],
 ] as const)(
-  "a hook of fal fails with 503 and Retry-After when the key set %s",
+  "a hook of fal is answered 503 with Retry-After when the request for the public keys of fal %s",
   async (_, behaviour) => {
     server.at("/down", behaviour);
     expect(await hook("down", new FalKey())).toMatchObject({
@@ -85,7 +85,7 @@ it.each([
   },
 );
 
-it("a hook of fal fails with 503 when the server of the key set hangs, and known keys stay valid", async () => {
+it("a hook of fal is answered 503 while the server of its public keys hangs, and keys fetched before stay valid", async () => {
   const key = new FalKey();
   server.at("/hanging", { kind: "hang" });
   expect(await hook("hanging", key)).toMatchObject({ status: 503, task: "pending" });

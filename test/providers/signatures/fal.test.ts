@@ -44,18 +44,18 @@ async function verified(
   return { verdict, asked };
 }
 
-it("a fal hook may be signed with any of the published keys, which are requested once", async () => {
+it("a fal hook signed with any of the public keys of fal counts as signed, and the keys are requested once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   const keys = [[published, rotated.publicKey]] as const;
   expect(await verified(signed, { keys })).toEqual({ verdict: "signed", asked: ASKED_ONCE });
 });
 
-it("the public keys of fal come from the URL of the connection, if it has one", async () => {
+it("the public keys of fal are requested from the jwks_url of the connection, if that is set", async () => {
   const url = "https://mirror.example/jwks.json";
   expect((await verified(FAL.headers, { jwksUrl: url })).asked).toEqual([[url, false]]);
 });
 
-it("a fal hook signed with an unknown key makes the relay request fresh keys once", async () => {
+it("a fal hook signed with a key that is not cached makes the relay request fresh public keys once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   expect(await verified(signed, { keys: [[published], [rotated.publicKey]] })).toEqual({
     verdict: "signed",
@@ -67,7 +67,7 @@ it("a fal hook signed with an unknown key makes the relay request fresh keys onc
   });
 });
 
-it("a fal hook cannot be verified while the public keys are unreachable", async () => {
+it("a fal hook signed with a key that is not cached is neither accepted nor refused while the public keys are unreachable", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
 
   for (const keys of [[null], [[published], null], [[], null]] as const) {
@@ -75,7 +75,7 @@ it("a fal hook cannot be verified while the public keys are unreachable", async 
   }
 });
 
-it("a fal hook for another customer is refused before public keys are requested", async () => {
+it("a fal hook with the user id of another customer is refused before public keys are requested", async () => {
   const headers = await signedByFal(rotated.privateKey, FAL.body, {
     "X-Fal-Webhook-User-Id": "user-0002",
   });
@@ -91,6 +91,9 @@ it("a valid fal hook counts as unsigned when our own user id is not configured",
   expect((await verified({}, { userId: null })).verdict).toBe("refused");
 });
 
-it.each(Object.keys(FAL.headers))("a fal hook requests no keys without %s", async (name) => {
-  expect((await verified({ ...FAL.headers, [name]: "" })).asked).toEqual([]);
-});
+it.each(Object.keys(FAL.headers))(
+  "the public keys of fal are not requested for a hook without the header %s",
+  async (name) => {
+    expect((await verified({ ...FAL.headers, [name]: "" })).asked).toEqual([]);
+  },
+);

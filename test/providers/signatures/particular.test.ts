@@ -11,16 +11,20 @@ import { KIE, REPLICATE, REPLICATE_SECRET, signedByVidu, VIDU, WAVESPEED } from 
 const wrong = (count: number) => Array.from({ length: count }, () => "0".repeat(64));
 
 it.each([
-  ['{"code":200,"data":{"taskId":"task-0001","state":"fail","failMsg":"früher"}}', "unsigned"],
-  [KIE.body.replace("taskId", "task_id"), "unsigned"],
-  [KIE.body.replace("task-0001", "task-0002"), "refused"],
-  [KIE.body.replace("taskId", "id"), "refused"],
-  [tampered(KIE.body), "refused"],
-  ["task-0001", "refused"],
-  ["", "refused"],
+  [
+    "unsigned",
+    "with the job id in taskId and other fields",
+    '{"code":200,"data":{"taskId":"task-0001","state":"fail","failMsg":"früher"}}',
+  ],
+  ["unsigned", "with the job id in task_id", KIE.body.replace("taskId", "task_id")],
+  ["refused", "with another job id", KIE.body.replace("task-0001", "task-0002")],
+  ["refused", "with the job id in a field id", KIE.body.replace("taskId", "id")],
+  ["refused", "whose bytes are damaged", tampered(KIE.body)],
+  ["refused", "that is the bare job id", "task-0001"],
+  ["refused", "that is empty", ""],
 ])(
-  "a hook of kie.ai, which signs only the job id, with the body %j is %s",
-  async (body, verdict) => {
+  "a hook of kie.ai, whose signature covers only the job id, counts as %s when sent with a body %s",
+  async (verdict, _what, body) => {
     expect(await authenticity(KIE, { body })).toBe(verdict);
   },
 );
@@ -34,7 +38,7 @@ it.each([
     REPLICATE_SECRET,
   ],
   [
-    "OpenAI, from a hook really sent",
+    "OpenAI, a hook that was really sent",
     {
       "webhook-id": "wh_685c059ae39c8190af8c71ed1022a24d",
       "webhook-timestamp": "1750861210",
@@ -45,7 +49,7 @@ it.each([
     "whsec_RdvaYFYUXuIFuEbvZHwMfYFhUf7aMYjYcmM24+Aj40c=",
   ],
 ])(
-  "a Replicate hook is verified like the example of %s",
+  "the signature check of Replicate hooks accepts the signed example of %s",
   async (_, sent, signature, body, webhookSecret) => {
     const headers = { ...sent, "webhook-signature": signature };
     const now = Number(sent["webhook-timestamp"]) * 1000;
@@ -57,7 +61,7 @@ it.each([
 it.each([
   ["standardwebhooks", new Webhook(REPLICATE_SECRET)],
   ["svix", new Svix(REPLICATE_SECRET)],
-])("a Replicate hook signed by the package %s is verified", async (_, webhook) => {
+])("a Replicate hook signed by the npm package %s counts as signed", async (_, webhook) => {
   const body = REPLICATE.unicodeBody;
   const signature = webhook.sign("msg_0002", new Date(NOW), body);
   const headers = { "webhook-id": "msg_0002", "webhook-signature": signature };
@@ -65,7 +69,7 @@ it.each([
   expect(await authenticity(REPLICATE, { headers, body: tampered(body) })).toBe("refused");
 });
 
-it("the signature scheme of Vidu verifies the published example of Apache APISIX", async () => {
+it("the signature check of Vidu hooks accepts the signed example that Apache APISIX has published", async () => {
   const content = [
     "GET",
     "/index.html",
@@ -83,7 +87,7 @@ it("the signature scheme of Vidu verifies the published example of Apache APISIX
   expect(await verdictOn(content.trimEnd())).toBe(false);
 });
 
-it("a Vidu hook signs the path of the request, but not the body", async () => {
+it("the signature of a Vidu hook covers the path of the request, but not the body", async () => {
   expect(await authenticity(VIDU, { body: tampered(VIDU.body) })).toBe("unsigned");
   expect(await authenticity(VIDU, { body: "" })).toBe("unsigned");
   expect(await authenticity(VIDU, { path: "/hooks/vidu/" })).toBe("refused");
@@ -91,8 +95,8 @@ it("a Vidu hook signs the path of the request, but not the body", async () => {
 
 it.each([
   ["as it was sent", "X7THxS7616k32++3dvRlqtMAy9t2JzgjGW/AK6Jxb70="],
-  ["sorted", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
-])("a Vidu hook may sign the query string %s", async (_, signature) => {
+  ["with sorted parameters", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
+])("the signature of a Vidu hook may cover the query string %s", async (_, signature) => {
   const headers = { "X-HMAC-SIGNATURE": signature };
   expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
   expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
@@ -107,7 +111,7 @@ it.each(["Date", "x-request-nonce", "user-agent"])(
   },
 );
 
-it("a Vidu hook may sign further headers, in the order and spelling in which it lists them", async () => {
+it("the signature of a Vidu hook may cover further headers, in the order and spelling in which the hook lists them", async () => {
   const sent = { ...VIDU.headers, "User-Agent": "vidu/1" };
   const headers = await signedByVidu(sent, "User-Agent;X-Request-Nonce;date");
   expect(await authenticity(VIDU, { headers })).toBe("unsigned");
@@ -119,11 +123,11 @@ it("a Vidu hook may sign further headers, in the order and spelling in which it 
 const [version = "", valid = ""] = (WAVESPEED.headers["webhook-signature"] ?? "").split(",");
 
 it.each([
-  ["one valid signature in upper case is", [valid.toUpperCase()], "signed"],
-  ["a valid signature that is the last of 16 is", [...wrong(15), valid], "signed"],
-  ["a valid signature that is the last of 17 is", [...wrong(16), valid], "refused"],
+  ["a single one in upper case is accepted", [valid.toUpperCase()], "signed"],
+  ["a valid one in place 16 is accepted", [...wrong(15), valid], "signed"],
+  ["a valid one in place 17 is refused", [...wrong(16), valid], "refused"],
 ])(
-  "a WaveSpeed hook is accepted by any of its first 16 signatures: %s",
+  "a WaveSpeed hook is accepted if any of its first 16 signatures is valid: %s",
   async (_, signatures, verdict) => {
     const entries = signatures.map((signature) => `${version},${signature}`);
     const headers = { "webhook-signature": entries.join(" ") };
@@ -132,7 +136,7 @@ it.each([
 );
 
 it.each([
-  ["with the base64-decoded secret", "test-key", "ws-0001"],
+  ["with the base64-decoded secret instead of its text", "test-key", "ws-0001"],
   ["with an empty webhook-id", "dGVzdC1rZXk=", ""],
 ])("a WaveSpeed hook is refused when signed %s", async (_, key, id) => {
   const signature = hex(await hmac(key, `${id}.${NOW_S}.${WAVESPEED.body}`));

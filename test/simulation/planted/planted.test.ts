@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { BUGS } from "./bugs.ts";
 import { findBugs } from "./mutated-copy.ts";
 
-it("the simulation finds every bug that is planted into the sources", async () => {
+it("the simulation finds every bug that is planted into a copy of the sources", async () => {
   expect(BUGS.length).toBeGreaterThanOrEqual(69);
   const simulation = { seed: 1, lives: 20_000, threads: availableParallelism() };
   const found = await findBugs(BUGS, simulation, () => {});
