@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 
 /**
- * Callback receiver of a client that is down at first: its port is reserved, but nothing listens on the
- * port.
+ * Callback receiver of a client that is down until `start` is called: its port is reserved, but nothing
+ * listens on it.
  */
 export interface DemoClient {
   readonly url: string;

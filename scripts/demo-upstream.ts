@@ -49,7 +49,10 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
   return { key, baseUrl, close: () => server.close() };
 }
 
-/** Submits a job to the upstream, as a service would. @returns the id of the job. */
+/**
+ * Submits a job to the local upstream, as the operator's service would submit one to the provider.
+ * @returns the id of the job.
+ */
 export async function submit(upstream: DemoUpstream, hookUrl: string): Promise<string> {
   const response = await fetch(`${new URL(upstream.baseUrl).origin}${TASKS}`, {
     method: "POST",

@@ -1,4 +1,8 @@
-/** Runs a whole task on this machine: the upstream finishes the task while the client is down. */
+/**
+ * Shows the whole way of a task on this machine, with a relay, an upstream and a client that the script
+ * starts: the upstream finishes the task while the client is down, and the client gets the callback once it
+ * is up.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";

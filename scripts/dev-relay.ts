@@ -7,7 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const root = join(import.meta.dirname, "..");
 
-/** Relay under `wrangler dev` on loopback, in its own process group and with its own storage. */
+/**
+ * A relay that `wrangler dev` runs on a port of this machine, in its own process group and with its own
+ * storage.
+ */
 export interface DevRelay {
   readonly origin: string;
   /** Stops the relay and deletes its storage. */
@@ -59,7 +62,7 @@ async function waitUntilHealthy(child: ChildProcess, url: string): Promise<void>
   throw new Error(`${url} did not answer`);
 }
 
-/** Kills wrangler and the runtime that it started. */
+/** Kills the process group of wrangler, to which the Workers runtime that it started belongs. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {

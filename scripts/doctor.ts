@@ -31,7 +31,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Reads the command line; null when it is wrong. */
+/** Reads the options of `npm run doctor` from the command line; null when they are wrong. */
 function optionsOf(args: string[]): { readonly url: URL; readonly to: string | null } | null {
   try {
     const text = { type: "string" } as const;

@@ -1,6 +1,8 @@
 import { PROBLEMS } from "../src/api/http/problem-list.ts";
 
-/** Renders `docs/errors.md` from the table of problems. */
+/**
+ * Returns the text of `docs/errors.md`, made from the list of all problem codes with their causes and cures.
+ */
 export function errorsDoc(): string {
   const sections = Object.entries(PROBLEMS).map(([code, { status, title, cause, cure }]) =>
     [

@@ -4,7 +4,9 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
-/** Files of secrets, for `wrangler dev` and for `wrangler deploy --secrets-file`. */
+/**
+ * Files that hold the secrets of the relay: one for `wrangler dev`, one for `wrangler deploy --secrets-file`.
+ */
 const FILES = [".dev.vars", ".secrets"] as const;
 
 /** Generates the secrets that the relay needs, in files. Files that exist are left unchanged. */

@@ -41,7 +41,7 @@ function isTerminal(): boolean {
   return process.stdin.isTTY && process.stdout.isTTY;
 }
 
-/** Tells whether the questions ended with Ctrl+C or Ctrl+D. */
+/** Tells whether an error means that the user ended the questions of the setup with Ctrl+C or Ctrl+D. */
 function isCancelled(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }

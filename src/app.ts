@@ -56,16 +56,19 @@ app.onError((error, c) => {
   return problemResponse(problem, originOf(c.env, c.req.url));
 });
 
-/** Paths of the routes that need no key, and `/*`, which stands for every path without a route. */
+/**
+ * Paths on which anyone may send a request without a key: those of the public routes, and `/*`, which matches
+ * every path without a route.
+ */
 const OPEN_PATHS: ReadonlySet<string> = new Set([
   "/*",
   ...ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
 ]);
 
 /**
- * Returns the log level of a refused request: `warn` from status 500 on, `detail` for 401 and, on open
- * paths, 404, else `info`. Whoever scans the relay gets 401 and 404, so a line for each would let strangers
- * fill the log.
+ * Returns the log level of a refused request: `warn` for a status from 500 on; `detail`, which is normally
+ * not written, for 401 and for a 404 on a path that needs no key; else `info`. Strangers who scan the relay
+ * get 401 and 404, and a line for each would let them fill the log.
  */
 function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";

@@ -18,14 +18,15 @@ import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
 /**
- * Longest time for each step of the cron trigger, in all databases together; the steps end before the next
- * trigger, ten minutes later.
+ * Longest time in milliseconds for the deletion of expired rows, in all databases of the index together. With
+ * it and the limits of the other steps, a run of the cron trigger ends before the next one, ten minutes
+ * later.
  */
 const SWEEP_BUDGET_MS = 3 * MINUTE_MS;
 const CHECK_BUDGET_MS = MINUTE_MS;
 const ROLLUPS_BUDGET_MS = 2 * MINUTE_MS;
 
-/** Input of one step that the cron trigger runs. */
+/** Input of one step that the cron trigger runs, e.g. the deletion of expired rows. */
 interface Job {
   readonly env: Env;
   readonly shards: Shards;
@@ -36,8 +37,9 @@ interface Job {
 
 /**
  * Handles the cron trigger: deletes expired rows of the index, checks that their tasks are erased, counts
- * the tasks of changed hours again, measures the size of the index and wakes overdue tasks. A step that
- * fails does not stop the others and runs again next time. Without an index nothing is done.
+ * again the tasks of each hour whose rows have changed, measures the size of the index, and wakes tasks that
+ * should have changed by now. A step that fails does not stop the others and runs again at the next trigger.
+ * Without an index nothing is done.
  * @param now time of the trigger, in Unix milliseconds.
  */
 export async function runScheduled(env: Env, now: number): Promise<void> {
@@ -71,7 +73,7 @@ async function removeExpiredRows(db: D1Database, { shards, runtime, now }: Job) 
   return { removed: await removeExpired(db, runtime.config, now, budget) };
 }
 
-/** Checks that tasks whose rows have left the index are erased. */
+/** Checks that the objects of tasks whose rows were deleted from the index have erased the tasks. */
 async function checkExpiries(db: D1Database, { env, shards, now }: Job) {
   const expiryCheck = new ExpiryCheck(env);
   const budget = new TimeBudget(CHECK_BUDGET_MS / shards.databases.length);
@@ -86,7 +88,7 @@ async function recount(db: D1Database, { shards, runtime, now }: Job) {
   return { hours: await rollUp(db, runtime.config.indexRetentionMs, now, budget) };
 }
 
-/** Wakes overdue tasks, and alerts the operator of them. */
+/** Wakes tasks that have not changed by their due time, and alerts the operator if there are any. */
 async function repair(job: Job) {
   const found = await wakeOverdue(job.env, job.shards, job.now);
   const event = { type: "index.lagging", overdue: found.overdue } as const;
@@ -102,7 +104,10 @@ async function measureSize(db: D1Database, job: Job) {
   return { bytes };
 }
 
-/** Alerts the operator of a fault of the index, at most once an hour for each kind. */
+/**
+ * Alerts the operator that the index is almost full or that tasks are overdue, at most once an hour for each
+ * of the two.
+ */
 async function alertOperator(event: OperatorEvent, kind: AlertKind, { env, runtime, now }: Job) {
   if (runtime.config.operatorCallbackUrl === null) return;
   if (!(await indexObject(env).claimAlertSlot(kind))) return;

@@ -1,7 +1,10 @@
 import type { ObjectBindings } from "./task/object-platform.ts";
 import type { TaskBindings } from "./task/task-stub.ts";
 
-/** Bindings of `wrangler.toml`. Variables and secrets are parsed from the same object by `config/config.ts`. */
+/**
+ * Bindings that `wrangler.toml` declares (objects, databases, queue). Variables and secrets are in the same
+ * environment and are parsed by `config/config.ts`.
+ */
 export interface Env extends ObjectBindings, TaskBindings {
   readonly VERSION?: WorkerVersionMetadata;
 }

@@ -8,24 +8,29 @@ export interface LogLine {
 }
 
 /**
- * Level of a log line. `detail`: a normal step, written only with `LOG=all` and then like `info`. `warn`:
- * another service failed (a receiver, an upstream, the index) and the relay goes on. `error`: the relay
- * itself failed or needs its operator.
+ * Level of a log line. `detail`: a normal event in the life of a task, written only with `LOG=all`, and then
+ * as `info`. `warn`: another service failed (a receiver, an upstream, the index) and the relay goes on.
+ * `error`: the relay itself failed or needs its operator.
  */
 export type LogLevel = "detail" | "info" | "warn" | "error";
 
 /** Setting that decides whether lines of the level `detail` are written. */
 export interface LogSettings {
-  /** States that normal steps are logged, too. */
+  /**
+   * True when lines of the level `detail`, on normal events in the life of a task, are written (`LOG=all`).
+   */
   readonly logsDetails: boolean;
 }
 
 const METHOD = { info: "log", warn: "warn", error: "error" } as const;
 
-/** Id of the deployed version, for gradual deployments, in which several versions write lines. */
+/**
+ * Id of the deployed version that every log line contains, because several versions write lines during a
+ * gradual deployment; null for none.
+ */
 let version: string | null = null;
 
-/** Sets the version that every line names from now on; null for none. */
+/** Sets the deployed version whose id every later log line contains; null for none. */
 export function nameVersion(id: string | null): void {
   version = id;
 }
@@ -35,13 +40,16 @@ export function log(line: LogLine, level: Exclude<LogLevel, "detail"> = "info"):
   console[METHOD[level]](JSON.stringify(version === null ? line : { ...line, version }));
 }
 
-/** Writes one log line; a line of the level `detail` only when the settings include details. */
+/**
+ * Writes one log line at the given level; a line of the level `detail` only when `settings` ask for such
+ * lines.
+ */
 export function logAs(level: LogLevel, line: LogLine, { logsDetails }: LogSettings): void {
   if (level !== "detail") log(line, level);
   else if (logsDetails) log(line);
 }
 
-/** Describes a thrown value for a log line. */
+/** Returns the name and the message of a thrown error for a log line. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }

@@ -1,8 +1,8 @@
 import { configOf } from "./config/runtime.ts";
 
 /**
- * The methods of a namespace that lead to an object; `DurableObjectNamespace` and its jurisdictions have
- * them.
+ * The methods of a Durable Object namespace that this file uses to reach an object; `DurableObjectNamespace`
+ * and its subnamespaces for a jurisdiction have them.
  */
 type Names<T extends Rpc.DurableObjectBranded> = Pick<
   DurableObjectNamespace<T>,
@@ -10,8 +10,9 @@ type Names<T extends Rpc.DurableObjectBranded> = Pick<
 >;
 
 /**
- * Returns the object of this name in the configured jurisdiction and region. A name means another object in
- * each jurisdiction, so every stub is created here; lint forbids other uses of a namespace.
+ * Returns the stub of the Durable Object of this name in the configured jurisdiction and region. The same
+ * name means another object in each jurisdiction, so all stubs are created in this file; lint forbids the
+ * direct use of a namespace elsewhere.
  * @param env environment of the platform, which holds `JURISDICTION` and `LOCATION_HINT`.
  */
 export function objectNamed<T extends Rpc.DurableObjectBranded>(
@@ -26,7 +27,10 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
   return locationHint === null ? placed.getByName(name) : placed.getByName(name, { locationHint });
 }
 
-/** Returns the object of this name outside all jurisdictions, independent of the configuration. */
+/**
+ * Returns the stub of the Durable Object of this name outside all jurisdictions, whatever the configuration
+ * says.
+ */
 export function unplacedObject<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,
   name: string,

@@ -1,7 +1,7 @@
 /** The bytes read from the beginning of a stream. */
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** States that the stream failed before its end and before the limit. */
+  /** True when the stream failed before its end and before `maxBytes` were read. */
   readonly isBroken: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Limits the duration of a loop: no further round is started once the time is spent. A round that is under
- * way is not interrupted.
+ * Limits the duration of a loop: once the time has passed, the loop starts no further round; it ends the
+ * round that it is in.
  */
 export class TimeBudget {
   readonly #endsAt: number;

@@ -1,11 +1,11 @@
 import { errorText, log } from "./log.ts";
 
-/** Abort reason of a signal whose deadline passed, as opposed to one that the caller aborted. */
+/** Abort reason of a signal of `withDeadline` whose time was up; a caller who aborts has another reason. */
 const DEADLINE_PASSED = new Error("deadline passed");
 
 /**
- * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when the caller aborts. The
- * signal also aborts when the work has ended, to free the connection of a body that was not read to its
+ * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when `aborted` does. The signal
+ * also aborts when `work` has ended: this frees the connection of a response whose body was not read to its
  * end.
  */
 export async function withDeadline<T>(

@@ -13,7 +13,10 @@ const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 5_000;
 const BUDGET_MS = MINUTE_MS;
 const CONCURRENCY = 50;
-/** Pause after each call, so that the due work of `MAX_WOKEN` tasks starts spread over the budget. */
+/**
+ * Pause after each call to a task object. With it, the work of the 5,000 tasks that one run may wake starts
+ * spread over a minute.
+ */
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 const DATABASES_AT_ONCE = 6;
 /**
@@ -22,19 +25,23 @@ const DATABASES_AT_ONCE = 6;
  */
 const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
 
-/** An overdue task, and the database that holds its row. */
+/** A task that has not changed by its due time, and the database that holds its row. */
 interface OverdueTask extends Position {
   readonly db: D1Database;
 }
 
-/** The outcome of waking one task; `skipped` when no more calls can be made. */
+/**
+ * The outcome of waking one task: `gone` when the task no longer exists, `failed` when its object threw,
+ * `skipped` when the time is over or no more calls can be made.
+ */
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
 /**
- * Wakes tasks that should have changed ten minutes ago, because their alarm or their row was lost: up to
- * 5,000 or for a minute, 50 at once. Each task writes its row again and takes its due steps; the rows of
- * tasks that no longer exist are deleted together, because the platform limits the queries of an
- * invocation. A row that lies in another database than it should, because the shards were changed, moves.
+ * Wakes tasks whose rows say that they should have changed ten minutes ago: their alarm was lost, or a newer
+ * row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at once. Each task
+ * writes its row again and does the work that is due; the rows of tasks that no longer exist are deleted
+ * together, because the platform limits the queries of an invocation. A row that lies in the wrong database,
+ * because the configured databases were changed, moves to the right one.
  * @param now time of the cron trigger, in Unix milliseconds.
  * @returns how many tasks were found and how many woken.
  */
@@ -75,8 +82,8 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
 }
 
 /**
- * Returns the tasks of all databases that are overdue since `before` (Unix milliseconds), at most the same
- * number from each database.
+ * Returns tasks whose due time lies before `before` (Unix milliseconds), at most the same number from each
+ * database of the index.
  */
 async function allOverdue({ databases }: Shards, before: number): Promise<readonly OverdueTask[]> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);
@@ -95,7 +102,7 @@ function isMisplaced({ createdAt, db }: OverdueTask, shards: Shards): boolean {
   return shards.at(createdAt) !== db;
 }
 
-/** Removes the rows of tasks from the databases in which they were found. */
+/** Deletes the rows of these tasks from the databases in which they were found. */
 async function removeEach(tasks: readonly OverdueTask[]): Promise<void> {
   const version = Date.now();
   for (const [db, group] of Map.groupBy(tasks, (task) => task.db)) {

@@ -9,7 +9,7 @@ const Outcome = z.looseObject({
 });
 const Refusal = z.looseObject({ code: z.string(), detail: z.string().optional() });
 
-/** Cure for each outcome of an attempt that was not delivered. */
+/** Advice to the operator for each outcome of a test callback that was not delivered. */
 const CURES: Readonly<Record<string, string>> = {
   rejected: "the receiver must answer 2xx; read its log and the firewall in front of it",
   redirected: "give the URL that the receiver redirects to; redirects are not followed",
@@ -18,12 +18,18 @@ const CURES: Readonly<Record<string, string>> = {
   blocked: "use a public https URL without an IP address",
 };
 
-/** Has the relay send a sample callback to this URL. */
+/**
+ * Has the relay send a sample callback to this URL, and returns whether it was delivered, as one result of
+ * the doctor.
+ */
 export async function callbackFinding(relay: Relay, url: string): Promise<Finding> {
   return callbackFindingOf(await relay.ask("/v1/callbacks/test", { callback_url: url }));
 }
 
-/** Judges the answer to `POST /v1/callbacks/test`. */
+/**
+ * Converts the answer to `POST /v1/callbacks/test` to a result of the doctor: delivered, or the problem with
+ * a cure.
+ */
 function callbackFindingOf({ status, json }: Answer): Finding {
   const sent = Outcome.safeParse(json).data;
   if (sent?.outcome === "delivered") return ok("callback: delivered");
@@ -42,7 +48,7 @@ function callbackFindingOf({ status, json }: Answer): Finding {
   return problem(`callback: the relay answered ${status} ${code}`, cure);
 }
 
-/** Builds the finding that no callback was sent, with the reason. */
+/** Returns the doctor's result that no test callback was sent, with what is missing for one. */
 export function noCallback(isLocal: boolean): Finding {
   return unchecked(
     isLocal

@@ -2,14 +2,16 @@ import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
 /**
- * Largest difference between two clocks that is no fault. Signatures are refused beyond 300 s, so this
- * leaves a margin.
+ * Largest difference in seconds between the clocks of the relay and of this machine that the doctor accepts.
+ * Signatures are refused only beyond 300 s; the smaller limit leaves time for the transfer.
  */
 const MAX_DIFFERENCE_S = 60;
 
 /**
- * Compares the relay's clock with that of this machine.
- * @param callbackAt Unix seconds in a callback that arrived at `arrivedAt` (milliseconds); null without one.
+ * Compares the relay's clock with that of this machine: by the header `Date` of an answer, or else by the
+ * timestamp of a test callback.
+ * @param callback timestamp of the callback in Unix seconds, and the time of its arrival here in Unix
+ * milliseconds; null when none arrived.
  */
 export function clockFinding(
   { headers, at }: Answer,

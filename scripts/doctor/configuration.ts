@@ -19,12 +19,18 @@ const Unconfigured = z.looseObject({
 
 const DOMAIN = "npm run setup -- --domain relay.example.com, then npx wrangler deploy";
 
-/** Reads the settings that `/healthz` shows to the operator; null when it shows none. */
+/**
+ * Reads the settings that the answer of `/healthz` shows to the operator; null when it shows none, because
+ * the key is missing or wrong.
+ */
 export function healthOf({ json }: Answer): Health | null {
   return Health.safeParse(json).data ?? null;
 }
 
-/** Returns the faults that a relay without a valid configuration reports; `[]` for a configured relay. */
+/**
+ * Returns a problem for each invalid variable that a relay without a valid configuration reports; `[]` for a
+ * relay whose configuration is valid.
+ */
 export function unconfigured({ json }: Answer): readonly Finding[] {
   const issues = Unconfigured.safeParse(json).data?.issues ?? [];
   return issues.map(({ path, message }) =>
@@ -35,7 +41,7 @@ export function unconfigured({ json }: Answer): readonly Finding[] {
   );
 }
 
-/** Checks the settings of a relay against the URL under which it is used. */
+/** Checks the settings of a relay, e.g. `PUBLIC_URL` against the URL under which the doctor calls it. */
 export function configurationFindings(health: Health, url: URL, isLocal: boolean): Finding[] {
   const problems = [
     ...(isLocal ? [] : publicProblems(health, url)),
@@ -47,7 +53,7 @@ export function configurationFindings(health: Health, url: URL, isLocal: boolean
   return [...findings, secretsFinding(health), ...connectionFindings(health)];
 }
 
-/** Builds the finding that the operator key was refused, or that there is none. */
+/** Returns the doctor's result that the relay refused the operator key, or that none was found. */
 export function keyFinding(hasKey: boolean, file: string): Finding {
   if (hasKey) {
     return problem(

@@ -9,20 +9,24 @@ import { keyFile } from "./operator-key.ts";
 import { startReceiver } from "./receiver.ts";
 import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 
-/** Error for an address without a relay; the message is one line with its cure. */
+/** Error for an address at which no relay answers; its message is one line with the cause and the cure. */
 export class NoRelay extends Error {}
 
-/** Settings for one examination of a relay. */
+/** Input of one run of the doctor: the relay to check, and where to send a test callback. */
 export interface Examination {
   readonly relay: Relay;
   readonly url: URL;
-  /** States that the relay runs on this machine. */
+  /** True when the relay runs on this machine. */
   readonly isLocal: boolean;
   /** Receiver of a test callback; null when none was given. */
   readonly to: string | null;
 }
 
-/** Examines a relay. @throws NoRelay; NoAnswer when it stops answering. */
+/**
+ * Runs all checks of the doctor on a relay.
+ * @throws NoRelay when no relay answers at the address; NoAnswer when the relay stops answering during the
+ * checks.
+ */
 export async function examine(examination: Examination): Promise<readonly Finding[]> {
   const { relay, url, isLocal } = examination;
   const answer = await healthAnswer(relay, url);
@@ -54,7 +58,10 @@ async function healthAnswer(relay: Relay, url: URL): Promise<Answer> {
   }
 }
 
-/** Sends a callback to the given receiver, or to one that is started on this machine. */
+/**
+ * Has the relay send a test callback to the receiver given with `--to`, or to one that this function starts
+ * on this machine.
+ */
 async function sendCallback({ relay, isLocal, to }: Examination, allowsLocal: boolean) {
   if (to !== null) return { callback: await callbackFinding(relay, to), times: null };
   if (!isLocal || !allowsLocal) return { callback: noCallback(isLocal), times: null };

@@ -1,8 +1,8 @@
-/** Result of one check, in one line. */
+/** Result of one check of the doctor: what was found, in one line, and how to solve it if it is a problem. */
 export interface Finding {
   readonly kind: "ok" | "problem" | "unchecked";
   readonly text: string;
-  /** Action that solves the problem. */
+  /** Advice on how to solve the problem. */
   readonly cure?: string;
 }
 
@@ -20,7 +20,7 @@ export function unchecked(text: string): Finding {
 
 const LABELS = { ok: "ok", problem: "PROBLEM", unchecked: "not checked" };
 
-/** Writes a finding as one line, with its cure. */
+/** Formats the result of a check as one line of text, with the cure. */
 export function lineOf({ kind, text, cure }: Finding): string {
   const line = `${LABELS[kind].padEnd(12)} ${text}`;
   return cure === undefined ? line : `${line}. Cure: ${cure}`;

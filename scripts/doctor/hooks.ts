@@ -5,7 +5,10 @@ import { layerOf } from "./layers.ts";
 import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 
 const Problem = z.looseObject({ code: z.string() });
-/** Sample body that looks like a provider's hook, prompt included, so that a firewall treats it as one. */
+/**
+ * Body of the doctor's test hook. It looks like the one of a provider, with a prompt, so that a firewall in
+ * front of the relay treats it like a real hook.
+ */
 const HOOK = {
   id: "doctor",
   status: "succeeded",
@@ -13,7 +16,10 @@ const HOOK = {
   content: { video_url: "https://cdn.example.com/doctor.mp4" },
 };
 
-/** Posts a hook that belongs to no task: the relay's own 404 proves that hooks reach it. */
+/**
+ * Posts a hook for a task that does not exist, without a key. When the relay itself answers 404, hooks reach
+ * it; otherwise something in front of it stops them.
+ */
 export async function hookFinding(relay: Relay): Promise<Finding> {
   try {
     const path = `/hooks/doctor/${randomUUID()}/x`;
@@ -25,7 +31,10 @@ export async function hookFinding(relay: Relay): Promise<Finding> {
   }
 }
 
-/** Judges the answer to a hook that belongs to no task. */
+/**
+ * Converts the answer to the test hook to a result of the doctor: hooks reach the relay, or the problem with
+ * a cure.
+ */
 function hookFindingOf(answer: Answer): Finding {
   if (!isOfRelay(answer)) {
     const { name, cure } = layerOf(answer);

@@ -13,7 +13,8 @@ const Refusal = z.looseObject({ code: z.string() });
 const MAX_LAG_MS = 60_000;
 
 /**
- * Checks the index: its lag, overdue tasks and the size of the database.
+ * Checks the index of the relay: how late rows arrive, how many tasks should have changed but did not, and
+ * the size of the largest database.
  * @param metrics the answer of `GET /metrics`.
  */
 export function indexFindings(stats: Answer, metrics: Answer): readonly Finding[] {
@@ -51,7 +52,7 @@ function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
   );
 }
 
-/** Checks the size of the largest index database in the metrics. */
+/** Checks the size of the largest database of the index, as the text of `GET /metrics` states it. */
 function sizeFinding(metrics: string): Finding {
   const sizes = [...metrics.matchAll(/^task_relay_index_bytes(?:\{[^}]*\})? (\d+)/gm)];
   if (sizes.length === 0) return unchecked("index size: this relay does not report it");

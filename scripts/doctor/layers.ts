@@ -1,6 +1,9 @@
 import type { Answer } from "./relay.ts";
 
-/** A service that answered in place of the relay, and the cure. */
+/**
+ * A service in front of the relay (e.g. a firewall) that answered a request in its place, and how to let
+ * requests pass.
+ */
 export interface Layer {
   readonly name: string;
   readonly cure: string;
@@ -14,8 +17,8 @@ const ADDRESS = "use the host name of the relay, not an IP address or another na
 const DNS = "check the DNS record of the host: it must be the one that wrangler created";
 
 /**
- * Services that answer with an error code of Cloudflare's own, by this code: `error code: 1xxx`, or in an
- * error page.
+ * Services of Cloudflare that answer in place of the relay with one of Cloudflare's 1xxx error codes, by this
+ * code. The body of such an answer is `error code: 1xxx` or an error page.
  */
 const CODES: Readonly<Record<string, Layer>> = {
   1000: { name: "Cloudflare's DNS (prohibited address)", cure: DNS },
@@ -61,7 +64,7 @@ const CODES: Readonly<Record<string, Layer>> = {
   },
 };
 
-/** Returns the service that gave this answer in place of the relay, with the cure. */
+/** Returns the service that gave an answer which is not the relay's, and how to let requests pass it. */
 export function layerOf(answer: Answer): Layer {
   const { status, headers, text } = answer;
   const location = headers.get("Location") ?? "";

@@ -4,12 +4,18 @@ import { parseEnv } from "node:util";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Returns the file that contains the operator keys: of a relay on this machine, or of a deployed one. */
+/**
+ * Returns the name of the file that contains the operator keys: `.dev.vars` for a relay on this machine,
+ * `.secrets` for a deployed one.
+ */
 export function keyFile(isLocal: boolean): string {
   return isLocal ? ".dev.vars" : ".secrets";
 }
 
-/** Finds an operator key: `OPERATOR_KEY`, else the first of the file; null when there is none. */
+/**
+ * Returns an operator key: the environment variable `OPERATOR_KEY`, or else the first key in the file of
+ * secrets; null when there is none.
+ */
 export function operatorKey(isLocal: boolean): string | null {
   const given = process.env["OPERATOR_KEY"]?.trim();
   if (given !== undefined && given !== "") return given;

@@ -1,9 +1,12 @@
 import { createServer } from "node:http";
 
-/** A receiver on this machine that takes one callback. */
+/** A callback receiver on this machine that accepts any callback and remembers the last one. */
 export interface LocalReceiver {
   readonly url: string;
-  /** Times of the callback that arrived: its own in Unix seconds, and that of its arrival in milliseconds. */
+  /**
+   * Returns the times of the callback that arrived: its timestamp in Unix seconds, and its arrival in Unix
+   * milliseconds; null when none arrived.
+   */
   readonly received: () => { readonly sentAtS: number; readonly arrivedAt: number } | null;
   readonly close: () => void;
 }

@@ -1,21 +1,24 @@
-/** An answer to a request of the doctor, from the relay or from a service in front of it. */
+/** An answer to a request that the doctor sent, given by the relay or by a service in front of it. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   /** Body as JSON; undefined when the body is not JSON. */
   readonly json: unknown;
-  /** Time half-way between request and answer, in Unix milliseconds. */
+  /**
+   * Time half-way between the request and the start of its answer, in Unix milliseconds, with which the
+   * relay's clock is compared.
+   */
   readonly at: number;
 }
 
 /** Error of a request that got no answer; the message states the reason. */
 export class NoAnswer extends Error {}
 
-/** Timeout of a request, longer than the longest test callback. */
+/** Time limit for a request in milliseconds, longer than the relay takes for the slowest test callback. */
 const TIMEOUT_MS = 40_000;
 
-/** The relay under examination. */
+/** The relay that the doctor checks, reached over HTTP. */
 export class Relay {
   readonly origin: string;
   readonly #key: string | null;
@@ -63,7 +66,10 @@ export class Relay {
   }
 }
 
-/** Tells whether the relay itself gave this answer: every answer of it has a request id. */
+/**
+ * Tells whether an answer was given by the relay itself and not by a service in front of it: only the relay's
+ * answers have a request id and a JSON body.
+ */
 export function isOfRelay({ headers, json }: Answer): boolean {
   return headers.has("X-Request-Id") && typeof json === "object" && json !== null;
 }
@@ -76,7 +82,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Finds the system's reason of a failed connection, e.g. ECONNREFUSED. */
+/** Returns the operating system's reason of a failed connection, e.g. ECONNREFUSED. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "the connection failed";
   const { cause } = error;

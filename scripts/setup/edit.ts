@@ -11,9 +11,10 @@ const isIndexProducer = (block: string) => /^binding\s*=\s*"INDEX_QUEUE"/m.test(
 const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.test(block);
 
 /**
- * Applies the options to the text of `wrangler.toml`. Applying the same options again changes nothing.
- * @throws WrongOption when a queue is wanted without an index; UnexpectedToml when the text has another
- * form than expected.
+ * Applies the options of `npm run setup` to the text of `wrangler.toml`, and returns the new text. Applying
+ * the same options again changes nothing.
+ * @throws WrongOption when the options ask for a queue and there is no index; UnexpectedToml when the text
+ * has another form than this code can edit.
  */
 export function edit(toml: string, options: SetupOptions): string {
   let text = toml;

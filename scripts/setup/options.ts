@@ -7,17 +7,23 @@ import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
  */
 export interface SetupOptions {
   readonly domain?: string;
-  /** Jurisdiction of the data; `none` removes the setting. */
+  /** Jurisdiction in which the Durable Objects store their data; `none` removes the setting. */
   readonly jurisdiction?: string;
   /** Region near which the data is placed; `none` removes the setting. */
   readonly location?: string;
   readonly index?: boolean;
   readonly queue?: boolean;
-  /** States that the account has the paid plan, which alone allows a limit of CPU time. */
+  /**
+   * True when the Cloudflare account has the paid plan; only then may `wrangler.toml` set a limit of CPU
+   * time.
+   */
   readonly isPaid?: boolean;
 }
 
-/** Error of a wrong command line or answer; the message shows the right form. */
+/**
+ * Error for a wrong option on the command line or a wrong answer to a question; its message shows the right
+ * form.
+ */
 export class WrongOption extends Error {}
 
 const NONE = "none";
@@ -47,7 +53,11 @@ export function optionsOf(args: readonly string[]): SetupOptions {
   });
 }
 
-/** Checks the options. @returns the options with the domain in lower case. @throws WrongOption */
+/**
+ * Checks the options of the setup.
+ * @returns the options, with the relay's domain in lower case.
+ * @throws WrongOption
+ */
 export function checked(options: SetupOptions): SetupOptions {
   const { jurisdiction, location } = options;
   const domain = options.domain?.toLowerCase();

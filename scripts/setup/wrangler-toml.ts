@@ -1,4 +1,7 @@
-/** Error of a `wrangler.toml` in another form than these edits expect, which must be edited by hand. */
+/**
+ * Error for a `wrangler.toml` that the setup cannot edit, because it has another form than expected; the user
+ * must edit it by hand.
+ */
 export class UnexpectedToml extends Error {}
 
 /**
@@ -12,10 +15,11 @@ const HEADER = /^\[/;
 const COMMENT = /^#\s?/;
 
 /**
- * Sets a key on its line in a table and keeps all other lines; a line that is a comment becomes active.
+ * Sets a key in a table of a TOML text and keeps all other lines; when the key is only in a comment, this
+ * line becomes active.
  * @param table null for the keys above all tables.
  * @param value as TOML; null makes the line a comment.
- * @throws UnexpectedToml when the value spans several lines.
+ * @throws UnexpectedToml when the present value spans several lines.
  */
 export function setKey(
   toml: string,
@@ -41,7 +45,10 @@ export function setKey(
   return lines.join("\n");
 }
 
-/** Reads the value of a key on an active line, as TOML; null when there is no such line. */
+/**
+ * Returns the value of a key of a TOML text, as TOML, from a line that is not a comment; null when there is
+ * no such line.
+ */
 export function readKey(toml: string, key: string): string | null {
   const line = toml.split("\n").find((each) => new RegExp(`^${key}\\s*=`).test(each));
   return line === undefined ? null : (partsOf(line, key)?.value ?? null);
@@ -103,8 +110,8 @@ function changed(line: string, key: string, value: string | null): string {
 }
 
 /**
- * Splits an assignment into its value and the comment after it; null when the value continues on the next
- * line.
+ * Splits the line of a TOML assignment into its value and the comment after it; null when the value continues
+ * on the next line.
  */
 function partsOf(line: string, key: string) {
   const pattern = new RegExp(`^${key}\\s*=\\s*("[^"]*"|\\[.*\\]|[^"[#]+?)(\\s*#.*)?\\s*$`);

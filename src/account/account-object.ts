@@ -89,17 +89,19 @@ export class AccountObject extends DurableObject<object> {
     return this.#profile.active() === null ? null : this.#ledger.adjust(order);
   }
 
-  /** Returns ledger entries as `LedgerBook.page` does. */
+  /** Returns a page of ledger entries; see `LedgerBook.page`. Null when there is no such account. */
   entries(kind: "grant" | null, before: number, limit: number): StoredEntry[] | null {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
-  /** Stores a newer generation of the callback secret, which the answers to charges contain for signing. */
+  /**
+   * Stores the generation of a newer callback secret; answers to charges contain it, and tasks sign with it.
+   */
   noteGeneration(generation: number): void {
     this.#profile.noteGeneration(generation);
   }
 
-  /** Ends charges, grants and adjustments; refunds go on. @param foldAt see `LedgerBook.foldAt`. */
+  /** Refuses later charges, grants and adjustments, but no refunds. @param foldAt see `LedgerBook.foldAt`. */
   deleteLedger(foldAt: number): void {
     const isActive = this.#profile.active() !== null;
     this.#profile.delete(Date.now());
@@ -142,7 +144,7 @@ export class AccountObject extends DurableObject<object> {
     if (this.#exists()) this.#keys.markUsed(sha256, today);
   }
 
-  /** Marks the account as deleted. @returns the hashes of its keys; null when it does not exist. */
+  /** Marks the account as deleted. @returns the hashes of its API keys; null without such an account. */
   deleteProfile(): string[] | null {
     return this.#profile.delete(Date.now()) === null ? null : this.#keys.hashes();
   }
@@ -152,15 +154,12 @@ export class AccountObject extends DurableObject<object> {
     if (this.#exists()) this.#keys.removeAll();
   }
 
-  /**
-   * Claims this API key for an account.
-   * @returns the owner of the key, which stays the first account that claimed it.
-   */
+  /** Makes the account the owner of the API key, unless it has one. @returns the owner of the key. */
   claimKey(accountId: string): string {
     return this.#ownership.claim(accountId);
   }
 
-  /** Returns the owner of this API key, and notes its use; see `KeyOwnership.use`. */
+  /** Returns the owner of the API key, and stores the day of its use; see `KeyOwnership.use`. */
   useKey(today: number): KeyUse | null {
     return this.#ownership.use(today);
   }
@@ -173,46 +172,39 @@ export class AccountObject extends DurableObject<object> {
     if (this.#ownership.owner() === accountId) await this.ctx.storage.deleteAll();
   }
 
-  /** Stores that the provider refused this connection's key. @returns true when to alert the operator. */
+  /** Stores that the provider refused the API key. @returns true when to alert the operator. */
   noteRefusedKey(): boolean {
     return this.#failures.noteRefusedKey(Date.now());
   }
 
   /**
-   * Returns the time at which this connection's key was last refused, in Unix milliseconds; null when
-   * never.
+   * Returns the time of the last refusal of the connection's API key, in Unix milliseconds; null when never.
    */
   keyRefusedAt(): number | null {
     return this.#failures.refusedAt();
   }
 
-  /** Counts failed attempts at this host. @returns true when to alert the operator. */
+  /** Counts failed attempts at the receiver's host. @returns true when to alert the operator. */
   async noteFailure(count = 1): Promise<boolean> {
     const isAlertDue = this.#failures.noteFailure(Date.now(), count);
     if ((await this.ctx.storage.getAlarm()) === null) this.#eraseOnceStale();
     return isAlertDue;
   }
 
-  /**
-   * Claims the right to alert the operator of a fault of the index.
-   * @returns true when the caller may send the alert, at most once an hour for each kind.
-   */
+  /** Asks to alert the operator of a fault of the index. @returns true at most once an hour for each kind. */
   claimAlertSlot(kind?: AlertKind): boolean {
     return this.#failures.claimAlertSlot(Date.now(), kind);
   }
 
-  /**
-   * Stores the jurisdiction of the deployment's first request.
-   * @returns the stored jurisdiction; see `JurisdictionMarker`.
-   */
+  /** Stores the jurisdiction of the deployment's first request. @returns the stored one, new or older. */
   claimJurisdiction(jurisdiction: string): string {
     return this.#marker.claim(jurisdiction);
   }
 
   /**
-   * Compacts the ledger of an account; erases the object of a host whose failures are too old to matter,
-   * because clients choose the hosts and would fill the storage with them. Objects of the other kinds set
-   * no alarm.
+   * Handles the alarm: replaces old entries of an account's ledger by their total, or erases the object of a
+   * host without recent failures, because clients choose the hosts and would fill the storage with them.
+   * Objects of other kinds set no alarm.
    */
   override async alarm(): Promise<void> {
     if (this.#exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));
@@ -221,7 +213,7 @@ export class AccountObject extends DurableObject<object> {
   }
 
   /**
-   * Returns the retention of tasks, in milliseconds; the longest that can be configured while the
+   * Returns the configured retention of tasks, in milliseconds; the longest allowed one when the
    * configuration is not valid.
    */
   #retentionMs(): number {

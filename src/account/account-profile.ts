@@ -7,14 +7,15 @@ export interface Profile {
   readonly deletedAt: number | null;
 }
 
-/** A profile as it is stored; those of earlier builds have no `deletedAt`. */
+/** A profile as it is stored; one stored by an earlier release may have no `deletedAt`. */
 type StoredProfile = Omit<Profile, "deletedAt"> & Partial<Profile>;
 
 const PROFILE_KEY = "account";
 
 /**
- * Profile of an account, under the key `account`. Two objects store it: the one named `account-keys:`,
- * which tasks and keys ask, and the one that books the money, whose generation may be a rotation behind.
+ * Profile of an account, stored under the key `account` in two objects: the one named `account-keys:`, which
+ * is asked on behalf of tasks and API keys, and the one that books the money, which may not know the latest
+ * rotation of the callback secret yet.
  */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;
@@ -29,22 +30,22 @@ export class AccountProfile {
     return stored === undefined ? null : { deletedAt: null, ...stored };
   }
 
-  /** Reads the profile of an account in use; null when the account does not exist or was deleted. */
+  /** Reads the profile of an account; null when the account does not exist or was deleted. */
   active(): Profile | null {
     const profile = this.read();
     return profile?.deletedAt === null ? profile : null;
   }
 
-  /** Stores the profile unless there is one. @returns the stored profile. */
+  /** Stores the profile unless the account has one already. @returns the stored profile. */
   create(profile: Profile): Profile {
     return this.read() ?? this.#write(profile);
   }
 
   /**
-   * Raises the generation of the callback secret.
-   * @param seen the generation that the caller knows. When another one is stored, nothing changes, so that
-   * a repeated request rotates once. Null rotates in any case.
-   * @returns the stored profile, changed or not; null when the account is not in use.
+   * Rotates the callback secret of the account by raising its generation by one.
+   * @param seen the generation that the caller knows. When another one is stored, nothing changes, so that a
+   * repeated request rotates once. Null rotates in any case.
+   * @returns the stored profile, changed or not; null when the account does not exist or was deleted.
    */
   rotate(seen: number | null): Profile | null {
     const profile = this.active();
@@ -53,7 +54,8 @@ export class AccountProfile {
   }
 
   /**
-   * Stores the generation of the callback secret that another object has raised; an older one is ignored.
+   * Stores the generation of the callback secret after the account's other object has raised it; a lower one
+   * than the stored is ignored.
    */
   noteGeneration(generation: number): void {
     const profile = this.read();
@@ -62,7 +64,10 @@ export class AccountProfile {
     }
   }
 
-  /** Marks the account as deleted, once. @returns its profile; null when it does not exist. */
+  /**
+   * Marks the account as deleted; a repetition keeps the first time.
+   * @returns its profile; null when the account does not exist.
+   */
   delete(now: number): Profile | null {
     const profile = this.read();
     if (profile === null || profile.deletedAt !== null) return profile;

@@ -1,6 +1,9 @@
 import type { Entry, EntryKind } from "../core/ledger.ts";
 
-/** Optional data of a ledger entry that do not affect the balance. An absent field is stored as null. */
+/**
+ * Optional data of a ledger entry that do not affect the balance: the task of a charge or a refund, the
+ * reason of an adjustment. An absent field is stored as null.
+ */
 export interface Annotation {
   readonly taskId?: string | null;
   readonly reason?: string | null;
@@ -8,7 +11,7 @@ export interface Annotation {
 
 /** A ledger entry as it is stored. */
 export interface StoredEntry extends Entry {
-  /** Position of the entry in the ledger; rises with every entry. */
+  /** Number of the entry in the ledger; each entry has a higher one than those before. */
   readonly seq: number;
   readonly taskId: string | null;
   /** Reason of an adjustment; null for other entries. */
@@ -17,7 +20,7 @@ export interface StoredEntry extends Entry {
   readonly createdAt: number;
 }
 
-/** Row of the table `entries`; tables of earlier builds have no column `reason`. */
+/** Row of the table `entries`; `reason` is missing where an earlier release created the table. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> & {
     kind: EntryKind;
@@ -55,7 +58,10 @@ const INSERT = `
 const INSERT_WITH_REASON = `
   INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason)
   VALUES (?, ?, ?, ?, ?, ?, ?)`;
-/** Query for the last entry that was booked before the time `?1`, among the first `?2` entries. */
+/**
+ * Query for the last entry booked before the time `?1`, searched only among the oldest `?2` entries, to limit
+ * the work of one call.
+ */
 const LAST_OLD = `
   SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
   WHERE created_at < ?1 ORDER BY seq DESC LIMIT 1`;
@@ -64,7 +70,7 @@ const INSERT_OPENING = `
   INSERT INTO entries (seq, kind, reference, amount, balance, created_at)
   VALUES (?1, 'opening', 'opening', ?2, ?2, ?3)`;
 
-/** Number of entries that one call of `compact` replaces, so that other calls need not wait for long. */
+/** Largest number of entries that one call of `compact` replaces, so that other calls need not wait long. */
 const COMPACT_AT_ONCE = 5_000;
 
 /** Table `entries` of an account object, which stores its ledger. The table exists only after `create`. */
@@ -110,7 +116,8 @@ export class EntryTable {
   }
 
   /**
-   * Replaces a batch of the entries older than `time` by one opening entry with their balance.
+   * Deletes the oldest entries, if they were booked before `time`, at most `COMPACT_AT_ONCE`, and inserts one
+   * entry of the kind `opening` with the balance that they led to.
    * @param time in Unix milliseconds.
    * @returns true when there may be more entries to replace.
    */
@@ -123,8 +130,8 @@ export class EntryTable {
   }
 
   /**
-   * Upgrades the table of an earlier build, which has no column `reason` and refuses negative numbers. Only
-   * adjustments need either, so this runs before the first adjustment.
+   * Replaces a table that an earlier release created, which has no column `reason` and refuses negative
+   * amounts. Only adjustments need either, so this is called before the first adjustment.
    */
   #allowSigned(): void {
     const [isSigned] = this.#sql.exec(HAS_REASON);

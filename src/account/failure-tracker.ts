@@ -2,23 +2,29 @@ import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 
 const REFUSED_KEY = "refused_at";
 const FAILURES_KEY = "failures";
-/** Storage keys of the times of the last alerts. Stored data has these names, so they are not renamed. */
+/**
+ * Storage keys of the times of the last alerts. They cannot be renamed, because objects already store data
+ * under them.
+ */
 const ALERTED_KEYS = { default: "told_at", full: "full_told_at" };
-/** Minimum time between two stored refusals of a key, because many tasks meet the same refusal at once. */
+/**
+ * Time in milliseconds after a stored refusal of an API key in which no further one is stored, because many
+ * tasks meet the same refusal at once.
+ */
 const REFUSAL_PAUSE_MS = MINUTE_MS;
 const FAILING_COUNT = 10;
 const FAILING_WITHIN_MS = 10 * MINUTE_MS;
 const ALERT_PAUSE_MS = HOUR_MS;
 
 /**
- * Kind of an alert of one connection, host or index: `full` for an index that is almost full, `default` for
- * any other fault. The pause of an hour after an alert counts for each kind alone.
+ * Kind of an alert to the operator about one connection, host or index: `full` for an index that is almost
+ * full, `default` for any other fault. An alert of one kind does not delay one of the other kind.
  */
 export type AlertKind = keyof typeof ALERTED_KEYS;
 
 /**
- * Tracks the failures of one connection, one receiver's host or the index over all tasks, and the time of
- * the last alert to the operator. All times are Unix milliseconds.
+ * Tracks the failures of one subject (a connection, a receiver's host or the index), counted over all tasks,
+ * and the time of the last alert to the operator. All times are Unix milliseconds.
  */
 export class FailureTracker {
   readonly #kv: SyncKvStorage;
@@ -27,21 +33,27 @@ export class FailureTracker {
     this.#kv = kv;
   }
 
-  /** Stores that a provider refused the connection's key. @returns true when to alert the operator. */
+  /**
+   * Stores that a provider refused the API key of the connection.
+   * @returns true when the caller is to alert the operator.
+   */
   noteRefusedKey(now: number): boolean {
     const last = this.refusedAt();
     if (last === null || now - last > REFUSAL_PAUSE_MS) this.#kv.put(REFUSED_KEY, now);
     return this.claimAlertSlot(now);
   }
 
-  /** Returns the time at which the key was last refused, in Unix milliseconds; null when it never was. */
+  /**
+   * Returns the time at which the provider last refused the API key, in Unix milliseconds; null when it never
+   * did.
+   */
   refusedAt(): number | null {
     return this.#kv.get<number>(REFUSED_KEY) ?? null;
   }
 
   /**
-   * Counts failed attempts at a host; stores nothing within the hour after an alert.
-   * @returns true when to alert the operator: after 10 failures in 10 minutes.
+   * Counts failed attempts at a receiver's host; within the hour after an alert it stores nothing.
+   * @returns true when the caller is to alert the operator: after 10 failures in 10 minutes.
    */
   noteFailure(now: number, count: number): boolean {
     if (now - this.#alertedAt() < ALERT_PAUSE_MS) return false;
@@ -52,13 +64,19 @@ export class FailureTracker {
     return failures.length >= FAILING_COUNT && this.claimAlertSlot(now);
   }
 
-  /** Returns the time from which the stored failures are too old to matter, in Unix milliseconds. */
+  /**
+   * Returns the time, in Unix milliseconds, from which neither the stored failures nor the last alert affect
+   * the next alert, so that both may be erased.
+   */
   staleAt(): number {
     const last = this.#kv.get<number[]>(FAILURES_KEY)?.at(-1) ?? 0;
     return Math.max(last + FAILING_WITHIN_MS, this.#alertedAt() + ALERT_PAUSE_MS);
   }
 
-  /** Claims the right to send an alert. @returns true unless there was one of its kind within the last hour. */
+  /**
+   * Reserves the right to send one alert.
+   * @returns true unless an alert of the same kind was sent within the last hour.
+   */
   claimAlertSlot(now: number, kind: AlertKind = "default"): boolean {
     if (now - this.#alertedAt(kind) < ALERT_PAUSE_MS) return false;
     this.#kv.put(ALERTED_KEYS[kind], now);

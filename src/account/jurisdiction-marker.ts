@@ -1,8 +1,9 @@
 const JURISDICTION_KEY = "jurisdiction";
 
 /**
- * Store of the jurisdiction under which this deployment's objects exist, under the key `jurisdiction`. The
- * first request writes it; it never changes, because the tasks could not be found in another jurisdiction.
+ * Store of the jurisdiction under which this deployment creates its Durable Objects, under the key
+ * `jurisdiction`. The first request writes it and nothing changes it, because the relay would not find the
+ * existing tasks in another jurisdiction.
  */
 export class JurisdictionMarker {
   readonly #kv: SyncKvStorage;

@@ -1,7 +1,10 @@
 const OWNER_KEY = "account_id";
 const USED_KEY = "used_day";
 
-/** Owner of an API key that came with a request. */
+/**
+ * Result of looking up the API key of a request: its owner, and whether the key is used for the first time
+ * today.
+ */
 export interface KeyUse {
   readonly accountId: string;
   /** States that this is the first use of the key on this day (UTC), so that the use is recorded once a day. */
@@ -9,9 +12,9 @@ export interface KeyUse {
 }
 
 /**
- * Ownership of one API key. Each key has an object of its own, named after the key's hash, which stores the
- * account that owns the key. This object alone decides whether the key is valid, so a request with an
- * unknown key reaches no account. Requests ask it through api/http/key-owner.ts.
+ * Ownership of one API key. Each key has a Durable Object of its own, named after the key's hash, which
+ * stores the account that owns the key. Only this object decides whether the key is valid, so a request with
+ * an unknown key causes no call to any account's object. Requests ask it through api/http/key-owner.ts.
  */
 export class KeyOwnership {
   readonly #kv: SyncKvStorage;
@@ -26,7 +29,7 @@ export class KeyOwnership {
   }
 
   /**
-   * Returns the account that owns the API key, and notes the day of the use, at most once a day because
+   * Returns the account that owns the API key, and stores the day of the use, at most once a day because
    * every write costs; null for an unknown or revoked key.
    * @param today days since 1970-01-01 UTC.
    */
@@ -39,8 +42,8 @@ export class KeyOwnership {
   }
 
   /**
-   * Claims the API key for an account.
-   * @returns the owner of the key, which stays the first account that claimed it.
+   * Makes an account the owner of the API key, unless the key has an owner.
+   * @returns the owner of the key.
    */
   claim(accountId: string): string {
     const owner = this.owner();

@@ -31,7 +31,10 @@ const MARK_USED = "UPDATE keys SET last_used_day = ? WHERE sha256 = ?";
 const DELETE = "DELETE FROM keys WHERE id = ?";
 const DELETE_ALL = "DELETE FROM keys";
 
-/** Table `keys` with the API keys of an account. It exists only after `create`. */
+/**
+ * Table `keys` with the API keys of an account, in the object `account-keys:<account>`. It exists only after
+ * `create`.
+ */
 export class KeyTable {
   readonly #sql: SqlStorage;
 
@@ -71,7 +74,7 @@ export class KeyTable {
     return row?.sha256 ?? null;
   }
 
-  /** Notes that a key was used. @param today days since 1970-01-01 UTC. */
+  /** Stores the day on which an API key was used. @param today days since 1970-01-01 UTC. */
   markUsed(sha256: string, today: number): void {
     this.#sql.exec(MARK_USED, today, sha256);
   }

@@ -13,7 +13,7 @@ import type { Profile } from "./account-profile.ts";
 import { type Annotation, EntryTable, type StoredEntry } from "./entry-table.ts";
 import { RefusedCharges } from "./refused-charges.ts";
 
-/** Answer to a grant or an adjustment. */
+/** Answer of the ledger to a grant or an adjustment: booked now, booked earlier, or refused. */
 export type CreditAnswer =
   | { readonly kind: "booked" | "repeated"; readonly balance: number }
   | { readonly kind: "reference_reused" | "too_large" };
@@ -23,8 +23,8 @@ const COMPACT_EVERY_MS = 28 * DAY_MS;
 const COMPACT_PAUSE_MS = SECOND_MS;
 
 /**
- * Ledger of one account, which applies the decisions of `core/ledger.ts` to the stored entries. Each method
- * runs without an `await`, so two orders never see the same balance.
+ * Ledger of one account: books charges, refunds, grants and adjustments as `core/ledger.ts` decides. Each
+ * method runs without an `await`, so two bookings never start from the same balance.
  */
 export class LedgerBook {
   readonly #storage: DurableObjectStorage;
@@ -106,8 +106,8 @@ export class LedgerBook {
   }
 
   /**
-   * Plans the time at which `compact` replaces all entries of a deleted account by one total. Until then
-   * charges keep their references, so that each can still be refunded once.
+   * Plans when `compact` replaces all entries of a deleted account by one entry with their total. Until then
+   * the single charges remain, so that each can still be refunded, once.
    * @param time Unix milliseconds.
    */
   foldAt(time: number): void {
@@ -116,8 +116,9 @@ export class LedgerBook {
   }
 
   /**
-   * Replaces entries by one with their balance, a batch at a time: every 28 days those older than
-   * `maxAgeMs`, or all of them at the time that `foldAt` has planned, after which no alarm is set.
+   * Replaces old entries by one entry with their balance, some thousand at a time, and sets the alarm for its
+   * next call: every 28 days for the entries older than `maxAgeMs`. At the time that `foldAt` has planned it
+   * replaces all entries of the deleted account, and sets no alarm after that.
    */
   compact(maxAgeMs: number): void {
     // Set first, so that an alarm remains if the work throws.

@@ -1,23 +1,26 @@
 import { objectNamed, unplacedObject } from "../objects.ts";
 import type { AccountObject } from "./account-object.ts";
 
-/** Namespace of `AccountObject`, whose objects are of six kinds; see its table. */
+/**
+ * Namespace of the class `AccountObject`, whose Durable Objects are of six kinds; the table at that class
+ * lists them.
+ */
 export type Accounts = DurableObjectNamespace<AccountObject>;
 
 /**
- * The binding that leads to account objects. Callers pass the whole environment, whose variables decide
- * where the objects are placed.
+ * The binding through which account objects are called. Callers pass the whole environment, because its
+ * variables decide in which jurisdiction and region the objects are.
  */
 export interface AccountBindings {
   readonly ACCOUNTS: Accounts;
 }
 
-/** Returns the object that books the money of an account. */
+/** Returns the Durable Object that stores the ledger of an account. */
 export function ledgerObject(env: AccountBindings, accountId: string) {
   return objectNamed(env.ACCOUNTS, accountId, env);
 }
 
-/** Returns the object with the profile of an account and the list of its API keys. */
+/** Returns the Durable Object that stores the profile of an account and the list of its API keys. */
 export function profileObject(env: AccountBindings, accountId: string) {
   return objectNamed(env.ACCOUNTS, `account-keys:${accountId}`, env);
 }
@@ -32,14 +35,14 @@ export function hostObject(env: AccountBindings, host: string) {
   return objectNamed(env.ACCOUNTS, `host:${host}`, env);
 }
 
-/** Returns the object that stores refusals of a connection's key by the provider. */
+/** Returns the Durable Object that stores when a provider refused the API key of a connection. */
 export function connectionObject(env: AccountBindings, name: string) {
   return objectNamed(env.ACCOUNTS, `connection:${name}`, env);
 }
 
 /**
- * Returns the object that stores the deployment's jurisdiction and the time of the last alert about a
- * lagging index. The object lies outside all jurisdictions, so that a change of jurisdiction finds it.
+ * Returns the Durable Object that stores the deployment's jurisdiction and the times of the last alerts about
+ * the index. It lies outside all jurisdictions, so that it is found also after `JURISDICTION` was changed.
  */
 export function indexObject(env: AccountBindings) {
   return unplacedObject(env.ACCOUNTS, "index:");

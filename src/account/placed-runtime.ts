@@ -5,13 +5,13 @@ import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 import { type AccountBindings, indexObject } from "./object-names.ts";
 
-/** Value stored as the jurisdiction of a deployment that sets none. */
+/** Value that is stored as jurisdiction when `JURISDICTION` is not set. */
 const NONE = "none";
 const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
 
 /**
- * Last answer of the `JurisdictionMarker`, as this isolate remembers it; `noted` is null when the marker
- * did not answer.
+ * Last answer of the object that stores the deployment's jurisdiction, as this isolate remembers it; `noted`
+ * is the stored jurisdiction, or null when the object did not answer.
  */
 interface MarkerAnswer {
   readonly noted: string | null;
@@ -22,9 +22,9 @@ interface MarkerAnswer {
 const answers = new WeakMap<object, MarkerAnswer>();
 
 /**
- * Returns the configuration and the keys of the relay, after checking that the stored objects are in the
- * configured jurisdiction. A failure lists the variables at fault; the relay then must neither write nor
- * send anything.
+ * Returns the configuration and the keys of the relay, after checking that `JURISDICTION` is still the one in
+ * which the existing Durable Objects were created. A failure lists each invalid variable with the reason; the
+ * relay then must neither write nor send anything.
  */
 export async function placedRuntimeOf(
   env: AccountBindings,
@@ -34,9 +34,9 @@ export async function placedRuntimeOf(
 }
 
 /**
- * Compares `JURISDICTION` with the jurisdiction that the deployment's first request stored, once per
- * isolate. When the one object that stores it does not answer, the relay goes on, so as not to depend on
- * it, and asks again after a minute.
+ * Compares `JURISDICTION` with the jurisdiction that the deployment's first request stored, once per isolate.
+ * The relay does not depend on the one object that stores it: when the object does not answer, the relay
+ * works on and asks again after a minute.
  * @returns the fault when the two differ; null when they are equal or cannot be compared.
  */
 async function jurisdictionIssue(env: AccountBindings): Promise<ConfigIssue | null> {

@@ -9,7 +9,10 @@ import { isOperator } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";
 import { publicRoute } from "./http/route.ts";
 
-/** Time for which a refused key is shown: longer than any pause between two polls, so that it stays visible. */
+/**
+ * Time in milliseconds after a provider has refused an API key for which `/healthz` shows the refusal: longer
+ * than any pause between two polls, so that it stays visible while polls go on.
+ */
 const REFUSAL_SHOWN_MS = 15 * MINUTE_MS;
 
 export const readHealth = publicRoute(
@@ -36,7 +39,10 @@ export const readHealth = publicRoute(
   },
 );
 
-/** Describes the connections that have an API key, and whether the provider recently refused the key. */
+/**
+ * Returns the connections that have an API key, for `/healthz`, and whether the provider has refused the key
+ * within the last 15 minutes.
+ */
 async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
   const entries = withKey.map(async ({ name, provider }) => {
@@ -48,7 +54,10 @@ async function connectionsOf({ connections }: Config, env: Env) {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Describes the configuration in the units of its variables; secrets are counted, not shown. */
+/**
+ * Returns the settings of the relay, for `/healthz`, by the names and in the units of the variables. Of
+ * secrets only the number is shown.
+ */
 function settingsOf(config: Config) {
   return {
     CALLBACK_SCHEDULE_S: config.scheduleMs.map((ms) => ms / 1000).join(","),

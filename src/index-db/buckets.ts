@@ -1,13 +1,16 @@
 /**
- * Upper bounds of the buckets of the latency histograms, in milliseconds; a last bucket holds everything
- * above.
+ * Upper bounds of the buckets of the latency histograms, in milliseconds. One more bucket holds the values
+ * above the last bound.
  */
 export const BOUNDS_MS: readonly number[] = [
   5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 180_000, 200_000,
   600_000, 780_000, 800_000, 900_000, 3_600_000,
 ];
 
-/** Latency histograms: the name of each, and the SQL expression of its values in milliseconds. */
+/**
+ * Latency histograms: the name of each, and the SQL expression that computes its values from a row of
+ * `tasks`, in milliseconds.
+ */
 export const MEASURES = [
   ["first_attempt", "first_attempt_ms"],
   ["settled", "settled_ms"],
@@ -16,7 +19,11 @@ export const MEASURES = [
 
 export type Measure = (typeof MEASURES)[number][0];
 
-/** Builds the SQL expression for the histogram bucket of a value; null when the value is null. */
+/**
+ * Builds the SQL expression for the number of the histogram bucket into which a value falls; SQL NULL when
+ * the value is NULL.
+ * @param value SQL expression of the value, in milliseconds.
+ */
 export function bucketOf(value: string): string {
   const cases = BOUNDS_MS.map((bound, index) => `WHEN ${value} <= ${bound} THEN ${index}`);
   return `CASE ${cases.join(" ")} WHEN ${value} IS NOT NULL THEN ${BOUNDS_MS.length} END`;

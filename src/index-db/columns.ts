@@ -5,9 +5,9 @@ const Int = z.int();
 const Text = z.string();
 
 /**
- * Schema of an index row, and the one list of its fields: the writer's columns, the queue's messages and
- * the lists are derived from it. A new field needs a default here, because rows that an older release put
- * into the queue arrive after a deployment, and a migration that adds its column.
+ * Schema of a row of the index. The columns of the table, the messages of the queue and the lists of tasks
+ * are derived from its fields. A new field needs a default in the schema, because the queue may still hold
+ * rows that an older release has sent, and a migration that adds its column.
  */
 export const RowSchema = z.object({
   id: Text,

@@ -8,16 +8,17 @@ import { writeRows } from "./writer.ts";
 const FIRST_RETRY_S = 30;
 const MAX_RETRY_S = 3_600;
 
-/** A message of `INDEX_QUEUE`, and the index row that it contains. */
+/** A message of `INDEX_QUEUE`, and the row of the index that the message contains. */
 interface Delivery {
   readonly message: Message;
   readonly row: IndexRow;
 }
 
 /**
- * Consumes a batch of `INDEX_QUEUE`: writes its rows in one statement for each database and acknowledges them.
- * Messages that are not rows are retried until the platform moves them to the dead-letter queue. When a
- * database fails, its rows are retried later (`retryDelayS`).
+ * Handles a batch of messages of `INDEX_QUEUE`: writes the rows in them to the index, in one statement for
+ * each database, and acknowledges the messages. When a database fails, the messages with its rows are retried
+ * later (`retryDelayS`). Messages that contain no valid row are retried until the platform moves them to the
+ * dead-letter queue.
  */
 export async function consume(
   batch: MessageBatch,
@@ -39,7 +40,7 @@ export async function consume(
 }
 
 /**
- * Writes the rows of messages to their database and acknowledges the messages.
+ * Writes the rows of messages to one database of the index and acknowledges the messages.
  * @returns false when the database fails; the messages are then retried later.
  */
 async function deliver(group: readonly Delivery[], db: D1Database | null): Promise<boolean> {
@@ -62,7 +63,7 @@ function retryDelayS(attempts: number): number {
   return backoff(FIRST_RETRY_S, attempts - 1, MAX_RETRY_S);
 }
 
-/** Writes rows to the index; returns false when the database fails. */
+/** Writes rows to one database of the index. @returns false when the database fails. */
 async function tryWrite(rows: readonly IndexRow[], db: D1Database | null): Promise<boolean> {
   try {
     if (db === null)

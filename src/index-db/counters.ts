@@ -2,8 +2,8 @@ import { HOUR_MS } from "../core/time.ts";
 import { ready } from "./database.ts";
 
 /**
- * Name of a counter that the index keeps for each hour; `expiry_lost` counts the tasks found after their
- * retention, which should have been erased.
+ * Name of a counter that the index keeps for each hour. `expiry_lost` counts the tasks whose objects still
+ * held them after the end of their retention.
  */
 export type Counter = "expiry_lost";
 
@@ -11,7 +11,7 @@ const ADD = `
   INSERT INTO counters (hour, name, tasks) VALUES (?, ?, ?)
   ON CONFLICT (hour, name) DO UPDATE SET tasks = counters.tasks + excluded.tasks`;
 
-/** Adds `tasks` to a counter, for the hour of `now` (Unix milliseconds). */
+/** Adds the number `tasks` to a counter, for the hour of `now` (Unix milliseconds). */
 export async function count(
   db: D1Database,
   name: Counter,

@@ -11,7 +11,10 @@ const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
   applied_at INTEGER NOT NULL
 ) STRICT`;
 
-/** Pattern of the platform's error for a statement that needs a newer schema. */
+/**
+ * Pattern of D1's error for a statement that needs a table, a column or an index which the database does not
+ * have yet.
+ */
 const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 
 // Databases that this isolate has migrated. The set holds no promises: a request must not await a promise of
@@ -19,9 +22,9 @@ const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 const migrated = new WeakSet<D1Database>();
 
 /**
- * Runs `work` on a database of the index. Where it fails because a table or a column is missing, the
- * missing migrations are applied and `work` runs again, once per isolate: looking for them first would cost
- * two round trips.
+ * Runs `work` on a database of the index. When it fails because a table or a column is missing, applies the
+ * missing migrations and runs `work` again. This happens at most once per isolate; looking for missing
+ * migrations before every use would cost two round trips.
  * @param work must be repeatable.
  */
 export async function onSchema<T>(
@@ -37,8 +40,8 @@ export async function onSchema<T>(
 }
 
 /**
- * Returns the database with the newest schema, for work that is not urgent: the first call in an isolate looks
- * for missing migrations and applies them.
+ * Returns the database after applying the missing migrations, for work that may wait for that; only the first
+ * call in an isolate looks for them.
  */
 export async function ready(db: D1Database): Promise<D1Database> {
   if (migrated.has(db)) return db;
@@ -58,12 +61,15 @@ export async function ready(db: D1Database): Promise<D1Database> {
   return db;
 }
 
-/** Returns the database for reads that may be slightly late: from the nearest replica, if there are any. */
+/**
+ * Returns a session of the database for reads that need not see the latest writes: D1 answers from the
+ * nearest replica, if there are any.
+ */
 export function nearest(db: D1Database): D1DatabaseSession {
   return db.withSession("first-unconstrained");
 }
 
-/** Returns the size of the index database, in bytes. Reads no row. */
+/** Returns the size of a database of the index, in bytes. The query reads no row. */
 export async function sizeBytes(db: D1Database): Promise<number> {
   return (await db.prepare("SELECT 1").run()).meta.size_after;
 }

@@ -3,11 +3,14 @@ import { fromBase64, toBase64, toHex, bytesOf, fromHex } from "../security/encod
 import type { TimeBudget } from "../time-budget.ts";
 import { ready } from "./database.ts";
 
-/** Time after the end of the retention at which a task is checked: an alarm may be late. */
+/**
+ * Time in milliseconds from the end of a task's retention to the check that the task is erased: the alarm
+ * that erases it may be late.
+ */
 const MARGIN_MS = HOUR_MS;
 /**
- * Limit on the planned checks that one run performs: D1 allows 1,000 queries of one invocation, and each
- * check makes two.
+ * Largest number of planned checks that one run performs, each of many tasks: D1 allows 1,000 queries in one
+ * invocation, and a check makes two.
  */
 const MAX_ROUNDS = 100;
 const ID_BYTES = 16;
@@ -25,8 +28,9 @@ interface PlannedCheck extends Record<string, unknown> {
 }
 
 /**
- * Returns the statements that plan a check whether tasks are erased; `[]` without ids. One row holds the
- * ids of thousands of tasks, because their objects may live for weeks after their rows have left the index.
+ * Returns the SQL statements that plan a check whether the objects of these tasks have erased them; `[]`
+ * without ids. The plan is one row with the ids of thousands of tasks; it is needed because an object may
+ * keep its task for weeks after the task's row has left the index.
  * @param endsAt latest end of the retention of these tasks, in Unix milliseconds.
  */
 export function planCheck(
@@ -39,7 +43,7 @@ export function planCheck(
 }
 
 /**
- * Performs the checks that are due at `now`, in Unix milliseconds.
+ * Performs the planned checks, due by `now` (Unix milliseconds), whether expired tasks are erased.
  * @param check function that checks tasks and returns the ids of those that it could not reach; these are
  * checked again after `MARGIN_MS`.
  */
@@ -61,7 +65,7 @@ export async function runChecks(
   }
 }
 
-/** Packs ids, which are UUIDs, as base64 of 16 bytes each. */
+/** Packs task ids, which are UUIDs, as the base64 of their bytes, 16 for each. */
 function packIds(ids: readonly string[]): string {
   const bytes = ids.map((id) => fromHex(id.replaceAll("-", ""), ID_BYTES) ?? new Uint8Array());
   return toBase64(bytesOf(...bytes));

@@ -1,5 +1,8 @@
-/** Size in bytes at which D1 refuses to write more rows; 500 MB on the Free plan. */
+/**
+ * Size in bytes at which D1 refuses to add rows to a database on the paid plan; on the Free plan this is 500
+ * MB.
+ */
 export const MAX_INDEX_BYTES = 10_000_000_000;
 
-/** Size in bytes from which the operator is alerted. */
+/** Size of a database of the index, in bytes, from which the operator is alerted that it is almost full. */
 export const ALMOST_FULL_BYTES = 0.8 * MAX_INDEX_BYTES;

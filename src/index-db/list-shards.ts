@@ -4,8 +4,8 @@ import { type Filters, type ListedTask, listTasks, type Page, type Position } fr
 import type { Shards } from "./shards.ts";
 
 /**
- * Part of a list of tasks: a range of creation times, in Unix milliseconds, and the databases that hold the
- * rows of this range.
+ * Part of a list of tasks that is read at once: a range of creation times, in Unix milliseconds, and the
+ * databases of the index that hold the rows of this range.
  */
 interface Section {
   readonly databases: readonly D1Database[];
@@ -13,16 +13,22 @@ interface Section {
   readonly until: number | null;
 }
 
-/** Largest number of sections that one page reads. */
+/** Largest number of sections (ranges of creation times) that are read for one page of the list. */
 const MAX_SECTIONS = 4;
 const CONCURRENCY = 6;
-/** Time by which the clock of the object that created a task may be ahead of the clock of this Worker. */
+/**
+ * Time in milliseconds by which the clock of a task's object, which sets the creation time, may be ahead of
+ * the clock of the Worker that lists tasks.
+ */
 const CLOCK_SKEW_MS = MINUTE_MS;
-/** Id that sorts before all others. */
+/**
+ * Task id that sorts before all others, for a position in the list after every task of a later creation time.
+ */
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Lists one page of tasks like `listTasks`, from the databases that a page needs, newest first.
+ * Lists one page of tasks, newest first, when the index has several databases: reads each page only from the
+ * databases that may hold its rows.
  * @param now current time, in Unix milliseconds.
  */
 export async function listShards(
@@ -50,8 +56,9 @@ export async function listShards(
 }
 
 /**
- * Divides a list of tasks into sections, newest first: one for each of the latest spans of creation times,
- * whose rows lie in one database, and one for all older times, of which any database may still have rows.
+ * Divides a list of tasks into sections, newest first. Each of the latest spans of creation times is a
+ * section, whose rows lie in one database; all older times are one section, whose rows may lie in any
+ * database.
  */
 function* sectionsOf(
   shards: Shards,
@@ -76,8 +83,9 @@ function* sectionsOf(
 }
 
 /**
- * Merges the pages of one section that several databases returned. Where a database has more rows, the
- * merged page ends with that database's page: other databases' rows after this position are left out.
+ * Merges the pages that several databases returned for the same range of creation times. When a database has
+ * more rows than it returned, the merged page ends at the last row of that database: the other databases'
+ * rows after it belong to the next page.
  */
 function merge(pages: readonly Page[], limit: number): Page {
   const [only, ...others] = pages;

@@ -4,7 +4,7 @@ import { nearest, onSchema } from "./database.ts";
 
 /**
  * Filters of a list of tasks. Times are Unix milliseconds, `since` inclusive, `until` exclusive; null means
- * any.
+ * that the filter is not set.
  */
 export interface Filters {
   readonly status: string | null;
@@ -18,8 +18,8 @@ export interface Filters {
 }
 
 /**
- * Position of a row in the list of tasks, which runs from the newest row to the oldest. Clients get it as a
- * signed cursor (api/search/cursor.ts).
+ * Position in the list of tasks, which runs from the newest to the oldest, given by the row of one task.
+ * Clients get it as a signed cursor (api/search/cursor.ts).
  */
 export interface Position {
   /** Time at which the task was created, in Unix milliseconds. */
@@ -27,7 +27,7 @@ export interface Position {
   readonly id: string;
 }
 
-/** Fields of a row that the list of tasks reads. */
+/** Fields of an index row that the answer to a list request shows. */
 const LISTED = [
   "id",
   "account",
@@ -48,7 +48,7 @@ export type ListedTask = Pick<IndexRow, (typeof LISTED)[number]>;
 
 export interface Page {
   readonly tasks: readonly ListedTask[];
-  /** Position after which the next page begins; null on the last page. */
+  /** Position in the list after which the next page begins; null on the last page. */
   readonly next: Position | null;
 }
 
@@ -58,8 +58,8 @@ interface Query {
 }
 
 /**
- * Largest number of rows that one page examines, so that a filter that matches nothing does not read the
- * whole index.
+ * Largest number of rows that the query for one page reads, so that a filter that matches few tasks does not
+ * read the whole index.
  */
 const MAX_SCANNED = 10_000;
 
@@ -69,8 +69,9 @@ const EQUALS = ["status", "callback", "model", "provider", "account", "host"] as
 const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
 
 /**
- * Lists one page of tasks, newest first. A page may be short, or empty, although more rows match, because
- * each page examines a limited number of rows; only `next` shows the end of the list.
+ * Lists one page of tasks, newest first. A page may have fewer tasks than `limit`, or none, although later
+ * rows match the filters, because one page reads a limited number of rows. Only `next` being null shows that
+ * the list has ended.
  */
 export async function listTasks(
   db: D1Database,
@@ -98,7 +99,10 @@ async function readPage(
   return { tasks, next: last ? { createdAt: last.createdAt, id: last.id } : null };
 }
 
-/** Returns the last row that a short page examined; null when the page examined all remaining rows. */
+/**
+ * Returns the position of the last row that was read for a page with fewer tasks than `limit`; null when the
+ * page has read all rows to the end of the list.
+ */
 async function lastScannedRow(
   database: D1DatabaseSession,
   filters: Filters,
@@ -111,7 +115,10 @@ async function lastScannedRow(
     .first<{ createdAt: number; id: string }>();
 }
 
-/** Builds the query for the rows that a page examines, through the database index with the fewest entries. */
+/**
+ * Builds the query for the rows from which a page is selected, through the smallest database index that
+ * contains them all.
+ */
 function candidateRows(columns: string, filters: Filters, after: Position | null): Query {
   const { account, callback, since, until } = filters;
   const isFailed = account === null && callback === "failed";
@@ -137,8 +144,8 @@ function indexHint(account: string | null, isFailed: boolean): string {
 }
 
 /**
- * Builds the query that selects, from the rows that a page examines, those that match all filters and have
- * not expired.
+ * Builds the query that selects the tasks of a page: of the rows that `candidates` reads, those that match
+ * all filters and have not expired.
  */
 function filterPage(candidates: Query, filters: Filters, limit: number, now: number): Query {
   const wanted = EQUALS.flatMap((name) => {

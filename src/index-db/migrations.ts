@@ -7,8 +7,8 @@ const MARK_TRIGGERS = ["insert", "update"].map(
     BEGIN INSERT INTO dirty_hours (hour, run) VALUES (${HOUR_OF_ROW}, ''); END`,
 );
 /**
- * Statement that marks the hours of the last four days as changed, so that they are counted, in an index
- * that was filled by a release without such marks.
+ * Statement that marks the hours of the last four days as changed, so that the cron trigger counts their
+ * tasks, in an index whose rows were written by a release that did not mark hours.
  */
 const MARK_RECENT_HOURS = `
   INSERT OR IGNORE INTO dirty_hours (hour, run)
@@ -16,15 +16,13 @@ const MARK_RECENT_HOURS = `
   SELECT (unixepoch() / 3600 - hours) * ${HOUR_MS}, '' FROM past WHERE EXISTS (SELECT 1 FROM tasks)`;
 
 /**
- * Migrations of the index schema, oldest first; a released one is never changed. Every statement may run
- * twice, because two isolates may apply a migration at the same time.
- *
- * Triggers mark the hour of each written row in `dirty_hours`, so that a row that an older release writes is
- * marked as well. A mark that is already there costs no written row.
- *
- * Every entry of a database index costs as much as a row, so there are few: the primary key of `tasks` has
- * the order of the list, `tasks_of_account` has an entry per task of an account, `tasks_failed` only failed
- * callbacks, and `tasks_due` only tasks that are not settled.
+ * Migrations of the database schema of the index, oldest first; a released one is never changed. Every
+ * statement may run twice, because two isolates may apply a migration at the same time. Triggers mark the
+ * hour in which the task of each written row was created, in `dirty_hours`, because its tasks must be counted
+ * again; so rows that an older release writes mark their hours too. Marking a marked hour again writes no
+ * row. D1 bills each entry of a database index as a written row, so there are few entries: the primary key of
+ * `tasks` has the order of the list, `tasks_of_account` contains only tasks of accounts, `tasks_failed` only
+ * failed callbacks, and `tasks_due` only tasks that still have to change by themselves.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [

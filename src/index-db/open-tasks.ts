@@ -6,28 +6,29 @@ import type { Shards } from "./shards.ts";
 const CONCURRENCY = 6;
 
 /**
- * Query for one open task of an account. It reads the tasks that are not settled, which are few, and not
- * the account's rows, which may be millions.
+ * Query for one task of an account that has no result yet. It reads the unsettled tasks of all accounts,
+ * which are few, and not all rows of the account, which may be millions.
  */
 const OPEN_TASK = `
   SELECT id FROM tasks INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND account = ? AND status IN ('pending', 'processing') LIMIT 1`;
 
 /**
- * Query for a page of the tasks that are not settled, in the order of their due times, overdue tasks first.
+ * Query for a page of the unsettled tasks, in the order of the times at which they should change by
+ * themselves.
  */
 const UNSETTLED = `
   SELECT id, created_at AS createdAt, due_at AS dueAt FROM tasks INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND (due_at, created_at, id) > (?, ?, ?)
   ORDER BY due_at, created_at, id LIMIT ?`;
 
-/** Position of a row in the list of tasks that are not settled. */
+/** Position in the list of unsettled tasks, given by the row of one task. */
 export interface UnsettledTask extends Position {
-  /** Time at which the task should change, in Unix milliseconds. */
+  /** Time by which the task should change by itself, e.g. by its next attempt, in Unix milliseconds. */
   readonly dueAt: number;
 }
 
-/** Returns the id of an open task of the account; null when the index has none. */
+/** Returns the id of a task of the account that has no result yet; null when the index has none. */
 export async function findOpenTask(shards: Shards, accountId: string): Promise<string | null> {
   for (const db of shards.databases) {
     const row = await onSchema(db, (database) =>
@@ -39,8 +40,9 @@ export async function findOpenTask(shards: Shards, accountId: string): Promise<s
 }
 
 /**
- * Returns one page of the tasks that are not settled: those that are open, or whose callback is not settled.
- * @param after position of the last task of the page before.
+ * Returns one page of the unsettled tasks: those without a result, and those whose callback or refund is
+ * still under way.
+ * @param after position of the last task of the previous page.
  */
 export async function unsettledTasks(
   { databases }: Shards,
@@ -59,7 +61,7 @@ export async function unsettledTasks(
   return tasks.toSorted(earliestFirst).slice(0, limit);
 }
 
-/** Compares two tasks by due time, creation time and id, the order of the query `UNSETTLED`. */
+/** Compares two unsettled tasks by due time, then creation time, then id, for sorting. */
 function earliestFirst(a: UnsettledTask, b: UnsettledTask): number {
   if (a.dueAt !== b.dueAt) return a.dueAt - b.dueAt;
   if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;

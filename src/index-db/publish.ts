@@ -3,16 +3,21 @@ import { withTimeout } from "../timeout.ts";
 import type { Shards } from "./shards.ts";
 import { writeRows } from "./writer.ts";
 
-/** Bindings of the index: its first database, and the queue in front of it where one is bound. */
+/**
+ * Bindings of the index: its first database, and the queue through which its rows are written, if one is
+ * bound.
+ */
 export interface IndexBindings {
   readonly INDEX_DB?: D1Database;
   readonly INDEX_QUEUE?: Queue<IndexRow>;
 }
 
 /**
- * Publishes the row of a task: sends it to the queue, whose consumer writes it (consumer.ts), or writes it
- * itself without a queue. The task retries a failed publication as planned in core/record/row-schedule.ts.
- * @returns true when the row was stored durably; false when that failed or took longer than `timeoutMs`.
+ * Writes the row of a task to the index: sends it to the queue, if one is bound, whose consumer (consumer.ts)
+ * writes it to a database; else writes it directly. The task repeats a failed write as planned in
+ * core/record/row-schedule.ts.
+ * @returns true when the queue or the database has accepted the row; false when that failed or took longer
+ * than `timeoutMs`.
  */
 export function publishRow(
   row: IndexRow,

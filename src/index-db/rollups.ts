@@ -5,18 +5,21 @@ import { ready } from "./database.ts";
 import { countLatencies, countTasks, type CountRow, difference, type Group } from "./tally.ts";
 
 /**
- * Length of a range of hours: changed hours of the present range are counted at every run of the cron
- * trigger, older ones once an hour.
+ * Length in milliseconds of a range of hours. Changed hours of the present range are counted again at every
+ * run of the cron trigger, those of earlier ranges only once an hour.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
-/** Time after each full hour within which a run counts the changed hours before the present range too. */
+/**
+ * Time in milliseconds after each full hour during which a run of the cron trigger also counts the changed
+ * hours of earlier ranges.
+ */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
-/** Largest number of hours that are counted in one transaction. */
+/** Largest number of hours whose tasks are counted in one transaction. */
 const MAX_HOURS_AT_ONCE = 24;
 /**
- * Largest number of rows that one transaction may read for the next one to count more hours, because other
- * queries wait meanwhile.
+ * Number of rows read by one transaction up to which the next one counts twice as many hours, above it only
+ * one, because other queries wait during a transaction.
  */
 const FEW_ROWS = 20_000;
 
@@ -27,8 +30,8 @@ const CLAIM = "INSERT INTO dirty_hours (hour, run) SELECT value, ?2 FROM json_ea
 const RELEASE = `${UNMARK} AND run = ?2`;
 
 /**
- * Query that counts the rows of given hours in groups. It reads each row twice: from the table, and to sort
- * the row into its group.
+ * Query that counts the tasks created in given hours, in groups of the same model, host, status, callback
+ * status and latency buckets. D1 counts each row twice: as read from the table, and as sorted into its group.
  */
 const GROUPS = `
   SELECT hours.value AS hour, model, coalesce(host, '') AS host, status,
@@ -48,10 +51,10 @@ const ROLLUPS = countTable(
 const LATENCIES = countTable("latencies", ["hour", "measure", "bucket"], ["tasks", "total_ms"]);
 
 /**
- * Counts the hours again that are marked in `dirty_hours`, because rows of tasks created in them have
- * changed. Counting the rows, instead of adding to counters, stays exact in whatever order and however
- * often rows arrive. Hours that began before the retention keep their counts, because their rows may have
- * expired.
+ * Counts again the tasks of the hours that are marked in `dirty_hours`, because rows of tasks created in them
+ * have changed since the last count. Counting the rows instead of incrementing counters gives exact numbers
+ * even when rows arrive late, twice or out of order. Counts of hours before the retention are not changed,
+ * because rows of these hours may have expired.
  * @param retentionMs shortest time between the creation of a task and the expiry of its row.
  * @param now current time, in Unix milliseconds.
  * @returns the number of counted hours.
@@ -82,7 +85,8 @@ export async function rollUp(
 }
 
 /**
- * Returns the hours from `since` on that are marked as changed, newest first; all are Unix milliseconds.
+ * Returns the hours, beginning with `since`, whose tasks must be counted again, newest first; all are Unix
+ * milliseconds.
  */
 async function dirtyHours(database: D1Database, since: number): Promise<readonly number[]> {
   const { results } = await database.prepare(DIRTY_HOURS).bind(since).all<{ hour: number }>();
@@ -90,10 +94,11 @@ async function dirtyHours(database: D1Database, since: number): Promise<readonly
 }
 
 /**
- * Counts hours and writes the counts that differ, because D1 charges for written rows. While it counts, the
- * mark of an hour is replaced by a claim under the id of this run. The claim is removed together with the
- * write of the counts: after a crash it still marks the hour, a row that arrives meanwhile marks the hour
- * again, and where another run has taken the claim over, nothing is written.
+ * Counts the tasks of some hours again, and writes only the counts that differ from the stored ones, because
+ * D1 bills written rows. Meanwhile a claim with the id of this run replaces the mark of each hour in
+ * `dirty_hours`; the transaction that writes the counts removes it. So after a crash the claim still marks
+ * the hour, and a row that arrives during the count marks the hour again. When another run has replaced the
+ * claim by its own, nothing is written.
  * @returns the number of rows read.
  */
 async function recount(database: D1Database, hours: readonly number[]): Promise<number> {
@@ -118,9 +123,9 @@ type StoredCount = Readonly<Record<string, string | number>>;
 type CountTable = ReturnType<typeof countTable>;
 
 /**
- * Builds the SQL that reads, writes and deletes rows of a table of counts.
+ * Builds the SQL statements that read, write and delete rows of a table with counts for each hour.
  * @param keys names of its key columns, of which the first is the hour.
- * @param sums names of its two columns with numbers.
+ * @param sums names of the two columns with the counted numbers.
  */
 function countTable(table: string, keys: readonly string[], sums: readonly [string, string]) {
   const columns = [...keys, ...sums];
@@ -142,7 +147,11 @@ function countTable(table: string, keys: readonly string[], sums: readonly [stri
   };
 }
 
-/** Returns the statements that make the stored counts equal to the counted ones. */
+/**
+ * Returns the SQL statements that replace the stored counts of a table by the new counts where the two
+ * differ.
+ * @param run id of the run that has claimed the hours.
+ */
 function writes(
   database: D1Database,
   table: CountTable,

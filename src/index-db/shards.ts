@@ -21,14 +21,20 @@ export class Shards {
     this.spanMs = databases.length === 1 ? Infinity : spanMs;
   }
 
-  /** Returns the database of the tasks that were created at this time, in Unix milliseconds. */
+  /**
+   * Returns the database of the index for tasks that were created at this time.
+   * @param createdAt in Unix milliseconds.
+   */
   at(createdAt: number): D1Database {
     const span = Math.floor(createdAt / this.spanMs);
     return this.databases[span % this.databases.length] ?? this.first;
   }
 }
 
-/** Returns the databases that the configuration names; null without an index. @param env bindings. */
+/**
+ * Returns the databases of the index that the configuration names; null when it names none.
+ * @param env bindings.
+ */
 export function shardsOf(
   env: object,
   { indexDatabases, indexShardMs }: IndexConfig,

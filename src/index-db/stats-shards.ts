@@ -6,9 +6,9 @@ import { type Backlog, type Histogram, statistics, type Statistics, type Window 
 const CONCURRENCY = 6;
 
 /**
- * Combines the statistics of all databases of the index. `counts` is the list of the counts of all
- * databases, so one model, host and outcome may be in it several times; all other numbers are summed,
- * except the size, which is the largest.
+ * Combines the statistics of all databases of the index. `counts` contains the entries of all databases, so
+ * one model, host and outcome may occur several times in it; all other numbers are summed, except
+ * `sizeBytes`, which is that of the largest database.
  */
 export async function shardStatistics(
   { databases }: Shards,

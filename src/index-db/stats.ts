@@ -2,7 +2,10 @@ import { MINUTE_MS } from "../core/time.ts";
 import { BOUNDS_MS, type Measure } from "./buckets.ts";
 import { nearest, onSchema } from "./database.ts";
 
-/** Number of tasks of one model, host and outcome, summed over the hours of a window. */
+/**
+ * Number of tasks of one model, host, status and callback status, summed over the hours of a window, and the
+ * number of their attempts.
+ */
 export interface Count {
   readonly model: string;
   /** Host of the receiver; empty when the tasks have no `callback_url`. */
@@ -17,24 +20,36 @@ export interface Count {
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
-  /** Tasks in the index that are not settled; `oldestAt` is the creation time of the oldest. */
+  /**
+   * Unsettled tasks: those without a result, and those whose callback or refund is still under way;
+   * `oldestAt` is the creation time of the oldest.
+   */
   readonly backlog: Backlog;
-  /** Unsettled tasks whose row should have changed a minute ago; `oldestAt` is the earliest due time. */
+  /**
+   * Unsettled tasks that should have changed by themselves more than a minute ago, according to their row;
+   * `oldestAt` is the earliest time at which one should have changed.
+   */
   readonly overdue: Backlog;
-  /** Number of tasks that were found after their retention and erased. */
+  /**
+   * Number of tasks that the cron trigger found in their objects after the end of their retention, and had
+   * them erase.
+   */
   readonly expiryLost: number;
   /** Size of the largest database of the index, in bytes. */
   readonly sizeBytes: number;
 }
 
-/** Window of creation times: `since` inclusive, `until` exclusive, in Unix milliseconds. */
+/**
+ * Window of time: statistics cover the tasks created in it. `since` is inclusive, `until` exclusive, in Unix
+ * milliseconds.
+ */
 export interface Window {
   readonly since: number;
   readonly until: number;
 }
 
 export interface Histogram {
-  /** Number of tasks in each bucket of `BOUNDS_MS`. */
+  /** Number of tasks in each latency bucket of `BOUNDS_MS`, and in the last one above all bounds. */
   readonly counts: readonly number[];
   readonly totalMs: number;
 }
@@ -48,7 +63,10 @@ interface HistogramRow {
 
 export interface Backlog {
   readonly tasks: number;
-  /** Earliest creation or due time of the counted tasks, in Unix milliseconds; null when there are no tasks. */
+  /**
+   * Earliest creation time, or for overdue tasks earliest due time, of the counted tasks, in Unix
+   * milliseconds; null when there are no tasks.
+   */
   readonly oldestAt: number | null;
 }
 
@@ -69,8 +87,8 @@ const EXPIRY_LOST = `
   SELECT coalesce(sum(tasks), 0) AS tasks FROM counters
   WHERE name = 'expiry_lost' AND hour >= ? AND hour < ?`;
 /**
- * Query that counts the unsettled tasks and the overdue ones among them. It reads each unsettled task once,
- * through the database index `tasks_due`.
+ * Query that counts the unsettled tasks, and those of them that should have changed before `?1`. It reads the
+ * entry of each unsettled task in the database index `tasks_due` once.
  */
 const UNSETTLED = `
   SELECT count(*) AS tasks, min(created_at) AS oldestAt,
@@ -80,8 +98,9 @@ const UNSETTLED = `
 const EMPTY: Unsettled = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
 
 /**
- * Sums the stored counts of whole hours (the tables of rollups.ts), and counts the tasks that are not
- * settled; never reads the rows of settled tasks. The window and `now` are in Unix milliseconds.
+ * Computes the statistics of one database: sums the counts that the cron trigger has stored for each hour
+ * (rollups.ts), and counts the unsettled tasks. It never reads the rows of settled tasks, which may be
+ * millions. The window and `now` are in Unix milliseconds.
  */
 export async function statistics(
   db: D1Database,

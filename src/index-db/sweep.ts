@@ -6,22 +6,25 @@ import type { Position } from "./list.ts";
 
 const ROWS_AT_ONCE = 5_000;
 /**
- * Limit on the pages of rows that one run deletes: D1 allows 1,000 queries of one invocation, and each page
- * takes two.
+ * Largest number of pages of expired rows that one run deletes: D1 allows 1,000 queries in one invocation,
+ * and each page takes two.
  */
 const MAX_ROUNDS = 200;
-/** Longest time for which a queue of the platform keeps a message. */
+/** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
 
 /**
- * Query for a page of expired rows after a position. No row expires sooner than the retention after its
- * creation, so younger rows are not examined: there is no database index on `expires_at`.
+ * Query for a page of expired rows of the index, after a position. A row expires at the earliest one
+ * retention after its creation, so younger rows are not read; there is no database index on `expires_at`.
  */
 const EXPIRED = `
   SELECT created_at AS createdAt, id, version FROM tasks
   WHERE created_at <= ?1 AND expires_at <= ?2 AND (created_at, id) > (?3, ?4)
   ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`;
-/** Statement that deletes the rows of a JSON list, except those renewed since they were read. */
+/**
+ * Statement that deletes the rows of a JSON list, except those that were written again with a later expiry
+ * since the list was read.
+ */
 const DELETE_EXPIRED = `
   DELETE FROM tasks WHERE expires_at <= ?2 AND (created_at, id) IN (
     SELECT value ->> 'createdAt', value ->> 'id' FROM json_each(?1)
@@ -32,20 +35,23 @@ const OVERDUE = `
   WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`;
 
 interface ExpiredRow extends Position, Record<string, unknown> {
-  /** Time of the last change, in Unix milliseconds. */
+  /** Version of the task in its row, which is about the time of its last change, in Unix milliseconds. */
   readonly version: number;
 }
 
-/** Retention of tasks and of their rows, in milliseconds. */
+/**
+ * Retention of tasks (`retentionMs`) and of their rows in the index (`indexRetentionMs`), in milliseconds.
+ */
 export interface Retention {
   readonly retentionMs: number;
   readonly indexRetentionMs: number;
 }
 
 /**
- * Deletes expired rows, because the objects of tasks do not announce their end, and plans to check that the
- * tasks of the rows are erased when their own retention has ended. Also deletes the notes that keep late
- * rows of erased tasks from being written, once the queue cannot hold such a row any more.
+ * Deletes the expired rows of a database of the index, because the objects of tasks do not delete them when
+ * they erase the tasks. Also plans, for the end of the tasks' own retention, a check that the objects have
+ * erased the tasks; and deletes old rows of the table `erased`, which prevents the rows of erased tasks from
+ * being written late, once the queue cannot hold such a row any more.
  * @param now current time, in Unix milliseconds.
  * @returns the number of deleted rows.
  */
@@ -74,7 +80,8 @@ export async function removeExpired(
 }
 
 /**
- * Deletes expired rows, and in the same transaction stores a plan to check that their tasks are erased.
+ * Deletes these expired rows, and in the same transaction stores the plan to check that their tasks are
+ * erased.
  * @returns the number of deleted rows.
  */
 async function deleteRows(
@@ -101,9 +108,8 @@ function idsOf(rows: readonly ExpiredRow[]): readonly string[] {
 }
 
 /**
- * Returns a random sample of the tasks overdue since `before`, so that tasks that cannot proceed do not
- * starve the others.
- * @param before latest due time of the sampled tasks, in Unix milliseconds.
+ * Returns a random sample of the tasks that should have changed before `before` (Unix milliseconds). The
+ * sample is random so that each task gets its turn, even when many cannot proceed.
  */
 export async function overdueTasks(
   db: D1Database,

@@ -1,8 +1,8 @@
 import { MEASURES, type Measure } from "./buckets.ts";
 
 /**
- * Tasks of one hour that have the same model, host, status, callback status and latency buckets: their
- * number and the sums of their attempts and latencies.
+ * Number of the tasks created in one hour that have the same model, host, status, callback status and latency
+ * buckets, and the sums of their attempts and latencies.
  */
 export type Group = {
   readonly hour: number;
@@ -15,26 +15,33 @@ export type Group = {
   readonly tasks: number;
   readonly attempts: number;
 } & {
-  /** Bucket of a latency; null when the tasks have none. */
+  /** Number of the histogram bucket of the tasks' latency; null when the tasks have no such latency. */
   readonly [M in `${Measure}_bucket`]: number | null;
 } & {
-  /** Sum of a latency in milliseconds; null when the tasks have none. */
+  /** Sum of the tasks' latencies, in milliseconds; null when the tasks have no such latency. */
   readonly [M in `${Measure}_ms`]: number | null;
 };
 
-/** Row of `rollups` or `latencies`: its key, which begins with the hour, and two sums. */
+/**
+ * Row of the table `rollups` or `latencies`: its key, which begins with the hour, and the two numbers that it
+ * counts.
+ */
 export interface CountRow {
   readonly key: readonly (string | number)[];
   readonly sums: readonly [number, number];
 }
 
 /**
- * Number of hosts counted by name in an hour, those with most failures first. The others are counted as
- * `*`, because clients choose hosts.
+ * Largest number of receivers' hosts that are counted by name in an hour: those with the most failed
+ * callbacks. The others are counted together as `*`, because clients choose the hosts and could fill the
+ * table.
  */
 const MAX_HOSTS = 100;
 
-/** Sums numbers of tasks and attempts by hour, model, host, status and callback. */
+/**
+ * Adds up the tasks and their attempts by hour, model, host, status and callback status, for the table
+ * `rollups`.
+ */
 export function countTasks(groups: readonly Group[]): readonly CountRow[] {
   const named = namedHosts(groups);
   return summed(
@@ -45,7 +52,7 @@ export function countTasks(groups: readonly Group[]): readonly CountRow[] {
   );
 }
 
-/** Sums the latencies of each measure by hour and bucket. */
+/** Adds up the tasks and their latencies by hour, histogram and bucket, for the table `latencies`. */
 export function countLatencies(groups: readonly Group[]): readonly CountRow[] {
   return summed(
     MEASURES.flatMap(([measure]) =>
@@ -59,7 +66,10 @@ export function countLatencies(groups: readonly Group[]): readonly CountRow[] {
   );
 }
 
-/** Compares stored counts with new ones. @returns the rows to write, and the keys of those to delete. */
+/**
+ * Compares the stored counts with newly counted ones.
+ * @returns the rows to write (`changed`), and the keys of the rows to delete (`gone`).
+ */
 export function difference(stored: readonly CountRow[], counted: readonly CountRow[]) {
   const known = byKey(stored);
   const current = byKey(counted);
@@ -72,7 +82,7 @@ export function difference(stored: readonly CountRow[], counted: readonly CountR
   };
 }
 
-/** Returns for each hour the hosts that are counted by name. */
+/** Returns for each hour the receivers' hosts that are counted by name, not as `*`. */
 function namedHosts(groups: readonly Group[]): ReadonlyMap<number, ReadonlySet<string>> {
   const hosts = summed(
     groups
@@ -98,7 +108,7 @@ function mostFailuresFirst(a: CountRow, b: CountRow): number {
   return order === 0 ? (String(a.key[1]) < String(b.key[1]) ? -1 : 1) : order;
 }
 
-/** Adds up the rows with the same key. */
+/** Replaces the rows with the same key by one row with the sums of their numbers. */
 function summed(rows: readonly CountRow[]): readonly CountRow[] {
   const sums = new Map<string, CountRow>();
   for (const row of rows) {

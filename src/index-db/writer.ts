@@ -11,9 +11,10 @@ const NEW = COLUMNS.map((column) => `excluded.${column}`);
 const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded.${column}`);
 
 /**
- * Statement that inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late,
- * twice and in any order: only a newer version replaces a stored one, and rows of expired or erased tasks
- * are skipped. A row of the same version is written only where it differs, which repairs the index.
+ * Statement that inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late, twice
+ * and in any order: a stored row is replaced only by one of a newer version of the task, or by one of the
+ * same version with other contents, which corrects a wrong row. Rows of expired or erased tasks are not
+ * written.
  */
 const UPSERT = `
   INSERT INTO tasks (${COLUMNS.join(", ")}, indexed_at)
@@ -29,7 +30,7 @@ const NOTE_ERASED = `
   INSERT OR REPLACE INTO erased (created_at, id, version)
   SELECT value ->> 'createdAt', value ->> 'id', value ->> 'version' FROM json_each(?)`;
 /**
- * Part of a statement that selects the index rows of the erased tasks in a JSON list, each looked up by its
+ * Part of an SQL statement that finds the rows of the tasks in a JSON list of erased tasks, each by its
  * primary key.
  */
 const ERASED_ROWS = `
@@ -45,13 +46,15 @@ const DELETE = `
 
 /** An erased task whose index row is to be deleted. */
 interface ErasedTask extends Position {
-  /** Version of the task when it was erased; a later task of the same id has a higher one. */
+  /**
+   * Version of the task when it was erased. A new task with the same id has a higher one, so its row is kept.
+   */
   readonly version: number;
 }
 
 /**
- * Writes rows in one statement. A failed write is retried by the task (core/record/row-schedule.ts) or by
- * the queue (consumer.ts).
+ * Writes rows to a database of the index, in one statement. After a failure the task
+ * (core/record/row-schedule.ts) or the queue (consumer.ts) repeats the write.
  * @param now current time, in Unix milliseconds.
  * @throws when the database fails.
  */
@@ -65,8 +68,9 @@ export async function writeRows(
 }
 
 /**
- * Deletes the rows of erased tasks, and prevents rows that are still on their way from being written. Makes
- * three queries for any number of rows, because D1 limits the queries of an invocation.
+ * Deletes the rows of erased tasks from a database of the index, and stores that rows of these tasks which
+ * arrive later must not be written. Makes three queries for any number of rows, because D1 limits the queries
+ * of an invocation.
  */
 export async function removeRows(db: D1Database, tasks: readonly ErasedTask[]): Promise<void> {
   const list = JSON.stringify(tasks);

@@ -8,20 +8,21 @@ import { notifyOperator, type OperatorEvent } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
-/** Faults of hosts and connections that this isolate has met. */
+/** Failed attempts by receiver's host and refused API keys by connection, as this isolate has met them. */
 const notes = new FaultNotes();
 
 /**
- * Alerts the operator of faults that concern many tasks. The account object of a connection or a host
- * permits each alert, so that one message is sent and not one for every task. A failed call to that object
- * only prevents the alert.
+ * Alerts the operator of faults that concern many tasks: a refused API key of a connection, or a receiver's
+ * host that keeps failing. The account object of that connection or host permits each alert, so that one
+ * message is sent and not one for every task. When the call to that object fails, only this alert is not
+ * sent.
  */
 export class Alerts {
   readonly #bindings: AccountBindings;
   readonly #timeoutMs: number;
 
   /**
-   * Creates the alerts of one task object.
+   * Creates the sender of alerts for one task object.
    * @param timeoutMs time limit in milliseconds for one call to an account object.
    */
   constructor(bindings: AccountBindings, timeoutMs: number) {
@@ -29,7 +30,10 @@ export class Alerts {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Alerts the operator of a refused key of a connection, and stores the refusal for `/healthz`. */
+  /**
+   * Alerts the operator that a provider refuses the API key of a connection, and stores the refusal, which
+   * `/healthz` shows.
+   */
   async reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
     if (notes.add(`connection:${connection}`, Date.now()) === 0) return;
@@ -49,8 +53,9 @@ export class Alerts {
   }
 
   /**
-   * Sends an alert once its claim succeeds.
-   * @param claim returns true when the alert is due; the alert then counts as sent.
+   * Sends an alert to the operator if the account object permits it.
+   * @param claim asks the account object; true when this alert is to be sent, after which the object permits
+   * no other for an hour.
    */
   async #send(claim: () => Promise<boolean>, event: OperatorEvent, runtime: Runtime) {
     const now = Date.now();

@@ -1,12 +1,18 @@
 import type { Role } from "../core/views/task-view.ts";
 
-/** The authenticated sender of a request. An upstream is identified by its signature, an account by its key. */
+/**
+ * The authenticated sender of a request: the operator, identified by an operator key; an upstream, the
+ * service that reports results, by its signature; or an account, by its API key.
+ */
 export type Caller =
   | { readonly kind: "operator" }
   | { readonly kind: "upstream" }
   | { readonly kind: "account"; readonly id: string };
 
-/** Returns the role in which the caller reads a task. An upstream must not see the answers of receivers. */
+/**
+ * Returns the role in which the caller reads a task: only the operator sees the excerpts of receivers'
+ * answers, so an upstream gets the view of an account.
+ */
 export function roleOf(caller: Caller): Role {
   return caller.kind === "operator" ? "operator" : "account";
 }

@@ -14,13 +14,17 @@ export interface Logged {
   readonly level: LogLevel;
 }
 
-/** The outcome of a call: an event for the task and a line for the log. */
+/**
+ * The outcome of a call that a task object made to another service (ledger, provider, index or operator): the
+ * event that changes the task accordingly, and a line for the log.
+ */
 export interface CallOutcome extends Logged {
   readonly event: TaskEvent;
 }
 
 /**
- * Makes the call of a step. A call that is not answered in time is an outcome, not an error.
+ * Makes the call that a step of the task consists of: charge, refund, poll, write to the index or notice to
+ * the operator. A call that is not answered in time returns an outcome too; it does not throw.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -84,7 +88,11 @@ function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {
   return answer.kind === "news" ? answer.news.status : answer.kind;
 }
 
-/** Returns the log line of an attempt. @param isRecorded false when the attempt was closed meanwhile. */
+/**
+ * Returns the log line of one attempt to deliver a callback.
+ * @param isRecorded false when the task had already recorded another end of this attempt, so that `result`
+ * was not stored.
+ */
 export function attemptLine(
   { taskId, number }: Delivery,
   result: AttemptResult,
@@ -107,7 +115,10 @@ export function attemptLine(
   return { line, level: isRecorded ? "detail" : "info" };
 }
 
-/** Returns the log line of a task that has just been settled; null when the change settles no task. */
+/**
+ * Returns the log line of a task that a change has just settled: no attempt or refund is left to make; else
+ * null.
+ */
 export function settledLine(
   before: TaskRecord | null,
   record: TaskRecord,
@@ -128,14 +139,14 @@ function levelOfPoll({ kind }: PollAnswer, { aborted }: AbortSignal): LogLevel {
 }
 
 /**
- * Returns the log level of a call: a detail when the call ended as expected; `warn` without an answer or
- * with a refused key, because another service failed and the relay goes on.
+ * Returns the log level of a call to another service: `detail` when the call ended as expected; `warn` when
+ * it got no answer or the key was refused, because the other service failed and the relay goes on.
  */
 function level(isExpected: boolean): LogLevel {
   return isExpected ? "detail" : "warn";
 }
 
-/** Waits until a write ends or is aborted. An aborted write goes on; only the waiting ends. */
+/** Waits until a write to the index ends or the wait is aborted; after an abort the write itself goes on. */
 async function unlessAborted(write: Promise<boolean>, aborted: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const stop = () => resolve(false);

@@ -3,21 +3,22 @@ import { errorText, log } from "../log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**
- * Number of tasks of which one belongs to the sample, the only tasks that are asked as long as no lost
- * expiry is known.
+ * Size of the sample: one of this many tasks, chosen by its id, is always asked whether it should have been
+ * erased. The other tasks are asked only once such a task was found.
  */
 const SAMPLE_SIZE = 100;
 /**
- * Largest number of task objects called in one run of the cron trigger, because the platform limits the
- * calls of an invocation.
+ * Largest number of task objects that one run of the cron trigger asks to erase expired tasks, because the
+ * platform limits the calls of one invocation.
  */
 const MAX_ASKED = 5_000;
 const CONCURRENCY = 50;
 
 /**
- * Checks that tasks are erased after their retention. An object whose alarm was lost keeps its task, and
- * nobody knows of it, because its row has left the index. A sample of the objects is asked to erase
- * themselves; once one of them had to, all others of the run are asked as well.
+ * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost keeps
+ * its task, and nothing else shows this, because the index no longer has the task's row. A sample of the
+ * objects is asked to erase expired tasks; once one of them still held such a task, all other objects of the
+ * run are asked as well.
  */
 export class ExpiryCheck {
   readonly #env: TaskBindings;
@@ -29,17 +30,17 @@ export class ExpiryCheck {
   }
 
   /**
-   * Number of the objects that were asked to erase themselves, and of those that still held an expired
-   * task.
+   * Number of task objects that were asked (`asked`), and of those that still held an expired task and erased
+   * it (`lost`).
    */
   get counts() {
     return { asked: this.#asked, lost: this.#lost };
   }
 
   /**
-   * Has the objects of these tasks erase themselves if their retention is over: those of the sample, and
-   * all of them once a lost expiry is known.
-   * @returns the ids of the tasks that should have been asked, but were not reached.
+   * Has the objects of these tasks erase them if their retention is over: the objects of the sample first,
+   * and all others if any object has still held an expired task.
+   * @returns the ids of the tasks whose objects should have been asked, but were not reached.
    */
   async check(ids: readonly string[]): Promise<readonly string[]> {
     const unreached = await this.#ask(ids.filter(isSampled));
@@ -48,9 +49,9 @@ export class ExpiryCheck {
   }
 
   /**
-   * Asks the objects of these tasks, as far as `MAX_ASKED` allows, to erase themselves if their retention
-   * is over.
-   * @returns the ids of the tasks that were not reached.
+   * Asks the objects of these tasks to erase them if their retention is over, at most `MAX_ASKED` objects in
+   * one run.
+   * @returns the ids of the tasks whose objects were not reached or not asked.
    */
   async #ask(ids: readonly string[]): Promise<readonly string[]> {
     const most = MAX_ASKED - this.#asked;
@@ -74,7 +75,10 @@ export class ExpiryCheck {
   }
 }
 
-/** Tells whether a task belongs to the sample, by a hash of its id (FNV-1a). */
+/**
+ * Tells whether a task belongs to the sample of 1 % that is always checked for a missed erasure, by a hash of
+ * its id (FNV-1a).
+ */
 export function isSampled(id: string): boolean {
   let hash = 0x811c9dc5;
   for (let index = 0; index < id.length; index++) {

@@ -2,33 +2,37 @@ import QuickLRU from "quick-lru";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
-/** Number of faults within one window of ten seconds after which they are reported before its end. */
+/**
+ * Number of faults of one host or connection within ten seconds after which they are reported before the ten
+ * seconds are over.
+ */
 const REPORTED_EARLY = 10;
-/** Age from which faults that were not reported no longer matter. */
+/** Age of a window, in milliseconds, from which its faults that were never reported are dropped. */
 const FORGOTTEN_MS = 10 * MINUTE_MS;
 const MAX_NAMES = 1_000;
 
-/** The faults of one host or connection in the present window. */
+/** The faults of one host or connection since the start of the present window of ten seconds. */
 interface Window {
   /** Time of the first fault of the window, in Unix milliseconds. */
   readonly startedAt: number;
   readonly count: number;
-  /** Number of faults that have not been reported, at most `REPORTED_EARLY`. */
+  /** Number of faults that no report to the counting object has contained yet, at most `REPORTED_EARLY`. */
   readonly unreported: number;
 }
 
 /**
- * Collects the faults that this isolate meets at a host or a connection, so that a fault of thousands of
- * tasks does not cause as many calls of the one object that counts them: the first of ten seconds is
- * reported at once, the others together with the tenth or with the first after that time.
+ * Collects the faults that this isolate meets at a receiver's host or a provider's connection, and reports
+ * them in few calls to the one object that counts them, even when thousands of tasks meet the same fault. The
+ * first fault of a window of ten seconds is reported at once; the others together with the tenth fault, or
+ * with the first one after the window.
  */
 export class FaultNotes {
   readonly #windows: Map<string, Window> = new QuickLRU({ maxSize: MAX_NAMES });
 
   /**
-   * Counts a fault.
+   * Counts one fault of a host or a connection.
    * @param now current time, in Unix milliseconds.
-   * @returns the number of faults to report now; 0 for none.
+   * @returns the number of faults that the caller is to report now; 0 when it is to report none.
    */
   add(name: string, now: number): number {
     const known = this.#windows.get(name);

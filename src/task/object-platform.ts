@@ -35,11 +35,11 @@ export interface ObjectBindings extends IndexBindings, AccountBindings {
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
   /**
-   * Time beyond the longest outgoing call, in milliseconds, after which the watchdog alarm considers a run
-   * of the work loop dead and restarts it.
+   * Time in milliseconds that is added to the longest outgoing call: when the watchdog alarm fires after
+   * both, it considers a run of the work loop dead and starts another.
    */
   readonly watchdogMarginMs: number;
-  /** Time limit in milliseconds for one call to an account object. */
+  /** Time limit in milliseconds for one call to an account object, e.g. to the ledger. */
   readonly ledgerMs: number;
   /** Time limit in milliseconds for one write to the index. */
   readonly indexMs: number;
@@ -53,8 +53,8 @@ const TIMEOUTS: Timeouts = {
 const RECORD_KEY = "task";
 
 /**
- * The platform of a task's Durable Object: its storage and alarm, the clock, and the calls to other
- * services.
+ * The implementation of `Platform` for a task's Durable Object: its storage and alarm, the clock, and the
+ * calls to other services.
  */
 export class ObjectPlatform implements Platform {
   readonly #ctx: DurableObjectState;
@@ -64,7 +64,7 @@ export class ObjectPlatform implements Platform {
   readonly #jitter = Math.random();
   #runtime: Runtime | null = null;
 
-  /** Creates the platform of one object. @param timeouts limits that differ from the defaults. */
+  /** Creates the platform of one task object. @param timeouts time limits that differ from the defaults. */
   constructor(ctx: DurableObjectState, bindings: ObjectBindings, timeouts: Partial<Timeouts>) {
     this.#ctx = ctx;
     this.#bindings = bindings;
@@ -114,9 +114,10 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Sets the alarm after one that failed at `now`. The work loop does not know of this alarm before it
-   * fires. Does not throw: when the storage refuses everything, the platform repeats the failed alarm for
-   * some minutes, and then only a request, the cron trigger or `POST /v1/wake` moves the task.
+   * Sets another alarm after the handler of one has thrown at `now`. The work loop does not know of the new
+   * alarm before it fires. Does not throw: when the storage accepts no alarm either, the platform repeats the
+   * failed one for some minutes, and then only a request, the cron trigger or `POST /v1/wake` makes the task
+   * proceed.
    */
   async recover(now: number): Promise<void> {
     try {
@@ -201,7 +202,10 @@ export class ObjectPlatform implements Platform {
     logAs(level, line, this.#prepared().config);
   }
 
-  /** Writes an attempt to the time series, if one is bound: host, connection, outcome and duration. */
+  /**
+   * Writes the measurements of one attempt to the time series `METRICS` (Analytics Engine), if it is bound:
+   * account, host, provider, outcome, status code and duration.
+   */
   #measure({ url, number, startedAt, account, provider }: Delivery, result: AttemptResult): void {
     this.#bindings.METRICS?.writeDataPoint({
       indexes: [account?.id ?? ""],

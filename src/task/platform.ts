@@ -10,7 +10,10 @@ import type { TaskRecord } from "../core/record/task.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../log.ts";
 
-/** The environment of the work loop: a Durable Object, or a simulated one in tests. */
+/**
+ * The storage, the alarm, the clock and the calls that the work loop of a task uses: those of a Durable
+ * Object, or simulated ones in tests.
+ */
 export interface Platform {
   /** Returns the time in Unix milliseconds. */
   now(): number;
@@ -18,14 +21,16 @@ export interface Platform {
   /** Reads the committed record of the task. @throws when the record cannot be read. */
   load(): TaskRecord | null;
   /**
-   * Commits the record together with the alarm for its next step.
+   * Writes the record of the task and, in the same commit, the alarm for its next step.
    * @param alarmAt time of the alarm in Unix milliseconds; null keeps the alarm that is set.
    */
   commit(record: TaskRecord, alarmAt: number | null): void;
   setAlarm(at: number): void;
   /** Removes the record and the alarm. */
   erase(): Promise<void>;
-  /** Sends one attempt of a callback. A failure of the receiver is a result, not an error. */
+  /**
+   * Sends one attempt of a callback. A failure of the receiver is returned as a result; it does not throw.
+   */
   send(delivery: Delivery): Promise<AttemptResult>;
   /**
    * Charges the price of a task at the ledger; the answer is `unknown` when the ledger does not answer in
@@ -34,21 +39,27 @@ export interface Platform {
   charge(charge: Charge): Promise<ChargeAnswer>;
   /** Refunds the credits of a failed task. @returns true when the refund is confirmed in time. */
   refund(refund: Refund): Promise<boolean>;
-  /** Polls the upstream; every failure is an answer. The poll ends at once when aborted. */
+  /**
+   * Asks the provider for the state of the job. Every failure is returned as an answer; nothing is thrown.
+   * When aborted, returns at once.
+   */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
   /** Writes the row of a task to the index. @returns true when the index confirms the write in time. */
   publish(row: IndexRow): Promise<boolean>;
   /**
-   * Sends a notice to the operator; ends at once when aborted.
-   * @returns true when the receiver accepts the notice in time.
+   * Sends a message about the task to `OPERATOR_CALLBACK_URL`; returns at once when aborted.
+   * @returns true when the receiver accepts the message in time.
    */
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
-  /** Keeps the object alive for work that continues after its answer has been sent. */
+  /**
+   * Keeps the task object alive until `work` has ended, also after the answer to the request has been sent.
+   */
   background(work: Promise<unknown>): void;
-  /** Writes a log line; a detail only where the configuration asks for it. */
+  /** Writes a log line; one of the level `detail` only with `LOG=all`. */
   log(line: LogLine, level: LogLevel): void;
   /**
-   * Delay of the watchdog alarm, which restarts work after a crash, in milliseconds; longer than any call.
+   * Delay in milliseconds after which the watchdog alarm fires, which restarts work after a crash; longer
+   * than any call.
    */
   readonly watchdogMs: number;
 }

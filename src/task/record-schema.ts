@@ -157,7 +157,7 @@ const TerminalTask = z.looseObject({
 
 const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]);
 
-/** The fields of a callback body that the core reads again. */
+/** The fields of a stored callback body that the relay reads again after it has built the body. */
 const Body = z.object({
   id: z.string(),
   completed_at: Time.optional(),
@@ -170,8 +170,9 @@ function isBody(text: string): boolean {
 }
 
 /**
- * Parses a stored record of a task. @throws when this release cannot read the record; nothing may then act
- * on it.
+ * Parses the stored record of a task.
+ * @throws when this release cannot read the record; the task is then neither changed nor acted upon, so that
+ * a later release finds it as it was.
  */
 export function parseRecord(value: unknown): TaskRecord {
   const parsed = Record.safeParse(value);

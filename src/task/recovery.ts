@@ -1,6 +1,9 @@
 import { lookWaitMs, MAX_LOOK_MS } from "../core/backoff.ts";
 
-/** A series of failed alarms of one task, as it is stored. Times are in Unix milliseconds. */
+/**
+ * Start and latest time of a series of alarms of one task whose handlers have thrown, as stored. Times are in
+ * Unix milliseconds.
+ */
 interface Failing {
   readonly since: number;
   readonly lastAt: number;
@@ -9,9 +12,10 @@ interface Failing {
 const FAILING_KEY = "failing";
 
 /**
- * Sets the alarm after one that failed. The platform drops an alarm that keeps throwing, but keeps one that
- * was set before the throw. The waits grow with the time since the first failure, because a record of a
- * later release or a wrong configuration may stay for days.
+ * Sets another alarm of the object after the handler of one has thrown. The platform drops an alarm that
+ * keeps throwing, but keeps one that the handler set before it threw. The later alarms come after longer and
+ * longer waits, because the cause, e.g. a wrong configuration or a record that only a later release can read,
+ * may stay for days.
  * @param now time of the failed alarm, in Unix milliseconds.
  * @param jitter random number from 0 to 1.
  * @throws when the storage refuses to write.
@@ -27,8 +31,8 @@ export async function setRecoveryAlarm(
 }
 
 /**
- * Returns the time at which the alarms began to fail, in Unix milliseconds: the stored time; or `now` when
- * none is stored, or when the last failure is older than the two longest waits.
+ * Returns the time at which the present series of failed alarms began, in Unix milliseconds: the stored time;
+ * or `now` when none is stored, or when the stored series ended longer ago than twice the longest wait.
  */
 function failingSince(kv: SyncKvStorage, now: number): number {
   try {

@@ -2,7 +2,7 @@ import type { ChargeRefusal, ConflictCode, Decision, Rejection } from "../core/e
 import { isTerminal, type TaskRecord } from "../core/record/task.ts";
 import { type Role, taskView } from "../core/views/task-view.ts";
 
-/** A task as one reader may see it, with the data for its ETag. */
+/** The answer about a task for one reader, who may not see all of it, with the version for its ETag. */
 export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
@@ -10,14 +10,19 @@ export interface TaskReply {
   readonly json: string;
 }
 
-/** The effect of an event that came from outside the object. */
+/** The effect of an event (e.g. a registration or a redelivery) that a request sent to the task object. */
 export type Applied =
   | { readonly kind: "recorded" | "repeated"; readonly task: TaskReply }
-  /** Effect of an erasure; `createdAt` and `version` identify the task's row in the index. */
+  /**
+   * Effect of a request that erased the task; `createdAt` and `version` identify the task's row in the index.
+   */
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-/** Reason of a refusal. A conflicting task is shown as the caller may see it. */
+/**
+ * Reason why the task object refused an event. A refusal because of the task's present state contains the
+ * task as the caller may see it.
+ */
 export type Refusal =
   | Exclude<Rejection, { readonly task: TaskRecord }>
   | ChargeRefusal

@@ -12,24 +12,30 @@ import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-pla
 import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
-/** Events that come from outside the object; all other events come from the work loop. */
+/**
+ * Events that requests to the API send to the task object. All other events come from a provider's hook, the
+ * cron trigger or the work loop of the object.
+ */
 export type OutsideEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
 /**
- * Types of the events that a person orders. They are always logged, as every refusal is; other events are
- * logged only as details.
+ * Types of the events that a person orders. They are logged at `info`, as every refusal is; other events only
+ * at `detail`.
  */
 const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
 
-/** Outcomes of hooks that are logged only as details, because they belong to the normal life of a task. */
+/**
+ * Outcomes of a provider's hook that are logged only at `detail`, because they belong to the normal life of a
+ * task: `recorded`, `nudged` (a poll was made earlier), `kept` (until the job is known) and `ignored`.
+ */
 const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
 
 /**
  * The Durable Object of one task, which stores one record and one alarm for its next step. The rules are in
- * the core: core/duties decides what is due, core/events what an event changes.
+ * src/core: core/duties decides what the task must do and when, core/events what an event changes.
  */
 export class TaskObject extends DurableObject<ObjectBindings> {
   static {
@@ -50,7 +56,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#loop = new WorkLoop(this.#platform);
   }
 
-  /** Applies an event from outside. The task of another account is unknown to the caller. */
+  /**
+   * Applies an event that a request has sent, e.g. a result or a redelivery. An account that does not own the
+   * task gets the refusal `unknown_task`.
+   */
   async apply(event: OutsideEvent, caller: Caller): Promise<Applied> {
     const startedAt = Date.now();
     await this.#platform.prepare(this.env);
@@ -65,7 +74,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return applied;
   }
 
-  /** Applies a hook of a provider. A hook never conflicts with the task. */
+  /**
+   * Applies a hook of a provider. A hook is never refused because of the task's state: what contradicts the
+   * task is only logged.
+   */
   async hook(event: HookEvent): Promise<"taken" | "unknown_task"> {
     await this.#platform.prepare(this.env);
     const decision = this.#loop.apply(event);
@@ -80,10 +92,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Plans another write of the task's index row. Returns the task's creation time, in Unix milliseconds;
-   * null when there is no task, or its row has left the index.
-   * @param isAlwaysDue true plans the write at once in any case; false leaves a write that is planned
-   * already to its time.
+   * Plans another write of the task's row to the index. Returns the task's creation time, in Unix
+   * milliseconds; null when there is no task, or when the time for which the index keeps its row is over.
+   * @param isAlwaysDue true plans the write at once in any case; false does not change the time of a write
+   * that is planned already.
    */
   async republish(isAlwaysDue = true): Promise<number | null> {
     await this.#platform.prepare(this.env);
@@ -94,7 +106,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Erases the task if its retention is over, which its alarm should have done.
+   * Erases the task if its retention is over, for the case that the alarm that should have erased it was
+   * lost.
    * @returns `gone` when there was no task, `expired` when the task was erased, `kept` when it stays.
    */
   async expireIfDue(): Promise<"gone" | "expired" | "kept"> {
@@ -107,7 +120,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return decision.kind === "erase" ? "expired" : "kept";
   }
 
-  /** Sets the alarm again and starts the steps that are due. @returns false when there is no task. */
+  /**
+   * Sets the alarm again, which may be lost, and starts the work that is due.
+   * @returns false without a task.
+   */
   async wake(): Promise<boolean> {
     await this.#platform.prepare(this.env);
     return this.#loop.resume();
@@ -167,7 +183,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 }
 
-/** Returns the id of the charge that must be answered before the task exists; null when there is none. */
+/**
+ * Returns the id of a charge that the ledger has not answered yet and without which the task does not exist;
+ * null when the task awaits no charge.
+ */
 function outstandingCharge(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;
   return decision.record?.status === "charging" ? decision.record.credits.chargeId : null;
@@ -177,7 +196,9 @@ function isCharging(record: TaskRecord, chargeId: string): boolean {
   return record.status === "charging" && record.credits.chargeId === chargeId;
 }
 
-/** Returns the name of an event in the log: its type, or the status that was reported. */
+/**
+ * Returns the name of an event for the log: its type, or for a report the reported status, e.g. `completed`.
+ */
 function nameOf(event: OutsideEvent): string {
   return event.type === "report" ? event.news.status : event.type;
 }

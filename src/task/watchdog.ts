@@ -8,26 +8,36 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 /**
- * Time by which a pending alarm may come later than the wanted watchdog, unless a client waits for the
- * work. Such an alarm is kept, because setting another one costs a row.
+ * Time in milliseconds by which the alarm that is already set may come later than the watchdog alarm should,
+ * unless a client waits for the result. Such an alarm is kept, because setting another is billed as a written
+ * row.
  */
 const ACCEPTED_DELAY_MS = MINUTE_MS;
-/** Time by which a pending alarm may come earlier than the wanted watchdog during an attempt. */
+/**
+ * Time in milliseconds by which the alarm that is already set may come earlier than the watchdog alarm
+ * should, while an attempt is being sent.
+ */
 const ACCEPTED_LEAD_MS = SECOND_MS;
 
-/** The alarm of an object, as far as the instance knows it. Times are Unix milliseconds. */
+/**
+ * The alarm of a task object, as far as this instance of the object knows it. Times are Unix milliseconds.
+ */
 export interface KnownAlarm {
-  /** Time of the pending alarm; null when there is none, or when it is not known. */
+  /** Time for which the alarm is set; null when none is set, or when the instance does not know. */
   readonly armedFor: number | null;
-  /** States that an alarm is being handled. Until another is set, the platform repeats it after a crash. */
+  /**
+   * States that the handler of an alarm is running. Unless another alarm is set, the platform repeats it
+   * after a crash.
+   */
   readonly isRunning: boolean;
 }
 
 /**
- * Tells whether the alarm of an object can serve as the watchdog, which restarts work after a crash and is
- * wanted at `wantedAt`: setting another alarm costs a row. The alarm may come sooner, because one that fires
- * while the work is running joins it; only during an attempt it must not come before the longest time that
- * the attempt can take is over. While an alarm is being handled and no client waits, no other is needed.
+ * Tells whether the alarm that is already set can serve as the watchdog, which restarts work after a crash
+ * and should fire at `wantedAt`; setting another alarm is billed as a written row. That alarm may come
+ * sooner, because an alarm that fires during the work waits for its end; but while an attempt is being sent
+ * it must not come before the attempt's time limit has passed. Without any alarm set, a running handler
+ * suffices while no client waits, because the platform repeats it after a crash.
  */
 export function canWatch(
   { armedFor, isRunning }: KnownAlarm,
@@ -42,12 +52,18 @@ export function canWatch(
   return armedFor >= earliest && armedFor <= latest;
 }
 
-/** Tells whether a task is settled, so that no client waits for anything. */
+/**
+ * Tells whether a task is settled: it has ended, and no attempt of its callback and no refund is left to
+ * make.
+ */
 export function isAtRest(record: TaskRecord | null): record is TerminalTask {
   return record !== null && isTerminal(record) && isSettled(record);
 }
 
-/** Returns the number of the attempt that is open; null when there is none. */
+/**
+ * Returns the number of the attempt that was started and whose result is not stored yet; null when there is
+ * none.
+ */
 export function openAttempt(record: TaskRecord | null): number | null {
   if (record === null || !isTerminal(record) || record.callback === null) return null;
   const { state } = record.callback;

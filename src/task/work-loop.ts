@@ -12,38 +12,38 @@ import type { Platform } from "./platform.ts";
 import { canWatch, type KnownAlarm, openAttempt } from "./watchdog.ts";
 
 /**
- * Longest time ahead for which an alarm is set: the platform allows less than 30 days, so a later time
- * takes several alarms.
+ * Longest time ahead for which an alarm is set: the platform allows less than 30 days, so an alarm sets the
+ * next one until a later time is reached.
  */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
-/** Delay from which an alarm counts as lost, so that a reader sets it again. */
+/** Time after which the alarm of a late task counts as lost, so that a read of the task sets it again. */
 const OVERDUE_MS = MINUTE_MS;
-/** Limit on the steps of one run, as a guard against an endless loop: a run takes a handful of steps. */
+/** Limit on the steps (events and calls) of one run of the loop, as a guard against an endless loop. */
 const MAX_STEPS_PER_RUN = 100;
 
 /**
- * The loop around the pure core, one per object instance: it loads the record, asks the core for the next
- * step, commits and acts. Nothing that was read before an `await` is written after it: every result is an
- * event, which is applied to the record as stored at that moment.
+ * The loop that does the work of one task, one per instance of its object: it loads the record, asks src/core
+ * for the next step, commits the change and makes the call. Nothing read before an `await` is written after
+ * it: the result of a call is an event, applied to the record as stored at that moment.
  */
 export class WorkLoop {
   readonly #platform: Platform;
   #running = false;
-  /** The current or last run of the loop; resolves to the decision of its last step. */
+  /** The current or last run of the loop; resolves to the decision of the run's last step. */
   #run: Promise<Decision | null> = Promise.resolve(null);
-  /** Number of the attempt that this instance has opened and not sent yet; null when there is none. */
+  /** Number of the attempt that this instance has started but not sent yet; null when there is none. */
   #ownAttempt: number | null = null;
   /** Time for which the pending alarm is set, in Unix milliseconds; null when this instance does not know. */
   #armedFor: number | null = null;
-  /** Scheduled time of the alarm that is being handled, in Unix milliseconds; 0 outside an alarm. */
+  /** Time for which the alarm that is being handled was set, in Unix milliseconds; 0 when none is. */
   #alarmTime = 0;
   #isAlarmRunning = false;
   /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
   #clock = 0;
   #callInFlight: AbortController | null = null;
   /**
-   * Time up to which planned writes to the index have been tried, in Unix milliseconds; null before the first
-   * work of this instance.
+   * Time up to which each planned write of the task's row to the index has been tried, in Unix milliseconds;
+   * null before this instance has done anything.
    */
   #indexTriedAt: number | null = null;
 
@@ -51,7 +51,7 @@ export class WorkLoop {
     this.#platform = platform;
   }
 
-  /** Applies an event to the stored record, and starts a run of the loop if a step became due. */
+  /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
   apply(event: TaskEvent): Decision {
     const now = this.#now();
     const policy = this.#policyAt(now);
@@ -73,7 +73,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Takes steps until none is due, or joins the run that does. Returns the decision of the last step. */
+  /** Starts or joins a run of the loop, which ends when nothing is due. Returns its last decision. */
   async runUntilIdle(): Promise<Decision | null> {
     let last: Decision | null;
     do last = await this.#start();
@@ -82,8 +82,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the record for a reader. Writes nothing, except to set the lost alarm of an overdue record
-   * again.
+   * Returns the record for a reader. Writes nothing, except that it sets the alarm of a late task again,
+   * which was lost.
    */
   read(): TaskRecord | null {
     const record = this.#platform.load();
@@ -95,8 +95,8 @@ export class WorkLoop {
   }
 
   /**
-   * Sets the alarm again and starts the due steps, also of a record whose alarm was lost. Changes nothing
-   * else. @returns false when there is no task.
+   * Sets the task's alarm again, in case it was lost, and starts the work that is due. Changes nothing else.
+   * @returns false when there is no task.
    */
   resume(): boolean {
     const record = this.#platform.load();
@@ -111,8 +111,8 @@ export class WorkLoop {
   }
 
   /**
-   * Handles an alarm. Returns only when the work has ended, because after a crash the platform repeats only
-   * an alarm whose handler had not returned.
+   * Handles an alarm. Returns only when the work has ended, because after a crash the platform repeats an
+   * alarm only if its handler had not returned.
    */
   async wake(scheduledTime: number): Promise<void> {
     this.#isAlarmRunning = true;
@@ -213,7 +213,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the policy at `now`. An instance that no alarm started counts earlier index writes as tried.
+   * Returns the settings at `now`. An instance that no alarm started assumes that earlier index writes were
+   * tried.
    */
   #policyAt(now: number): Policy {
     // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
@@ -226,7 +227,7 @@ export class WorkLoop {
     return { armedFor: this.#armedFor, isRunning: this.#isAlarmRunning && this.#running };
   }
 
-  /** Sets the alarm, and remembers it only if the storage has not refused it. */
+  /** Sets the alarm, and remembers its time unless the storage has thrown. */
   #setAlarm(at: number, now: number): void {
     this.#platform.setAlarm(this.#armable(at, now));
     this.#armedFor = at;

@@ -9,12 +9,16 @@ import { callObject } from "../http/object-call.ts";
 type Call<T> = (object: DurableObjectStub<AccountObject>) => Promise<T | null>;
 
 /**
- * Cache of accounts with the generation of their callback secret. An account that is one rotation behind
- * still signs correctly, because callbacks are also signed with the previous and the next generation.
+ * Cache of accounts with the generation of their callback secret, which each rotation raises. A task that
+ * takes an outdated generation from it still signs correctly, because callbacks are also signed with the
+ * secrets of the previous and the next generation.
  */
 const accounts = isolateCache<Account>();
 
-/** Returns the account as a task stores it; null when it does not exist or was deleted. */
+/**
+ * Returns the id of an account with the generation of its callback secret, which a task stores, from the
+ * cache if it is there; null when the account does not exist or was deleted.
+ */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = accounts.get(id);
   if (known !== undefined) return known;
@@ -26,7 +30,8 @@ export async function findAccount(env: Env, id: string): Promise<Account | null>
 }
 
 /**
- * Returns the account as its object stores it, not from the cache.
+ * Returns the id of an account with the present generation of its callback secret, read from the account's
+ * object and not from the cache.
  * @throws Problem `not_found` when the account does not exist or was deleted.
  */
 export async function requireAccount(env: Env, id: string): Promise<Account> {
@@ -36,13 +41,16 @@ export async function requireAccount(env: Env, id: string): Promise<Account> {
   return account;
 }
 
-/** Removes the account from this isolate's cache; other isolates see the change within a minute. */
+/**
+ * Removes an account from this isolate's cache. Other isolates use their cached copy for up to another
+ * minute.
+ */
 export function forgetAccount(id: string): void {
   accounts.delete(id);
 }
 
 /**
- * Calls the object that keeps the ledger of an account.
+ * Calls the Durable Object that stores the ledger of an account.
  * @throws Problem `not_found` when the object answers null, because there is no such account.
  */
 export function callLedger<T>(env: Env, id: string, call: Call<T>): Promise<T> {
@@ -50,7 +58,7 @@ export function callLedger<T>(env: Env, id: string, call: Call<T>): Promise<T> {
 }
 
 /**
- * Calls the object with the profile and the keys of an account.
+ * Calls the Durable Object that stores the profile and the API keys of an account.
  * @throws Problem `not_found` when the object answers null, because there is no such account.
  */
 export function callProfile<T>(env: Env, id: string, call: Call<T>): Promise<T> {

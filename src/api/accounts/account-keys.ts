@@ -76,7 +76,7 @@ export async function revoke(env: Env, accountId: string, hash: string): Promise
   forgetKey(hash);
 }
 
-/** Generates an API key for the account, and its prefix, which identifies the key in lists. */
+/** Generates an API key for the account, and the prefix of the key that lists show in place of it. */
 function generateKey(accountId: string): { readonly key: string; readonly prefix: string } {
   const random = crypto.getRandomValues(new Uint8Array(24));
   const hex = toHex(random);

@@ -1,7 +1,10 @@
 import * as z from "zod";
 import { AccountId, optional } from "../http/fields.ts";
 
-/** The caller's own name for a grant or an adjustment, which makes it repeatable. */
+/**
+ * Name that the caller gives to a grant or an adjustment; the same reference is booked only once, so a
+ * request can be repeated.
+ */
 const Reference = z.string().min(1).max(255);
 
 /** Body of `POST /v1/accounts`, which creates an account. */
@@ -13,7 +16,10 @@ export const Grant = z.strictObject({
   amount: z.int().min(1),
 });
 
-/** Body of `POST /v1/accounts/{account}/adjustments`. */
+/**
+ * Body of `POST /v1/accounts/{account}/adjustments`, which adds credits to the balance or takes credits from
+ * it.
+ */
 export const Adjustment = z.strictObject({
   reference: Reference,
   amount: z.int().refine((amount) => amount !== 0, "must not be 0"),
@@ -21,14 +27,18 @@ export const Adjustment = z.strictObject({
 });
 
 /**
- * Body of `POST /v1/accounts/{account}/signing-secrets`. The latest generation that the caller has seen
- * makes the request repeatable.
+ * Body of `POST /v1/accounts/{account}/signing-secrets`, which rotates the callback secret. It may contain
+ * the latest generation of the secret that the caller has seen, so that a repeated request does not rotate
+ * twice.
  */
 export const Rotation = z.strictObject({
   generation: optional(z.int()),
 });
 
-/** Body of `POST /v1/accounts/{account}/keys`: an API key is generated, or imported by its hash. */
+/**
+ * Body of `POST /v1/accounts/{account}/keys`, which adds an API key: a new one that the relay generates, or
+ * an existing one given by its hash.
+ */
 export const NewKey = z.strictObject({
   label: optional(z.string().max(100)),
   sha256: optional(z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")),

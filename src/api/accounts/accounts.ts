@@ -82,8 +82,8 @@ export const readAccount = route(
 );
 
 /**
- * Builds the problem of an id that a deleted account has used. It stays taken, because the account's tasks
- * carry it.
+ * Builds the problem for creating an account whose id belonged to a deleted account. Such an id cannot be
+ * used again, because the tasks of the deleted account still carry it.
  */
 function idTaken(): Problem {
   return new Problem("reference_reused", { detail: "An account with this id was deleted." });

@@ -43,8 +43,9 @@ export const adjustCredits = bodyRoute(
 );
 
 /**
- * Converts the ledger's answer to a grant or an adjustment to a response.
- * @throws Problem `reference_reused`; `invalid_request` for an amount beyond what an account can hold.
+ * Converts the ledger's answer to a grant or an adjustment to an HTTP response.
+ * @throws Problem `reference_reused` when the reference belongs to another booking; `invalid_request` for an
+ * amount beyond what an account can hold.
  */
 function creditResponse(body: object, answer: CreditAnswer, reused: string): Response {
   switch (answer.kind) {

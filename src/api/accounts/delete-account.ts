@@ -16,8 +16,8 @@ import { revoke } from "./account-keys.ts";
 const CONCURRENCY = 6;
 
 /**
- * Deletes an account. Each step may be repeated: a request that failed half-way is completed by sending it
- * again. Refunds of its charges are booked for as long as one may still be due.
+ * Deletes an account. A request that failed half-way is completed by sending it again, because each of its
+ * steps may be repeated. Charges of the account are still refunded for as long as one of its tasks may fail.
  */
 export const deleteAccount = route(
   {

@@ -36,7 +36,10 @@ export const listEntries = route(
   },
 );
 
-/** Answers with one page of the ledger of an account, of one kind of entry or of all. */
+/**
+ * Answers with one page of the ledger of an account as JSON: only the grants, or with `kind` null all
+ * entries.
+ */
 async function pageOf({ env, url, params }: Call, kind: "grant" | null): Promise<Response> {
   const limit = limitOf(url.searchParams.get("limit"), LIMITS);
   const before = sequenceOf(url.searchParams.get("cursor"));

@@ -5,16 +5,25 @@ import { limitOf } from "../http/query.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView, sequenceOf } from "./entry-view.ts";
 
-/** Number of rows of one page: the default and the largest. */
+/**
+ * Number of ledger entries on one page of an export: without the parameter `limit` (`fallback`), and at most
+ * (`max`).
+ */
 const LIMITS = { fallback: 10_000, max: 10_000 };
-/** Number of rows that one call to the ledger's object returns. */
+/**
+ * Number of ledger entries that one call to the account's object returns; a page is read in several calls.
+ */
 const BATCH = 1_000;
 /**
- * Number of characters after which a page ends with its present batch, so that a page takes little memory.
+ * Number of characters after which a page of the export ends with the entries read so far, so that a page
+ * takes little memory.
  */
 const MAX_CHARS = 4 * 1024 * 1024;
 
-/** A text format: its media type, its first line, and the line of an entry. */
+/**
+ * A text format of the ledger export: its media type, its first line, and the function that writes the line
+ * of an entry.
+ */
 interface Format {
   readonly mediaType: string;
   readonly header: string;
@@ -35,9 +44,9 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 ]);
 
 /**
- * Answers with one page of the ledger as text, newest entries first. The header `Next-Cursor` has the
- * cursor of the next page; it is absent on the last one. The page is complete before it is sent, so an
- * error in the middle is answered as a problem, not as a shorter page.
+ * Answers with one page of the ledger as text (CSV or JSON lines), newest entries first. The header
+ * `Next-Cursor` has the cursor of the next page; on the last page it is absent. The whole page is read before
+ * the answer begins, so a failure during the reading is answered with a problem and not with a shorter page.
  */
 export async function exportEntries(call: ExportRequest, formatName: string): Promise<Response> {
   const { env, url, params } = call;
@@ -89,7 +98,7 @@ function csvLine(entry: StoredEntry): string {
   return csvRow(COLUMNS.map((name) => String(view[name] ?? "")));
 }
 
-/** Formats a row as RFC 4180 does. */
+/** Formats the fields of one CSV row as RFC 4180 demands. */
 function csvRow(fields: readonly string[]): string {
   const quoted = fields.map((field) =>
     /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field,

@@ -4,7 +4,7 @@ import { invalidRequest } from "../http/problem.ts";
 
 const MAX_CURSOR = Number.MAX_SAFE_INTEGER;
 
-/** Returns a ledger entry as readers see it. */
+/** Returns a ledger entry in the form in which the API shows it. */
 export function entryView(entry: StoredEntry) {
   const { kind, reference, amount, balance, taskId, reason, createdAt } = entry;
   return {
@@ -19,8 +19,8 @@ export function entryView(entry: StoredEntry) {
 }
 
 /**
- * Reads the cursor of a ledger page: the number of the last entry seen. Null means the start of the
- * ledger's list, its newest entry.
+ * Reads the cursor of a page of the ledger: the number of the last entry of the previous page. Null means the
+ * first page, which begins with the newest entry.
  * @throws Problem `invalid_request` for any other text.
  */
 export function sequenceOf(cursor: string | null): number {

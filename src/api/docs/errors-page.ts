@@ -22,7 +22,10 @@ dt { font-weight: 600; }
 dd { margin: 0 0 0.5rem; }
 `;
 
-/** Serves the page that the `type` of every problem links to, also while the relay is not configured. */
+/**
+ * Serves the page `/docs/errors`, to which the `type` of every problem links, also while the relay is not
+ * configured.
+ */
 export const readErrorsPage = publicRoute(
   {
     method: "GET",

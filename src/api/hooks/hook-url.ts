@@ -5,7 +5,7 @@ import { unknownTask } from "../http/problem.ts";
 import type { PathParams } from "../http/path.ts";
 import { TaskId } from "../http/fields.ts";
 
-/** The connection and the task that a hook URL belongs to. */
+/** The connection (a configured access to a provider) and the task that a hook URL belongs to. */
 export interface HookTarget {
   readonly connection: Connection;
   readonly adapter: HookAdapter;
@@ -13,8 +13,8 @@ export interface HookTarget {
 }
 
 /**
- * Returns the hook fields of the answer to a registration, which the submit call to the provider needs;
- * `{}` for a provider without hooks.
+ * Returns the fields that the answer to a registration contains for the provider's hook, e.g. `hook_url`,
+ * which the submit call to the provider must pass on; `{}` for a provider without hooks.
  */
 export async function hookFields(
   connection: Connection,
@@ -37,8 +37,8 @@ export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
- * Checks the token of a hook URL and returns the connection and the task that the URL belongs to, without
- * calling any object.
+ * Checks the token of a hook URL and returns the connection and the task that the URL belongs to, without a
+ * call to any Durable Object.
  * @throws Problem `unknown_task` when the relay did not make the URL.
  */
 export async function authenticateHookUrl(

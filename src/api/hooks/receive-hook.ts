@@ -48,7 +48,9 @@ export const receiveHook = repeatable(hookRoute);
 
 /**
  * Checks the provider's signature of a hook.
- * @throws Problem `unauthenticated`; `unavailable` when the public keys cannot be fetched.
+ * @returns `unsigned` for a provider that does not sign its hooks.
+ * @throws Problem `unauthenticated` when the signature is wrong; `unavailable` when the provider's public
+ * keys cannot be fetched.
  */
 async function authenticityOf(
   { adapter, connection }: HookTarget,
@@ -71,8 +73,8 @@ async function authenticityOf(
 }
 
 /**
- * Converts a hook to an event for the task; null, with a log line, when the hook says nothing about the
- * task.
+ * Converts a provider's hook to an event for the task; returns null, and writes a log line, when the hook
+ * cannot be read, concerns another task or has an unknown state.
  */
 function eventOf(
   { adapter, connection, taskId }: HookTarget,

@@ -7,9 +7,9 @@ import { ownerOfKey } from "./key-owner.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * The callers that a route admits. Each route names its `access`: `operator` admits only the operator,
- * `owner` also the account that the resource belongs to, `upstream` also a sender that signs the body with
- * the events secret, `anyone` every caller. Whether a task belongs to the account is checked by the task's
+ * The callers that a route admits: `operator` only the operator; `owner` also the account to which the path's
+ * account or task belongs; `upstream` the operator, or a sender that signs the body with one of the
+ * `EVENTS_SECRETS`; `anyone` every caller. Whether a task belongs to the account is checked by the task's
  * object (task/task-object.ts).
  */
 export type Access = "operator" | "owner" | "upstream" | "anyone";
@@ -20,7 +20,10 @@ const REQUIRED = {
   upstream: "An operator key or a Standard Webhooks signature is required.",
 };
 
-/** Tells whether the request carries an operator key, in the same time for every wrong key. */
+/**
+ * Tells whether the request carries an operator key. The comparison takes the same time for every wrong key,
+ * so that its duration reveals nothing.
+ */
 export async function isOperator(headers: Headers, runtime: Runtime): Promise<boolean> {
   const given = bearerOf(headers);
   if (given === null) return false;
@@ -35,8 +38,9 @@ export async function isOperator(headers: Headers, runtime: Runtime): Promise<bo
 }
 
 /**
- * Identifies the caller of a request by its key or signature. The body is read only to verify a signature.
- * @throws Problem `unauthenticated`; `operator_only` for an account on an operator's route.
+ * Identifies the caller of a request by its API key, or by its signature of the body. The body is read only
+ * to verify a signature.
+ * @throws Problem `unauthenticated`; `operator_only` when an account calls a route for operators.
  */
 export async function authenticate(
   access: Exclude<Access, "anyone">,

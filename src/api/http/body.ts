@@ -7,9 +7,9 @@ import { type Issue, invalidRequest, Problem } from "./problem.ts";
 const MAX_DEPTH = 64;
 
 /**
- * Reads the raw body of a request.
- * @throws Problem `payload_too_large` as soon as the limit is passed; `invalid_json` when the body breaks
- * off.
+ * Reads the body of a request as bytes.
+ * @throws Problem `payload_too_large` as soon as more than the allowed number has arrived; `invalid_json`
+ * when the connection ends in the middle of the body.
  */
 export async function readBody(
   request: Request,

@@ -3,7 +3,10 @@ import type { JsonObject } from "../../core/json.ts";
 
 const MAX_TIME_S = 99_999_999_999;
 
-/** Task id: any 8-4-4-4-12 hex string. Upper and lower case name the same task. */
+/**
+ * Schema of a task id: any 8-4-4-4-12 hex string, converted to lower case, because upper and lower case mean
+ * the same task.
+ */
 export const TaskId = z.guid().toLowerCase();
 
 export const AccountId = z
@@ -15,13 +18,13 @@ export const Model = z.string().min(1).max(256);
 /** Time in Unix seconds. A time in milliseconds exceeds the maximum and is refused. */
 export const TimeS = z.int().min(0).max(MAX_TIME_S, "must be Unix seconds");
 
-/** Object in a JSON body, whose members are JSON values. */
+/** Schema of a field whose value must be a JSON object, of any members. */
 export const JsonField = z.custom<JsonObject>(isObject, "must be an object");
 
-/** Body of a `POST` without fields. */
+/** Schema of the body of a `POST` that takes no fields: `{}`. */
 export const NoFields = z.strictObject({});
 
-/** Makes a field optional: absent and `null` both become null. */
+/** Makes a field of a schema optional: both an absent field and `null` are read as null. */
 export function optional<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? null);
 }

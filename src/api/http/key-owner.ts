@@ -6,19 +6,25 @@ import { withTimeout } from "../../timeout.ts";
 import { isolateCache } from "./isolate-cache.ts";
 import { callObject } from "./object-call.ts";
 
-/** Minimum length of an API key. Its form is free, because keys made elsewhere are imported by their hash. */
+/**
+ * Minimum length of an API key in characters. Any characters are allowed, because operators may import keys
+ * that another system has generated, by their hash.
+ */
 const MIN_KEY_CHARS = 16;
 const MAX_KEY_CHARS = 256;
 
 const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 
-/** Cache of the owners of valid API keys, by hash. A revoked key works for up to a minute more. */
+/**
+ * Cache of the accounts that own valid API keys, by the hash of the key. A key that was revoked in another
+ * isolate works in this one for up to a minute more.
+ */
 const owners = isolateCache<string>();
 
 /**
- * Returns the account that owns an API key. The account named in the key's text is not trusted, so a
- * made-up key reaches the object of that key alone. Null means that the key is unknown, malformed or
- * revoked.
+ * Returns the account that owns an API key. Only the object of the key itself is asked: the account id in the
+ * text of the key is not trusted, so a request with a made-up key reaches no account's object. Null means
+ * that the key is unknown, malformed or revoked.
  */
 export async function ownerOfKey(env: Env, key: string): Promise<string | null> {
   if (key.length < MIN_KEY_CHARS || key.length > MAX_KEY_CHARS) return null;
@@ -35,8 +41,8 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
 }
 
 /**
- * Stores the day of a key's use in the list of keys of its account. Should this fail, the list misses that
- * day.
+ * Stores the day of a key's use in the account's list of keys. When this fails, the list does not show this
+ * use.
  */
 function noteUse(env: Env, accountId: string, hash: string, today: number): Promise<void> {
   const call = async () => profileObject(env, accountId).noteKeyUse(hash, today);

@@ -5,15 +5,18 @@ import type { Route } from "./route.ts";
 
 const RETRY_AFTER_S = "2";
 
-/** Error that a Durable Object threw and that is no known failure of the platform: most likely a bug. */
+/**
+ * Error thrown by a Durable Object that is no known failure of the platform, and so most likely a bug of the
+ * relay.
+ */
 class UnknownObjectError extends Error {
   override readonly name = "UnknownObjectError";
 }
 
 /**
- * Calls a Durable Object.
- * @throws Problem `unavailable` when the platform fails, or when Worker and object are of different
- * releases.
+ * Calls a Durable Object, and converts a failure of the platform to a problem.
+ * @throws Problem `unavailable` when the platform fails, or when Worker and object run different releases and
+ * do not understand each other.
  */
 export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -29,7 +32,10 @@ export async function callObject<T>(call: () => Promise<T>): Promise<T> {
 
 const UNREACHABLE = "The relay could not reach its own storage.";
 
-/** Builds the problem `unavailable`. @param reason of the failure for the log, e.g. `free_plan_quota`. */
+/**
+ * Builds the problem `unavailable`.
+ * @param reason cause of the failure, which only the log names, e.g. `free_plan_quota`.
+ */
 export function unavailable(detail: string, reason: string | null = null): Problem {
   return new Problem("unavailable", {
     detail: `${detail} Try again.`,
@@ -39,15 +45,16 @@ export function unavailable(detail: string, reason: string | null = null): Probl
 }
 
 /**
- * Builds the problem `unavailable` for an answer of a Durable Object whose form only another release knows.
+ * Builds the problem `unavailable` for an answer of a Durable Object that this release does not know, because
+ * the object runs another release.
  */
 export function unknownAnswer(_answer: never): Problem {
   return unavailable(UNREACHABLE, "earlier_release");
 }
 
 /**
- * Makes a route answer unknown errors of a Durable Object with `unavailable`, too: upstreams repeat a
- * request after 503, and some do not after 500.
+ * Returns the route changed so that it answers 503 (`unavailable`) instead of 500 when a Durable Object
+ * throws an unknown error: upstreams repeat a request after 503, and some do not after 500.
  */
 export function repeatable(route: Route): Route {
   const handle: Route["handle"] = async (call) => {

@@ -1,11 +1,14 @@
 import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
 
-/** Properties that the platform sets to true on the errors of a failed object, most specific first. */
+/**
+ * Properties that the platform sets to true on the error of a failed call to a Durable Object; the first that
+ * is set names the failure in the log.
+ */
 const FLAGS = ["overloaded", "durableObjectReset", "retryable"] as const;
 
 /**
- * Parts of the error texts of the platform and of older or newer objects, with the name of the failure in
- * the log. Most of these errors have none of the `FLAGS`.
+ * Parts of the error texts of the platform, and of objects that run an older or newer release, each with the
+ * name of the failure for the log. Most of these errors have no property that tells the failure.
  */
 const TEXTS: readonly (readonly [text: string, failure: string])[] = [
   [OF_A_LATER_RELEASE, "later_release"],
@@ -31,8 +34,8 @@ const TEXTS: readonly (readonly [text: string, failure: string])[] = [
 ];
 
 /**
- * Names a failure of the platform, or of an object of another release; null for any other error, which is
- * a bug.
+ * Returns the name, for the log, of a failure of the platform or of an object that runs another release; null
+ * for any other error, which is a bug.
  */
 export function platformFailureOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

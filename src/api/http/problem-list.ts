@@ -1,13 +1,13 @@
 interface ProblemType {
   readonly status: number;
   readonly title: string;
-  /** Cause for which the relay answers with this problem. */
+  /** Cause of this problem, as docs/errors.md states it. */
   readonly cause: string;
   /** Action by which the caller or the operator can solve the problem. */
   readonly cure: string;
 }
 
-/** All problem codes with which a request can be refused (RFC 9457). The list is closed. */
+/** All problems (RFC 9457) with which the relay refuses requests, by code. There are no other codes. */
 export const PROBLEMS = {
   invalid_json: {
     status: 400,

@@ -2,8 +2,8 @@ import { appendMembers } from "../../core/json.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-list.ts";
 
 /**
- * An invalid part of a request. `path` is a JSON Pointer (RFC 6901) into the body, or `/Name` for a header
- * or a query parameter.
+ * An invalid part of a request, with the fault. `path` is a JSON Pointer (RFC 6901) into the body, or `/Name`
+ * for a header or a query parameter.
  */
 export interface Issue {
   readonly path: string;
@@ -15,14 +15,14 @@ export interface ProblemDetails {
   readonly issues?: readonly Issue[];
   /** Further numeric members of the problem's JSON body, e.g. a balance. */
   readonly members?: Readonly<Record<string, number>>;
-  /** JSON text of the task that the request conflicts with. */
+  /** JSON text of the task whose present state conflicts with the request; the answer contains it. */
   readonly taskJson?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Reason that only the log names; null when there is none. */
+  /** Cause of the refusal that the log names and the answer does not; null when there is none. */
   readonly reason?: string | null;
 }
 
-/** Refusal of a request. Thrown by the API only, and turned into a response in `app.ts`. */
+/** Error with which the API refuses a request; `app.ts` turns it into the HTTP response. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ProblemCode;
@@ -43,8 +43,8 @@ export function invalidRequest(issues: readonly Issue[]): Problem {
 }
 
 /**
- * Builds the problem `unknown_task`, the same for unknown, malformed and foreign ids, so that it reveals
- * nothing.
+ * Builds the problem `unknown_task`: the same one for unknown and malformed ids and for tasks of another
+ * account, so that a caller cannot learn which tasks exist.
  */
 export function unknownTask(): Problem {
   return new Problem("unknown_task", { detail: "There is no task with this id." });
@@ -54,7 +54,10 @@ export function unknownAccount(): Problem {
   return new Problem("not_found", { detail: "There is no account with this id." });
 }
 
-/** Answers with a problem (RFC 9457). @param origin of the relay, where `/docs/errors` explains every code. */
+/**
+ * Answers with a problem (RFC 9457).
+ * @param origin of the relay, for the link to `/docs/errors`, which explains every code.
+ */
 export function problemResponse({ code, details }: Problem, origin: string): Response {
   const { status, title } = PROBLEMS[code];
   const { detail, issues, members: more, taskJson, headers } = details;

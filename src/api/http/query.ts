@@ -1,13 +1,13 @@
 import { jsonPointer } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Page sizes of a list: `fallback` is the size without the parameter `limit`, and `max` is the largest. */
+/** Numbers of entries on one page of a list: `fallback` without the parameter `limit`, and at most `max`. */
 export interface PageLimits {
   readonly fallback: number;
   readonly max: number;
 }
 
-/** Reads the parameters of a query by name. @throws Problem `invalid_request` for a repeated one. */
+/** Reads the parameters of a query as an object. @throws Problem `invalid_request` when one occurs twice. */
 export function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
   const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1);
   if (repeated.length === 0) return Object.fromEntries(query);

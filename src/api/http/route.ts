@@ -12,9 +12,9 @@ import type { ProblemCode } from "./problem-list.ts";
 import { AccountId, TaskId } from "./fields.ts";
 
 /**
- * A row of the route table: a method and path, its description and its handler. Descriptions of the API are
- * derived from the table. Hono is only the router and the middleware: typed Hono handlers would state
- * paths, bodies and answers a second time.
+ * A row of the table of all routes (routes.ts): a method and path, their description and their handler. The
+ * documents that list the routes are derived from it. Hono is only the router and the middleware, because its
+ * typed handlers would state paths, bodies and answers a second time.
  */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
@@ -25,15 +25,18 @@ export interface Route {
   readonly body: z.ZodType | null;
   /** Description of each answer that is not a problem, by HTTP status. */
   readonly answers: Readonly<Record<number, string>>;
-  /** Problems of this route, besides those of authentication, body and platform, which all routes share. */
+  /**
+   * Codes of the problems with which this route may answer, besides those that all routes share: faults of
+   * the key, of the body or of the platform.
+   */
   readonly errors: readonly ProblemCode[];
   readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
 }
 
-/** Parameters of a path as received, not validated. */
+/** Parameters of a path, as the text that was received, not yet checked. */
 type Params = Readonly<Record<string, string>>;
 
-/** A request that the router has matched. */
+/** A request with the parameters of its path, not yet authenticated. */
 export interface RouteRequest<P> {
   readonly request: Request;
   readonly env: Env;
@@ -41,12 +44,15 @@ export interface RouteRequest<P> {
   readonly params: P;
 }
 
-/** A request whose caller is authenticated, on a configured relay. Its `id` and `account` are valid. */
+/**
+ * A request whose caller is authenticated, on a relay whose configuration is valid. The task id and the
+ * account id in its path have been checked.
+ */
 export interface AuthenticatedRequest<P, Body = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;
   readonly body: Body;
-  /** Origin of the relay as the caller addressed it. */
+  /** Origin (scheme and host) to which the caller sent the request. */
   readonly origin: string;
 }
 
@@ -109,7 +115,10 @@ function guarded<Path extends string, Body>(
   };
 }
 
-/** Returns the configuration and keys. @throws Problem `not_configured`, which names the invalid variables. */
+/**
+ * Returns the configuration and keys of the relay.
+ * @throws Problem `not_configured`, which names the invalid variables.
+ */
 export async function requireRuntime(env: Env): Promise<Runtime> {
   const result = await placedRuntimeOf(env);
   if (result.ok) return result.value;
@@ -117,7 +126,7 @@ export async function requireRuntime(env: Env): Promise<Runtime> {
   throw new Problem("not_configured", { detail: describeIssues(result.error), headers });
 }
 
-/** Validates the account and the task of a path, before any object is called. */
+/** Checks the account id and the task id in a path, before any Durable Object is called. */
 function checkedParams(params: Params, caller: Caller): Params {
   const { account, id } = params;
   return {
@@ -129,7 +138,7 @@ function checkedParams(params: Params, caller: Caller): Params {
 
 /**
  * Checks the account id in a path, and returns it.
- * @throws Problem `not_found` when the caller is another account; `invalid_request` when the text is no
+ * @throws Problem `not_found` when an account asks for another account; `invalid_request` when the text is no
  * account id.
  */
 function requireAccountId(param: string, caller: Caller): string {
@@ -142,7 +151,8 @@ function requireAccountId(param: string, caller: Caller): string {
 
 /**
  * Checks the task id in a path, and returns it in lower case.
- * @throws Problem `unknown_task` when the text is no task id, the same as for an unknown id.
+ * @throws Problem `unknown_task` when the text is no task id; the answer is the same as for a task that does
+ * not exist.
  */
 function requireTaskId(param: string): string {
   const id = TaskId.safeParse(param);

@@ -5,8 +5,8 @@ import { Problem } from "../http/problem.ts";
 const CONCURRENCY = 50;
 
 /**
- * Calls the objects of many tasks, at most 50 at a time. A call that throws an error other than a Problem
- * is logged and yields `"failed"`, so that the other tasks go on.
+ * Calls the Durable Objects of many tasks, at most 50 at a time. When a call throws, its result is
+ * `"failed"`, with a line in the log, and the other calls go on; only a Problem ends them all.
  * @throws Problem when a call throws one, e.g. `unavailable`.
  */
 export async function callTasks<T>(

@@ -6,7 +6,10 @@ import { invalidRequest } from "../http/problem.ts";
 import { limitOf, type PageLimits, queryOf } from "../http/query.ts";
 import { AccountId } from "../http/fields.ts";
 
-/** Time in a query, in Unix seconds; a time in milliseconds has more than 11 digits and is refused. */
+/**
+ * Schema of a time in a query, in Unix seconds; a time in milliseconds has more than 11 digits and is
+ * refused.
+ */
 export const QueryTimeS = z
   .string()
   .regex(/^\d{1,11}$/, "must be Unix seconds")
@@ -31,7 +34,10 @@ export interface ListQuery {
   readonly filters: Filters;
   readonly limit: number;
   readonly cursor: string | null;
-  /** Value of `dry_run`; false on a route without this parameter. */
+  /**
+   * True when `dry_run=true` asks a bulk redelivery only to count the tasks; false on a route without this
+   * parameter.
+   */
   readonly isDryRun: boolean;
 }
 
@@ -68,8 +74,8 @@ export function listQueryOf(
 }
 
 /**
- * Refuses unknown parameters, and from an account also `account`, because an account lists only its own
- * tasks, and `provider`, which it must not see.
+ * Refuses a query with unknown parameters. From an account it also refuses `account`, because an account
+ * lists only its own tasks, and `provider`, because an account must not learn the provider of its tasks.
  */
 function refuseUnknown(query: URLSearchParams, caller: Caller, options: ListOptions): void {
   const withheld = accountOf(caller) === null ? [] : ["provider", "account"];

@@ -16,7 +16,7 @@ export function requireIndex(env: Env, { config }: Runtime): Shards {
 }
 
 /**
- * Queries the index database.
+ * Runs a query on a database of the index.
  * @throws Problem `unavailable` when the query fails or takes longer than 10 seconds.
  */
 export async function queryIndex<T>(query: () => Promise<T>): Promise<T> {

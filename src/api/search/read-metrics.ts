@@ -9,8 +9,8 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
 /**
- * Time for which the text of the metrics is kept in memory, because several scrapers may read it and each
- * computation reads rows of the index, which cost money.
+ * Time in milliseconds for which the answer of `/metrics` is kept in memory, because several scrapers may
+ * read it and each computation reads rows of the index, which cost money.
  */
 const KEEP_MS = MINUTE_MS;
 
@@ -20,8 +20,8 @@ interface Rendered {
 }
 
 /**
- * Text of the metrics that was computed last, by environment. All readers get the same text, because all of
- * them are operators.
+ * Answer of `/metrics` that was computed last, for each environment of the Worker. All callers get the same
+ * answer, because only operators may read it.
  */
 const cached = new WeakMap<Env, Rendered>();
 
@@ -57,9 +57,9 @@ async function render(shards: Shards, env: Env, now: number): Promise<Rendered> 
 }
 
 /**
- * Formats statistics as OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). All values are gauges:
- * they cover the tasks created in the last 48 hours, a moving window, and a redelivery or an erasure can
- * lower them.
+ * Formats the statistics of the index as OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics). Every
+ * value is a gauge, not a counter, because it can fall: the counts cover the tasks created in the last 48
+ * hours, and a redelivery or an erasure changes them too.
  */
 function textOf(found: Statistics, now: number): string {
   const { counts, histograms, backlog, overdue, expiryLost, sizeBytes } = found;

@@ -38,8 +38,8 @@ export const readStats = route(
 );
 
 /**
- * Reads the window of the statistics, in Unix seconds, and widens it to whole hours. Defaults to the last
- * 24 hours and the current one.
+ * Reads the parameters `since` and `until` of the statistics, in Unix seconds, and extends the time between
+ * them to whole hours. Without parameters it is the last 24 hours and the present one.
  */
 function windowOf(query: URLSearchParams, nowS: number) {
   const given = validate(Window, queryOf(query));
@@ -97,7 +97,9 @@ function topFailing(counts: readonly Count[]) {
     .map(([host, number]) => ({ host, failed: number, tasks: all[host] ?? number }));
 }
 
-/** Sums numbers of tasks by key; tasks with an empty key are left out. */
+/**
+ * Adds up the numbers of tasks by the text that `keyOf` returns; tasks for which it is empty are left out.
+ */
 function sumBy(counts: readonly Count[], keyOf: (count: Count) => string): Record<string, number> {
   const groups = Map.groupBy(counts, keyOf);
   groups.delete("");

@@ -48,8 +48,9 @@ export const redeliverMany = bodyRoute(
 );
 
 /**
- * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. A task that is open,
- * still sending, erased, or has this order already is skipped: its object decides, not the index.
+ * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The object of a task
+ * skips it when the task has no result yet, is still sending, was erased, or has had this order already; the
+ * index may not know this yet.
  * @returns the number of tasks that got the order.
  */
 async function redeliver(

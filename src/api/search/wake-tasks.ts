@@ -11,7 +11,10 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 const MAX_IDS = 500;
 const START: UnsettledTask = { dueAt: 0, createdAt: 0, id: "" };
 
-/** Cursor of the route: due time, creation time and id of the last task of the page before. */
+/**
+ * Schema of the cursor of `POST /v1/wake`: due time, creation time and id of the last task of the previous
+ * page.
+ */
 const Cursor = z
   .string()
   .regex(/^\d{1,16}_\d{1,16}_[0-9a-f-]{36}$/, "is not a cursor of this route")
@@ -59,9 +62,9 @@ export const wakeTasks = bodyRoute(
 );
 
 /**
- * Wakes tasks: their objects set their alarms again and start the steps that are due. An object that cannot
- * be reached counts as failed and does not stop the others.
- * @returns the numbers of tasks by outcome.
+ * Wakes tasks: each task's object sets its alarm again, in case it was lost, and starts the work that is due.
+ * A task whose object cannot be reached is counted as failed; the others go on.
+ * @returns the numbers of tasks that were woken, are unknown, or failed.
  */
 async function wake(env: Env, ids: readonly string[]) {
   const outcomes = await callTasks(ids, async (id) =>

@@ -27,7 +27,8 @@ export const attachUpstream = bodyRoute(
 );
 
 /**
- * Checks that the attachment has the endpoint that the provider needs for polling.
+ * Checks the `endpoint` of a request to attach a provider's job: polling some providers needs one of a
+ * certain form, for the others there must be none.
  * @throws Problem `invalid_request`.
  */
 function requireEndpoint({ provider, key }: Connection, endpoint: string | null): void {

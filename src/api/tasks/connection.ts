@@ -3,9 +3,9 @@ import type { Connection } from "../../providers/provider.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
- * Returns the connection to a provider by name.
- * @throws Problem `invalid_request` when the connection is unknown, or can neither be polled nor send
- * hooks.
+ * Returns the connection (the configured access to a provider) of this name.
+ * @throws Problem `invalid_request` when there is none, or when it can neither be polled nor send hooks, so
+ * that no result would arrive.
  */
 export function requireConnection(name: string, { connections }: Config): Connection {
   const connection = connections.get(name);

@@ -29,7 +29,10 @@ export const eraseTask = route(
   },
 );
 
-/** Removes the index row of an erased task. A failure is ignored, because the row expires anyway. */
+/**
+ * Deletes the row of an erased task from the index. A failure is ignored, because the cron trigger deletes
+ * the row when it expires.
+ */
 async function removeIndexRow(
   shards: Shards | null,
   task: Parameters<typeof removeRows>[1][number],

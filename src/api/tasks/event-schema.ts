@@ -4,8 +4,8 @@ import { AccountId, JsonField, Model, optional, TaskId, TimeS } from "../http/fi
 import { messageOf } from "../http/issue-message.ts";
 
 /**
- * Schema of an integer of any size. JSON.parse rounds one beyond 2^53, but a result must not be refused
- * because of a long seed.
+ * Schema of an integer of any size. JSON.parse rounds an integer beyond 2^53, but a result must not be
+ * refused because its seed has many digits.
  */
 const Integer = z.number().refine(Number.isInteger, "must be an integer");
 
@@ -19,8 +19,8 @@ const MetadataFields = z.object({
 });
 
 /**
- * Metadata of a result. Known fields must have their types or be null, which means absent. Unknown fields
- * are kept unchanged.
+ * Schema of the metadata of a result. Known fields must have their types or be null, which is read as absent.
+ * Unknown fields are kept unchanged.
  */
 const Metadata = JsonField.superRefine((metadata, ctx) => {
   const issues = MetadataFields.safeParse(metadata, { error: messageOf }).error?.issues ?? [];
@@ -38,7 +38,10 @@ const Output = z.object({
 
 const TaskError = z.object({ code: z.string().min(1), message: z.string().min(1) });
 
-/** Fields of every event. All except `id` count only when the event creates the task. */
+/**
+ * Fields that an event of any status may have. All except `id` are used only when no task of this id exists,
+ * so that the event creates it.
+ */
 const creation = {
   id: TaskId,
   model: optional(Model),
@@ -50,8 +53,8 @@ const creation = {
 const misplaced = z.null("does not belong to this status").optional();
 
 /**
- * Body of `POST /v1/events`, which is the task object itself. Unknown fields outside the metadata are
- * dropped.
+ * Body of `POST /v1/events`, in which an upstream reports the state of a task in the form of the task object
+ * itself. Unknown fields are dropped, except in the metadata.
  */
 export const TaskFinishEvent = z.discriminatedUnion("status", [
   z.object({

@@ -13,7 +13,10 @@ export function idempotencyKeyOf(headers: Headers): string | null {
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);
 }
 
-/** Derives a task id from the caller's `Idempotency-Key`: a UUIDv8 (RFC 9562 §5.8) of its SHA-256. */
+/**
+ * Derives the id of a new task from the caller's `Idempotency-Key`, so that a repeated registration finds the
+ * same task: a UUIDv8 (RFC 9562 §5.8) from a SHA-256 of the key and the caller's role.
+ */
 export async function idOfKey(caller: Role, key: string): Promise<string> {
   const digest = await sha256(`${caller}\n${key}`);
   const hex = toHex(digest.slice(0, 16).map(withVersion));

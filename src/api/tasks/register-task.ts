@@ -69,8 +69,8 @@ function registrationOf(body: Body): RegisterEvent["registration"] {
 }
 
 /**
- * Returns the job and the deadline of a new task that a simulated provider generates, and starts this job;
- * for any other task both are null.
+ * Returns the job and the deadline of a new task of the simulated provider, and starts this job; null for
+ * both when the provider is a real one, whose job is known only after the submit call.
  * @throws Problem `invalid_request` for a model that the simulated provider does not have.
  */
 function upstreamOf(model: string, connection: Connection | null) {
@@ -83,8 +83,8 @@ function upstreamOf(model: string, connection: Connection | null) {
 }
 
 /**
- * Returns the account of a new task, or, when the relay's own ledger charges the task, a new id for the
- * charge. The answer to the charge names the account, so that no look-up is needed then.
+ * Returns the account of a new task; or, when the relay's own ledger charges the task, a new id for the
+ * charge instead, because the ledger's answer to the charge then names the account.
  * @throws Problem `not_found` when the account does not exist.
  */
 async function billingOf(
@@ -102,8 +102,8 @@ async function billingOf(
 }
 
 /**
- * Builds the problem of a registration with a price but without an id: a charge whose answer was lost must
- * be repeatable.
+ * Builds the problem for a registration with a price but with neither a task id nor an `Idempotency-Key`:
+ * without one of them the caller could not repeat it after a lost answer without being charged twice.
  */
 function nameRequired(): Problem {
   return invalidRequest([
@@ -112,8 +112,8 @@ function nameRequired(): Problem {
 }
 
 /**
- * Checks the outcome of a registration under an `Idempotency-Key`.
- * @throws Problem `idempotency_key_reused` when another task was registered under the key.
+ * Checks that a registration under an `Idempotency-Key` was not refused because of an earlier task.
+ * @throws Problem `idempotency_key_reused` when a different task was registered under the key.
  */
 function requireUnusedKey(applied: Applied): void {
   if (applied.kind !== "refused" || !("task" in applied.refusal)) return;

@@ -7,8 +7,8 @@ import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/pr
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 
 /**
- * Returns a client that calls the object of one task.
- * @throws Problem `unavailable`, from each call, when the object cannot be reached.
+ * Returns functions that call the Durable Object of one task.
+ * @throws Problem `unavailable`, from each function, when the object cannot be reached.
  */
 export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each call takes a new one.
@@ -20,7 +20,10 @@ export function taskClient(env: Env, id: string) {
   };
 }
 
-/** Returns the task after an accepted event. @throws Problem when the event was refused. */
+/**
+ * Returns the task after its object has accepted an event, e.g. a result, and whether the event changed it.
+ * @throws Problem when the object refused the event.
+ */
 export function accepted(applied: Applied): { readonly isNew: boolean; readonly task: TaskReply } {
   switch (applied.kind) {
     case "recorded":
@@ -35,7 +38,7 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
   }
 }
 
-/** Converts the task object's refusal of an event to a problem. */
+/** Converts the reason why a task's object refused an event to the problem that the API answers. */
 function problemOf(refusal: Refusal): Problem {
   switch (refusal.code) {
     case "unknown_task":

@@ -27,8 +27,9 @@ export const Registration = z
   });
 
 /**
- * Body of `POST /v1/tasks/{id}/upstream`, which attaches a job. `id` and `endpoint` become part of a URL
- * path; the pattern keeps them from leaving their place in it.
+ * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and
+ * `endpoint` become part of the URL that is polled; the patterns allow no characters that would lead to
+ * another URL.
  */
 export const Attachment = z.strictObject({
   provider: z.string(),
@@ -41,7 +42,7 @@ export const Attachment = z.strictObject({
   ),
 });
 
-/** Body of `POST /v1/tasks/{id}/redeliver`, which orders a redelivery. */
+/** Body of `POST /v1/tasks/{id}/redeliver`, which orders further attempts of the task's callback. */
 export const RedeliverOrder = z.strictObject({
   attempts: z
     .int()

@@ -1,7 +1,10 @@
 import { invalidRequest } from "../http/problem.ts";
 
 const MAX_WAIT_S = 60;
-/** Pauses between the first reads of a waiting request; each later pause lasts `LATER_PAUSE_MS`. */
+/**
+ * Pauses in milliseconds between the first reads of the task by a request that waits for its result
+ * (`?wait=N`); each later pause lasts `LATER_PAUSE_MS`.
+ */
 const PAUSES_MS = [1000, 1000, 2000, 2000, 3000];
 const LATER_PAUSE_MS = 5000;
 
@@ -25,8 +28,8 @@ export function waitMsOf(query: URLSearchParams, headers: Headers): number {
 
 /**
  * Calls `read` again and again until `isWanted` accepts the answer, the answer is null, or `waitMs`
- * milliseconds have passed. The Worker waits, not the object of the task, which would be billed for the
- * time in memory.
+ * milliseconds have passed. The waiting happens in the Worker and not in the task's Durable Object, which
+ * would be billed for the time that it stays in memory.
  * @returns the last answer.
  */
 export async function pollUntil<T>(
