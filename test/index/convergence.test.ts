@@ -113,7 +113,7 @@ it("a newer index row replaces all columns of the older one, also with null", as
 });
 
 it.each(["'); DROP TABLE tasks; --", '"', "\\", "\n", "ü 🦀", "123", "null", "true", "{}", " "])(
-  "an index row keeps the model %j as text",
+  "the index stores the model name %j of a task unchanged, as text",
   async (model) => {
     const row = aRow({ model });
     await insert(row);
@@ -133,7 +133,7 @@ it("an index row is not written from the moment at which its task expires", asyn
   );
 });
 
-it("an index row is replaced by a different one of the same version", async () => {
+it("an index row is replaced by a different row of the same task and the same version", async () => {
   const row = aRow({ model: "wrong" });
   await insert(row);
   await insert({ ...row, model: "right" });

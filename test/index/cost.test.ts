@@ -39,7 +39,7 @@ it.each([
   ["4 rows for a task without an account", null, 4],
   ["6 rows for a task with an account", "a", 6],
 ])(
-  "D1 bills at most %s whose index row is written twice and removed, plus the entry in the list of removed rows",
+  "D1 bills at most %s whose index row is written twice and removed, not counting the entry in the list of erased tasks",
   async (_, name, most) => {
     aReceiver();
     const account = name === null ? null : await anAccount();
@@ -55,7 +55,7 @@ it.each([
   },
 );
 
-it("D1 bills 3 rows for a task whose callback fails and whose row is written once and removed", async () => {
+it("D1 bills 3 rows for a task whose callback fails and whose index row is written once and removed", async () => {
   aReceiver(status(500));
   const { id, rows, INDEX_DB } = await meteredTask();
   await finish(id, { model: "m", callback_url: CALLBACK_URL });
@@ -93,7 +93,7 @@ async function rowsWith(INDEX_DB: D1Database | undefined): Promise<number> {
   return rows();
 }
 
-it("an index that is unreachable for 28 days makes the object of a task write 14 rows more", async () => {
+it("the Durable Object of a task writes 14 rows more with an index that is unreachable for 28 days than without an index", async () => {
   aReceiver(status(500));
   const away = gated(db, () => Promise.reject(new Error("D1 is full")));
   const without = await rowsWith(undefined);

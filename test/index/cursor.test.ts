@@ -84,7 +84,7 @@ it.each([
   },
 );
 
-it("GET /v1/tasks with a rarely matching filter has short pages that lead to the end without a gap", async () => {
+it("GET /v1/tasks with a filter that few tasks match has pages with fewer tasks than the limit, which together list all matches", async () => {
   const many = tasks(MAX_SCANNED + 5);
   const fitting = [2, MAX_SCANNED - 1, MAX_SCANNED, MAX_SCANNED + 3];
   const rows = many.map((row, i) => (fitting.includes(i) ? { ...row, model: "rare" } : row));

@@ -16,7 +16,7 @@ async function isListed(account: string): Promise<boolean> {
   return (await (await call("/v1/accounts?limit=200")).text()).includes(account);
 }
 
-it("DELETE /v1/accounts/{account} answers 409 while the index has an open task of the account, and names one", async () => {
+it("DELETE /v1/accounts/{account} answers 409 with the id of an open task of the account while the index has one", async () => {
   aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);
@@ -31,7 +31,7 @@ it("DELETE /v1/accounts/{account} answers 409 while the index has an open task o
   expect(await isListed(account)).toBe(false);
 });
 
-it("DELETE /v1/accounts/{account} does not look for open tasks when it is forced or repeated", async () => {
+it("DELETE /v1/accounts/{account} does not look for open tasks with ?force=true, nor when the deletion is repeated", async () => {
   const account = await anAccount(10);
   await indexed(await aCharged(account, 4));
   expect((await remove(account, "?force=true")).status).toBe(202);

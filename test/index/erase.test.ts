@@ -39,7 +39,7 @@ async function erase(id: string): Promise<void> {
   expect(response.status).toBe(204);
 }
 
-it("an erased task is not indexed by a write to the database that was under way", async () => {
+it("an erased task is not indexed by a write to the index that was in progress when the task was erased", async () => {
   const held = Promise.withResolvers<void>();
   const count = { asked: 0, answered: 0 };
   const slow = gated(
@@ -58,7 +58,7 @@ it("an erased task is not indexed by a write to the database that was under way"
   expect(await rowsOfTask(id)).toEqual([]);
 });
 
-it("an erased task is not indexed by a message that was in the queue", async () => {
+it("an erased task is not indexed by a message that was in INDEX_QUEUE when the task was erased", async () => {
   const { sent, queue } = aQueue();
   const { id, alarm } = await publishing({ INDEX_QUEUE: queue }, () => sent.length > 0);
   await alarm;

@@ -123,7 +123,7 @@ it("an index write without an answer does not delay an ordered redelivery", asyn
   await end();
 });
 
-it("an index write that succeeded after its timeout is repeated after a crash and does not change the row", async () => {
+it("an index write that succeeded only after its timeout is repeated after a crash, and leaves the index row as it is", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect(await isPublished(id)).toBe(false);

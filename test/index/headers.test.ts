@@ -123,7 +123,7 @@ it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
 );
 
 it.each(["/", "/docs", "/openapi.json", "/dashboard", "/favicon.ico", "/nowhere"])(
-  "GET %s without a key answers with security headers, whether or not the path exists",
+  "GET %s without a key, on a path that is no route of the API, answers with security headers",
   async (path) => {
     const response = await call(path, { key: null, headers: FOREIGN });
     expect([200, 302, 404]).toContain(response.status);

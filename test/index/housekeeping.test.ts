@@ -45,7 +45,7 @@ const plannedChecks = async () =>
 
 const republish = () => Promise.reject(new Error("Network connection lost."));
 
-it("the cron removes rows from the moment at which their tasks expire", async () => {
+it("the cron removes index rows from the moment at which their tasks expire", async () => {
   const [first, later] = [expiringAt(START + 1000), expiringAt(START + 1001)];
   await insert(first, later, aRow({ expiresAt: null, dueAt: START + DAY }));
   pass(999);
@@ -81,13 +81,13 @@ async function expiredWithoutAlarm(...ids: readonly string[]): Promise<void> {
 
 it.each([
   [
-    "erases all expired tasks whose alarms were lost, if it finds one such task in its sample",
+    "erases all expired tasks that lost their alarms when one of them is in the sample of expired tasks that it checks",
     true,
     NOTHING,
     2,
   ],
   [
-    "does not find an expired task whose alarm was lost, if no such task is in its sample",
+    "leaves an expired task that lost its alarm when no such task is in the sample of expired tasks that it checks",
     false,
     { alarm: null },
     0,
@@ -116,7 +116,7 @@ it("the cron checks an expired task again an hour later when the task's object c
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("the cron does not erase a task whose retention was extended after its row had left the index", async () => {
+it("the cron does not erase a task whose retention was extended after its index row had been removed", async () => {
   const id = anId(true);
   await finish(id, { model: "m", callback_url: null });
   await indexed(id);
@@ -132,7 +132,7 @@ it("the cron does not erase a task whose retention was extended after its row ha
   expect(await plannedChecks()).toBe(0);
 });
 
-it("the cron keeps the record of an erased task for the 14 days that a queue may hold its index row", async () => {
+it("the cron keeps the note that a task was erased for 14 days, as long as a queue may still deliver the task's index row", async () => {
   const { id, createdAt } = aRow();
   await removeRows(db, [{ id, createdAt, version: START }]);
   pass(14 * DAY);
@@ -143,7 +143,7 @@ it("the cron keeps the record of an erased task for the 14 days that a queue may
   expect(await erasedIds()).toEqual([]);
 });
 
-it("the cron wakes a task more than 10 minutes after its due time", async () => {
+it("the cron wakes a task whose due time passed more than 10 minutes ago", async () => {
   const received = aReceiver(status(500), status(200));
   const id = await indexedTask();
   await loseAlarm(id);
@@ -159,7 +159,7 @@ it("the cron wakes a task more than 10 minutes after its due time", async () => 
   expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
 });
 
-it("the cron updates an index row that is older than its task", async () => {
+it("the cron updates an index row that shows an earlier version of its task", async () => {
   aReceiver();
   const id = await indexedTask();
   const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };

@@ -31,7 +31,7 @@ const LIVES: Readonly<Record<string, Life>> = {
   "event, index": { hasIndex: true, live: (life) => report(life, created) },
   "registered, index": { hasIndex: true, live: liveRegistered },
   "Ark with hooks, index": { hasIndex: true, live: liveHooked },
-  "the same, receiver hangs 3 times": {
+  "Ark with hooks, index, receiver hangs 3 times": {
     hasIndex: true,
     live: liveHooked,
     receiver: (_, signal) => {
@@ -61,7 +61,7 @@ const COUNTED: Readonly<Record<string, readonly number[]>> = {
   "event, index": [2, 3, 5, 10, 4, 24, 1, 4, 0, 1, 1],
   "registered, index": [3, 5, 9, 14, 6, 27, 1, 6, 0, 2, 1],
   "Ark with hooks, index": [6, 9, 18, 27, 6, 27, 1, 13, 4, 2, 1],
-  "the same, receiver hangs 3 times": [6, 13, 29, 43, 11, 33, 4, 17, 4, 4, 3],
+  "Ark with hooks, index, receiver hangs 3 times": [6, 13, 29, 43, 11, 33, 4, 17, 4, 4, 3],
 };
 
 async function report(life: MeteredLife, fields: object = {}): Promise<void> {
@@ -149,7 +149,7 @@ async function count({ hasIndex, live, receiver }: Life): Promise<Meters> {
 }
 
 it.each(Object.entries(LIVES))(
-  "the life of a task uses exactly what was counted: %s",
+  'a task uses in its life exactly the requests, rows and log lines that docs/cost.md states for the case "%s"',
   async (name, life) => {
     const meters = await count(life);
     expect(METERS.map((meter) => meters[meter])).toEqual(COUNTED[name]);
@@ -180,7 +180,7 @@ function pricesOf(counts: readonly number[], { hasIndex, receiver }: Life): read
 }
 
 it.each(Object.entries(LIVES))(
-  "docs/cost.md states what was counted and its price: %s",
+  'docs/cost.md states the counted use of the platform by a task, and its price, for the case "%s"',
   (name, life) => {
     const counts = COUNTED[name] ?? [];
     const lines = COST_PAGE.split("\n");

@@ -10,14 +10,14 @@ useIndex();
 const agedRow = (seconds: number, fields: Parameters<typeof aRow>[0] = {}) =>
   aRow({ createdAt: START - seconds * 1000, ...fields });
 
-it("GET /v1/tasks answers an empty page without tasks", async () => {
+it("GET /v1/tasks answers with an empty page when the index has no task", async () => {
   const response = await call("/v1/tasks");
   expect(await response.json()).toEqual({ data: [], next_cursor: null });
   expect(response.headers.get("Link")).toBeNull();
   expect(response.headers.get("Cache-Control")).toBe("private, no-store");
 });
 
-it("GET /v1/tasks leaves out a task that has expired, before the cron removes its row", async () => {
+it("GET /v1/tasks leaves out an expired task even before the cron has removed its index row", async () => {
   await insert(agedRow(60, { expiresAt: START + 1000 }));
   pass(999);
   expect((await list()).data).toHaveLength(1);
@@ -25,7 +25,7 @@ it("GET /v1/tasks leaves out a task that has expired, before the cron removes it
   expect((await list()).data).toEqual([]);
 });
 
-it("GET /v1/tasks shows the columns of each task, newest first", async () => {
+it("GET /v1/tasks lists the tasks newest first, each with the fields that the index has of it", async () => {
   const settled = agedRow(60, { account: "a", provider: "ark", settledAt: START - 1000 });
   const open = agedRow(5, {
     status: "processing",
@@ -141,7 +141,7 @@ it.each([
   expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
 });
 
-it("GET /v1/tasks names all unknown parameters", async () => {
+it("GET /v1/tasks refuses unknown query parameters and names all of them", async () => {
   const { paths } = await refusal(await call("/v1/tasks?a=1&b=2"));
   expect(paths?.toSorted()).toEqual(["/a", "/b"]);
 });
@@ -175,8 +175,11 @@ it("GET /v1/tasks shows an account its own tasks, without their providers", asyn
   expect((await list("?status=failed", key)).data).toEqual([]);
 });
 
-it.each(["account", "provider"])("GET /v1/tasks refuses an account the filter %s", async (name) => {
-  const { key } = await aKey(await anAccount());
-  const response = await call(`/v1/tasks?${name}=x`, { key });
-  expect(await refusal(response)).toEqual(invalid(`/${name}`));
-});
+it.each(["account", "provider"])(
+  "GET /v1/tasks refuses the filter %s in a request with an account key",
+  async (name) => {
+    const { key } = await aKey(await anAccount());
+    const response = await call(`/v1/tasks?${name}=x`, { key });
+    expect(await refusal(response)).toEqual(invalid(`/${name}`));
+  },
+);

@@ -123,7 +123,7 @@ it.each([
   );
 });
 
-it("GET /metrics reads each open task in the index once, and no row when it is repeated within a minute", async () => {
+it("GET /metrics reads the index row of each open task once, and reads no row when the request is repeated within a minute", async () => {
   const { rows, INDEX_DB } = metered(db);
   const relay = { ...env, INDEX_DB };
   const open = { settledAt: null, expiresAt: null, status: "pending", dueAt: START } as const;

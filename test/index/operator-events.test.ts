@@ -52,7 +52,7 @@ async function untilSent(outside: Outside, id: string, count: number): Promise<v
   }
 }
 
-it("the operator event callback.failed carries the task as GET shows it, once after each series that failed", async () => {
+it("the operator event callback.failed carries the task as GET shows it, and is sent once after each failed series of attempts", async () => {
   const outside = receivers(500);
   const id = await failedTask();
   await untilSent(outside, id, 1);
@@ -83,7 +83,7 @@ it("the operator event callback.failed is repeated with the same id until the op
   await operatorEvents({ ...outside, sentTo: () => sent.slice(-1) });
 });
 
-it("the operator event callback.failed that waits for its answer is aborted when a redelivery is ordered, which starts at once", async () => {
+it("the request with the operator event callback.failed is aborted when a redelivery is ordered, so that the redelivery starts at once", async () => {
   const outside = receivers(500);
   // Only the order can end the notice, not its time limit.
   holdTimers(OPERATOR_TIMEOUT_MS);
@@ -98,7 +98,7 @@ it("the operator event callback.failed that waits for its answer is aborted when
   await working;
 });
 
-it("the operator event callback.failed is not stored without OPERATOR_CALLBACK_URL", async () => {
+it("the operator event callback.failed is neither stored nor sent when OPERATOR_CALLBACK_URL is not set", async () => {
   const outside = receivers(500);
   const id = await failedTask({});
   while (((await stored(id)).alarm ?? 0) < START + DAY) await wake(id);

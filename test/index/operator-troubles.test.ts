@@ -81,7 +81,7 @@ it("the operator event host.failing is sent at most once an hour, and not for fe
   expect(await fail(240, 5000)).toBe(1);
 });
 
-it("the operator event provider.unauthorized is sent when a provider refuses the key, once an hour for a connection", async () => {
+it("the operator event provider.unauthorized is sent when a provider refuses the relay's key, at most once an hour for each key", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
@@ -109,7 +109,7 @@ it("the operator event provider.unauthorized is sent when a provider refuses the
   await until(() => outside.sentTo(OPERATOR_URL).length === 2);
 });
 
-it("the operator event index.lagging is sent when the cron finds tasks 10 minutes overdue, at most once an hour", async () => {
+it("the operator event index.lagging is sent when the cron finds tasks in the index whose due time passed 10 minutes ago, at most once an hour", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
@@ -130,7 +130,7 @@ it("the operator event index.lagging is sent when the cron finds tasks 10 minute
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
 });
 
-it("the operator event index.full is sent when the cron finds a database of 8 GB, at most once an hour", async () => {
+it("the operator event index.full is sent when the cron finds that the index database has 8 GB, at most once an hour", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   await cronWith(7_999_999_999);
@@ -154,7 +154,7 @@ it("the operator event index.full is sent when the cron finds a database of 8 GB
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
 });
 
-it("the operator event index.lagging is not sent without OPERATOR_CALLBACK_URL", async () => {
+it("the operator event index.lagging is not sent when OPERATOR_CALLBACK_URL is not set", async () => {
   const outside = receivers(200);
   await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
   await cron();

@@ -62,15 +62,15 @@ const page = (filters: Partial<Filters>, after: typeof AFTER | null = null) =>
 
 const LISTS: readonly [string, Partial<Filters>, string][] = [
   ["of an account", { account: "a" }, "INDEX tasks_of_account (account=?"],
-  ["of failed callbacks", { callback: "failed" }, "INDEX tasks_failed"],
-  ["of an account's failed callbacks", { account: "a", callback: "failed" }, "tasks_of_account"],
+  ["with failed callbacks", { callback: "failed" }, "INDEX tasks_failed"],
+  ["of an account with failed callbacks", { account: "a", callback: "failed" }, "tasks_of_account"],
   ["of a time range", DAY_AGO, "USING PRIMARY KEY (created_at>?"],
   ["of a model in a time range", { ...DAY_AGO, model: "m" }, "USING PRIMARY KEY (created_at>?"],
   ["of an account in a time range", { ...DAY_AGO, account: "a" }, "(account=? AND created_at>?"],
 ];
 
 it.each(LISTS)(
-  "the D1 query for a list %s uses a table index and needs no sorting",
+  "the D1 query for the tasks %s uses a SQL index of the table and needs no sorting",
   async (_, filters, index) => {
     for (const after of [null, AFTER]) {
       const plans = await page(filters, after);
@@ -97,7 +97,7 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["the hourly rollups", () => rollUp(db, 28 * DAY, START, new TimeBudget(HOUR))],
   ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
   [
-    "a page of the tasks that are not settled",
+    "a page of the tasks that POST /v1/wake wakes",
     () =>
       unsettledTasks(
         new Shards([db], Infinity),
@@ -105,10 +105,10 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
         500,
       ),
   ],
-  ["the hourly cron, which removes expired rows and searches for overdue tasks", () => cron()],
+  ["removing expired rows and finding overdue tasks in the hourly cron", () => cron()],
 ];
 
-it.each(OTHERS)("the D1 queries for %s scan no table", async (_, work) => {
+it.each(OTHERS)("the D1 queries for %s scan no whole table", async (_, work) => {
   const plans = await plansOf(work);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans) expect(plan).not.toMatch(/SCAN (tasks|rollups|latencies)(?! USING)/);

@@ -100,18 +100,18 @@ describe("the row of a task", () => {
     expires_at: START + 28 * DAY,
   };
 
-  it("the index row of a registered task has a value, or null, in each column", async () => {
+  it("the index row of a newly registered task has the expected value or null in each column", async () => {
     await expectRow(await register(), OPEN);
   });
 
-  it("the index row of a task with an account and a deadline has both, and no callback and host when there is no callback_url", async () => {
+  it("the index row of a task without a callback_url has the task's account and deadline, and null as callback and as host", async () => {
     const account = await anAccount();
     const id = await register({ account, callback_url: null, deadline_at: START_S + 600 });
     const due_at = (START_S + 600) * 1000;
     await expectRow(id, { ...OPEN, account, callback: null, host: null, due_at });
   });
 
-  it("the index row of a task with an upstream job has the job's provider", async () => {
+  it("the index row of a task to which a provider's job was attached names the provider", async () => {
     aReceiver(status(503));
     const task = await hooked({
       provider: "ark",

@@ -11,7 +11,7 @@ useIndex();
 
 const fail = () => Promise.reject(new Error("D1 is unavailable"));
 
-it("the consumer of INDEX_QUEUE writes a batch of rows in one statement and acknowledges each", async () => {
+it("the consumer of INDEX_QUEUE writes a batch of index rows in one SQL statement and acknowledges each message", async () => {
   let statements = 0;
   const counting = gated(db, async () => {
     statements += 1;
@@ -35,7 +35,7 @@ it("the consumer of INDEX_QUEUE keeps the newest version of a row among repeated
   expect(await rowsOfTask(row.id)).toMatchObject([{ version: row.version, status: "completed" }]);
 });
 
-it("the consumer of INDEX_QUEUE asks for another delivery of messages that are not rows, and writes the others", async () => {
+it("the consumer of INDEX_QUEUE asks for another delivery of messages that are no valid index rows, and writes the others", async () => {
   const row = aRow();
   const { version: _, ...without } = aRow();
   const poison = [
@@ -70,7 +70,7 @@ it.each([
   },
 );
 
-it("the consumer of INDEX_QUEUE acknowledges an expired row without writing it", async () => {
+it("the consumer of INDEX_QUEUE acknowledges the index row of an expired task without writing it", async () => {
   expect(await consumed([aRow({ expiresAt: START })])).toMatchObject({
     acked: ["0"],
     retried: [],

@@ -59,14 +59,14 @@ const onePage = (matched: number, started: number, skipped = 0) => ({
 
 const apply = () => Promise.reject(new Error("Network connection lost."));
 
-it("a bulk redelivery sends each settled callback of a page once more", async () => {
+it("a bulk redelivery sends the callback of each matching task whose callback was delivered once more", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(3);
   expect(await redelivered("?callback=delivered", "again")).toEqual(onePage(3, 3));
   expect(await timesSent(received, ids)).toEqual([2, 2, 2]);
 });
 
-it("a bulk redelivery sends nothing twice when it is interrupted and repeated", async () => {
+it("a bulk redelivery sends no callback twice when it is interrupted and repeated with the same Idempotency-Key", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(5);
   const first = await redelivered("?limit=2", "run");

@@ -61,7 +61,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly rollups are exact whatever the order and repetition of index writes, the erasures, and the times at which the cron runs", async () => {
+it("the hourly rollups, which count tasks, are exact whatever the order of index writes, repeats, erasures and runs of the cron", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -109,7 +109,7 @@ it("the hourly rollups keep their counts after the rows have expired, also when 
   expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
 });
 
-it("the rollups of an hour are no longer counted again once the first rows of that hour may have expired", async () => {
+it("the rollups of an hour are not counted again once index rows of that hour may have expired", async () => {
   const RETENTION_DAYS = "4";
   const hour = START - (START % HOUR) - 4 * DAY;
   const rows = [hour, hour + HOUR].map((createdAt) => aRow({ createdAt, dueAt: START }));
@@ -133,7 +133,7 @@ it("the rollups and latency histograms of an hour are kept for 400 days, longer 
   expect([await rollups(), await latencies("index")]).toEqual([[], []]);
 });
 
-it("the latency histograms count how long tasks took until their first attempt, until they settled and until they were in the index", async () => {
+it("the latency histograms count the time until a task's first callback attempt, until its settlement and until it is in the index", async () => {
   const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
   await writeRows(db, [row], START + 40);
   await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
@@ -150,7 +150,7 @@ it("the latency histograms count how long tasks took until their first attempt, 
   ]);
 });
 
-it("the latency histograms do not count a task that has had no attempt, has not settled and whose index write is not measured", async () => {
+it("the latency histograms leave out an open task without a callback attempt", async () => {
   await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
   await cron();
   for (const measure of ["first_attempt", "settled", "index"]) {

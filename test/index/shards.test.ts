@@ -138,7 +138,7 @@ describe("an index of three databases", () => {
     expect(asked.size).toBe(1);
   });
 
-  it("a list of tasks reads at most four time spans of several index databases for a page, and the next page goes on there", async () => {
+  it("GET /v1/tasks reads the index databases of at most four time spans for a page, and the next page begins with the fifth span", async () => {
     const many = new Shards([...DATABASES, ...DATABASES], SPAN);
     const row = await write({ createdAt: BORDER - 5 * SPAN });
     const none = { status: null, callback: null, model: null, provider: null, account: null };
@@ -149,7 +149,7 @@ describe("an index of three databases", () => {
     expect(second.tasks).toMatchObject([{ id: row.id }]);
   });
 
-  it("a task writes its row to the one of several index databases for its creation time, and its erasure removes it there", async () => {
+  it("a task writes its index row to the database for the time at which it was created, and its erasure removes the row there", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     await restartWith(id, BINDINGS);
@@ -164,7 +164,7 @@ describe("an index of three databases", () => {
     expect((await ids()).flat()).toEqual([]);
   });
 
-  it("the consumer of INDEX_QUEUE writes each row to the database for its creation time, and repeats only rows of a database that fails", async () => {
+  it("the consumer of INDEX_QUEUE writes each row to the database for its task's creation time, and retries only rows of a failing database", async () => {
     const rows = [0, 1, 2].map((span) => aRow({ createdAt: BORDER - span * SPAN + 1 }));
     const broken = SHARDS.at(BORDER - SPAN + 1);
     const names = ["INDEX_DB", "INDEX_DB_1", "INDEX_DB_2"];
@@ -191,7 +191,7 @@ describe("an index of three databases", () => {
     expect(metrics).toContain("task_relay_overdue_tasks 1");
   });
 
-  it("the cron removes expired rows of several index databases, and moves an open row to the database for its creation time", async () => {
+  it("the cron removes expired rows from several index databases, and moves an open task's row to the database for its creation time", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - (3 + span) * SPAN;
       await write({ createdAt, expiresAt: START + 1 });

@@ -84,7 +84,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats shows the present backlog and the overdue tasks, even when the cron has not run since they changed", async () => {
+it("GET /v1/stats counts the unsettled and the overdue tasks of now, even when the cron has not run since the tasks changed", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
@@ -100,7 +100,7 @@ it("GET /v1/stats shows the present backlog and the overdue tasks, even when the
   });
 });
 
-it("the window of GET /v1/stats is widened to whole hours, since included and until excluded", async () => {
+it("GET /v1/stats widens the time range from ?since to ?until to whole hours and leaves out the hour that begins at its end", async () => {
   const hour = START_S - (START_S % HOUR_S);
   for (const [n, model] of ["a", "b", "c"].entries()) {
     await insert(aRow({ createdAt: (hour + (n - 2) * HOUR_S) * 1000, model }));
@@ -125,7 +125,7 @@ it.each([
   ["since=200&until=100", "/since"],
   ["since=5&until=5", "/since"],
   ["since=1&since=2", "/since"],
-])("GET /v1/stats is refused with %s", async (query, path) => {
+])("GET /v1/stats refuses the query ?%s and names the parameter %s", async (query, path) => {
   expect(await refusal(await call(`/v1/stats?${query}`))).toEqual(invalid(path));
 });
 
@@ -133,13 +133,23 @@ const counts = (at: Readonly<Record<number, number>>) =>
   Array.from({ length: BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);
 
 it.each([
-  ["of a histogram without values is null", {}, 0.5, null],
-  ["of a histogram whose values are all in one bucket is within that bucket", { 0: 10 }, 0.5, 3],
-  ["is interpolated within its bucket", { 1: 10 }, 0.5, 8],
-  ["of 0 is where the first filled bucket begins", { 2: 4 }, 0, 10],
-  ["of 1 is where the last filled bucket ends", { 2: 4, 4: 1 }, 1, 100],
-  ["that lies above the largest bound is that bound", { 20: 3 }, 0.99, 3_600_000],
-  ["skips empty buckets", { 0: 50, 5: 50 }, 0.5, 5],
-])("a quantile %s", (_, at, q, expected) => {
+  ["0.5 of a histogram without values is null", {}, 0.5, null],
+  [
+    "0.5 of a histogram whose values are all in one bucket is within that bucket",
+    { 0: 10 },
+    0.5,
+    3,
+  ],
+  ["0.5 of a histogram is interpolated within the bucket that contains it", { 1: 10 }, 0.5, 8],
+  ["0 of a histogram is the lower bound of the first bucket with values", { 2: 4 }, 0, 10],
+  ["1 of a histogram is the upper bound of the last bucket with values", { 2: 4, 4: 1 }, 1, 100],
+  [
+    "0.99 of a histogram whose values exceed the largest bound is that bound",
+    { 20: 3 },
+    0.99,
+    3_600_000,
+  ],
+  ["0.5 of a histogram skips buckets without values", { 0: 50, 5: 50 }, 0.5, 5],
+])("the quantile %s", (_, at, q, expected) => {
   expect(quantile(counts(at), q)).toBe(expected);
 });

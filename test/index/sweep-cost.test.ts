@@ -26,7 +26,7 @@ async function counted(): Promise<readonly unknown[]> {
   return results;
 }
 
-it("a rollup reads each row of a changed hour twice, and rows of unchanged hours not at all", async () => {
+it("a rollup reads each index row of an hour with changed tasks twice, and no row of other hours", async () => {
   await insert(...Array.from({ length: 2_000 }, (_, i) => aRow({ host: `h${i % 5}.example.net` })));
   expect((await rowsOfRollUp()).read).toBeLessThanOrEqual(2 * 2_000 + 50);
   const unchanged = await rowsOfRollUp();
@@ -37,7 +37,7 @@ it("a rollup reads each row of a changed hour twice, and rows of unchanged hours
   expect(await counted()).toHaveLength(6);
 });
 
-it("a rollup writes only the counts that have changed, and 3 rows to mark the hour as being counted", async () => {
+it("a rollup writes only the counts that have changed, and 3 rows that mark the hour as being counted", async () => {
   await insert(...Array.from({ length: 20 }, () => aRow({ host: "x.example.net" })));
   await rollUpNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
@@ -50,9 +50,12 @@ it("a rollup writes only the counts that have changed, and 3 rows to mark the ho
 });
 
 it.each([
-  ["that changes while it is counted", async () => insert(aRow({ host: "y.example.net" }))],
-  ["whose count is interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
-])("an hour %s is counted again by the next rollup", async (_, meanwhile) => {
+  [
+    "whose tasks change while they are counted",
+    async () => insert(aRow({ host: "y.example.net" })),
+  ],
+  ["whose counting is interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
+])("the hour of a rollup %s is counted again by the next run", async (_, meanwhile) => {
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const interrupted = gated(db, async (sql) => {
@@ -90,7 +93,7 @@ it("a rollup starts to count no further hour once its time budget is spent", asy
   expect(await counted()).toHaveLength(2);
 });
 
-it("a rollup that does not run at the beginning of an hour counts only the most recent hours again", async () => {
+it("a rollup that runs later than the first minutes of an hour counts again only the most recent hours", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
@@ -123,7 +126,7 @@ it("expired index rows are removed in rounds of 5,000 until the time budget of t
   expect(await removeExpired(slow, RETENTION, Date.now(), new TimeBudget(1))).toBe(500);
 });
 
-it("GET /v1/tasks does not list an expired row, even before it is removed", async () => {
+it("GET /v1/tasks does not list an expired task, even before its index row is removed", async () => {
   await insert(aRow({ expiresAt: START + 1_000 }));
   expect((await list()).data).toHaveLength(1);
   pass(1_000);

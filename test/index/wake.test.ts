@@ -34,7 +34,7 @@ function without(lost: string) {
   return { TASKS: { getByName } };
 }
 
-it("POST /v1/wake with ids counts woken, unknown and unreachable tasks, and needs no index", async () => {
+it("POST /v1/wake with a list of ids answers how many tasks were woken, unknown or unreachable, and needs no index", async () => {
   const received = aReceiver(status(500), status(200));
   const [due, open, lost] = [await completed(), await register(), await register()];
   pass(180_000);
@@ -77,7 +77,7 @@ it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it("POST /v1/wake with all pages through the unsettled tasks, the most overdue first", async () => {
+it('POST /v1/wake with "all": true wakes the unsettled tasks page by page, the most overdue first', async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   await insert(
@@ -112,7 +112,7 @@ it.each([
   expect(await refusal(await call("/v1/wake", { body }))).toEqual(invalid(path));
 });
 
-it("POST /v1/wake with all answers 501 without an index", async () => {
+it('POST /v1/wake with "all": true answers 501 without an index', async () => {
   const response = await callWith(WITHOUT_INDEX, "/v1/wake", { body: { all: true } });
   expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
 });

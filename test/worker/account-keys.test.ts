@@ -36,7 +36,7 @@ async function imported(account: string, key = `sk-live-${crypto.randomUUID()}`)
   return { id: view.id, key, view };
 }
 
-it("POST /v1/accounts/{account}/keys returns a generated key once; lists show only its prefix, label and times", async () => {
+it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the same path shows only its prefix, label and times", async () => {
   const account = await anAccount();
   const response = await make(account, { label: "production" });
   expect([response.status, response.headers.get("Cache-Control")]).toEqual([201, "no-store"]);
@@ -65,7 +65,7 @@ it("POST /v1/accounts/{account}/keys generates a different working key for each 
   expect((await keysOf(account)).map(({ label }) => label)).toEqual([null, null]);
 });
 
-it("POST /v1/accounts/{account}/keys imports a client's existing key by its SHA-256 hash, whatever account its text names", async () => {
+it("POST /v1/accounts/{account}/keys imports a client's existing key by its SHA-256 hash, even when the key's text contains the id of another account", async () => {
   const account = await anAccount();
   const { key, view } = await imported(account, `trk_somebody_${crypto.randomUUID()}`);
   expect(view).toMatchObject({ id: ID, label: "old", created_at: START_S });
@@ -107,7 +107,7 @@ it.each<[string, unknown, string]>([
   expect(await keysOf(account)).toEqual([]);
 });
 
-it("a request with an unknown key calls only the object of that key, not the object of an account", async () => {
+it("a request with an unknown key calls only the Durable Object for that key's hash, not one of an account", async () => {
   const account = await anAccount();
   const key = `trk_${account}_${"0".repeat(48)}`;
   const called = calledAccountObjects();
@@ -115,7 +115,7 @@ it("a request with an unknown key calls only the object of that key, not the obj
   expect(called.filter((name) => name !== "index:")).toEqual([`key:${await sha256(key)}`]);
 });
 
-it("requests with an account key, and those for keys and secrets, never call the object that books money", async () => {
+it("requests with an account key, and requests about keys and signing secrets, never call the object with the account's ledger", async () => {
   const account = await anAccount();
   const called = calledAccountObjects();
   const { id, key } = await aKey(account);
@@ -144,7 +144,7 @@ it.each([
   ["generated", aKey],
   ["imported", imported],
 ])(
-  "DELETE /v1/accounts/{account}/keys/{key} revokes a key that was %s within 60 s of its last accepted use",
+  "DELETE /v1/accounts/{account}/keys/{key} makes a %s key invalid within 60 s, even when it was used just before",
   async (_, making) => {
     const account = await anAccount();
     const other = await aKey(account);
@@ -177,7 +177,7 @@ it("DELETE /v1/accounts/{account}/keys/{key} lets another account import a key a
   expect(await statusFor(second, key)).toBe(200);
 });
 
-it("DELETE /v1/accounts/{account}/keys/{key} gives one 404 answer for unknown, revoked and foreign keys", async () => {
+it("DELETE /v1/accounts/{account}/keys/{key} gives the same 404 answer for unknown keys, revoked keys and keys of other accounts", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const { id } = await aKey(account);
   const { id: foreign } = await aKey(other);

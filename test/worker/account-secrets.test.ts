@@ -165,7 +165,7 @@ it("POST /v1/accounts/{account}/signing-secrets makes a new secret and lists it 
   expect(new Set([first, second, third]).size).toBe(3);
 });
 
-it("POST /v1/accounts/{account}/signing-secrets rotates once when the request is repeated with the same generation", async () => {
+it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when the request is repeated with the same number in generation", async () => {
   const account = await anAccount();
   const answers = [await rotate(account, { generation: 1 })];
   expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);

@@ -72,7 +72,7 @@ it.each(["A-z_0", "-", "__proto__", "constructor", "x".repeat(64)])(
 
 // The fuzz test of bodies compares every field with the contract.
 it.each<[string, unknown, string]>([
-  ["an id with a colon, which separates kinds of objects", { id: "key:0" }, "/id"],
+  ["an id with a colon, which the names of internal objects contain", { id: "key:0" }, "/id"],
   ["an unknown field", { id: "fields", balance: 7 }, "/balance"],
   ["a list as a body", ["a"], ""],
 ])("POST /v1/accounts rejects %s", async (_, body, path) => {

@@ -25,7 +25,7 @@ function attachBody(id: string, body: unknown, bindings: object = env): Promise<
   return callWith(bindings, `/v1/tasks/${id}/upstream`, { body });
 }
 
-it("POST /v1/tasks/{id}/upstream answers with the task, which shows the job to the operator and keeps its deadline", async () => {
+it("POST /v1/tasks/{id}/upstream answers with the task, which names the attached job to the operator and has the same deadline as before", async () => {
   const task = await hooked({ provider: "ark", fields: { deadline_at: START_S + 3600 } });
   const response = await attach(task, "cgt-1");
   expect(response.status).toBe(200);
@@ -65,7 +65,7 @@ it("POST /v1/tasks/{id}/upstream answers a repeated attachment with the same byt
   });
 });
 
-it("POST /v1/tasks/{id}/upstream answers a terminal task's own job with 200 and a new job with 409 task_settled", async () => {
+it("POST /v1/tasks/{id}/upstream for a task that has ended answers 200 to its attached job and 409 task_settled to another job", async () => {
   const task = await hooked({ provider: "ark" });
   await attach(task, "cgt-1");
   await finish(aCompletion(task.id));
@@ -80,14 +80,22 @@ it("POST /v1/tasks/{id}/upstream answers a terminal task's own job with 200 and 
 
 // The fuzz test of bodies compares every field with the contract.
 it.each<[string, unknown, readonly string[]]>([
-  ["an empty object", {}, ["/provider", "/id"]],
+  ["the body {}", {}, ["/provider", "/id"]],
   ["an unknown provider", { ...JOB, provider: "nobody" }, ["/provider"]],
-  ["the sandbox while it is off", { ...JOB, provider: "sandbox" }, ["/provider"]],
-  ["a provider that needs a key", { ...JOB, provider: "runway" }, ["/provider"]],
-  ["another provider than registered", { ...JOB, provider: "kling" }, ["/provider"]],
-  ["another connection than registered", { ...JOB, provider: "ark-2" }, ["/provider"]],
+  ["the provider sandbox while the sandbox is off", { ...JOB, provider: "sandbox" }, ["/provider"]],
+  [
+    "a provider that needs a key that is not configured",
+    { ...JOB, provider: "runway" },
+    ["/provider"],
+  ],
+  ["another provider than that of the registration", { ...JOB, provider: "kling" }, ["/provider"]],
+  [
+    "another connection, ark-2, than that of the registration",
+    { ...JOB, provider: "ark-2" },
+    ["/provider"],
+  ],
   ["an id with path segments", { ...JOB, id: "../keys" }, ["/id"]],
-  ["an endpoint for a provider without any", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
+  ["an endpoint for a provider that has no endpoints", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
   ["an endpoint with ..", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
 ])(
   "POST /v1/tasks/{id}/upstream rejects %s with 400, names the field and changes nothing",

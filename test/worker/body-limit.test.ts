@@ -54,7 +54,7 @@ it.each([
   ["with a Content-Length that is too small", { "Content-Length": "10" }],
   ["with a Content-Length that is no number", { "Content-Length": "many" }],
   ["with a negative Content-Length", { "Content-Length": "-1" }],
-])("a body %s is read only just past the limit", async (_, headers) => {
+])("a body over the limit and %s is read only just past the limit", async (_, headers) => {
   for (const path of PATHS) {
     const { body, state } = endless();
     expect(await refusal(await callWith(env, path, { body, headers }))).toEqual(TOO_LARGE);
@@ -70,7 +70,7 @@ it("a body is not read when its sender has neither key nor signature", async () 
   expect(state.pulled).toBe(0);
 });
 
-it("the body of a signed event is read only just past the limit", async () => {
+it("a body over the limit in a signed event is read only just past the limit", async () => {
   const { body, state } = endless();
   const headers = { "webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "v1,a" };
   const response = await callWith(env, "/v1/events", { body, key: null, headers });

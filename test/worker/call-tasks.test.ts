@@ -21,7 +21,7 @@ it("a bulk request calls every task, and 50 at most at the same time", async () 
   expect(mostOpen).toBe(50);
 });
 
-it("a bulk request goes on after an unexpected error of a task, and stops when a task answers with a problem", async () => {
+it("a bulk request goes on after an unexpected error of one task, and stops when one task answers with a problem such as 503", async () => {
   const outcomes = await callTasks(IDS, async (id) => {
     if (id === "task-7") throw new Error("unreadable");
     return "done";

@@ -34,33 +34,39 @@ it.each([
   ["delivered", "delivered", 204],
   ["redirected", "sending", 307],
   ["rejected", "sending", 500],
-])("an attempt is %s, and its callback %s, after status %i", async (outcome, state, code) => {
-  const due = state === "sending" ? { next_attempt_at: START_S + 180 } : {};
-  expect(await callbackAfter(status(code))).toMatchObject({
-    status: state,
-    attempts: [{ number: 1, outcome, status_code: code }],
-    ...due,
-  });
-});
+])(
+  "an attempt has the outcome %s, and its callback the status %s, after an answer with the status %i",
+  async (outcome, state, code) => {
+    const due = state === "sending" ? { next_attempt_at: START_S + 180 } : {};
+    expect(await callbackAfter(status(code))).toMatchObject({
+      status: state,
+      attempts: [{ number: 1, outcome, status_code: code }],
+      ...due,
+    });
+  },
+);
 
 it.each([
   ["unreachable", 403, 1003],
   ["unreachable", 530, 1016],
   ["rejected", 403, 1020],
-])("an attempt is %s after a %i with Cloudflare's error code %i", async (outcome, code, error) => {
-  const callback = await callbackAfter(status(code, `error code: ${error}`));
-  expect(callback).toMatchObject({
-    attempts: [{ outcome, status_code: code, cloudflare_error: error }],
-  });
-});
+])(
+  "an attempt has the outcome %s after an answer with the status %i and Cloudflare's error code %i",
+  async (outcome, code, error) => {
+    const callback = await callbackAfter(status(code, `error code: ${error}`));
+    expect(callback).toMatchObject({
+      attempts: [{ outcome, status_code: code, cloudflare_error: error }],
+    });
+  },
+);
 
-it("an attempt is unreachable, without status_code, when the connection fails", async () => {
+it("an attempt has the outcome unreachable and no status_code when the connection fails", async () => {
   const callback = await callbackAfter(refused);
   expect(callback).toMatchObject({ status: "sending", attempts: [{ outcome: "unreachable" }] });
   expect(JSON.stringify(callback)).not.toContain("status_code");
 });
 
-it("an attempt is redirected without a request to the redirect's target", async () => {
+it("an attempt that is answered with a redirect has the outcome redirected, without a request to the redirect's target", async () => {
   const headers = { Location: "https://elsewhere.example.net/" };
   const received = aReceiver(() => new Response(null, { status: 307, headers }));
   await completed();
@@ -79,7 +85,7 @@ it.each<[string, Answer, object]>([
     stalling(500),
     { outcome: "rejected", status_code: 500, response_excerpt: "half" },
   ],
-])("an attempt is %s within CALLBACK_TIMEOUT_S", async (_, answer, attempt) => {
+])("an attempt has the outcome %s within CALLBACK_TIMEOUT_S", async (_, answer, attempt) => {
   aReceiver(answer);
   const id = await register();
   // The shortest timeout that the configuration allows; it passes in real time.
@@ -90,7 +96,7 @@ it.each<[string, Answer, object]>([
   expect(await read(id)).toMatchObject({ callback: { attempts: [attempt] } });
 });
 
-it("an attempt is blocked, and nothing is sent, when the URL policy refuses the callback_url by now", async () => {
+it("an attempt has the outcome blocked, and nothing is sent, when the callback_url has become forbidden since the registration", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, { ...env, PUBLIC_URL: "https://client.example.net" });
@@ -177,7 +183,11 @@ it("POST /v1/callbacks/test sends a sample of a failure when status is failed", 
 
 it.each([
   ["a missing callback_url", {}, "/callback_url"],
-  ["a callback_url on the relay", { callback_url: `${ORIGIN}/v1/events` }, "/callback_url"],
+  [
+    "a callback_url on the relay's own origin",
+    { callback_url: `${ORIGIN}/v1/events` },
+    "/callback_url",
+  ],
   ["a local callback_url", { callback_url: "https://localhost:8443/" }, "/callback_url"],
   ["a callback_url with an IP address", { callback_url: "https://8.8.8.8/" }, "/callback_url"],
 ])("POST /v1/callbacks/test rejects %s and sends nothing", async (_, body, path) => {

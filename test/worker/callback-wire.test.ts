@@ -11,7 +11,7 @@ import { aCompletion, aFailure, CALLBACK_URL, completed, finish, register } from
 
 useClock();
 
-it("the callback of a completed task has exactly these headers and this body", async () => {
+it("the callback of a completed task has exactly the expected headers and body, and GET answers with the same bytes first", async () => {
   const received = aReceiver();
   const id = await register({ metadata: { not: "sent" }, parameters: { not: "sent" } });
   const metadata = {
@@ -56,7 +56,7 @@ it("the callback of a completed task has exactly these headers and this body", a
   expect(text.startsWith(requestAt(received, 0).body.slice(0, -1))).toBe(true);
 });
 
-it("the callback of a failed task has exactly this body", async () => {
+it("the callback of a failed task has exactly the expected body", async () => {
   const received = aReceiver();
   const id = await register();
   await finish(aFailure(id, { error: { message: 'Said "no"\n', code: "nsfw" } }));

@@ -86,9 +86,9 @@ it("DELETE /v1/tasks/{id} answers 204 for a settled task and leaves nothing of i
 });
 
 it.each([
-  ["task_open", register],
-  ["series_running", completed],
-])("DELETE /v1/tasks/{id} answers 409 %s with the task and erases nothing", async (code, make) => {
+  ["task_open for a task that has not ended", register],
+  ["series_running while callback attempts remain", completed],
+])("DELETE /v1/tasks/{id} answers 409 %s, and erases nothing", async (code, make) => {
   aReceiver(status(500));
   const id = await make();
   await expectUnchanged(id, async () => {
@@ -97,7 +97,7 @@ it.each([
   });
 });
 
-it("DELETE /v1/tasks/{id} lets a new task use the id, with a higher version", async () => {
+it("DELETE /v1/tasks/{id} lets a new task use the id of the erased one, with a higher version in its ETag", async () => {
   aReceiver();
   const id = await completed();
   const before = await versionOf(id);

@@ -20,7 +20,7 @@ useClock();
 
 const CHARGED = ["grant 10", "charge 4"];
 
-it("registering a task with a price answers 201 with the credits once they are charged", async () => {
+it("registering a task with a price answers 201 only after the credits are charged, and shows them as charged", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   const response = await post("/v1/tasks", body);
@@ -33,7 +33,7 @@ it("registering a task with a price answers 201 with the credits once they are c
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("registering a task with a price charges once when the same registration is repeated, also after the end", async () => {
+it("registering a task with a price charges once when the same registration is repeated, even after the task has ended", async () => {
   aReceiver();
   const account = await anAccount(10);
   const body = priced(account, 4);
@@ -126,7 +126,7 @@ const TASK = crypto.randomUUID();
 /** The time until which the account may still book the charge. */
 const VALID_UNTIL = START + 2000;
 
-it("a refused charge stays refused when the same call arrives late, after a grant", async () => {
+it("a charge refused for lack of credits stays refused when the same charge is ordered again after a grant", async () => {
   const account = await anAccount(1);
   const ledger = accountStub(account);
   const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
@@ -137,7 +137,7 @@ it("a refused charge stays refused when the same call arrives late, after a gran
   expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
 });
 
-it("a refused charge does not prevent another charge from being booked once", async () => {
+it("a refused charge does not keep the ledger from booking another charge, and booking it once", async () => {
   const account = await anAccount(4);
   const ledger = accountStub(account);
   await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);
@@ -147,7 +147,7 @@ it("a refused charge does not prevent another charge from being booked once", as
   expect(await booksOf(account)).toEqual(["grant 4", "charge 4"]);
 });
 
-it("a charge refused for a missing account stays refused when the account is created", async () => {
+it("a charge refused because its account does not exist stays refused after the account is created", async () => {
   const ledger = accountStub(`later-${crypto.randomUUID()}`);
   const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
   expect(refused).toEqual({ kind: "unknown_account" });
@@ -155,7 +155,7 @@ it("a charge refused for a missing account stays refused when the account is cre
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toEqual(refused);
 });
 
-it("a refusal of a charge is forgotten after a thousand later ones", async () => {
+it("the ledger forgets that it refused a charge after a thousand later refusals", async () => {
   const account = await anAccount(1);
   const ledger = accountStub(account);
   await ledger.charge(ORDER, TASK, VALID_UNTIL);
@@ -168,7 +168,7 @@ it("a refusal of a charge is forgotten after a thousand later ones", async () =>
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
 });
 
-it("a charge that arrives after its expiry is answered as unknown and not booked", async () => {
+it("a charge that reaches the ledger after the time until which it is valid gets the answer unknown and is not booked", async () => {
   const account = await anAccount(100);
   const late = await accountStub(account).charge(ORDER, TASK, START - 1);
   expect(late).toMatchObject({ kind: "unknown" });

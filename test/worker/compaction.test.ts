@@ -26,7 +26,7 @@ async function compact(account: string): Promise<void> {
   expect(await runDurableObjectAlarm(accountStub(account))).toBe(true);
 }
 
-it("compaction merges entries of old tasks into one opening entry and keeps younger ones", async () => {
+it("compaction of a ledger replaces old entries by one opening entry with their balance, and keeps younger ones", async () => {
   aReceiver();
   const account = await anAccount(10);
   await finish(aFailure(await aCharged(account, 4)));
@@ -45,7 +45,7 @@ it("compaction merges entries of old tasks into one opening entry and keeps youn
   expect(await balanceOf(account)).toBe(10);
 });
 
-it("compaction leaves one opening entry however often it runs", async () => {
+it("compaction of a ledger leaves a single opening entry however often it runs", async () => {
   const account = await anAccount(10);
   for (let year = 0; year < 3; year++) {
     pass((AGE_DAYS + 1) * DAY_MS);
@@ -60,7 +60,7 @@ it("compaction leaves one opening entry however often it runs", async () => {
   expect(await balanceOf(account)).toBe(13);
 });
 
-it("compaction merges entries once no refund of their time can be due", async () => {
+it("compaction of a ledger replaces an entry only when it is so old that no refund can still be due for it", async () => {
   const account = await anAccount(10);
   pass(AGE_DAYS * DAY_MS);
   await compact(account);
@@ -70,7 +70,7 @@ it("compaction merges entries once no refund of their time can be due", async ()
   expect(await booksOf(account)).toEqual(["opening 10"]);
 });
 
-it("compaction leaves an opening entry of zero when all credits were spent", async () => {
+it("compaction of a ledger leaves an opening entry of zero credits when all credits were spent", async () => {
   const account = await anAccount(10);
   await aCharged(account, 10);
   pass((AGE_DAYS + 1) * DAY_MS);
@@ -79,7 +79,7 @@ it("compaction leaves an opening entry of zero when all credits were spent", asy
   expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
 });
 
-it("compaction does not disturb a reader between two pages of entries", async () => {
+it("compaction of a ledger between the requests for two pages of entries leaves a second page that fits the first", async () => {
   const account = await anAccount(1);
   pass((AGE_DAYS + 1) * DAY_MS);
   for (let amount = 2; amount <= 4; amount++) await grant(account, amount);
@@ -95,7 +95,7 @@ it("compaction does not disturb a reader between two pages of entries", async ()
   });
 });
 
-it("compaction never removes a charge that may still be refunded", async () => {
+it("compaction of a ledger never removes a charge that may still be refunded", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const deadline_at = START_S + (365 * DAY_MS) / 1000;

@@ -105,14 +105,17 @@ it("the configuration accepts numbers and booleans as TOML writes them, and take
   });
 });
 
-it.each(FLAGS)("the configuration requires %s, which wrangler.toml sets", (flag) => {
-  const others = Object.fromEntries(FLAGS.map((each) => [each, each !== flag]));
-  const error = [{ path: "compatibility_flags", message: `must contain ${flag}` }];
-  expect(parseConfig(REQUIRED, others)).toEqual({ ok: false, error });
-  const result = parseConfig({ ...REQUIRED, ALLOW_LOCAL_CALLBACKS: "true" }, others);
-  expect(result.ok).toBe(flag === "global_fetch_strictly_public");
-  expect(Cloudflare.compatibilityFlags[flag]).toBe(true);
-});
+it.each(FLAGS)(
+  "the configuration requires the compatibility flag %s, which wrangler.toml sets",
+  (flag) => {
+    const others = Object.fromEntries(FLAGS.map((each) => [each, each !== flag]));
+    const error = [{ path: "compatibility_flags", message: `must contain ${flag}` }];
+    expect(parseConfig(REQUIRED, others)).toEqual({ ok: false, error });
+    const result = parseConfig({ ...REQUIRED, ALLOW_LOCAL_CALLBACKS: "true" }, others);
+    expect(result.ok).toBe(flag === "global_fetch_strictly_public");
+    expect(Cloudflare.compatibilityFlags[flag]).toBe(true);
+  },
+);
 
 it.each([
   ["ALLOW_IP_CALLBACKS", "https://8.8.8.8/", true],
@@ -120,7 +123,7 @@ it.each([
   ["ALLOW_LOCAL_CALLBACKS", "http://127.0.0.1:9000/", true],
   ["ALLOW_LOCAL_CALLBACKS", "http://10.0.0.1:9000/", false],
 ])(
-  "a relay with %s set has the operator's own URL %s: is it accepted? %s",
+  "with %s set, the configuration accepts %s as SETTLEMENT_URL and OPERATOR_CALLBACK_URL (true) or refuses it (false): %s",
   (name, url, isValid) => {
     const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
     const vars = { ...REQUIRED, [name]: "true", SETTLEMENT_URL: url, OPERATOR_CALLBACK_URL: url };

@@ -18,7 +18,7 @@ function connections(entries: object): object {
   return { CONNECTIONS: JSON.stringify(entries) };
 }
 
-it("a connection appears at /healthz with names and whether a key is set, without any value", async () => {
+it("GET /healthz shows the name and the provider of each configured connection and whether its key is set, but not the key", async () => {
   const secret = { provider: "ark", key: MARK, webhook_secret: `${MARK}-2` };
   const bindings = { ...env, ...connections({ "ark-2": secret }), FAL_KEY: MARK };
   const text = await (await callWith(bindings, "/healthz")).text();
@@ -41,7 +41,7 @@ const TWO = {
   }),
 };
 
-it("connections are each polled at their own host with their own key, and not without one", async () => {
+it("polls for several connections to one provider go to the host of each with its own key, and none goes out without a key", async () => {
   const outside = anOutside();
   for (const host of [HERE, THERE]) {
     if (host !== undefined) outside.on(host, answering({ id: "cgt-1", status: "running" }));
@@ -67,7 +67,7 @@ it("connections are each polled at their own host with their own key, and not wi
   ]);
 });
 
-it("a removed connection rejects new tasks with 400 and hooks with 404", async () => {
+it("new tasks get 400 and hooks get 404 for a connection that was removed from CONNECTIONS", async () => {
   const bindings = { ...env, ...connections({ "ark-2": { provider: "ark", key: "key" } }) };
   const task = await hooked({ provider: "ark-2", bindings });
   const body = { model: "m", provider: "ark-2", callback_url: CALLBACK_URL };
@@ -103,7 +103,7 @@ it.each([401, 403])(
   },
 );
 
-it("the bindings of these tests set no provider variable, whatever .dev.vars contains", () => {
+it("the tests run without provider variables such as ARK_API_KEY, whatever .dev.vars contains", () => {
   const names = [...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables));
   expect(names.filter((name) => Boolean(Reflect.get(env, name)))).toEqual([]);
 });

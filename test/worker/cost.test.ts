@@ -65,7 +65,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     [6, "was registered and completes", true, aCompletion],
     [6, "was registered and fails", true, aFailure],
   ])(
-    "a task without an account writes %i rows in its whole life, and calls no account object, when it %s",
+    "a task without an account writes %i rows to its Durable Object in its whole life, and calls no account's object, when it %s",
     async (rows, _, isRegistered, event) => {
       aReceiver();
       // Notes the jurisdiction, as the first request of a deployment does.
@@ -82,7 +82,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     },
   );
 
-  it("a task without an account writes no rows when a request is refused, repeated or only reads", async () => {
+  it("a task without an account writes no row to its Durable Object for a request that is refused, repeated or only reads", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
@@ -104,7 +104,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows, and at most $maxLedgerRows in the ledger with $calls call(s) to the account",
+    "a task with a price that $name writes $rows rows to its object, and at most $maxLedgerRows to the account's ledger in $calls call(s)",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);

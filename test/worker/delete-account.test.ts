@@ -68,7 +68,7 @@ it("DELETE /v1/accounts/{account} answers 202, also to a repeat, and keeps the a
   expect(await booksOf(account)).toEqual(["grant 5"]);
 });
 
-it("DELETE /v1/accounts/{account} answers 501 without an index unless forced, and changes nothing", async () => {
+it("DELETE /v1/accounts/{account} answers 501 and changes nothing without an index, unless the query has ?force=true", async () => {
   const account = await anAccount(5);
   for (const query of ["", "?force=false"]) {
     const answer = await refusal(await remove(account, query));
@@ -77,7 +77,7 @@ it("DELETE /v1/accounts/{account} answers 501 without an index unless forced, an
   expect((await post("/v1/tasks", priced(account, 1))).status).toBe(201);
 });
 
-it("DELETE /v1/accounts/{account} answers 404 for an account that never existed and 400 to another value of force", async () => {
+it("DELETE /v1/accounts/{account} answers 404 for an account that never existed, and 400 to a value of ?force other than true and false", async () => {
   expect(await refusal(await remove(crypto.randomUUID()))).toEqual(UNKNOWN);
   const account = await anAccount();
   expect(await refusal(await remove(account, "?force=yes"))).toEqual(invalid("/force"));
@@ -158,7 +158,7 @@ it("the ledger of a deleted account still refunds the charges of its open tasks 
   expect(await balanceOf(account)).toBe(10);
 });
 
-it("the ledger of a deleted account confirms a charge that it booked before, so that its task is not lost", async () => {
+it("the ledger of a deleted account confirms a charge that it booked before the deletion when the charge is ordered again", async () => {
   const account = await anAccount(10);
   const order = { reference: "c", amount: 4 };
   const charge = () => accountStub(account).charge(order, crypto.randomUUID(), Date.now());

@@ -12,7 +12,7 @@ useClock();
 
 const PUBLIC = { ...env, PUBLIC_URL: "https://public.example.org/" };
 
-it("PUBLIC_URL is the origin in the type of problems and in the user agent of callbacks", async () => {
+it("PUBLIC_URL is the origin of the type URL in error answers and of the URL in the User-Agent of callbacks", async () => {
   expect(await (await callWith(PUBLIC, "/nowhere")).json()).toMatchObject({
     type: "https://public.example.org/docs/errors#not_found",
   });
@@ -27,10 +27,13 @@ it.each([
   "https://public.example.org/x",
   "https://PUBLIC.example.org.:8443/",
   "https://relay.example.com/",
-])("PUBLIC_URL and the request's origin are refused as callback_url: %s", async (callback_url) => {
-  const response = await callWith(PUBLIC, "/v1/tasks", { body: { model: "m", callback_url } });
-  expect(await refusal(response)).toEqual(invalid("/callback_url"));
-});
+])(
+  "POST /v1/tasks refuses a callback_url on the origin of PUBLIC_URL or of the request: %s",
+  async (callback_url) => {
+    const response = await callWith(PUBLIC, "/v1/tasks", { body: { model: "m", callback_url } });
+    expect(await refusal(response)).toEqual(invalid("/callback_url"));
+  },
+);
 
 it("ALLOW_LOCAL_CALLBACKS allows http and loopback but no private network, and logs one warning", async () => {
   const lines: unknown[] = [];
@@ -60,7 +63,7 @@ it("a log line has the deployed version as version when the binding VERSION exis
   }
 });
 
-it("ALLOW_IP_CALLBACKS allows a public IP address as callback_url; without it neither request nor attempt is made", async () => {
+it("ALLOW_IP_CALLBACKS allows a callback_url with a public IP address; without it registrations get 400 and attempts are blocked", async () => {
   const received = aReceiver();
   const body = { model: "m", callback_url: "https://8.8.8.8/hook" };
   const bindings = { ...env, ALLOW_IP_CALLBACKS: "true" };

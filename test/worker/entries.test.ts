@@ -35,7 +35,7 @@ async function walk(account: string, limit: number, between = () => Promise.reso
   }
 }
 
-it("GET /v1/accounts/{account}/entries lists all entries, newest first, each with its balance and its task", async () => {
+it("GET /v1/accounts/{account}/entries lists all ledger entries, newest first, each with the balance after it and its task", async () => {
   aReceiver();
   const account = await anAccount(10);
   pass(1000);
@@ -64,13 +64,13 @@ it.each([
   [3, [[7, 6, 5], [4, 3, 2], [1]]],
   [7, [[7, 6, 5, 4, 3, 2, 1]]],
 ])(
-  "GET /v1/accounts/{account}/entries pages by %d without gaps or repeats",
+  "GET /v1/accounts/{account}/entries lists 7 entries without gaps or repeats in pages of %d",
   async (limit, pages) => {
     expect(await walk(await granted(7), limit)).toEqual(pages);
   },
 );
 
-it("GET /v1/accounts/{account}/entries pages without gaps or repeats while entries are added", async () => {
+it("GET /v1/accounts/{account}/entries lists the entries without gaps or repeats page by page while entries are added", async () => {
   const account = await granted(5);
   const pages = await walk(account, 2, () => grant(account, 100));
   expect(pages.flat()).toEqual([5, 4, 3, 2, 1]);
@@ -100,7 +100,7 @@ it.each([
   },
 );
 
-it("GET /v1/accounts/{account}/grants finds the grants by an index, so that charges cost it nothing", async () => {
+it("GET /v1/accounts/{account}/grants finds the grants by a SQL index and reads no entries of other kinds, such as charges", async () => {
   const account = await anAccount(1);
   const plan = await runInDurableObject(accountStub(account), (_, { storage }) => {
     const query =

@@ -18,7 +18,7 @@ import {
 
 useClock();
 
-it("POST /v1/events answers 202 with the task, first processing, then completed", async () => {
+it("POST /v1/events answers 202 with the task to an event that reports processing, and to a later one that reports completed", async () => {
   aReceiver();
   const id = await register();
   const first = await report({ id, status: "processing" });
@@ -98,7 +98,7 @@ it("POST /v1/events accepts a seed beyond 2^53, rounded", async () => {
   expect(await read(id)).toMatchObject({ output: { metadata: { seed: 2 ** 63 } } });
 });
 
-it("a repeated event is answered with 200 and changes nothing, whatever its times, spelling and nulls", async () => {
+it("a repeated event is answered with 200 and changes nothing, even with other times, another order of fields and nulls", async () => {
   const received = aReceiver();
   const id = await register();
   const output = { urls: [VIDEO], metadata: { seed: 1, extra: { a: 1, b: 2 } } };
@@ -173,7 +173,7 @@ it.each([
   ["5,000 nested lists", `{"output":${"[".repeat(5000)}${"]".repeat(5000)}}`, "invalid_request"],
   ["a body that ends early", '{"id":', "invalid_json"],
   ["bytes that are not UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "invalid_json"],
-])("POST /v1/events rejects %s with one issue", async (_, body, code) => {
+])("POST /v1/events rejects %s and names exactly one fault", async (_, body, code) => {
   const problem = await refusal(await post("/v1/events", body));
   expect(problem).toEqual({ status: 400, code, paths: [expect.any(String)] });
 });

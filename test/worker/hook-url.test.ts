@@ -43,7 +43,7 @@ function altered(hookUrl: string): string {
 }
 
 it.each([...PROVIDERS.values()].filter(({ hooks }) => hooks !== null))(
-  "registering a task with a provider returns the hook URL and the parameters under which to submit it to $name",
+  "registering a task with the provider $name returns the hook URL and the names of the provider's parameters for it",
   async ({ name, hooks }) => {
     const answer = await registration({ provider: name });
     const token = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);
@@ -100,7 +100,7 @@ it.each([
   },
 );
 
-it("a hook URL works with the task id in upper case, and after an attachment", async () => {
+it("a hook URL works with the task id in upper case, also after the provider's job was attached to the task", async () => {
   const task = await hooked({ provider: "ark" });
   expect((await attach(task, "cgt-1")).status).toBe(200);
   const hookUrl = task.hookUrl.replace(task.id, task.id.toUpperCase());
@@ -157,7 +157,7 @@ it("a hook with a wrong token is answered with 404 before its body is read", asy
   expect((await callWith(env, altered(hookUrl), { body, key: null })).status).toBe(404);
 });
 
-it("a hook is answered with 404 for a task that was not registered with its connection", async () => {
+it("a hook is answered with 404 when its URL names a connection with which the task was not registered", async () => {
   const task = await hooked({ provider: "ark-2", bindings: TWO_ARKS });
   const path = pathWith(task.hookUrl, { id: await register() });
   const response = await callWith(TWO_ARKS, path, { body: RUNNING, key: null });
@@ -167,10 +167,10 @@ it("a hook is answered with 404 for a task that was not registered with its conn
 const challenged = (challenge: unknown) => JSON.stringify({ challenge });
 
 it.each([
-  ["without any configuration", env],
-  ["with a key", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
+  ["without a MiniMax key", env],
+  ["with a MiniMax key", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
 ])(
-  "a challenge of MiniMax is echoed before the attachment and changes nothing, %s",
+  "a challenge in a hook of MiniMax is echoed before a job is attached to the task and changes nothing, %s",
   async (_, bindings) => {
     const task = await hooked({ provider: "minimax", bindings });
     await expectUnchanged(task.id, async () => {
@@ -183,7 +183,7 @@ it.each([
   },
 );
 
-it("a challenge of MiniMax is echoed after the attachment and after the end", async () => {
+it("a challenge in a hook of MiniMax is echoed after a job was attached to the task, and after the task has ended", async () => {
   anOutside().on(CALLBACK_URL, answering("thank you"));
   const task = await hooked({ provider: "minimax" });
   await attach(task, "115334141465231360");
@@ -200,7 +200,7 @@ it.each([
   ["an empty text", ""],
   ["a number", 7],
   ["an object", { a: 1 }],
-])("a challenge of MiniMax is not echoed when it is %s", async (_, challenge) => {
+])("a challenge in a hook of MiniMax is not echoed when it is %s", async (_, challenge) => {
   const task = await hooked({ provider: "minimax" });
   expect(await answerOf(await sendHook(task, challenged(challenge)))).toEqual([200, "ok"]);
 });

@@ -59,7 +59,7 @@ it("the answer to HEAD has the status and headers of GET and no body", async () 
   expect((await call("/healthz", { method: "HEAD" })).status).toBe(200);
 });
 
-it("a problem explains each issue by a path and a message", async () => {
+it("the answer to a body with several faults names each by the path of its field and a message", async () => {
   const body = { metadata: 1, deadline_at: -1, credits: 1.5, account: "a b", callbackurl: "x" };
   const { issues } = ProblemBody.parse(await (await post("/v1/tasks", body)).json());
   expect(issues).toEqual([
@@ -72,7 +72,7 @@ it("a problem explains each issue by a path and a message", async () => {
   ]);
 });
 
-it("a problem is 400 invalid_json when the connection breaks within the body", async () => {
+it("a request whose connection breaks within its body gets 400 invalid_json", async () => {
   const body = new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"model":')),
     pull: (controller) => controller.error(new Error("connection lost")),
@@ -139,9 +139,13 @@ const BEFORE_ANY_OBJECT: readonly [string, number, Attempt][] = [
 /** Requests that the object rejects because it has no record, with their statuses. */
 const BY_THE_OBJECT: readonly [string, number, Attempt][] = [
   ["a read of an unknown task", 404, (id) => call(`/v1/tasks/${id}`)],
-  ["an event without a model", 404, (id) => report(aCompletion(id))],
+  ["an event without a model for an unknown task", 404, (id) => report(aCompletion(id))],
   ["a redelivery of an unknown task", 404, (id) => redeliver(id, { callback_url: CALLBACK_URL })],
-  ["a past deadline", 400, (id) => post("/v1/tasks", { id, model: "m", deadline_at: 5 })],
+  [
+    "a registration with a past deadline",
+    400,
+    (id) => post("/v1/tasks", { id, model: "m", deadline_at: 5 }),
+  ],
 ];
 
 it.each(BEFORE_ANY_OBJECT)(

@@ -69,7 +69,7 @@ it.each([
   ["kie", "ark"],
   ["wavespeed", "ark"],
 ])(
-  "an answer of 2 MiB is read from %s, which echoes the input, and not from %s",
+  "a poll reads up to 2 MiB of an answer of %s, which repeats the input in it, and only 1 MiB of an answer of %s",
   async (large, small) => {
     const outside = anOutside();
     const answer = new HeldAnswer();
@@ -93,7 +93,7 @@ const ENDS: readonly (readonly [string, string, (first: HeldAnswer, id: string) 
 ];
 
 it.each(ENDS)(
-  "two large answers of providers are read at once, and a third waits until one of them %s",
+  "two answers of providers over 1 MiB are read at the same time, and a third waits until one of them %s",
   async (_, limit, end) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering("thank you"));
@@ -119,7 +119,7 @@ it.each(ENDS)(
   },
 );
 
-it("the key set of a provider is kept in Cloudflare's cache for an hour, and a request for fresh keys bypasses the cache", async () => {
+it("the public key set of a provider is kept in Cloudflare's cache for an hour, and a request for fresh keys bypasses the cache", async () => {
   const url = "https://keys.example.net/large-answers.json";
   const sent = intercept(answering({ keys: [FAL_JWK] }));
   expect(await publicKeys(url, false)).toHaveLength(1);

@@ -35,7 +35,7 @@ async function charging(credits: number) {
   return { account, body, heal };
 }
 
-it("a charge that the ledger does not answer gets 503 with Retry-After and is completed by the alarm after 5 s", async () => {
+it("a registration whose charge the ledger does not answer gets 503 with Retry-After, and the task's alarm charges after 5 s", async () => {
   const { account, body, heal } = await charging(10);
   expect((await stored(body.id)).alarm).toBe(START + 5000);
   heal();
@@ -47,7 +47,7 @@ it("a charge that the ledger does not answer gets 503 with Retry-After and is co
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("a charge that the ledger does not answer erases the task when the alarm finds too few credits; a repeat then gets 402", async () => {
+it("a task whose charge the ledger did not answer is erased when its alarm finds too few credits, and a repeat then gets 402", async () => {
   const { account, body, heal } = await charging(3);
   heal();
   await wake(body.id, 5000);
@@ -58,7 +58,7 @@ it("a charge that the ledger does not answer erases the task when the alarm find
   expect(await balanceOf(account)).toBe(0);
 });
 
-it("a task whose charge is pending is unknown to requests, and events about it get 503", async () => {
+it("a task whose charge the ledger has not answered yet gets 404 from reads and orders, and events about it get 503", async () => {
   aReceiver();
   const { account, body, heal } = await charging(10);
   await expectUnchanged(body.id, async () => {
@@ -84,7 +84,7 @@ it("a task whose charge is pending is unknown to requests, and events about it g
   expect(await balanceOf(account)).toBe(6);
 });
 
-it("registrations of an id whose charge is pending get 503", async () => {
+it("a registration with the id of a task whose charge the ledger has not answered yet gets 503", async () => {
   const { account, body, heal } = await charging(10);
   await expectUnchanged(body.id, async () => {
     for (const again of [body, { ...body, credits: 5 }, { ...body, model: "other" }]) {
@@ -98,7 +98,7 @@ it("registrations of an id whose charge is pending get 503", async () => {
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("a registration is answered with 503 when the ledger is too slow, and the charge that the ledger books late is made once", async () => {
+it("a registration is answered with 503 when the ledger is too slow, and a charge that it books afterwards is booked only once", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   // The ledger is released only after the answer: the registration cannot have waited for it.

@@ -39,10 +39,10 @@ async function hanging() {
 }
 
 describe.each([
-  ["in one instance", () => Promise.resolve()],
-  ["that is evicted between any two steps", evict],
-])("a task %s", (_, between) => {
-  it("a callback gets three attempts, 180 s and 600 s after the end of the previous one, and no fourth", async () => {
+  ["whose object is never evicted", () => Promise.resolve()],
+  ["whose object is evicted between any two steps", evict],
+])("a task %s", (kind, between) => {
+  it(`the callback of a task ${kind} gets three attempts, 180 s and 600 s after the end of the previous one, and no fourth`, async () => {
     const DURATION = 1234;
     const received = aReceiver(() => {
       pass(DURATION);
@@ -79,7 +79,7 @@ describe.each([
     expect(received).toHaveLength(3);
   });
 
-  it("a task is erased 28 days after its last change", async () => {
+  it(`a task ${kind} is erased 28 days after its last change`, async () => {
     aReceiver();
     const id = await completed();
     await between(id);
@@ -93,7 +93,7 @@ describe.each([
     expect(await stored(id)).toEqual(NOTHING);
   });
 
-  it("an open task fails with upstream_timeout at its deadline and is called back", async () => {
+  it(`an open task ${kind} fails with upstream_timeout at its deadline and sends its callback`, async () => {
     const received = aReceiver();
     const id = await register({ deadline_at: START_S + 600 });
     await between(id);
@@ -106,7 +106,7 @@ describe.each([
   });
 });
 
-it("an attempt is stored with a watchdog alarm before it is sent", async () => {
+it("an attempt is stored before it is sent, with an alarm that would wake the task after the time limit of the attempt", async () => {
   let atSending: unknown;
   const id = await register();
   aReceiver(async () => {
@@ -120,7 +120,7 @@ it("an attempt is stored with a watchdog alarm before it is sent", async () => {
   });
 });
 
-it("an attempt in flight is shown without an outcome, and redelivery gets 409 meanwhile", async () => {
+it("an attempt that waits for its answer is shown without an outcome, and a redelivery gets 409 meanwhile", async () => {
   const { id } = await hanging();
   const { callback } = await read(id);
   expect(callback).toEqual({
@@ -174,7 +174,7 @@ it("an attempt of an evicted instance is recorded as interrupted, and the next f
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("a read sets a lost alarm again when the task is more than 60 s overdue", async () => {
+it("a read of a task that lost its alarm sets the alarm again when its due time passed more than 60 s ago", async () => {
   aReceiver(status(500), status(200));
   const id = await completed();
   const { record } = await stored(id);

@@ -172,16 +172,19 @@ async function sendSignedEvent(): Promise<void> {
   if (response.status !== 202) throw new Error(await response.text());
 }
 
-it("the log consists of one JSON object per line, each with an event", () => {
+it("the log consists of one JSON object per line, each with one of the expected names in its field event", () => {
   expect(new Set(linesOf("").map(({ event }) => event))).toEqual(new Set(Object.keys(LEVELS)));
 });
 
-it.each(Object.entries(LEVELS))("the log writes %s at the level %s", (event, levels) => {
-  const written = lines.filter(({ text }) => Line.parse(JSON.parse(text)).event === event);
-  expect(new Set(written.map(({ level }) => level))).toEqual(new Set(levels.split(" or ")));
-});
+it.each(Object.entries(LEVELS))(
+  "the log writes the event %s with the console method %s",
+  (event, levels) => {
+    const written = lines.filter(({ text }) => Line.parse(JSON.parse(text)).event === event);
+    expect(new Set(written.map(({ level }) => level))).toEqual(new Set(levels.split(" or ")));
+  },
+);
 
-it("the log writes attempts at warn unless they were delivered, and refusals only from 500 on", () => {
+it("the log writes delivered attempts and refusals below status 500 with console.log, and all others with console.warn", () => {
   const Attempt = z.looseObject({
     outcome: z.string().optional(),
     status: z.unknown().optional(),
@@ -194,7 +197,7 @@ it("the log writes attempts at warn unless they were delivered, and refusals onl
   }
 });
 
-it("the log has one line per attempt, with task, number, outcome, duration, Cloudflare's error and Retry-After", () => {
+it("the log has one line per callback attempt, with task, number, outcome, duration, Cloudflare's error code and Retry-After", () => {
   const attempts = linesOf("callback.attempt");
   expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
   const refusedByEdge = { cloudflare_error: 1020, retry_after: "7200" };
@@ -206,7 +209,7 @@ it("the log has one line per attempt, with task, number, outcome, duration, Clou
   ]);
 });
 
-it("the log has one line per order to the ledger, with task, account, amount and outcome", () => {
+it("the log has one line per charge or refund that the ledger is asked for, with task, account, amount and outcome", () => {
   const order = { task_id: expect.any(String), account: expect.any(String), amount: 4 };
   expect(linesOf("credits.")).toEqual([
     { event: "credits.charge", ...order, outcome: "charged" },
@@ -225,7 +228,7 @@ it("the log has one line per hook and per poll, with task, connection and outcom
   ]);
 });
 
-it("the log marks a success that is reported after the deadline as late_result", () => {
+it("the log names the outcome late_result when an event reports a success after the task's deadline", () => {
   expect(linesOf("task.completed")).toContainEqual(
     expect.objectContaining({ outcome: "late_result" }),
   );

@@ -55,7 +55,7 @@ async function expectUnavailable(response: Response): Promise<void> {
 }
 
 it.each(FAILURES)(
-  "objects that fail with %s make every route answer 503 with Retry-After and log the reason",
+  "Durable Objects that fail for the reason %s make every route answer 503 with Retry-After, and the log names the reason",
   async (reason, text, flag) => {
     const error = Object.assign(new Error(text), { [flag]: true });
     const { id, hookUrl } = await hooked({ provider: "ark" });
@@ -70,7 +70,7 @@ it.each(FAILURES)(
   },
 );
 
-it("an unknown error of an object is answered with 503 to upstreams and with 500 to clients", async () => {
+it("an unknown error of a Durable Object is answered with 503 to hooks and events, and with 500 to all other requests", async () => {
   const { id, hookUrl } = await hooked({ provider: "ark" });
   const bindings = failing(new TypeError("Cannot read properties of undefined (reading 'foo')"));
   const errors = vi.spyOn(console, "error");

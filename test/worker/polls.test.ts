@@ -46,7 +46,7 @@ function expectJittered(waitMs: number, ms: number): void {
   expect(waitMs).toBeLessThanOrEqual(ms * 1.2);
 }
 
-it("a poll is one GET for JSON with the configured key that follows no redirect", async () => {
+it("a poll of a provider is one GET request that accepts JSON, has the configured key and follows no redirect", async () => {
   const outside = anArk(answering(RUNNING));
   const { id } = await pollable();
   await nextAlarm(id);
@@ -72,8 +72,8 @@ it.each<[string, Site]>([
   ["an unknown state", answering({ ...DONE, status: "dreamt" })],
   ["status 404", answering({ error: { code: "NotFound" } }, 404)],
   ["status 401", answering(DONE, 401)],
-  ["news about another job", answering({ ...DONE, id: "cgt-2" })],
-])("a poll answered with %s leaves the task open and is repeated", async (_, site) => {
+  ["the state of another job", answering({ ...DONE, id: "cgt-2" })],
+])("a poll of a provider that gets %s leaves the task open and is repeated", async (_, site) => {
   const outside = anArk(site);
   const task = await pollable();
   await nextAlarm(task.id);
@@ -107,13 +107,16 @@ it.each([
   ["86400", 3_600_000],
   ["soon", 30_000],
   [null, 30_000],
-])("a poll answered with 429 and Retry-After %s is repeated after %i ms", async (value, ms) => {
-  const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
-  anArk(answering({}, 429, headers));
-  const { id } = await pollable();
-  await nextAlarm(id);
-  expectJittered(await nextAlarm(id), ms);
-});
+])(
+  "a poll of a provider that is answered with 429 and Retry-After %s is repeated after %i ms",
+  async (value, ms) => {
+    const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
+    anArk(answering({}, 429, headers));
+    const { id } = await pollable();
+    await nextAlarm(id);
+    expectJittered(await nextAlarm(id), ms);
+  },
+);
 
 it("a poll answered with 429 and a date in Retry-After is repeated after that date, by at most a fifth of the wait", async () => {
   anArk(() => {
@@ -160,8 +163,8 @@ async function failedTask(failure: UpstreamFailure, vars: object = {}, isPolled 
 describe.each([
   ["hook", false],
   ["poll", true],
-])("the error text of a failure that a %s reports", (_, isPolled) => {
-  it("the client gets the upstream's error text without signatures, secrets and the hook URL", async () => {
+])("the error text of a failure that a %s reports", (source, isPolled) => {
+  it(`the client gets the error text that the provider reports by ${source}, without signatures, secrets and the hook URL`, async () => {
     const message =
       'No https://tos.example.com/a.png?X-Sig=abcdef from HOOK_URL, api_key="abcdef0123456789"';
     const { callback, task } = await failedTask({ message }, {}, isPolled);
@@ -173,7 +176,7 @@ describe.each([
     expect(task.error).toEqual(callback.error);
   });
 
-  it("the client gets a generic text and the category when ERROR_TEXT is generic", async () => {
+  it(`the client gets a generic text and the category of a failure reported by ${source} when ERROR_TEXT is generic`, async () => {
     const failure = { code: "OutputVideoSensitiveContentDetected", message: "Nudity in frame 7" };
     const { callback, task, body } = await failedTask(failure, { ERROR_TEXT: "generic" }, isPolled);
     const message = "The upstream reported a failure.";
@@ -183,13 +186,13 @@ describe.each([
   });
 });
 
-it("the error text of a failure never contains the key of the connection", async () => {
+it("the error text of a failed task never contains the relay's key for the provider", async () => {
   const { body } = await failedTask({ message: `Access denied for ${KEY}!` }, {}, true);
   expect(body).toContain("Access denied for …!");
   expect(body).not.toContain(KEY);
 });
 
-it("the failure category of a task appears in GET and not in the callback", async () => {
+it("the failure category of a task appears in GET /v1/tasks/{id} and not in the callback", async () => {
   const { callback, task } = await failedTask({ code: "RateLimitExceeded", message: "Slow down" });
   expect(task["failure"]).toEqual({ category: "rate_limited", retryable: true });
   const members = ["created_at", "error", "id", "model", "status"];

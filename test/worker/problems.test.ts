@@ -109,7 +109,7 @@ const CONFLICTS: readonly string[] = [
 ];
 
 it.each(Object.entries(PROVOKED))(
-  "the problem code %s is declared, and answered with its members and headers",
+  "an error answer with the code %s has the declared status and title, and the members and headers of that code",
   async (code, provoke) => {
     aReceiver(status(500));
     const response = await provoke();
@@ -145,7 +145,7 @@ it.each(Object.entries(PROVOKED))(
   },
 );
 
-it("an unreadable record is not changed, and answered with 500 or, to an event, 503, without details", async () => {
+it("a stored task that cannot be read is not changed, and requests for it get 500, or 503 for an event, without details", async () => {
   const id = await unreadable();
   await expectUnchanged(id, async () => {
     const statuses: number[] = [];
@@ -158,7 +158,7 @@ it("an unreadable record is not changed, and answered with 500 or, to an event, 
   });
 });
 
-it("a record of a later release is answered with 503 and is not changed", async () => {
+it("a stored task that a later release has written is not changed, and requests for it get 503", async () => {
   const id = await unreadable(2);
   await expectUnchanged(id, async () => {
     for (const send of requestsFor(id)) {

@@ -32,7 +32,7 @@ it("GET /v1/tasks/{id} shows the callback body of a completed task first, then t
   );
 });
 
-it("GET /v1/tasks/{id} gives one 404 answer to unknown and malformed ids and creates nothing", async () => {
+it("GET /v1/tasks/{id} gives the same 404 answer for unknown and malformed ids, and creates nothing", async () => {
   const unknown = crypto.randomUUID();
   const ids = [unknown, "42", "not-a-uuid", `${unknown}0`, `%7B${unknown}%7D`, "%ff", "%00"];
   const answers = await Promise.all(
@@ -111,7 +111,7 @@ function waited(): number {
   return pauses.reduce((sum, ms) => sum + ms, 0);
 }
 
-it("a waiting read asks the object after 1, 1, 2, 2 and 3 s, then every 5 s, for at most 60 s", async () => {
+it("GET /v1/tasks/{id}?wait=600 asks the object of an open task again after 1, 1, 2, 2 and 3 s, then every 5 s, for 60 s in all", async () => {
   const id = await register();
   const response = await call(`/v1/tasks/${id}?wait=600`);
   expect(response.status).toBe(200);
@@ -135,15 +135,18 @@ it.each([
   ["", "await=9", 0],
   ["", "wait=soon", 0],
   ["?wait=1", "wait=9", 1000],
-])('a read with "%s" and "Prefer: %s" is delayed by %i ms', async (query, prefer, ms) => {
-  const id = await register();
-  const headers = { Prefer: prefer };
-  expect((await call(`/v1/tasks/${id}${query}`, { headers })).status).toBe(200);
-  expect(waited()).toBe(ms);
-});
+])(
+  'a read of an open task with the query "%s" and the header "Prefer: %s" is answered after %i ms',
+  async (query, prefer, ms) => {
+    const id = await register();
+    const headers = { Prefer: prefer };
+    expect((await call(`/v1/tasks/${id}${query}`, { headers })).status).toBe(200);
+    expect(waited()).toBe(ms);
+  },
+);
 
 it.each(["", "abc", "5s", "NaN", "1,5", "%20"])(
-  "a read with ?wait=%s is rejected",
+  "GET /v1/tasks/{id} rejects the query ?wait=%s",
   async (wait) => {
     const id = await register();
     const response = await call(`/v1/tasks/${id}?wait=${wait}`);
@@ -151,7 +154,7 @@ it.each(["", "abc", "5s", "NaN", "1,5", "%20"])(
   },
 );
 
-it("a waiting read answers at the first question after the task has ended", async () => {
+it("GET /v1/tasks/{id}?wait=30 answers when it asks the task's object for the first time after the task has ended", async () => {
   aReceiver();
   const id = await register();
   between = async (pause) => {
@@ -163,7 +166,7 @@ it("a waiting read answers at the first question after the task has ended", asyn
   expect(pauses).toEqual([1000, 1000, 2000]);
 });
 
-it("a waiting read does not wait for a terminal or unknown task", async () => {
+it("GET /v1/tasks/{id}?wait=30 answers at once for an unknown task or one that has ended", async () => {
   aReceiver();
   const id = await completed();
   expect((await call(`/v1/tasks/${id}?wait=30`)).status).toBe(200);
@@ -171,7 +174,7 @@ it("a waiting read does not wait for a terminal or unknown task", async () => {
   expect(pauses).toEqual([]);
 });
 
-it("a waiting read with If-None-Match waits until the task changes", async () => {
+it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match waits until the task changes", async () => {
   const id = await register();
   const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
   between = async (pause) => {
@@ -184,7 +187,7 @@ it("a waiting read with If-None-Match waits until the task changes", async () =>
   expect(pauses).toEqual([1000, 1000]);
 });
 
-it("a waiting read answers 304 with If-None-Match when nothing changes in time, even for a terminal task", async () => {
+it("GET /v1/tasks/{id}?wait=4 with the task's ETag in If-None-Match answers 304 after 4 s without a change, even when the task has ended", async () => {
   aReceiver();
   const id = await completed();
   const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
@@ -193,7 +196,7 @@ it("a waiting read answers 304 with If-None-Match when nothing changes in time, 
   expect(waited()).toBe(4000);
 });
 
-it("a waiting read answers at once to an outdated If-None-Match", async () => {
+it("GET /v1/tasks/{id}?wait=4 answers at once to an If-None-Match with the ETag of an earlier version", async () => {
   const id = await register();
   const headers = { "If-None-Match": '"1-operator"' };
   expect((await call(`/v1/tasks/${id}?wait=4`, { headers })).status).toBe(200);

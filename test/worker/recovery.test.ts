@@ -106,7 +106,7 @@ async function failTenTimes(
 }
 
 it.each(FAULTS)(
-  "an open task ends at its deadline and is called back after ten failures in a row because of %s",
+  "an open task still fails at its deadline and sends its callback after ten of its alarms in a row failed because of %s",
   async (_, fault, error) => {
     const received = aReceiver();
     const id = await register({ deadline_at: START_S + 60 });
@@ -118,7 +118,7 @@ it.each(FAULTS)(
   },
 );
 
-it("a task with a record of a later release is woken at most 90 times a day, and its waits begin at a minute again after an hour without a failure", async () => {
+it("a task that a later release has written is woken at most 90 times a day; after an hour without a failure the waits begin at a minute again", async () => {
   const id = await register({ deadline_at: START_S + 60 });
   pass(60_000);
   const fault = record((good) => ({ ...good, v: 2 }));
@@ -148,7 +148,7 @@ it("an alarm fails with the error of the storage when the storage refuses everyt
   });
 });
 
-it("a task object refuses to store a record that it could not read again", async () => {
+it("the object of a task refuses to store a record that it would not be able to read afterwards", async () => {
   const id = await register();
   await expectUnchanged(id, () =>
     runInDurableObject(stubOf(id), (_, state) => {

@@ -42,7 +42,7 @@ it("POST /v1/tasks/{id}/redeliver sends a delivered callback again, in a new ser
   );
 });
 
-it("POST /v1/tasks/{id}/redeliver makes one attempt when the number is missing or null", async () => {
+it("POST /v1/tasks/{id}/redeliver makes one attempt when the field attempts is missing or null", async () => {
   const received = aReceiver(status(200), refused);
   const id = await completed();
   for (const body of ["", "{}", { attempts: null, callback_url: null }]) {
@@ -53,7 +53,7 @@ it("POST /v1/tasks/{id}/redeliver makes one attempt when the number is missing o
   expect(received).toHaveLength(4);
 });
 
-it("POST /v1/tasks/{id}/redeliver requires a callback_url for a task without one: 409 no_callback", async () => {
+it("POST /v1/tasks/{id}/redeliver answers 409 no_callback for a task without a callback_url, unless the body has one", async () => {
   const received = aReceiver();
   const id = await completed({ callback_url: null });
   await expectUnchanged(id, async () => {
@@ -64,7 +64,7 @@ it("POST /v1/tasks/{id}/redeliver requires a callback_url for a task without one
   expect(received.map(({ url }) => url)).toEqual([REPAIRED]);
 });
 
-it("POST /v1/tasks/{id}/redeliver starts one series per Idempotency-Key and marks repeats as replayed", async () => {
+it("POST /v1/tasks/{id}/redeliver starts one series of attempts for each Idempotency-Key, and marks the answer to a repeat as replayed", async () => {
   const received = aReceiver();
   const id = await completed();
   for (const [key, replayed] of [
@@ -83,7 +83,7 @@ it("POST /v1/tasks/{id}/redeliver starts one series per Idempotency-Key and mark
 });
 
 it.each([
-  ["series_running", "the automatic series still runs", completed],
+  ["series_running", "the automatic attempts still run", completed],
   ["task_open", "the task is open", register],
 ])("POST /v1/tasks/{id}/redeliver answers 409 %s with the task while %s", async (code, _, make) => {
   aReceiver(status(500));
@@ -97,7 +97,7 @@ it.each([
 
 it.each([
   ["four attempts", { attempts: 4 }, "/attempts"],
-  ["a callback_url on the relay", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
+  ["a callback_url on the relay's own origin", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
   ["a local callback_url", { callback_url: "https://[::1]/x" }, "/callback_url"],
   ["a list as a body", [], ""],
 ])("POST /v1/tasks/{id}/redeliver rejects %s and changes nothing", async (_, body, path) => {

@@ -63,7 +63,7 @@ it("a failed task is refunded while the relay is paused", async () => {
   expect(received).toEqual([]);
 });
 
-it("an unanswered refund holds back callback, erasure and redelivery, and is retried by new instances until it is booked", async () => {
+it("a refund that the ledger does not answer delays callback, erasure and redelivery, and is retried, also after evictions, until it is booked", async () => {
   const { received, account, id, heal } = await refunding();
   const credits = { amount: 4, state: "refunding" };
   const callback = { status: "sending", attempts: [] };
@@ -104,7 +104,7 @@ function untilDueIn(id: string, seconds: number): Promise<void> {
 
 const urls = (received: readonly Sent[]) => received.map(({ url }) => url);
 
-it("a failed task is settled by one signed POST to SETTLEMENT_URL before its callback", async () => {
+it("a failed task is refunded by one signed POST to SETTLEMENT_URL before its callback is sent", async () => {
   const received = aReceiver();
   const account = await anAccount();
   const id = await billed(account);

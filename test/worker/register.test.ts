@@ -50,7 +50,7 @@ it("POST /v1/tasks generates an id and sets the default deadline when both are m
   expect((await stored(id)).alarm).toBe(START + 72 * 3_600_000);
 });
 
-it("POST /v1/tasks answers 200 to an equal body in another spelling and changes nothing", async () => {
+it("POST /v1/tasks answers 200 to a repeat of a registration in another spelling, and changes nothing", async () => {
   const id = crypto.randomUUID();
   await post("/v1/tasks", `{"id":"${id}","model":"m","metadata":{"a":1,"b":[1,2]}}`);
   const again = `{ "metadata": {"b": [1, 2], "a": 1.0}, "account": null, "model": "m", "id": "${id.toUpperCase()}" }`;
@@ -71,7 +71,7 @@ it("POST /v1/tasks answers 409 task_exists with the task to a registration with 
   });
 });
 
-it("POST /v1/tasks accepts any 8-4-4-4-12 hex as an id, in either case", async () => {
+it("POST /v1/tasks accepts as an id any hex digits in the form of a UUID, in upper or lower case", async () => {
   const id = "ABCDEF00-0000-0000-0000-00000000000F";
   const response = await post("/v1/tasks", { id, model: "m" });
   expect(response.status).toBe(201);
@@ -83,12 +83,16 @@ it("POST /v1/tasks accepts any 8-4-4-4-12 hex as an id, in either case", async (
 
 // The fuzz test of bodies compares every field with the contract.
 it.each([
-  ["a field with a slash and a tilde", { "a/b~c": 1 }, "/a~1b~0c"],
+  ["an unknown field whose name contains a slash and a tilde", { "a/b~c": 1 }, "/a~1b~0c"],
   ["a missing model", { model: undefined }, "/model"],
   ["a deadline that has passed", { deadline_at: START_S - 1 }, "/deadline_at"],
   ["metadata over 4 KB", { metadata: { a: "ä".repeat(2048) } }, "/metadata"],
-  ["a callback_url on the relay", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
-  ["a private callback_url", { callback_url: "https://0x7f.1/x" }, "/callback_url"],
+  ["a callback_url on the relay's own origin", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
+  [
+    "a callback_url with a private IP address",
+    { callback_url: "https://0x7f.1/x" },
+    "/callback_url",
+  ],
   ["an empty callback_url", { callback_url: "" }, "/callback_url"],
 ])("POST /v1/tasks rejects %s, names the field and stores nothing", async (_, fields, path) => {
   const id = crypto.randomUUID();

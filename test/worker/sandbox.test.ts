@@ -70,7 +70,7 @@ it("the sandbox offers exactly the sandbox models that are tested here", () => {
 });
 
 it.each(MODELS)(
-  "the sandbox ends a task of the model %s with the result and at the time of that model, without calling any upstream",
+  "the sandbox ends a task of the model %s with the result and after the time of that model, without a call to a provider",
   async (model, end, from, to) => {
     const outside = callbacksAnswered();
     const id = crypto.randomUUID();

@@ -90,13 +90,13 @@ it("a signed event is rejected with a wrong bearer key, although its signature i
   );
 });
 
-it("an event signature does not authenticate a registration", async () => {
+it("a registration that is signed like an event, without a key, gets 401", async () => {
   const body = JSON.stringify({ model: "m" });
   const response = await post("/v1/tasks", body, { key: null, headers: signedHeaders(body) });
   expect(await refusal(response)).toEqual({ status: 401, code: "unauthenticated" });
 });
 
-it("a signed event is answered without the receiver's response, which only the operator sees", async () => {
+it("the answer to a signed event leaves out what the receiver answered to the callback, which only the operator may see", async () => {
   aReceiver(status(500, "internal host name"));
   const id = await register();
   const body = JSON.stringify(aCompletion(id));

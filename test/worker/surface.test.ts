@@ -41,7 +41,7 @@ const SURFACE = [
   "GET /docs/errors | anyone | 200 | ",
 ];
 
-it("the API has exactly these routes, accesses, statuses and problem codes", () => {
+it("the routes of the API, with their access, statuses and problem codes, are exactly those of the list in this test", () => {
   const routes = ROUTES.map(({ method, path, access, answers, errors }) =>
     [`${method} ${path}`, access, Object.keys(answers).join(" "), errors.toSorted().join(" ")].join(
       " | ",
@@ -50,7 +50,7 @@ it("the API has exactly these routes, accesses, statuses and problem codes", () 
   expect(routes.toSorted()).toEqual(SURFACE.toSorted());
 });
 
-it("every problem code has its status, and there is no other code", () => {
+it("the problem codes and their statuses are exactly those of the list in this test", () => {
   const statuses = Object.entries(PROBLEMS).map(([code, { status }]) => [code, status]);
   expect(Object.fromEntries(statuses)).toEqual({
     invalid_json: 400,
@@ -106,7 +106,7 @@ const unescaped = (text: string) =>
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">");
 
-it("GET /docs/errors explains every problem code at the place that the type of the problem names", async () => {
+it("GET /docs/errors explains every problem code in a section to which the type URL of an error answer leads", async () => {
   const { type } = ProblemBody.parse(await (await call("/nowhere")).json());
   const response = await call(type, { key: null });
   expect(response.status).toBe(200);
@@ -132,7 +132,7 @@ it("GET /docs/errors has a Content-Security-Policy that allows only its inline s
   );
 });
 
-it("GET /docs/errors answers on a relay that is not configured, whose 503 links there", async () => {
+it("GET /docs/errors answers also on a relay without a valid configuration, whose 503 answers link to it", async () => {
   const bindings = { ...env, RELAY_SECRET: "" };
   const refused = await app.fetch(aRequest("/v1/tasks"), bindings);
   const { code, type } = ProblemBody.parse(await refused.json());

@@ -60,7 +60,7 @@ async function comparable(response: Response) {
 
 const unknown = () => ({ task: crypto.randomUUID(), account: crypto.randomUUID() });
 
-it("an account key gets one 403 answer for own, foreign, unknown and malformed targets", async () => {
+it("an account key gets the same 403 answer from an operator route for own, foreign, unknown and malformed task and account ids", async () => {
   for (const route of FOR_OTHERS) {
     const expected = await comparable(await send(route, tenant));
     expect([route.path, expected.status]).toEqual([route.path, 403]);
@@ -79,7 +79,7 @@ it("an account key gets 403 from an operator route before the body is read", asy
   }
 });
 
-it("an account key works on exactly these routes for the account's own task and data", async () => {
+it("an account key is accepted for the account's own task and data by exactly the routes of the list in this test", async () => {
   await untilIdle(tenant.task);
   const statuses: Record<string, number> = {};
   for (const route of FOR_ACCOUNTS) {
@@ -101,7 +101,7 @@ it("an account key works on exactly these routes for the account's own task and 
   });
 });
 
-it("an account key gets the same bytes for foreign, unknown and malformed targets", async () => {
+it("an account key gets the same 404 answer for task and account ids of another account as for unknown and malformed ids", async () => {
   for (const route of FOR_ACCOUNTS.filter(({ path }) => path.includes("{"))) {
     const expected = await comparable(await send(route, unknown()));
     expect([route.path, expected.status]).toEqual([route.path, 404]);
@@ -112,7 +112,7 @@ it("an account key gets the same bytes for foreign, unknown and malformed target
   }
 });
 
-it("an account key does not work for an account whose id differs in case, or for no account", async () => {
+it("an account key gets 404 for an account whose id differs only in case, for its tasks, and for tasks without an account", async () => {
   const { account, key } = tenant;
   const other = account.toUpperCase();
   await post("/v1/accounts", { id: other });
@@ -123,7 +123,7 @@ it("an account key does not work for an account whose id differs in case, or for
   expect((await post(`/v1/tasks/${none}/redeliver`, "", { key })).status).toBe(404);
 });
 
-it("an account reads what the operator reads, without the receiver's response", async () => {
+it("an account reads of its task what the operator reads, except for what the receiver answered to the callback", async () => {
   const { task, key } = tenant;
   const operators = await read(task);
   const owners = await call(`/v1/tasks/${task}`, { key });
