@@ -86,7 +86,7 @@ describe("an attachment of the same job again", () => {
   it.each([
     ["an open task", anAttachedTask({ tries: 3, notBefore: later })],
     ["a processing task", anAttachedTask({}, { status: "processing" })],
-    ["a settled task", settled],
+    ["a finished task", settled],
   ])("attaching the same job again does not change %s", (_what, record) => {
     expectUnchanged(record, anAttachment(), later);
   });
@@ -130,7 +130,7 @@ describe("an attachment to an open task", () => {
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
   });
 
-  it("attaching another job keeps the mark that the task's deadline was extended", () => {
+  it("a task whose deadline was extended once is still marked as extended after a job is attached", () => {
     const task = aProvidedTask({ tracking: aTracking({ poll: null, isExtended: true }) });
     expect(committed(attachedTo(task))).toMatchObject({ tracking: { isExtended: true } });
   });
@@ -139,11 +139,14 @@ describe("an attachment to an open task", () => {
     [0, 15_000],
     [0.5, 16_500],
     [1, 18_000],
-  ])("an attached job with jitter %d is first polled after %d ms", (jitter, waitMs) => {
-    const policy = aPolicy({ jitter });
-    const record = committed(attachedTo(aProvidedTask(), policy));
-    expect(wakeAt(record, policy)).toBe(later + waitMs);
-  });
+  ])(
+    "with %d as the random number (0 to 1) of the jitter, an attached job is first polled after %d ms",
+    (jitter, waitMs) => {
+      const policy = aPolicy({ jitter });
+      const record = committed(attachedTo(aProvidedTask(), policy));
+      expect(wakeAt(record, policy)).toBe(later + waitMs);
+    },
+  );
 
   it("an attached job of a connection without a key is not polled until the key is configured", () => {
     const record = committed(attachedTo(aProvidedTask(), NO_KEY));
@@ -157,10 +160,10 @@ describe("an attachment where the upstream can be polled", () => {
   it.each([
     ["completed", aCompletion()],
     ["failed", anUpstreamFailure()],
-    ["without output", NO_OUTPUT],
+    ["success without output", NO_OUTPUT],
     ["processing", PROCESSING],
   ])(
-    "attaching a job plans a poll at once when an unsigned hook received before reported: %s",
+    "attaching a job plans a poll at once when an unsigned hook that arrived earlier has reported this status: %s",
     (_what, news) => {
       const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
       for (const jobId of [JOB.id, null]) {
@@ -194,13 +197,13 @@ describe("an attachment where the upstream cannot be polled", () => {
     ["success without output", [aKeptHook(NO_OUTPUT), success], "failed"],
     ["a success after another job's failure", [otherFailure(), success], "completed"],
   ] as const)(
-    "attaching a job that cannot be polled ends the task with the result that hooks received before reported: %s",
+    "attaching a job that cannot be polled ends the task with the result that earlier hooks reported: %s",
     (_what, kept, status) => {
       expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
     },
   );
 
-  it("attaching a job that cannot be polled fails the task with the error that a hook received before reported", () => {
+  it("attaching a job that cannot be polled fails the task with the error that an earlier hook reported", () => {
     const { body, failure: why } = finished(attachedTo(withKept(failure), NO_KEY));
     expect(JSON.parse(body)).toMatchObject({ status: "failed", error: anUpstreamFailure().error });
     expect(why).toEqual(anUpstreamFailure().failure);
@@ -215,14 +218,14 @@ describe("an attachment where the upstream cannot be polled", () => {
     ],
     ["the failure of another job", withKept(otherFailure()), "pending"],
   ])(
-    "attaching a job that cannot be polled leaves the task open when hooks received before reported only %s",
+    "attaching a job that cannot be polled leaves the task open when earlier hooks reported only %s",
     (_what, task, status) => {
       const record = committed(attachedTo(task, NO_KEY));
       expect(record).toMatchObject({ upstream: UPSTREAM, status, tracking: { keptHooks: [] } });
     },
   );
 
-  it("attaching a job that is too old to be polled ends the task with the result that a hook received before reported", () => {
+  it("attaching a job that is too old to be polled ends the task with the result that an earlier hook reported", () => {
     const task = { ...withKept(success), createdAt: later - 7 * DAY };
     const forgetful = new Map([[CONNECTION, { ...LIMITS, maxAgeMs: 7 * DAY }]]);
     expect(finished(attachedTo(task, aPolicy({ polls: forgetful }))).status).toBe("completed");

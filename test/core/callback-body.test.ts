@@ -68,39 +68,43 @@ describe("the callback body", () => {
 
 describe("output metadata", () => {
   it.each([
-    ["an empty object", "{}", "{}"],
+    ["is an empty object when the result has no metadata", "{}", "{}"],
     [
-      "the six documented fields first and the others in the order received",
+      "has the six documented fields first and the others in the order received",
       '{"z":1,"seed":2,"a":3,"ratio":"1:1"}',
       '{"seed":2,"ratio":"1:1","z":1,"a":3}',
     ],
-    ["integer-like keys after the six", '{"7":"x","seed":1,"1":"y"}', '{"seed":1,"1":"y","7":"x"}'],
     [
-      "__proto__ as a plain key",
+      'has keys like "7" after the documented fields',
+      '{"7":"x","seed":1,"1":"y"}',
+      '{"seed":1,"1":"y","7":"x"}',
+    ],
+    [
+      "keeps __proto__ as a plain key",
       '{"__proto__":{"a":1},"seed":1}',
       '{"seed":1,"__proto__":{"a":1}}',
     ],
     [
-      "constructor as a plain key",
+      "keeps constructor as a plain key",
       '{"constructor":1,"toString":2}',
       '{"constructor":1,"toString":2}',
     ],
     [
-      "falsy values",
+      "keeps falsy values (0, false, empty text, null)",
       '{"seed":0,"generate_audio":false,"ratio":"","x":null}',
       '{"seed":0,"ratio":"","generate_audio":false,"x":null}',
     ],
     [
-      "keys and values that need escapes",
+      "escapes keys and values where JSON needs it",
       '{"\\"\\n":"\\u2028\\ud800"}',
       '{"\\"\\n":"\u2028\\ud800"}',
     ],
     [
-      "nested values unchanged",
+      "keeps nested values unchanged",
       '{"x":{"seed":1,"b":[{"2":1,"1":2}]}}',
       '{"x":{"seed":1,"b":[{"1":2,"2":1}]}}',
     ],
-  ])("the metadata in a callback body is written with %s", (_what, received, written) => {
+  ])("the metadata in a callback body %s", (_what, received, written) => {
     expect(metadataTextOf(parsed(received))).toBe(written);
   });
 });
@@ -122,14 +126,14 @@ describe("sameResult", () => {
     ),
   });
 
-  it("sameResult tells two results apart that differ only under the key __proto__", () => {
+  it("sameResult, which compares a reported result with a stored one, sees a difference that is only under the key __proto__", () => {
     const other = parsed('{"__proto__":{"a":2}}');
     expect(sameResult(task, aCompletion({ metadata: dangerous }))).toBe(true);
     expect(sameResult(task, aCompletion({ metadata: other }))).toBe(false);
     expect(sameResult(task, aCompletion({ metadata: {} }))).toBe(false);
   });
 
-  it("sameResult finds a result equal to its own stored body, whatever the notation of its numbers", () => {
+  it("sameResult, which compares a reported result with a stored one, sees no difference when JSON writes -0, 1e-7 or a large integer in another way", () => {
     const metadata = parsed('{"seed":-0,"big":12345678901234567890,"small":1e-7}');
     const result = aCompletion({ metadata });
     const body = callbackBody({ id: ID, model: MODEL, createdAt: NOW }, result, NOW);

@@ -77,7 +77,7 @@ describe("a registration with a price", () => {
   it.each([
     ["price", aPricedRegistration({ credits: PRICE + 1 })],
     ["account", aPricedRegistration({ accountId: "other" })],
-    ["URL", aPricedRegistration({ callbackUrl: URL_B })],
+    ["callback_url", aPricedRegistration({ callbackUrl: URL_B })],
   ])("registering an id with another %s during its charge is refused", (_what, other) => {
     expectRefused(aChargingTask(), other, "charging", later);
   });
@@ -129,7 +129,7 @@ describe("a task whose price is being charged", () => {
 });
 
 describe("the answer of the ledger", () => {
-  it("a successful charge creates the open task with the secret generation of its account", () => {
+  it("a successful charge creates the open task and stores the generation number of its account's signing secret in it", () => {
     const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
     expect(committed(decision)).toEqual(aChargedTask({ version: later }));
   });
@@ -148,11 +148,14 @@ describe("the answer of the ledger", () => {
       { code: "insufficient_credits", balance: 39, price: PRICE },
     ],
     [{ kind: "unknown_account" }, { code: "unknown_account" }],
-  ])("a charge refused as $kind erases the task and gives the reason", (answer, because) => {
-    const record = aChargingTask();
-    const decision = transition(record, aChargeEnd(answer), POLICY, later);
-    expect(decision).toEqual({ kind: "erase", record, because });
-  });
+  ])(
+    "a charge that the ledger refuses as $kind erases the task and returns this reason",
+    (answer, because) => {
+      const record = aChargingTask();
+      const decision = transition(record, aChargeEnd(answer), POLICY, later);
+      expect(decision).toEqual({ kind: "erase", record, because });
+    },
+  );
 
   it("a charge without an answer is repeated after 5 s, 10 s … 5 min, without end", () => {
     let record: TaskRecord = aChargingTask();

@@ -61,7 +61,7 @@ describe("the deadline of an open task", () => {
     expectUnchanged(record, deadline, now);
   });
 
-  it("an open task wakes at its stored deadline, also while the relay is paused or configured with another deadline", () => {
+  it("the alarm of an open task is planned for its stored deadline, also while the relay is paused or configured with another deadline", () => {
     for (const changes of [{}, { pausedAt: NOW + DAY }, { taskDeadlineMs: 1 }]) {
       const policy = aPolicy(changes);
       expect(wakeAt(task, policy)).toBe(AT);
@@ -80,7 +80,7 @@ describe("the deadline of an open task", () => {
 
 describe("a finished task", () => {
   it.each([
-    ["with a settled callback", aFinishedTask({ expiresAt: AT })],
+    ["with a delivered callback", aFinishedTask({ expiresAt: AT })],
     ["without a callback", aFinishedTask({ callback: null, expiresAt: AT })],
   ])("a finished task %s expires when its retention ends, not before", (_what, record) => {
     expect(wakeAt(record, POLICY)).toBe(AT);
@@ -88,14 +88,14 @@ describe("a finished task", () => {
     expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: erase });
   });
 
-  it("a finished task whose callback is unsettled does not expire, even after its retention", () => {
+  it("a finished task whose next callback attempt is still planned does not expire, even after its retention", () => {
     const state = { kind: "due", nextAttemptAt: NOW + 9 * DAY } as const;
     const record = aFinishedTask({ callback: aCallback({ state }), expiresAt: AT });
     expect(wakeAt(record, POLICY)).toBe(NOW + 9 * DAY);
     expect(nextStep(record, POLICY, AT)).toBeNull();
   });
 
-  it("the next step of a finished task with an attempt in flight is to send it, with the URL, body and number of the attempt", () => {
+  it("a finished task whose callback attempt has been recorded as started sends it next, with its URL, body and number", () => {
     const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;

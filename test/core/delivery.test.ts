@@ -71,19 +71,22 @@ describe("the default schedule of the configuration", () => {
 
 describe("an automatic series", () => {
   it.each([
-    ["opens attempt 1 with the terminal event", [finish], { number: 1, startedAt: NOW }],
+    ["opens attempt 1 when the task ends", [finish], { number: 1, startedAt: NOW }],
     ["plans attempt 2 for 180,000 ms after the end of attempt 1", untilSecond, due(SECOND_AT)],
     ["plans attempt 3 for 600,000 ms after the end of attempt 2", untilThird, due(THIRD_AT)],
-    ["fails with the end of attempt 3", untilFailed, { kind: "failed" }],
-  ] satisfies [string, TimedEvent[], object][])("a series %s", (_what, happenings, state) => {
-    expect(stateAfter(...happenings)).toMatchObject(state);
-  });
+    ["fails for good when attempt 3 fails", untilFailed, { kind: "failed" }],
+  ] satisfies [string, TimedEvent[], object][])(
+    "a series of callback attempts %s",
+    (_what, happenings, state) => {
+      expect(stateAfter(...happenings)).toMatchObject(state);
+    },
+  );
 
-  it("an automatic series has no fourth attempt", () => {
+  it("an automatic series of callback attempts has no fourth attempt under the default schedule", () => {
     expectUnchanged(taskAfter(...untilFailed), start, NOW + 365 * 24 * 60 * MINUTE);
   });
 
-  it("an automatic series keeps a record of each attempt", () => {
+  it("an automatic series of callback attempts stores the number, times and outcome of each attempt", () => {
     const ended = {
       series: 1,
       outcome: "rejected",
@@ -119,7 +122,7 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("the record of an ended attempt has the status code, Cloudflare's error and the start of the answer", () => {
+  it("the record of an ended callback attempt has the answer's status code, Cloudflare's error code and the start of the answer's body", () => {
     const answer = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy" };
     const end = { outcome: "unreachable", ...answer } as const;
     const attempt = { number: 1, series: 1, startedAt: NOW, durationMs: 5 };
@@ -134,7 +137,7 @@ describe("an automatic series", () => {
 });
 
 describe("the end of an attempt", () => {
-  it.each([1, 2, 3])("an automatic series ends when attempt %i is delivered", (n) => {
+  it.each([1, 2, 3])("a series of callback attempts ends when attempt %i is delivered", (n) => {
     const before = [[finish], untilSecond, untilThird][n - 1] ?? [];
     const began: TimedEvent[] = n === 1 ? [] : [[THIRD_AT, start]];
     const at = THIRD_AT + SECOND;
@@ -144,7 +147,7 @@ describe("the end of an attempt", () => {
   });
 
   it.each(OUTCOMES.filter((outcome) => outcome !== "delivered"))(
-    "an attempt with outcome %s counts as failed",
+    'a callback attempt with the outcome "%s" is followed by the next one, or fails the series if it was the last',
     (outcome) => {
       expect(stateAfter(finish, [SECOND, anEndAs(1, outcome)])).toEqual(due(SECOND + 180_000));
       const last: TimedEvent[] = [
@@ -161,7 +164,7 @@ describe("the end of an attempt", () => {
     ["that attempt was never started", [finish], 2],
     ["the series of attempts has ended", untilFailed, 3],
   ] satisfies [string, TimedEvent[], number][])(
-    "the end of an attempt is ignored when %s",
+    "the end of a callback attempt is ignored when %s",
     (_when, happenings, n) => {
       expectUnchanged(taskAfter(...happenings), anEndAs(n, "delivered"), NOW + THIRD_AT);
     },

@@ -37,7 +37,11 @@ const later = NOW + HOUR;
 
 const unattached = aProvidedTask();
 const attached = anAttachedTask();
-const news = [["processing", PROCESSING], ["without output", NO_OUTPUT], ...HOOK_ENDS] as const;
+const news = [
+  ["processing", PROCESSING],
+  ["success without output", NO_OUTPUT],
+  ...HOOK_ENDS,
+] as const;
 
 describe("an unsigned hook where nobody can be asked", () => {
   it.each(HOOK_TASKS)(
@@ -50,7 +54,7 @@ describe("an unsigned hook where nobody can be asked", () => {
   );
 
   it.each(HOOK_TASKS)(
-    "an unsigned hook of progress advances a task that cannot be polled and %s",
+    "an unsigned hook that reports progress sets to processing a task that cannot be polled and %s",
     (_where, task) => {
       const record = apply(task, aHook(PROCESSING), later, NO_KEY);
       expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
@@ -87,7 +91,7 @@ describe("an unsigned hook where nobody can be asked", () => {
 
 describe("an unsigned hook before the job is attached", () => {
   it.each(news)(
-    "an unsigned hook that arrives before its job is attached is stored until then: %s",
+    "an unsigned hook that arrives before its job is attached is stored until then, whatever it reports: %s",
     (_what, said) => {
       const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
       expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
@@ -156,7 +160,7 @@ describe("an unsigned hook of the attached job", () => {
     ["processing", PROCESSING, false],
     ["completed", aCompletion(), false],
     ["failed", anUpstreamFailure(), false],
-    ["without output", NO_OUTPUT, true],
+    ["success without output", NO_OUTPUT, true],
   ])(
     "an unsigned hook of the attached job does not change the task but causes a poll, whatever it reports: %s",
     (_what, said, isOutputMissing) => {
@@ -178,7 +182,7 @@ describe("an unsigned hook of the attached job", () => {
     expectUnchanged(task, hook, later, POLICY, "nudged");
   });
 
-  it("an unsigned hook does not clear the mark that an earlier success came without output", () => {
+  it("an unsigned hook that reports success with output does not clear the note that an earlier success came without output", () => {
     const task = anAttachedTask({ isOutputMissing: true });
     const record = apply(task, aHook(aCompletion()));
     expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: true } } });

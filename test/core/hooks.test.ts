@@ -49,7 +49,7 @@ describe("a hook is unknown", () => {
     ["while the task's price is being charged", aChargingTask({ upstream: UPSTREAM })],
     ["for a task without a provider", anOpenTask()],
     ["for an open task of another connection", { ...attached, upstream: fal() }],
-    ["for a settled task of another connection", aFinishedTask({ upstream: fal() })],
+    ["for a finished task of another connection", aFinishedTask({ upstream: fal() })],
   ])("a hook is refused with unknown_task %s", (_what, record) => {
     for (const isSigned of [true, false]) {
       expectRefused(record, aHook(aCompletion(), { isSigned }), "unknown_task", later);
@@ -109,7 +109,7 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
     },
   );
 
-  it(`a signed hook that names no job ends the task of its URL, when the task ${state}`, () => {
+  it(`a signed hook that names no job ends the task that the URL of the hook names, when that task ${state}`, () => {
     const hook = aHook(aCompletion(), { isSigned: true, jobId: null });
     expect(finish(task, hook, later).status).toBe("completed");
   });
@@ -138,17 +138,20 @@ describe("a hook that is no news", () => {
       PROCESSING,
       aProvidedTask(running()),
     ],
-  ])("a hook that does not advance the status changes nothing: %s", (_what, said, record) => {
-    for (const isSigned of [true, false]) {
-      for (const policy of [POLICY, NO_KEY]) {
-        expectUnchanged(record, aHook(said, { isSigned }), later, policy, "ignored");
+  ])(
+    "a hook that does not advance the task's status changes nothing: it reports %s",
+    (_what, said, record) => {
+      for (const isSigned of [true, false]) {
+        for (const policy of [POLICY, NO_KEY]) {
+          expectUnchanged(record, aHook(said, { isSigned }), later, policy, "ignored");
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe("a success", () => {
-  it("isLateSuccess is false for a success reported about an open task or one that does not exist", () => {
+  it("isLateSuccess, which finds successes reported after a task failed at its deadline, is false for an open task and for one that does not exist", () => {
     for (const record of [null, attached, processing]) {
       expect(isLateSuccess(record, aCompletion())).toBe(false);
       expect(isLateSuccess(record, NO_OUTPUT)).toBe(false);

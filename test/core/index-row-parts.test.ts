@@ -20,7 +20,7 @@ describe("after a redelivery the row", () => {
   const again = anAttempt({ number: 2, series: 2, startedAt: NOW + DAY, durationMs: 500 });
   const later = aCallback({ attempts: [anAttempt(), again], lastNumber: 2 });
 
-  it("the index row after a redelivery counts every attempt and keeps the latencies of the automatic series", () => {
+  it("the index row of a redelivered task counts all attempts, but its firstAttemptMs and settledMs do not count the redelivery", () => {
     expect(rowOf(aFinishedTask({ callback: later }), POLICY)).toMatchObject({
       callback: "delivered",
       attempts: 2,
@@ -36,7 +36,7 @@ describe("after a redelivery the row", () => {
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("the index row has no latencies when the attempts of the automatic series are no longer stored", () => {
+  it("firstAttemptMs and settledMs in the index row are null when only attempts of redeliveries are still stored", () => {
     const record = aFinishedTask({ callback: aCallback({ attempts: [again], lastNumber: 30 }) });
     expect(rowOf(record, POLICY)).toMatchObject({
       attempts: 30,
@@ -72,7 +72,7 @@ describe("the first attempt of a row", () => {
 });
 
 describe("the latencies of a row", () => {
-  it("the latencies in the index row count from the result to the start of the first attempt and to the end of the last", () => {
+  it("firstAttemptMs and settledMs in the index row count from the task's result to the start of the first attempt and to the end of the last one", () => {
     const callback = aCallback({
       attempts: [
         anAttempt({ startedAt: NOW + MINUTE, outcome: "rejected" }),
@@ -83,7 +83,7 @@ describe("the latencies of a row", () => {
     expect(row).toMatchObject({ firstAttemptMs: MINUTE, settledMs: SECOND_WAIT + 125 });
   });
 
-  it("the latencies in the index row are never negative, even when the clock was put back", () => {
+  it("firstAttemptMs and settledMs in the index row are never negative, even when the clock was put back", () => {
     const callback = aCallback({ attempts: [anAttempt({ startedAt: NOW - HOUR })] });
     const row = rowOf(aFinishedTask({ callback }), POLICY);
     expect(row).toMatchObject({ firstAttemptMs: 0, settledMs: 0 });

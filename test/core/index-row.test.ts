@@ -206,7 +206,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose callback still waits although no refund is pending has the present as dueAt",
+      "whose callback still waits although no refund is pending has the present time as dueAt",
       aFinishedTask({ callback: aHeldCallback() }),
       {
         ...DELIVERED,
@@ -228,7 +228,7 @@ describe("the row of a finished task", () => {
 });
 
 describe("the row", () => {
-  it("the index row does not depend on earlier index writes or on pending operator notices", () => {
+  it("the index row of a task is the same whatever its record holds about earlier index writes and unsent operator notices", () => {
     const record = aFinishedTask({ callback: givenUp });
     const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
     const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 3 } as const;

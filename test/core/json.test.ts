@@ -30,7 +30,7 @@ describe("jsonEqual", () => {
     ['{"a":1,"b":2}', '{"b":2,"a":1}'],
     ['[{"a":[1,{"b":null}]}]', '[{"a":[1,{"b":null}]}]'],
     ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}'],
-  ])("jsonEqual treats %s and %s as equal", (a, b) => {
+  ])("jsonEqual, which compares JSON values, treats %s and %s as equal", (a, b) => {
     expect(jsonEqual(parsed(a), parsed(b))).toBe(true);
   });
 
@@ -58,16 +58,19 @@ describe("jsonEqual", () => {
     ['{"__proto__":{}}', "{}"],
     ['{"toString":null}', '{"a":null}'],
     ['{"constructor":1}', '{"a":1}'],
-  ])("jsonEqual treats %s and %s as different, in either order", (a, b) => {
-    expect(jsonEqual(parsed(a), parsed(b))).toBe(false);
-    expect(jsonEqual(parsed(b), parsed(a))).toBe(false);
-  });
+  ])(
+    "jsonEqual, which compares JSON values, treats %s and %s as different, in either order",
+    (a, b) => {
+      expect(jsonEqual(parsed(a), parsed(b))).toBe(false);
+      expect(jsonEqual(parsed(b), parsed(a))).toBe(false);
+    },
+  );
 
-  it("jsonEqual ignores the order of keys at any depth", () => {
+  it("jsonEqual, which compares JSON values, ignores the order of keys at any depth", () => {
     fc.assert(fc.property(json, (text) => jsonEqual(parsed(text), shuffled(parsed(text)))));
   });
 
-  it("jsonEqual is symmetric and agrees with an independent comparison on random values", () => {
+  it("jsonEqual, which compares JSON values, is symmetric and agrees with an independent comparison on random values", () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         const same = canonical(parsed(a)) === canonical(parsed(b));

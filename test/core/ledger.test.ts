@@ -34,12 +34,12 @@ describe("a grant", () => {
     ["adds to an empty balance", 0, null, 40, booking("grant", 40, 40)],
     ["adds to the balance", 60, null, 40, booking("grant", 40, 100)],
     ["may reach the largest balance", MAX - 40, null, 40, booking("grant", 40, MAX)],
-    ["is refused one credit beyond the largest balance", MAX - 39, null, 40, refused("too_large")],
-    ["of far too many credits is refused", 1, null, MAX, refused("too_large")],
+    ["beyond the largest balance by one is refused", MAX - 39, null, 40, refused("too_large")],
+    ["of the largest amount to a balance of 1 is refused", 1, null, MAX, refused("too_large")],
     ["that is repeated under its reference changes nothing", 100, anEntry("grant"), 40, BOOKED],
     ["that is repeated changes nothing at the largest balance", MAX, anEntry("grant"), 40, BOOKED],
-    ["of fewer credits under a booked reference is refused", 100, anEntry("grant"), 39, REUSED],
-    ["of more credits under a booked reference is refused", 100, anEntry("grant"), 41, REUSED],
+    ["that repeats a reference with fewer credits is refused", 100, anEntry("grant"), 39, REUSED],
+    ["that repeats a reference with more credits is refused", 100, anEntry("grant"), 41, REUSED],
   ])("a grant %s", (_what, balance, known, amount, posting) => {
     expect(grant(balance, known, { ...order, amount })).toEqual(posting);
   });
@@ -54,7 +54,7 @@ describe("a charge", () => {
     ["far above the balance is refused", 40, null, MAX, refused("insufficient")],
     ["that is repeated under its reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
     ["that is repeated changes nothing at a balance of 0", 0, anEntry("charge"), 40, BOOKED],
-    ["of more credits under a booked reference is refused", 100, anEntry("charge"), 41, REUSED],
+    ["that repeats a reference with more credits is refused", 100, anEntry("charge"), 41, REUSED],
   ])("a charge %s", (_what, balance, known, amount, posting) => {
     expect(charge(balance, known, { ...order, amount })).toEqual(posting);
   });
@@ -71,14 +71,14 @@ describe("an adjustment", () => {
     ["may turn a positive balance negative", 30, null, -40, booking("adjustment", -40, -10)],
     ["may leave a negative balance negative", -50, null, 40, booking("adjustment", 40, -10)],
     ["may reach the largest balance", MAX - 40, null, 40, booking("adjustment", 40, MAX)],
-    ["is refused one credit beyond the largest balance", MAX - 39, null, 40, refused("too_large")],
+    ["beyond the largest balance by one is refused", MAX - 39, null, 40, refused("too_large")],
     ["may reach the lowest balance", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
-    ["is refused one credit below the lowest balance", 39 - MAX, null, -40, refused("too_large")],
-    ["may lower a balance beyond the limit", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
+    ["beyond the lowest balance by one is refused", 39 - MAX, null, -40, refused("too_large")],
+    ["may lower a balance over the largest", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
     ["that is repeated under its reference changes nothing", -40, anAdjustment(-40), -40, BOOKED],
-    ["of the opposite sign under a booked reference is refused", 0, anAdjustment(40), -40, REUSED],
+    ["that repeats a reference with the other sign is refused", 0, anAdjustment(40), -40, REUSED],
     [
-      "with another reason under its reference is refused",
+      "that repeats a reference with another reason is refused",
       0,
       anAdjustment(40, "other"),
       40,
@@ -103,9 +103,9 @@ describe("a refund", () => {
   it.each<[string, number, Entry | null, Entry | null, Posting]>([
     ["gives back what was charged", 60, charged, null, booking("refund", 40, 100)],
     ["that is repeated changes nothing", 100, charged, anEntry("refund"), BOOKED],
-    ["may exceed the largest balance", MAX, charged, null, booking("refund", 40, MAX + 40)],
+    ["may raise a balance above the largest", MAX, charged, null, booking("refund", 40, MAX + 40)],
     ["without a charge is refused", 60, null, null, refused("no_charge")],
-    ["without a charge is refused, even a booked one", 60, null, charged, refused("no_charge")],
+    ["without a charge is refused, even if booked before", 60, null, charged, refused("no_charge")],
   ])("a refund %s", (_what, balance, known, refunded, posting) => {
     expect(refund(balance, known, refunded)).toEqual(posting);
   });

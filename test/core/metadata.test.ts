@@ -4,7 +4,7 @@ import { metadataOf } from "../../src/core/record/metadata.ts";
 
 const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
   [
-    "of Ark, at the top level",
+    "in the form of Ark, at the top level",
     {
       model: "doubao-seedance-1-0-pro",
       content: [{ type: "text", text: "a cat" }],
@@ -25,7 +25,7 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
     },
   ],
   [
-    "of Replicate, under input",
+    "in the form of Replicate, under input",
     {
       version: "abc",
       input: { prompt: "a cat", aspect_ratio: "9:16", duration: 10, fps: 24, resolution: "1080p" },
@@ -33,37 +33,40 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
     { ratio: "9:16", duration: 10, resolution: "1080p", framespersecond: 24 },
   ],
   [
-    "of Kling, under settings and with numbers as text",
+    "in the form of Kling, under settings and with numbers as text",
     { settings: { aspect_ratio: "1:1", duration: "5", audio: "off" }, options: { seed: "0" } },
     { seed: 0, ratio: "1:1", duration: 5, generate_audio: false },
   ],
   [
-    "of Kling, at the top level and with sound as a word",
+    "in the form of Kling, at the top level and with sound as a word",
     { model_name: "kling-v2-6", duration: "10", sound: "on" },
     { duration: 10, generate_audio: true },
   ],
   [
-    "of Luma, with a unit after the seconds",
+    "in the form of Luma, with a unit after the seconds",
     { duration: "5s", resolution: "4K", aspect_ratio: "21:9" },
     { ratio: "21:9", duration: 5, resolution: "4k" },
   ],
   ["with hundredths of a second", { duration: "5.04s" }, { duration: 5 }],
-  ["under the names of OpenAI", { seconds: "8" }, { duration: 8 }],
+  ["under the name that OpenAI uses (seconds)", { seconds: "8" }, { duration: 8 }],
   ["with a boolean", { generate_audio: false }, { generate_audio: false }],
   ["in a member named parameters", { parameters: { duration: 5, resolution: "480P" } }, at480p()],
 ];
 
 describe("what submitted parameters say of the output", () => {
-  it.each(submits)("output metadata is read from parameters %s", (_what, parameters, metadata) => {
-    expect(metadataOf(parameters)).toStrictEqual(metadata);
-  });
+  it.each(submits)(
+    "output metadata (seed, ratio, duration …) is read from submitted parameters %s",
+    (_what, parameters, metadata) => {
+      expect(metadataOf(parameters)).toStrictEqual(metadata);
+    },
+  );
 
   it("output metadata is empty when no parameters were submitted", () => {
     const nothing = [metadataOf(null), metadataOf({}), metadataOf({ input: {} })];
     expect(nothing).toStrictEqual([{}, {}, {}]);
   });
 
-  it("output metadata prefers outer parameters to inner ones, and the documented name to others", () => {
+  it("output metadata prefers parameters at the top level to nested ones, and the documented name (ratio) to others (aspect_ratio)", () => {
     const parameters = {
       input: { seed: 2, ratio: "4:3", aspect_ratio: "3:4" },
       settings: { seed: 3, duration: 3 },
@@ -108,10 +111,16 @@ describe("a submitted value says nothing", () => {
     ["a list or object", { seed: [1], duration: { value: 5 }, ratio: ["16:9"], input: [five()] }],
     ["null", { seed: null, duration: null, ratio: null, input: null }],
     ["a length of zero", { duration: 0, seconds: "0", fps: 0 }],
-    ["a pixel size in place of a resolution", { resolution: "1280x720", ratio: "1280x720" }],
-    ["preceded by other text", { ratio: "x16:9", resolution: " 720p", duration: "x5" }],
-    ["followed by other text", { ratio: "16:9x", resolution: "720px", duration: "5sx" }],
-    ["oddly spelled", { ratio: " 16:9", resolution: "720p ", duration: "5 s", seed: "0x10" }],
+    [
+      'a pixel size ("1280x720") in place of a resolution ("720p")',
+      { resolution: "1280x720", ratio: "1280x720" },
+    ],
+    ['preceded by other text ("x16:9")', { ratio: "x16:9", resolution: " 720p", duration: "x5" }],
+    ['followed by other text ("16:9x")', { ratio: "16:9x", resolution: "720px", duration: "5sx" }],
+    [
+      'written with spaces or in hexadecimal ("5 s", "0x10")',
+      { ratio: " 16:9", resolution: "720p ", duration: "5 s", seed: "0x10" },
+    ],
     ["a number that is infinite", { seed: "9".repeat(400), duration: Number("1e999") }],
     ["an integer beyond the safe range", { seed: "12345678901234567890" }],
   ])("output metadata ignores a submitted value that is %s", (_what, parameters) => {

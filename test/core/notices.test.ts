@@ -51,7 +51,7 @@ function reported(policy = NOTIFYING): TerminalTask {
 }
 
 describe("the notice callback.failed", () => {
-  it("the notice callback.failed is created once, when the last attempt of the series has failed", () => {
+  it("the operator notice callback.failed is created once, when the last callback attempt of the series has failed", () => {
     const first = finish(reported(), anEndAs(1, "timeout"), NOW, NOTIFYING);
     expect(first.notices).toEqual([]);
     const { notices, version } = refusedToTheEnd(reported());
@@ -60,7 +60,7 @@ describe("the notice callback.failed", () => {
     ]);
   });
 
-  it("the notice callback.failed is created again, under another version, when a redelivery fails", () => {
+  it("the operator notice callback.failed is created again, with another version number, when a redelivery fails", () => {
     const failed = refusedToTheEnd(reported());
     const again = finish(failed, aRedelivery({ attempts: 3 }), NOW + HOUR, NOTIFYING);
     expect(again.notices).toEqual(failed.notices);
@@ -69,7 +69,7 @@ describe("the notice callback.failed", () => {
     expect(new Set(notices.map(({ version }) => version)).size).toBe(2);
   });
 
-  it("the notice callback.failed is not created by an answer that arrives after the series ended", () => {
+  it("the operator notice callback.failed is not created when the end of an attempt arrives after its series had failed", () => {
     const failed = refusedToTheEnd(reported());
     expect(transition(failed, anEndAs(2, "rejected"), NOTIFYING, NOW + HOUR).kind).toBe(
       "unchanged",
@@ -77,9 +77,12 @@ describe("the notice callback.failed", () => {
   });
 
   it.each([
-    ["a series that succeeds", finish(reported(), anEndAs(1, "delivered"), NOW, NOTIFYING)],
+    [
+      "a series of attempts that succeeds",
+      finish(reported(), anEndAs(1, "delivered"), NOW, NOTIFYING),
+    ],
     ["a relay that does not notify its operator", refusedToTheEnd(reported(SILENT), SILENT)],
-  ])("the notice callback.failed is not created for %s", (_what, { notices }) => {
+  ])("the operator notice callback.failed is not created for %s", (_what, { notices }) => {
     expect(notices).toEqual([]);
   });
 });
@@ -97,7 +100,7 @@ function unrefunded(forMs: number, policy = NOTIFYING, isRefunded = false): Term
 }
 
 describe("the notice refund.delayed", () => {
-  it("the notice refund.delayed is created exactly once, when the next try comes more than 5 minutes after the failure", () => {
+  it("the operator notice refund.delayed is created exactly once, when the refund's next try comes more than 5 minutes after the task failed", () => {
     expect(unrefunded(2 * MINUTE).notices).toEqual([]);
     const { notices, version } = unrefunded(LIMIT);
     const retryAt = NOW + 155 * SECOND;
@@ -105,17 +108,17 @@ describe("the notice refund.delayed", () => {
     expect(unrefunded(DAY).notices).toEqual(notices);
   });
 
-  it("the notice refund.delayed stays pending although the refund succeeded meanwhile", () => {
+  it("the operator notice refund.delayed remains to be sent although the refund succeeded meanwhile", () => {
     expect(unrefunded(LIMIT, NOTIFYING, true).notices).toHaveLength(1);
   });
 
-  it("the notice refund.delayed is created once, also when the first refund try after the limit comes much later", () => {
+  it("the operator notice refund.delayed is created once, also when the refund's first try comes an hour after the task failed", () => {
     const late = finish(aRefundingTask(), aRefundEnd(false), NOW + HOUR, NOTIFYING);
     const later = finish(late, aRefundEnd(false), NOW + 2 * HOUR, NOTIFYING);
     expect(later.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
   });
 
-  it("the notice refund.delayed is created by the refund try at 5 minutes after the failure, not by the try before it", () => {
+  it("the operator notice refund.delayed is created by the refund try at 5 minutes after the task failed, not by the try before it", () => {
     const before = aRefundingTask({ credits: credits(refunding(NOW + LIMIT - 5 * SECOND)) });
     const at = finish(before, aRefundEnd(false), NOW + LIMIT - 5 * SECOND, NOTIFYING);
     expect(at).toMatchObject({ credits: { state: { retryAt: NOW + LIMIT } }, notices: [] });
@@ -124,19 +127,19 @@ describe("the notice refund.delayed", () => {
   });
 
   it.each([
-    ["a refund that succeeded before the limit", unrefunded(2 * MINUTE, NOTIFYING, true)],
+    ["a refund that succeeded within 5 minutes", unrefunded(2 * MINUTE, NOTIFYING, true)],
     ["a relay that does not notify its operator", unrefunded(DAY, SILENT)],
     [
       "a task whose end an older release did not record",
       finish(aRefundingTask({ finishedAt: null }), aRefundEnd(false), NOW + HOUR, NOTIFYING),
     ],
-  ])("the notice refund.delayed is not created for %s", (_what, { notices }) => {
+  ])("the operator notice refund.delayed is not created for %s", (_what, { notices }) => {
     expect(notices).toEqual([]);
   });
 });
 
 describe("a notice that was not taken", () => {
-  it("a notice that the operator did not accept is repeated after 5 s, then later each time, and dropped after 10 tries", () => {
+  it("an operator notice that the operator did not accept is repeated after 5 s, then later each time, and dropped after 10 tries", () => {
     let notices: readonly Notice[] = [FAILED];
     const waits: number[] = [];
     for (let tries = 1; tries <= 9; tries++) {
@@ -148,7 +151,7 @@ describe("a notice that was not taken", () => {
     expect(afterTry(notices, { ...FAILED, isTaken: false }, NOW)).toEqual([]);
   });
 
-  it("a notice that the operator did not accept does not delay another notice", () => {
+  it("an operator notice that the operator did not accept does not delay another notice to the operator", () => {
     const other = noticeOf("refund.delayed", NOW, NOW);
     const notices = afterTry([FAILED, other], { ...FAILED, isTaken: false }, NOW);
     expect(notices.map(({ retryAt }) => retryAt)).toEqual([NOW + 5 * SECOND, NOW]);
@@ -156,7 +159,7 @@ describe("a notice that was not taken", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toMatchObject({ notice: { kind: "refund.delayed" } });
   });
 
-  it("a notice is dropped when there are five newer ones", () => {
+  it("an operator notice is dropped when the task has five newer ones", () => {
     let notices: readonly Notice[] = [];
     for (let i = 0; i < 7; i++) notices = withNotice(notices, noticeOf(FAILED.kind, NOW + i, NOW));
     expect(notices.map(({ version }) => version - NOW)).toEqual([2, 3, 4, 5, 6]);
@@ -170,7 +173,7 @@ function dueAt(ms: number) {
 describe("a notification of the operator", () => {
   const task = aFinishedTask({ upstream: UPSTREAM, notices: [FAILED] });
 
-  it("a notification contains the kind and version of the notice and the operator's view of the task", () => {
+  it("a notification of the operator contains the kind and version of the notice and the operator's view of the task", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toEqual({
       kind: "notify",
       notice: {
@@ -182,7 +185,7 @@ describe("a notification of the operator", () => {
     });
   });
 
-  it("a pending notification wakes the object when it is due", () => {
+  it("the alarm of a task is planned for the time when a notification of the operator is due", () => {
     const later = aFinishedTask({ notices: [{ ...FAILED, retryAt: NOW + HOUR }] });
     expect(wakeAt(later, NOTIFYING)).toBe(NOW + HOUR);
     expect(nextStep(later, NOTIFYING, NOW + HOUR - 1)).toBeNull();
@@ -191,12 +194,12 @@ describe("a notification of the operator", () => {
   it.each([
     ["there is no notice", aFinishedTask(), NOTIFYING],
     ["the relay does not notify its operator any more", task, SILENT],
-  ])("a notification is not sent when %s", (_what, record, policy) => {
+  ])("a notification of the operator is not sent when %s", (_what, record, policy) => {
     expect(nextStep(record, policy, NOW)).toBeNull();
     expect(wakeAt(record, policy)).toBe(record.expiresAt);
   });
 
-  it("a notification is sent after the callback attempt and the index write, and does not delay the erasure", () => {
+  it("a notification of the operator is sent after the callback attempt and the index write, and does not delay the erasure", () => {
     const policy = aPolicy({ isOperatorNotified: true, isIndexed: true });
     expect(nextStep(task, policy, NOW)?.kind).toBe("publish");
     const again = finish(task, aRedelivery(), NOW, policy);
@@ -210,9 +213,9 @@ describe("a notification of the operator", () => {
   });
 
   it.each([
-    ["an attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
+    ["a callback attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
     ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
-  ])("a notification does not delay %s", (_what, waiting, first) => {
+  ])("a notification of the operator does not delay %s", (_what, waiting, first) => {
     const noticed = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
     const lastAt = NOW + HOUR - CLEARANCE;
     expect(nextStep(noticed(lastAt), NOTIFYING, lastAt)?.kind).toBe("notify");

@@ -56,7 +56,7 @@ describe("the end of a publication", () => {
 
   it.each([
     ["does not exist", null],
-    ["is being charged again", aChargingTask()],
+    ["was registered again under the same id and is being charged", aChargingTask()],
   ])("the end of an index write changes nothing for a task that %s", (_what, record) => {
     expect(decide(record, published(NOW))).toEqual({ kind: "unchanged", record });
   });
@@ -96,7 +96,7 @@ describe("an order to write the row again", () => {
   const order = { type: "republish", isAlwaysDue: true } as const;
 
   it.each(visible)(
-    "an order to publish again makes the index row of %s due now and does not change the task's version",
+    "an order to write the index row again makes the row of %s due now and does not change the task's version",
     (_what, record) => {
       for (const publication of [known, missing]) {
         const after = committed(decide({ ...record, publication }, order));
@@ -109,7 +109,7 @@ describe("an order to write the row again", () => {
     },
   );
 
-  it("an order to publish again that only repairs lost rows does not hasten an index write that is already planned", () => {
+  it("an order that repairs lost index rows makes a written row due again, but does not hasten an index write that is planned already", () => {
     const repair = { ...order, isAlwaysDue: false };
     const record = aFinishedTask({ publication: missing });
     expect(decide(record, repair)).toEqual({ kind: "unchanged", record });
@@ -117,7 +117,7 @@ describe("an order to write the row again", () => {
     expect(committed(decide(lost, repair)).publication).toEqual(again);
   });
 
-  it("an order to publish again is refused for a task whose row has expired in the index", () => {
+  it("an order to write the index row again is refused for a task whose row has expired in the index", () => {
     const record = aFinishedTask({ publication: known });
     const at = NOW + POLICY.indexRetentionMs;
     expect(transition(record, order, POLICY, at - 1).kind).toBe("changed");
@@ -127,7 +127,7 @@ describe("an order to write the row again", () => {
   it.each([
     ["does not exist", null],
     ["is still being charged", aChargingTask()],
-  ])("an order to publish again is refused for a task that %s", (_what, record) => {
+  ])("an order to write the index row again is refused for a task that %s", (_what, record) => {
     expect(decide(record, order)).toEqual({
       kind: "reject",
       rejection: { code: "unknown_task" },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { cloudflareErrorOf, outcomeOfAnswer, OUTCOMES } from "../../src/core/record/outcome.ts";
 
-it("outcomeOfAnswer maps every HTTP status of a receiver to the documented outcome", () => {
+it("outcomeOfAnswer, which names the outcome of a callback attempt, maps every HTTP status as documented", () => {
   const redirected = Array.from({ length: 100 }, (_, i) => 300 + i);
   const delivered = Array.from({ length: 100 }, (_, i) => 200 + i);
   const statuses = Array.from({ length: 1000 }, (_, status) => status);
@@ -18,7 +18,7 @@ it("outcomeOfAnswer maps every HTTP status of a receiver to the documented outco
 const DEAD = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
 it.each([403, 409, 530])(
-  "outcomeOfAnswer maps the error codes of Cloudflare in a %i to the documented outcome",
+  "outcomeOfAnswer, which names the outcome of a callback attempt, maps Cloudflare's error codes in an answer %i as documented",
   (status) => {
     const codes = Array.from({ length: 1000 }, (_, i) => 1000 + i);
     const dead = codes.filter((code) => {
@@ -40,9 +40,12 @@ it.each([
   [404, "error code: 1003", null],
   [500, "error code: 1003", null],
   [200, "error code: 1003", null],
-])("cloudflareErrorOf reads status %i with the body %j as %j", (status, body, code) => {
-  expect(cloudflareErrorOf(status, body)).toBe(code);
-});
+])(
+  "cloudflareErrorOf, which reads Cloudflare's error code from an answer, reads status %i with the body %j as %j",
+  (status, body, code) => {
+    expect(cloudflareErrorOf(status, body)).toBe(code);
+  },
+);
 
 it("OUTCOMES are exactly the documented words for the outcome of an attempt", () => {
   expect(OUTCOMES).toEqual([

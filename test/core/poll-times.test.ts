@@ -51,7 +51,7 @@ function polled(record: TaskRecord, answer: PollAnswer = UNANSWERED): TaskRecord
 }
 
 describe("a poll", () => {
-  it("a poll is due exactly at its planned time and contains everything that the request needs", () => {
+  it("a poll is due exactly at its planned time and names the task, the connection and the upstream job", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -102,7 +102,7 @@ describe("a nudge while no poll is due", () => {
       POLICY,
     ],
     [
-      "until the poll that is already planned at the end of the provider's minimum gap",
+      "until the end of the provider's minimum gap between polls, for which a poll is planned already",
       { at: NOW + SECOND, notBefore: NOW + SECOND },
       POLICY,
     ],
@@ -172,7 +172,7 @@ describe("a nudge while a poll is in flight", () => {
 });
 
 it.each([0, 0.5, 1])(
-  "the polls of tasks that a provider told to wait for an hour are spread by a fifth of it, jitter %d",
+  "after a provider's rate limit of an hour, the next poll waits up to a fifth of an hour more: random number %d (0 to 1)",
   (jitter) => {
     const policy = aPolicy({ jitter });
     const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);

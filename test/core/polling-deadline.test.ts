@@ -61,7 +61,7 @@ describe("the deadline of a task whose upstream can be polled", () => {
     }
   });
 
-  it("a task is polled again after its deadline when the unanswered poll was sent before the deadline", () => {
+  it("a task is polled once more after its deadline when a poll that was sent before the deadline gets no answer", () => {
     const early = aPollEnd(UNANSWERED, { askedAt: deadlineAt - 1 });
     const record = apply(task, early, LATE);
     expect(record.status).toBe("pending");
@@ -110,7 +110,7 @@ describe("an upstream that is still at work at the deadline", () => {
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
   ] as const)(
-    "a task's deadline is extended by a quarter of its time when the poll at the deadline reports: %s",
+    "a task's deadline is extended by a quarter of the time that the task had when the poll at the deadline reports: %s",
     (_what, news, status) => {
       expect(asked(newsAnswer(news))).toEqual({
         ...task,

@@ -76,9 +76,9 @@ describe("a poll that reports the end", () => {
   const { registration } = aProvidedRegistration({ parameters });
 
   it.each([
-    ["for a registered task", registration, { duration: 5, generate_audio: true }],
-    ["for a task that an event created, without parameters", null, {}],
-  ])("submitted parameters add metadata that a result lacks: %s", (_what, submitted, added) => {
+    ["comes from the task's parameters", registration, { duration: 5, generate_audio: true }],
+    ["stays absent if the task has no submitted parameters", null, {}],
+  ])("metadata that a result lacks %s", (_what, submitted, added) => {
     const metadata = { seed: 7, ratio: "9:16", fps: 3 };
     const open = anAttachedTask({}, { registration: submitted });
     const news = aCompletion({ metadata });
@@ -110,7 +110,7 @@ describe("a poll that reports no end", () => {
     ["rate limited", rateLimited(), task],
     ["the key was refused", UNAUTHORIZED, task],
     ["no answer", UNANSWERED, task],
-  ])("a poll without a change of status only plans the next one: %s", (_what, answer, open) => {
+  ])("a poll that changes no status only plans the next poll: %s", (_what, answer, open) => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     expect(after(answer, open)).toEqual({
       ...open,
@@ -119,7 +119,7 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it.each([0, 1])("the waits between polls double from 15 s to 5 min, jitter %d", (jitter) => {
+  it.each([0, 1])("the waits between polls double from 15 s to 5 min, jitter %d of 1", (jitter) => {
     const policy = aPolicy({ jitter });
     const waits: number[] = [];
     let record = apply(anAttachedTask(), anAttachment(OTHER_JOB), NOW, policy);
@@ -210,7 +210,7 @@ describe("success without output", () => {
   it.each([
     ["success with output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
-  ] as const)("a poll clears an earlier missing output if it reports %s", (_what, news, status) => {
+  ] as const)("a job's missing output is forgotten if a poll reports %s", (_what, news, status) => {
     const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
     expect(record.status).toBe(status);
     if (status === "processing") {

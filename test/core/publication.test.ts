@@ -54,7 +54,7 @@ const undelivered = aFinishedTask({ callback: aCallback({ state: { kind: "failed
 
 describe("a change is written to the index", () => {
   it.each<readonly [what: string, record: TaskRecord, at: number | null]>([
-    ["30 s after it was created", anOpenTask(), NOW + 30 * SECOND],
+    ["30 s after the task was created", anOpenTask(), NOW + 30 * SECOND],
     ["30 s after its price was charged", aChargedTask(), NOW + 30 * SECOND],
     ["45 s after a later change", anOpenTask(known(NOW - HOUR)), NOW + 45 * SECOND],
     ["5 s after its result while an attempt is in flight", inFlight, NOW + 5 * SECOND],
@@ -63,10 +63,10 @@ describe("a change is written to the index", () => {
     ["at once when the callback is delivered", aFinishedTask(), NOW],
     ["at once when the callback has failed", undelivered, NOW],
     ["at once when there is no callback", aFinishedTask({ callback: null }), NOW],
-    ["not while its price is being charged", aChargingTask(), null],
-    ["not again when its version is in the index", aFinishedTask(known(NOW)), null],
-    ["not again when its version is in the index and it is open", anOpenTask(known(NOW)), null],
-  ])("a task is written to the index %s", (_what, record, at) => {
+    ["never while its price is being charged", aChargingTask(), null],
+    ["never when its version is in the index", aFinishedTask(known(NOW)), null],
+    ["never when its version is in the index and the task is open", anOpenTask(known(NOW)), null],
+  ])("the index write of a task is due %s", (_what, record, at) => {
     expect(publishAt(record)).toBe(at);
   });
 
@@ -106,7 +106,7 @@ describe("the next write of a row after a failed one", () => {
     expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
   });
 
-  it("the time of the next index write of a record of an earlier build is the one that the build planned, or is counted from the version of the task", () => {
+  it("a record of an earlier build keeps the time planned for its index write; without one, the time counts from the task's version", () => {
     const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
     expect(retryAfter(planned, NOW)).toBe(NOW + HOUR);
     expect(retryAfter(aFinishedTask(), NOW)).toBe(NOW + 5 * SECOND);
@@ -136,12 +136,12 @@ describe("a version that is not in the index", () => {
     ["a task whose attempt is due at once", dueIn(1)],
     ["a task whose attempt is in flight", inFlight],
     ["a task whose refund is pending", aRefundingTask()],
-    ["a settled task", aFinishedTask()],
+    ["a task whose callback was delivered", aFinishedTask()],
     ["a task whose callback failed", undelivered],
   ];
 
   it.each(records)(
-    "a task whose latest change is not in the index wakes no later than the index write is due: %s",
+    "a task whose latest change is not in the index has its alarm no later than the index write is due: %s",
     (_what, record) => {
       const latest = publishAt(record) ?? nextAttemptOf(record);
       expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
@@ -150,7 +150,7 @@ describe("a version that is not in the index", () => {
   );
 
   it.each(records)(
-    "a relay without an index does not wake a task to publish a change: %s",
+    "a relay without an index plans no alarm of a task to write a change into the index: %s",
     (_what, record) => {
       const everywhere = { ...record, ...known(record.version) };
       expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));

@@ -55,11 +55,11 @@ const failures: [string, TaskEvent, string, TerminalTask["failure"], string][] =
   ],
 ];
 
-describe.each(failures)("a charged task that %s fails", (_what, event, code, failure, message) => {
+describe.each(failures)("a charged task that %s fails", (what, event, code, failure, message) => {
   const task = aChargedTask({ deadlineAt: later });
   const failed = finish(task, event, later);
 
-  it("a charged task that fails sends no callback until its credits are refunded", () => {
+  it(`a charged task that ${what} fails sends no callback until its credits are refunded`, () => {
     expect(failed).toEqual(
       aRefundingTask({
         version: later,
@@ -72,7 +72,7 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
     );
   });
 
-  it("a charged task that failed has no next step but its refund, which is due at once", () => {
+  it(`a charged task that ${what} fails has only its refund to make next, which is due at once`, () => {
     const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
     expect(wakeAt(failed, POLICY)).toBe(later);
     for (const at of [later, later + 365 * DAY]) {
@@ -83,20 +83,20 @@ describe.each(failures)("a charged task that %s fails", (_what, event, code, fai
     }
   });
 
-  it("a charged task without a callback_url is refunded when it fails", () => {
+  it(`a charged task without a callback_url is refunded when ${what} fails it`, () => {
     const silent = finish({ ...task, callbackUrl: null }, event, later);
     expect(silent).toEqual({ ...failed, callback: null });
     expect(nextStep(silent, POLICY, later)?.kind).toBe("refund");
   });
 
-  it("a task charged by the operator's own billing is refunded by it when the task fails", () => {
+  it(`a task charged by the operator's own billing is refunded by that billing when ${what} fails the task`, () => {
     const own = { ...task, credits: credits(undefined, { chargeId: null }) };
     const settling = finish(own, event, later);
     expect(nextStep(settling, POLICY, later)).toMatchObject({ refund: { chargeId: null } });
     expect(settling.callback).toEqual(failed.callback);
   });
 
-  it("a task without a price is not refunded when it fails", () => {
+  it(`a task without a price is not refunded when ${what} fails it`, () => {
     const free = finish({ ...task, credits: null }, event, later);
     expect(free.credits).toBeNull();
     expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
@@ -143,7 +143,7 @@ describe("the end of a refund", () => {
     expect(wakeAt(record, policy)).toBe(later + waitMs);
   });
 
-  it("a task without a callback has no step left but its erasure after a successful refund", () => {
+  it("a task without a callback waits only for its erasure after a successful refund", () => {
     const silent = { ...held, callback: null };
     const record = finish(silent, aRefundEnd(true), later);
     expect(record).toEqual({ ...refunded, callback: null });

@@ -134,7 +134,7 @@ describe("the same registration again", () => {
     expectUnchanged(record, shuffled, later);
   });
 
-  it("a repeated registration is recognised under another origin of the relay", () => {
+  it("a repeated registration is recognised when it is sent to the relay under another host name (origin)", () => {
     const elsewhere = { ...full, origin: "https://other.example.com" };
     expectUnchanged(record, elsewhere, later);
   });
@@ -169,9 +169,12 @@ describe("the same registration again", () => {
     deadline_at: { ...full, registration: { ...full.registration, deadlineAt: NOW + HOUR + 1 } },
   };
 
-  it.each(Object.entries(others))("a known id is refused with a different %s", (_field, event) => {
-    expectRefused(record, event, "task_exists", later);
-  });
+  it.each(Object.entries(others))(
+    "a registration of a known task id is refused when it differs in its %s",
+    (_field, event) => {
+      expectRefused(record, event, "task_exists", later);
+    },
+  );
 });
 
 describe("a registration for an id that an event created", () => {

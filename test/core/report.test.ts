@@ -135,12 +135,15 @@ describe("a report with the fields that create a task", () => {
   });
 
   it.each([
-    ["its completion, where that is earlier than now", NOW - HOUR, NOW - HOUR],
-    ["now, where the completion is later", NOW + HOUR, NOW],
-  ])("a reported task without created_at is dated by %s", (_what, completedAt, createdAt) => {
-    const news = aReport(aCompletion({ completedAt }), aCreation());
-    expect(finish(null, news).createdAt).toBe(createdAt);
-  });
+    ["its completion time, when that is in the past", NOW - HOUR, NOW - HOUR],
+    ["the present time, when its completion time is later", NOW + HOUR, NOW],
+  ])(
+    "a task that a report creates without created_at gets as creation time %s",
+    (_what, completedAt, createdAt) => {
+      const news = aReport(aCompletion({ completedAt }), aCreation());
+      expect(finish(null, news).createdAt).toBe(createdAt);
+    },
+  );
 
   it.each([
     ["the report names no model", null, { code: "unknown_task" }],

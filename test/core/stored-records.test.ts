@@ -29,7 +29,7 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
     expect(parseRecord(structuredClone(stored))).toMatchObject(stored);
   });
 
-  it("a stored record of an earlier build reaches its end by its alarms alone and keeps its result", async () => {
+  it("a task stored by an earlier build is brought to its erasure by its alarms alone, and its result does not change", async () => {
     const record = parseRecord(structuredClone(stored));
     const host = new MemoryHost();
     host.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });

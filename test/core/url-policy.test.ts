@@ -30,15 +30,15 @@ const pathOf = (start: string, chars: number) => start + "a".repeat(chars - star
 
 describe("checkCallbackUrl", () => {
   refuses(production, "must be a valid absolute URL", {
-    "no text at all": "",
+    "an empty text": "",
     "a host without a scheme": "example.com/callback",
     "a scheme without a host": "https://",
     "a port that is too large": "https://example.com:65536/",
     "a space in the host": "https://exa mple.com/",
     "an IPv6 zone": "https://[fe80::1%25eth0]/",
-    "a full-width @, which does not end a user name": "https://user＠example.com/",
+    "a full-width @ in the host name": "https://user＠example.com/",
     "an IPv4 part above 255": "https://127.0.0.256/",
-    "a name that ends in a number": "https://example.0x7f/",
+    "a host name whose last part is a number (example.0x7f)": "https://example.0x7f/",
   });
 
   refuses(production, "must use https:", {
@@ -77,8 +77,8 @@ describe("checkCallbackUrl", () => {
 
   refuses(production, "must be at most 2048 characters long, also when normalised", {
     "2049 characters": pathOf("https://example.com/", 2049),
-    "a text that only grows when it is encoded": `https://example.com/${"é".repeat(400)}`,
-    "a text that only shrinks when it is normalised": `https:${"/".repeat(2048)}example.com`,
+    "a text that is too long only when it is encoded": `https://example.com/${"é".repeat(400)}`,
+    "a text that is too long only until it is normalised": `https:${"/".repeat(2048)}example.com`,
   });
 
   refuses(production, "must not use an IP address that is not public", {
@@ -97,7 +97,7 @@ describe("checkCallbackUrl", () => {
     "IPv6 loopback": "https://[::1]/",
     "IPv6 unspecified": "https://[::]/",
     "IPv4-mapped loopback": "https://[::ffff:127.0.0.1]/",
-    "IPv4-mapped public": "https://[::ffff:8.8.8.8]/",
+    "a public IPv4 address mapped to IPv6": "https://[::ffff:8.8.8.8]/",
     "IPv4-translated loopback": "https://[::ffff:0:127.0.0.1]/",
     "NAT64 of a private address": "https://[64:ff9b::10.0.0.1]/",
     "6to4 of loopback": "https://[2002:7f00:1::]/",
@@ -136,7 +136,7 @@ describe("checkCallbackUrl", () => {
 
   refuses(production, "must not have an empty label in the host name", {
     "two final dots": "https://example.com../",
-    "two final dots behind an address": "https://127.0.0.1../",
+    "two final dots after an IP address": "https://127.0.0.1../",
     "two final dots behind localhost": "https://localhost../",
     "a leading dot": "https://.example.com/",
   });
@@ -177,7 +177,7 @@ describe("checkCallbackUrl with public IP addresses", () => {
   const addresses: Rows = {
     "a public IPv4 address": "https://8.8.8.8/callback",
     "a public IPv4 address in hexadecimal, with a final dot": "https://0x8.0x8.0x808./",
-    "the address after private 172.16/12": "https://172.32.0.0/",
+    "the first public address after the private range 172.16/12": "https://172.32.0.0/",
     "a public IPv6 address": "https://[2606:4700:4700::1111]/callback",
   };
   const withIp = { ...production, allowIp: true };
@@ -209,7 +209,7 @@ describe("checkCallbackUrl with local callbacks", () => {
     "the relay's port over https:": "https://localhost:8787/",
     "the relay's IPv4 address": "http://127.0.0.1:8787/x",
     "the relay's IPv4 address as one hexadecimal": "http://0x7f000001:8787/x",
-    "another loopback address and the relay's port": "http://127.8.8.8:8787/",
+    "a loopback address other than the relay's, with the relay's port": "http://127.8.8.8:8787/",
     "the relay's IPv6 address": "http://[::1]:8787/",
     "a name under localhost and the relay's port": "http://relay.localhost.:8787/",
   });

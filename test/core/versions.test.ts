@@ -21,7 +21,7 @@ const changes: readonly Change[] = [
   ["a charge", aChargingTask(), aChargeEnd()],
   ["a charge without an answer", aChargingTask(), aChargeEnd({ kind: "unknown" })],
   ["an attached job", aProvidedTask(), anAttachment()],
-  ["news of work", anOpenTask(), aReport(PROCESSING)],
+  ["a report of progress", anOpenTask(), aReport(PROCESSING)],
   ["a result", anOpenTask(), aReport(aCompletion())],
   ["a cancellation", anOpenTask(), { type: "cancel" }],
   ["a refund", aRefundingTask(), aRefundEnd(true)],
@@ -30,12 +30,12 @@ const changes: readonly Change[] = [
 ];
 
 /** Readers compare versions, and the index takes only newer rows. */
-describe.each(changes)("the version of a task after %s", (_what, record, event) => {
+describe.each(changes)("the version of a task after %s", (what, record, event) => {
   it.each([
     ["is the time of the change", HOUR, NOW + HOUR],
-    ["is one more than before within the same millisecond", 0, NOW + 1],
-    ["is one more than before when the clock was put back", -HOUR, NOW + 1],
-  ])("the version of a task after a change %s", (_when, afterMs, version) => {
+    ["is its earlier version plus 1 when both are of the same millisecond", 0, NOW + 1],
+    ["is its earlier version plus 1 when the clock was put back", -HOUR, NOW + 1],
+  ])(`the version of a task after ${what} %s`, (_when, afterMs, version) => {
     expect(apply(record, event, NOW + afterMs).version).toBe(version);
   });
 });

@@ -37,7 +37,7 @@ const cut = anAttempt({
 
 describe("the view of an open task", () => {
   it.each(["operator", "account"] as const)(
-    "an open task's view shows only basic fields to the %s",
+    "the view of an open task shows the %s the task's base fields, callback and deadline, and nothing else",
     (role) => {
       expect(taskView(open, role)).toBe(
         `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
@@ -168,7 +168,7 @@ describe("the view of a finished task", () => {
     );
   });
 
-  it("the view of a failed task ends with the failure category, if known", () => {
+  it("the view of a failed task ends with its failure category and whether it can be retried, when these are stored", () => {
     const failure = { category: "timeout", retryable: true } as const;
     expect(taskView(aFinishedTask({ callback: null, failure }), "account")).toBe(
       `${BODY.slice(0, -1)},"callback":null,` +
@@ -221,15 +221,18 @@ describe("the view of a task with a price", () => {
     );
   });
 
-  it.each(roles)("a callback that waits for a refund is shown to the %s as sending", (role) => {
-    const failure = { category: "canceled", retryable: false } as const;
-    const task = aRefundingTask({ failure });
-    expect(taskView(task, role)).toBe(
-      `${task.body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"sending","attempts":[]},` +
-        `"account":"acme","credits":{"amount":${PRICE},"state":"refunding"},` +
-        `"failure":{"category":"canceled","retryable":false}}`,
-    );
-  });
+  it.each(roles)(
+    "a callback that waits for a refund is shown to the %s with the status sending",
+    (role) => {
+      const failure = { category: "canceled", retryable: false } as const;
+      const task = aRefundingTask({ failure });
+      expect(taskView(task, role)).toBe(
+        `${task.body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"sending","attempts":[]},` +
+          `"account":"acme","credits":{"amount":${PRICE},"state":"refunding"},` +
+          `"failure":{"category":"canceled","retryable":false}}`,
+      );
+    },
+  );
 
   it.each(["charged", "refunded"] as const)(
     "a finished task's view shows its credits as %s",

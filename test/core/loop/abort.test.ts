@@ -63,7 +63,7 @@ describe("a poll", () => {
     expect(hasEnded).toBe(true);
   });
 
-  it("a poll that reports the end opens the first callback attempt in the same commit", async () => {
+  it("a poll that reports the job as completed opens the first callback attempt in the same commit", async () => {
     await startPoll();
     const commits = host.history.length;
     await host.answerPoll(newsAnswer(aCompletion()));
@@ -115,7 +115,7 @@ describe("a write to the index or a notice that hangs", () => {
   });
 
   it.each(["publish", "notify"] as const)(
-    "a redelivery is not delayed by a %s call that gets no answer",
+    "a redelivery is not delayed by an unanswered %s call (publish writes the index row, notify sends an operator notice)",
     async (what) => {
       const isIndexed = what === "publish";
       host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });

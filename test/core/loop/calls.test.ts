@@ -75,40 +75,49 @@ describe("the log line of a call", () => {
     ["publish", false, "unknown", "warn"],
     ["notify", true, "delivered", "info"],
     ["notify", false, "unknown", "warn"],
-  ])("a %s call answered %j is logged as %s, level %s", async (call, answer, outcome, level) => {
-    const line = { ...LINES[call], task_id: ID, outcome };
-    expect(await make(call, answer)).toMatchObject({ line, level });
-  });
+  ])(
+    "a task's outside call (here %s; publish is to the index, notify to the operator) answered %j is logged as %s, level %s",
+    async (call, answer, outcome, level) => {
+      const line = { ...LINES[call], task_id: ID, outcome };
+      expect(await make(call, answer)).toMatchObject({ line, level });
+    },
+  );
 
   it.each<[Call, unknown, outcome: string]>([
     ["poll", UNANSWERED, "aborted"],
     ["publish", false, "unknown"],
     ["notify", false, "unknown"],
-  ])("an aborted %s call is logged at level detail, not warn", async (call, answer, outcome) => {
-    const made = await make(call, answer, AbortSignal.abort());
-    expect(made).toMatchObject({ line: { outcome }, level: "detail" });
-  });
+  ])(
+    "an aborted outside call of a task (here %s; publish is to the index, notify to the operator) is logged at level detail, not warn",
+    async (call, answer, outcome) => {
+      const made = await make(call, answer, AbortSignal.abort());
+      expect(made).toMatchObject({ line: { outcome }, level: "detail" });
+    },
+  );
 });
 
 describe("the log line of an attempt", () => {
   it.each([
     ["delivered", "detail"],
     ["timeout", "warn"],
-  ] as const)("an attempt with outcome %s is logged at level %s", async (outcome, level) => {
-    const host = new MemoryHost();
-    const logged: [LogLine, LogLevel][] = [];
-    Object.assign(host, { log: (...line: [LogLine, LogLevel]) => logged.push(line) });
-    host.loop.apply(aReport(undefined, aCreation()));
-    await host.answer(outcome, 10_000);
-    const line = {
-      event: "callback.attempt",
-      task_id: ID,
-      number: 1,
-      outcome,
-      status_code: null,
-      duration_ms: 10_000,
-      recorded: true,
-    };
-    expect(logged).toContainEqual([line, level]);
-  });
+  ] as const)(
+    "a callback attempt with outcome %s is logged at level %s",
+    async (outcome, level) => {
+      const host = new MemoryHost();
+      const logged: [LogLine, LogLevel][] = [];
+      Object.assign(host, { log: (...line: [LogLine, LogLevel]) => logged.push(line) });
+      host.loop.apply(aReport(undefined, aCreation()));
+      await host.answer(outcome, 10_000);
+      const line = {
+        event: "callback.attempt",
+        task_id: ID,
+        number: 1,
+        outcome,
+        status_code: null,
+        duration_ms: 10_000,
+        recorded: true,
+      };
+      expect(logged).toContainEqual([line, level]);
+    },
+  );
 });

@@ -64,7 +64,7 @@ describe("the charge of a registration", () => {
 });
 
 describe("runUntilIdle", () => {
-  it("runUntilIdle waits until the charge is answered", async () => {
+  it("runUntilIdle, which takes a task's steps until none is due, waits until the charge is answered", async () => {
     host.endings = {};
     host.loop.apply(create);
     const state = run();
@@ -75,7 +75,7 @@ describe("runUntilIdle", () => {
     expect([state.hasEnded, host.stored?.status]).toEqual([true, "pending"]);
   });
 
-  it("runUntilIdle waits until a task with a refused charge is erased", async () => {
+  it("runUntilIdle, which takes a task's steps until none is due, waits until a task with a refused charge is erased", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     host.erasing = promise;
     host.ledger.hasAccount = false;
@@ -88,7 +88,7 @@ describe("runUntilIdle", () => {
     expect(state.hasEnded).toBe(true);
   });
 
-  it("runUntilIdle writes nothing when the task has nothing to do", async () => {
+  it("runUntilIdle, which takes a task's steps until none is due, writes nothing when there is no task", async () => {
     expect(await host.loop.runUntilIdle()).toBeNull();
     await host.loop.wake(host.clock);
     expect(host.writes).toEqual([]);

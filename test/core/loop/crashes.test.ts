@@ -54,7 +54,7 @@ describe("an open attempt of a dead instance", () => {
 });
 
 describe("a result that comes too late", () => {
-  it("the result of a callback attempt that was already closed is dropped and logged", async () => {
+  it("the result of a callback attempt that is already recorded as interrupted is dropped and logged", async () => {
     host.loop.apply(finish);
     host.restart();
     await host.ring();
@@ -81,7 +81,7 @@ describe("a result that comes too late", () => {
   });
 });
 
-it("a task whose alarm was lost, and refused by the storage when it was woken, has its alarm again after the next event", () => {
+it("a task whose alarm was lost has it again after the next event, even if an order to wake the task failed to set it", () => {
   host.loop.apply(aRegistration());
   const { alarm } = host;
   host.restart();
@@ -93,7 +93,7 @@ it("a task whose alarm was lost, and refused by the storage when it was woken, h
   expect(host.alarm).toBe(alarm);
 });
 
-it("a task that is woken keeps its record and sets its alarm", () => {
+it("an order to wake a task sets its lost alarm again and does not change its record", () => {
   expect(host.loop.resume()).toBe(false);
   host.loop.apply(aRegistration());
   const { alarm, stored } = host;
@@ -103,13 +103,13 @@ it("a task that is woken keeps its record and sets its alarm", () => {
 });
 
 describe.each<Operation>(["load", "policy", "commit"])("an error in %s", (operation) => {
-  it("an error while an event is applied reaches the caller, and nothing is written", () => {
+  it(`an error of the ${operation} operation while an event is applied reaches the caller, and nothing is written`, () => {
     breakOnly(operation);
     expect(() => host.loop.apply(finish)).toThrow(`${operation} is broken`);
     expect([host.stored, host.numbers, host.writes]).toEqual([null, [], []]);
   });
 
-  it("an error in an alarm before it opens an attempt reaches the runtime, and the next alarm sends the attempt", async () => {
+  it(`an error of the ${operation} operation in an alarm before it opens a callback attempt reaches the runtime, and the next alarm sends the attempt`, async () => {
     host.loop.apply(finish);
     await host.answer("rejected");
     const { stored } = host;
@@ -123,7 +123,7 @@ describe.each<Operation>(["load", "policy", "commit"])("an error in %s", (operat
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it("a callback attempt whose result cannot be written stays open, is not repeated, and is closed by the next alarm", async () => {
+  it(`a callback attempt whose result an error of the ${operation} operation loses is not repeated, and the next alarm records it as interrupted`, async () => {
     host.policyAt = () => ONCE;
     host.loop.apply(finish);
     await runMicrotasks();
@@ -175,7 +175,7 @@ describe("an error around an attempt", () => {
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it("an event that follows a failed alarm handler sets the watchdog alarm again", async () => {
+  it("an event after a failed alarm handler sets the alarm of the task again, before its due steps run", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     breakOnly("send");

@@ -57,21 +57,21 @@ describe("a task from its first event to its end", () => {
   });
 
   it.each<[string, TaskEvent[], isIndexed: boolean, writes: string[]]>([
-    ["is written in two commits when an event created it", [finish], false, [...COMMIT, ...COMMIT]],
+    ["two commits when an event created the task", [finish], false, [...COMMIT, ...COMMIT]],
     [
-      "is written in three commits when it was registered first",
+      "three commits when the task was registered first",
       [aRegistration(), aReport()],
       false,
       [...COMMIT, ...COMMIT, ...COMMIT],
     ],
     [
-      "is written in three commits, with two writes of the alarm, when an event created it and the index is enabled",
+      "three commits, with two writes of the alarm, when an event created the task and the index is enabled",
       [finish],
       true,
       [...COMMIT, "put", ...COMMIT],
     ],
   ])(
-    "a task with a delivered callback %s, before its erasure",
+    "a task whose first callback attempt is delivered takes, until its erasure, %s",
     async (_what, events, isIndexed, writes) => {
       host.policyAt = () => aPolicy({ isIndexed });
       for (const event of events) host.loop.apply(event);
@@ -106,7 +106,7 @@ describe("the alarm of a task", () => {
     expect(host.alarm).toBe(NOW + FIRST_WAIT + SECOND_WAIT);
   });
 
-  it("a time more than 29 days away is reached by several alarms that write no record", async () => {
+  it("a deadline more than 29 days ahead is reached by several alarms, none of which writes the task's record", async () => {
     host.loop.apply(aRegistration({ deadlineAt: NOW + 100 * DAY }));
     for (const days of [29, 58, 87]) {
       expect(host.alarm).toBe(NOW + days * DAY);

@@ -62,7 +62,7 @@ describe("an event in any turn around the end of a run", () => {
   const allTurns = Array.from({ length: 16 }, (_, i) => i);
 
   it.each(allTurns)(
-    "a redelivery ordered %i microtasks after the end of an attempt starts at once, or is refused while the attempt counts as running",
+    "a redelivery ordered %i microtasks after a callback attempt ends is never lost: it is either sent at once or refused because an attempt is running",
     async (count) => {
       host.loop.apply(finish);
       await runMicrotasks();
@@ -77,7 +77,7 @@ describe("an event in any turn around the end of a run", () => {
     },
   );
 
-  it("an event at the end of a run is handled by the alarm handler if that has not returned, otherwise by a new alarm", async () => {
+  it("a redelivery ordered while the work loop ends is refused, or accepted with a watchdog alarm set, whether the alarm handler has returned or not", async () => {
     const seen = new Set<string>();
     for (const count of allTurns) {
       const one = new MemoryHost();
