@@ -153,7 +153,7 @@ it.each([
   ["/v1/accounts", {}],
   ["/v1/redeliveries?dry_run=true", { body: {} }],
 ])(
-  "%s answers 501 without an index, and 503 with Retry-After when it fails or hangs",
+  "%s answers 501 without an index, and 503 with Retry-After when the index fails or hangs",
   async (path, sent) => {
     const absent = await callWith({ INDEX_DB: undefined }, path, sent);
     expect(await refusal(absent)).toEqual({ status: 501, code: "index_disabled" });

@@ -26,7 +26,7 @@ async function oneOfEachKind(): Promise<readonly string[]> {
   return [...ids, processing];
 }
 
-it("a reindex restores the same rows after the index was lost", async () => {
+it("POST /v1/reindex writes the same index rows again after the index was lost", async () => {
   const ids = await oneOfEachKind();
   for (const id of ids) await indexed(id);
   pass(60_000);
@@ -40,7 +40,7 @@ it("a reindex restores the same rows after the index was lost", async () => {
   for (const id of ids) await until(() => isPublished(id));
 });
 
-it("a reindex changes neither a task nor a correct row", async () => {
+it("POST /v1/reindex changes neither a task nor a correct index row", async () => {
   aReceiver();
   const id = await indexedTask();
   const [rows, before] = [await allRows(), await call(`/v1/tasks/${id}`)];
@@ -53,7 +53,7 @@ it("a reindex changes neither a task nor a correct row", async () => {
   expect(await after.text()).toBe(await before.text());
 });
 
-it("a reindex accepts 500 ids, in upper or lower case, and creates nothing for unknown ids", async () => {
+it("POST /v1/reindex accepts 500 ids, in upper or lower case, and creates nothing for unknown ids", async () => {
   const [id, unknown] = [await register(), crypto.randomUUID()];
   const others = Array.from({ length: 498 }, () => crypto.randomUUID());
   const ids = [id.toUpperCase(), unknown, ...others];
@@ -68,11 +68,11 @@ it.each([
   ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
   ["an invalid id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
   ["an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],
-])("a reindex is refused with %s", async (_, body, path) => {
+])("POST /v1/reindex is refused with %s", async (_, body, path) => {
   expect(await refusal(await call("/v1/reindex", { body }))).toEqual(invalid(path));
 });
 
-it("a reindex answers 501 without an index", async () => {
+it("POST /v1/reindex answers 501 without an index", async () => {
   const body = { ids: [crypto.randomUUID()] };
   const response = await callWith({ INDEX_DB: undefined }, "/v1/reindex", { body });
   expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });

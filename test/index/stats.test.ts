@@ -22,7 +22,7 @@ const EMPTY = { p50: null, p95: null, p99: null };
 
 const host = (n: number) => `h${n}.example.net`;
 
-it("GET /v1/stats answers zeros and nulls without tasks", async () => {
+it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => {
   await cron();
   expect(await stats()).toEqual({
     since: START_S - 24 * HOUR_S,

@@ -129,7 +129,7 @@ it("requests with an account key, and requests about keys and signing secrets, n
   expect(called).not.toContain(account);
 });
 
-it("an authentication with an account key records the day of its last use", async () => {
+it("a request with an account key records the day as that of the key's last use", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   for (const days of [0, 1]) {

@@ -53,7 +53,7 @@ it("ALLOW_LOCAL_CALLBACKS allows http and loopback but no private network, and l
   expect(lines.filter((line) => String(line).includes("ALLOW_LOCAL_CALLBACKS"))).toHaveLength(1);
 });
 
-it("a log line has the deployed version as version when the binding VERSION exists", async () => {
+it("a log line has the id of the deployed version in its field version when the binding VERSION exists", async () => {
   const log = vi.spyOn(console, "log").mockReturnValue();
   for (const VERSION of [{ id: "version-1", tag: "", timestamp: "" }, undefined]) {
     await callWith({ ...env, VERSION }, "/v1/tasks", { body: {} });

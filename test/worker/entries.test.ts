@@ -144,7 +144,7 @@ async function linesOf(account: string, query: string) {
   }
 }
 
-it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as RFC 4180 does, and is a private attachment", async () => {
+it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as RFC 4180 does, and is an attachment that no cache may store", async () => {
   const account = await anAccount();
   const reference = 'May, "first"';
   await post(`/v1/accounts/${account}/grants`, { reference, amount: 9 });
@@ -204,7 +204,7 @@ it.each([
   },
 );
 
-it("GET /v1/accounts/{account}/entries?format=jsonl ends a page early when its rows are long", async () => {
+it("GET /v1/accounts/{account}/entries?format=jsonl ends a page early when its entries are long", async () => {
   const account = await anAccount();
   const reason = "€".repeat(500);
   await runInDurableObject(accountStub(account), (object) => {

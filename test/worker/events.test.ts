@@ -127,7 +127,7 @@ it("a repeated event is recorded once, with one callback, when eight arrive at o
   expect(received).toHaveLength(1);
 });
 
-it("a conflicting event after a completion gets 409 with the task, and changes nothing", async () => {
+it("an event with another output after a completion gets 409 with the task, and changes nothing", async () => {
   const received = aReceiver();
   const id = await completed();
   await expectUnchanged(id, async () => {

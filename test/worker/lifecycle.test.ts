@@ -158,7 +158,7 @@ async function crashed(): Promise<string> {
   return id;
 }
 
-it("an attempt of an evicted instance is recorded as interrupted, and the next follows on schedule", async () => {
+it("an attempt that is cut off by an eviction of the task's object is recorded as interrupted, and the next follows on schedule", async () => {
   const received = aReceiver(status(200));
   const id = await crashed();
   await expectUnchanged(id, () => read(id));

@@ -64,13 +64,13 @@ async function runToEnd(id: string): Promise<number> {
   throw new Error("the task did not end within 20 alarms");
 }
 
-it("the sandbox offers exactly the sandbox models that are tested here", () => {
+it("the provider sandbox, which simulates jobs, offers exactly the models that this file tests", () => {
   const error = `must be one of ${MODELS.map(([model]) => model).join(", ")}`;
   expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
 });
 
 it.each(MODELS)(
-  "the sandbox ends a task of the model %s with the result and after the time of that model, without a call to a provider",
+  "the provider sandbox ends a task of the model %s with the result and after the time of that model, without a call to a provider",
   async (model, end, from, to) => {
     const outside = callbacksAnswered();
     const id = crypto.randomUUID();
@@ -89,7 +89,7 @@ it.each(MODELS)(
 );
 
 it.each(["sandbox/other", "sandbox", "seedance"])(
-  "the sandbox rejects the model %s",
+  "the provider sandbox, which simulates jobs, rejects the model %s",
   async (model) => {
     const id = crypto.randomUUID();
     const response = await registered(model, WITH, id);
@@ -100,7 +100,7 @@ it.each(["sandbox/other", "sandbox", "seedance"])(
   },
 );
 
-it("the sandbox is an unknown provider to registrations unless SANDBOX is on", async () => {
+it("a registration with the provider sandbox is rejected as one with an unknown provider unless SANDBOX is on", async () => {
   const id = crypto.randomUUID();
   const response = await registered("sandbox/ok", { ...env, SANDBOX: "false" }, id);
   expect(await refusal(response)).toEqual(invalid("/provider"));
