@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
  */
 export interface DemoClient {
   readonly url: string;
-  /** Starts to listen; resolves with the first callback that arrives. */
+  /** Starts the callback receiver; the promise resolves with the first callback that arrives. */
   readonly start: () => Promise<ReceivedCallback>;
   readonly close: () => Promise<void>;
 }

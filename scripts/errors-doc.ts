@@ -25,7 +25,7 @@ const HEAD = `# Problem codes
 A refused request is answered with \`application/problem+json\` (RFC 9457): \`type\`, \`title\`, \`status\`, \`detail\` and \`code\`. The \`code\` is one of the following and does not change; \`type\` links to the entry on the page \`/docs/errors\` of the relay; \`detail\` describes the single case. Invalid input has \`issues: [{path, message}]\`, where \`path\` is a JSON Pointer or \`/Name\` of a header or parameter. A conflict has the current \`task\`.
 `;
 
-/** Escapes the characters that Markdown would read as markup. */
+/** Returns the text with the characters escaped that Markdown would read as markup. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\`*_<>[\]]/g, "\\$&");
 }

@@ -31,7 +31,7 @@ interface Job {
   readonly env: Env;
   readonly shards: Shards;
   readonly runtime: Runtime;
-  /** Time of the cron trigger, in Unix milliseconds. */
+  /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
 }
 
@@ -59,7 +59,10 @@ export async function runScheduled(env: Env, now: number): Promise<void> {
   if (!runtime.config.paused) await runStep("overdue", () => repair(job));
 }
 
-/** Runs one step of the cron trigger, and logs its counts or its failure. */
+/**
+ * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns,
+ * or its failure.
+ */
 async function runStep(name: string, step: () => Promise<Record<string, number>>): Promise<void> {
   try {
     log({ event: `index.${name}`, ...(await step()) });
@@ -96,7 +99,7 @@ async function repair(job: Job) {
   return found;
 }
 
-/** Measures the index, and alerts the operator of one that is almost full. */
+/** Measures the size of one database of the index, and alerts the operator if it is almost full. */
 async function measureSize(db: D1Database, job: Job) {
   const bytes = await sizeBytes(db);
   const event = { type: "index.full", bytes, max_bytes: MAX_INDEX_BYTES } as const;

@@ -35,7 +35,7 @@ export function nameVersion(id: string | null): void {
   version = id;
 }
 
-/** Writes one log line as JSON at the given level, so that an operator can filter by level. */
+/** Writes one line as JSON to the log, at the given level, by which an operator can filter. */
 export function log(line: LogLine, level: Exclude<LogLevel, "detail"> = "info"): void {
   console[METHOD[level]](JSON.stringify(version === null ? line : { ...line, version }));
 }

@@ -1,4 +1,4 @@
-/** The bytes read from the beginning of a stream. */
+/** The bytes read from the beginning of a stream, up to a limit. */
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** True when the stream failed before its end and before `maxBytes` were read. */
@@ -6,10 +6,10 @@ export interface StreamStart {
 }
 
 /**
- * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that
- * arrive instead of trusting `Content-Length`.
- * @param onRead function that is called with the number of bytes so far and awaited before more is read;
- * when it throws, the stream counts as broken.
+ * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that arrive
+ * instead of trusting `Content-Length`.
+ * @param onRead function that is called with the number of bytes so far and awaited before more is read; when
+ * it throws, reading ends and `isBroken` is true.
  */
 export async function readUpTo(
   stream: ReadableStream<Uint8Array> | null,

@@ -5,7 +5,7 @@
 export class TimeBudget {
   readonly #endsAt: number;
 
-  /** Starts the budget now. @param ms its length in milliseconds. */
+  /** Begins to measure the time. @param ms time in milliseconds after which no further round may start. */
   constructor(ms: number) {
     this.#endsAt = Date.now() + ms;
   }

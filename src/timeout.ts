@@ -24,7 +24,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Tells whether a signal of `withDeadline` aborted because its time was up. */
+/** Tells whether a signal of `withDeadline` was aborted because the time was up, and not by the caller. */
 export function isDeadlinePassed({ reason }: AbortSignal): boolean {
   return reason === DEADLINE_PASSED;
 }

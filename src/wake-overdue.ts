@@ -20,8 +20,8 @@ const CONCURRENCY = 50;
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 const DATABASES_AT_ONCE = 6;
 /**
- * Pattern of the error that occurs when a Worker has made all calls that one invocation may make, which are
- * 50 on the Free plan.
+ * Pattern of the error of a call when the Worker has used up the calls that the platform allows in one
+ * invocation (50 on the Free plan).
  */
 const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
 

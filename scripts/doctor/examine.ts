@@ -18,7 +18,7 @@ export interface Examination {
   readonly url: URL;
   /** True when the relay runs on this machine. */
   readonly isLocal: boolean;
-  /** Receiver of a test callback; null when none was given. */
+  /** URL of the receiver for the test callback; null when `--to` was not given. */
   readonly to: string | null;
 }
 

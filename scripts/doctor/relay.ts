@@ -12,7 +12,7 @@ export interface Answer {
   readonly at: number;
 }
 
-/** Error of a request that got no answer; the message states the reason. */
+/** Error for a request of the doctor that got no answer; its message states the reason. */
 export class NoAnswer extends Error {}
 
 /** Time limit for a request in milliseconds, longer than the relay takes for the slowest test callback. */
@@ -32,13 +32,16 @@ export class Relay {
     return this.#key !== null;
   }
 
-  /** Sends a request with the operator key, without following a redirect. @throws NoAnswer */
+  /**
+   * Sends a request to the relay with the operator key. A redirect is returned, not followed.
+   * @throws NoAnswer
+   */
   ask(path: string, body?: object): Promise<Answer> {
     const headers = this.#key === null ? {} : { Authorization: `Bearer ${this.#key}` };
     return this.#send(path, headers, body);
   }
 
-  /** Sends a request as a provider does, without a key. @throws NoAnswer */
+  /** Sends a request to the relay without a key, as a provider does. @throws NoAnswer */
   askUnauthenticated(path: string, body: object): Promise<Answer> {
     return this.#send(path, {}, body);
   }

@@ -28,7 +28,7 @@ export function edit(toml: string, options: SetupOptions): string {
   return text;
 }
 
-/** Returns warnings for the deployer about a finished `wrangler.toml`. */
+/** Returns warnings for the user about the settings in a finished `wrangler.toml`. */
 export function warnings(toml: string): readonly string[] {
   return [...domainWarnings(toml), ...databaseWarnings(toml)];
 }

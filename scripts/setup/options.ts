@@ -9,7 +9,7 @@ export interface SetupOptions {
   readonly domain?: string;
   /** Jurisdiction in which the Durable Objects store their data; `none` removes the setting. */
   readonly jurisdiction?: string;
-  /** Region near which the data is placed; `none` removes the setting. */
+  /** Region near which Cloudflare creates the Durable Objects; `none` removes the setting. */
   readonly location?: string;
   readonly index?: boolean;
   readonly queue?: boolean;
@@ -40,7 +40,7 @@ export const USAGE = `Usage: npm run setup -- [options]
 What each does: docs/configuration.md#npm-run-setup`;
 const HOST = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 
-/** Reads the options from the command line. @throws WrongOption */
+/** Reads the options of `npm run setup` from the command line. @throws WrongOption */
 export function optionsOf(args: readonly string[]): SetupOptions {
   const { domain, jurisdiction, location, index, queue, plan } = parsed(args);
   return checked({

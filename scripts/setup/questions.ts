@@ -1,7 +1,7 @@
 import { JURISDICTIONS, LOCATION_HINTS } from "../../src/config/placement.ts";
 import { checked, type SetupOptions, WrongOption } from "./options.ts";
 
-/** Function that asks one question on the terminal. */
+/** Function that asks the user one question on the terminal and returns the answer. */
 export type Ask = (question: string) => Promise<string>;
 
 /**

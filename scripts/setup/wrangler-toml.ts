@@ -5,9 +5,9 @@
 export class UnexpectedToml extends Error {}
 
 /**
- * Function that selects blocks; a block is a header, such as `[[queues.producers]]`, with the assignments
- * under it.
- * @param active lines of the block without their comment signs.
+ * Function that selects blocks of a TOML text; a block is a header, such as `[[queues.producers]]`, with the
+ * assignments under it.
+ * @param active lines of the block, with the comment signs removed.
  */
 type IsWanted = (active: string) => boolean;
 
@@ -55,9 +55,9 @@ export function readKey(toml: string, key: string): string | null {
 }
 
 /**
- * Switches the blocks under a header that `isWanted` selects: on makes the first of them active, off turns
- * all of them into comments.
- * @throws UnexpectedToml when a block to switch on is missing.
+ * Switches blocks of a TOML text on or off: those that have the header `header` and that `isWanted` selects.
+ * On turns the first of them from comments into active lines, off turns all of them into comments.
+ * @throws UnexpectedToml when there is no block to switch on.
  */
 export function switchBlocks(
   toml: string,
@@ -81,7 +81,10 @@ export function switchBlocks(
   return lines.join("\n");
 }
 
-/** Tells whether one of the blocks under the header that `isWanted` selects is active, not a comment. */
+/**
+ * Tells whether a TOML text has an active block, not a comment, with the header `header` that `isWanted`
+ * selects.
+ */
 export function hasBlock(toml: string, header: string, isWanted: IsWanted): boolean {
   const lines = toml.split("\n");
   return blocksUnder(lines, header).some(
@@ -89,7 +92,10 @@ export function hasBlock(toml: string, header: string, isWanted: IsWanted): bool
   );
 }
 
-/** Finds each header, active or in a comment, with the assignments that follow the header. */
+/**
+ * Finds the lines of each block with the header `header`, active or a comment: the header and the assignments
+ * after it.
+ */
 function blocksUnder(lines: readonly string[], header: string) {
   const starts = lines.flatMap((line, i) => (uncommented(line).trim() === header ? i : []));
   return starts.map((start) => {

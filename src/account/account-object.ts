@@ -20,8 +20,9 @@ export interface AccountState extends Profile {
 const STALE_MARGIN_MS = SECOND_MS;
 
 /**
- * One class for objects of six kinds, told apart by their names (`object-names.ts`). An account id has no
- * colon, so it cannot equal another kind of name. Each object uses the keys, tables and methods of its kind:
+ * Durable Object of an account, an API key, a connection, a receiver's host or the deployment: one class for
+ * objects of six kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
+ * cannot equal a name of another kind. Each object uses the storage keys, tables and methods of its kind:
  *
  * | name                     | one per    | stores                              | methods                          |
  * | ------------------------ | ---------- | ----------------------------------- | -------------------------------- |
@@ -33,10 +34,11 @@ const STALE_MARGIN_MS = SECOND_MS;
  * | `index:`                 | deployment | `told_at`, `full_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
  * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `keys` the API keys
- * (key-table.ts). The first kind books money and nothing else, one order at a time: requests are authenticated, and tasks
- * without a price registered, without it. Both objects of an account store nothing until it is created;
- * their other methods then answer null, false or `unknown_account`. Methods are synchronous where
- * possible: one turn each, so that two calls never see the same balance.
+ * (key-table.ts). The object named after the account only books money. Requests are authenticated, and tasks
+ * without a price registered, without a call to it, because it handles its calls one after the other. Both
+ * objects of an account store nothing until the account is created; until then their other methods answer
+ * null, false or `unknown_account`. Methods contain no `await` where possible, so that no other call can
+ * change the balance between the reading and the writing of one.
  */
 export class AccountObject extends DurableObject<object> {
   static {
@@ -69,14 +71,15 @@ export class AccountObject extends DurableObject<object> {
   }
 
   /**
-   * Charges a task, once per reference; see `LedgerBook.charge`.
+   * Charges the price of a task. A repeated call with the same reference charges nothing more; see
+   * `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
    */
   charge(order: Booking, taskId: string, notAfter: number): ChargeAnswer {
     return this.#ledger.charge(order, taskId, notAfter, this.#profile.read());
   }
 
-  /** Refunds a charge, also after the deletion of the account; see `LedgerBook.refund`. */
+  /** Refunds the charge of a task, once, also after the deletion of the account; see `LedgerBook.refund`. */
   refund(reference: string, taskId: string): boolean {
     return this.#exists() && this.#ledger.refund(reference, taskId);
   }
@@ -94,14 +97,16 @@ export class AccountObject extends DurableObject<object> {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
-  /**
-   * Stores the generation of a newer callback secret; answers to charges contain it, and tasks sign with it.
-   */
+  /** Stores the newest generation of the callback secret, which the answer to a charge gives to the task. */
   noteGeneration(generation: number): void {
     this.#profile.noteGeneration(generation);
   }
 
-  /** Refuses later charges, grants and adjustments, but no refunds. @param foldAt see `LedgerBook.foldAt`. */
+  /**
+   * Marks the account as deleted: later charges, grants and adjustments are refused, refunds are still
+   * booked.
+   * @param foldAt see `LedgerBook.foldAt`.
+   */
   deleteLedger(foldAt: number): void {
     const isActive = this.#profile.active() !== null;
     this.#profile.delete(Date.now());
@@ -154,12 +159,12 @@ export class AccountObject extends DurableObject<object> {
     if (this.#exists()) this.#keys.removeAll();
   }
 
-  /** Makes the account the owner of the API key, unless it has one. @returns the owner of the key. */
+  /** Makes `accountId` the owner of this object's API key, unless it has one. @returns the owner. */
   claimKey(accountId: string): string {
     return this.#ownership.claim(accountId);
   }
 
-  /** Returns the owner of the API key, and stores the day of its use; see `KeyOwnership.use`. */
+  /** Returns the owner of this object's API key, and stores the day of its use; see `KeyOwnership.use`. */
   useKey(today: number): KeyUse | null {
     return this.#ownership.use(today);
   }
@@ -172,7 +177,10 @@ export class AccountObject extends DurableObject<object> {
     if (this.#ownership.owner() === accountId) await this.ctx.storage.deleteAll();
   }
 
-  /** Stores that the provider refused the API key. @returns true when to alert the operator. */
+  /**
+   * Stores that the provider refused the API key of this object's connection.
+   * @returns true when the caller is to alert the operator.
+   */
   noteRefusedKey(): boolean {
     return this.#failures.noteRefusedKey(Date.now());
   }
@@ -184,14 +192,20 @@ export class AccountObject extends DurableObject<object> {
     return this.#failures.refusedAt();
   }
 
-  /** Counts failed attempts at the receiver's host. @returns true when to alert the operator. */
+  /**
+   * Counts failed attempts at the receiver's host to which this object belongs.
+   * @returns true when the caller is to alert the operator.
+   */
   async noteFailure(count = 1): Promise<boolean> {
     const isAlertDue = this.#failures.noteFailure(Date.now(), count);
     if ((await this.ctx.storage.getAlarm()) === null) this.#eraseOnceStale();
     return isAlertDue;
   }
 
-  /** Asks to alert the operator of a fault of the index. @returns true at most once an hour for each kind. */
+  /**
+   * Reserves the right to alert the operator of a fault of the index.
+   * @returns true when the caller is to send the alert: at most once an hour for each kind.
+   */
   claimAlertSlot(kind?: AlertKind): boolean {
     return this.#failures.claimAlertSlot(Date.now(), kind);
   }

@@ -1,9 +1,9 @@
-/** Facts of an account other than its ledger and its keys. All times are Unix milliseconds. */
+/** Data of an account other than its ledger and its API keys. All times are Unix milliseconds. */
 export interface Profile {
   /** Generation of the callback secret, which counts its rotations; the first is 1. */
   readonly generation: number;
   readonly createdAt: number;
-  /** Time at which the account was deleted, in Unix milliseconds; null while it is in use. */
+  /** Time at which the account was deleted, in Unix milliseconds; null when it was not. */
   readonly deletedAt: number | null;
 }
 

@@ -73,7 +73,7 @@ const INSERT_OPENING = `
 /** Largest number of entries that one call of `compact` replaces, so that other calls need not wait long. */
 const COMPACT_AT_ONCE = 5_000;
 
-/** Table `entries` of an account object, which stores its ledger. The table exists only after `create`. */
+/** Table `entries` of an account object: the ledger of the account. The table exists only after `create`. */
 export class EntryTable {
   readonly #sql: SqlStorage;
 
@@ -85,7 +85,7 @@ export class EntryTable {
     this.#sql.exec(schemaOf("entries"));
   }
 
-  /** Returns the balance of the account after the newest entry. */
+  /** Returns the balance of the account, which the newest entry states. */
   balance(): number {
     const [newest] = this.#sql.exec<{ balance: number }>(BALANCE);
     return newest?.balance ?? 0;
@@ -108,7 +108,7 @@ export class EntryTable {
   }
 
   /**
-   * Returns at most `limit` ledger entries before the position `before`, newest first: entries of all kinds
+   * Returns a page of at most `limit` ledger entries with numbers below `before`, newest first: all entries
    * when `kind` is null, else only the grants.
    */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {

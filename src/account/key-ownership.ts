@@ -7,7 +7,10 @@ const USED_KEY = "used_day";
  */
 export interface KeyUse {
   readonly accountId: string;
-  /** States that this is the first use of the key on this day (UTC), so that the use is recorded once a day. */
+  /**
+   * True when the key was not used before on this day (UTC). The caller then records the use in the account's
+   * list of keys, so once a day.
+   */
   readonly isFirstOfDay: boolean;
 }
 

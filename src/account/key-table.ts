@@ -42,15 +42,15 @@ export class KeyTable {
     this.#sql = sql;
   }
 
-  /** Creates the table unless it exists. */
+  /** Creates the table `keys` unless it exists. */
   create(): void {
     this.#sql.exec(SCHEMA);
   }
 
   /**
-   * Adds an API key.
+   * Adds an API key to the account's list, unless the list has a key with this hash.
    * @param sha256 hash of the key.
-   * @returns the stored key, which is an older one when its hash is known already.
+   * @returns the stored key, new or older.
    */
   add(key: StoredKey, sha256: string): StoredKey {
     const known = this.#find(sha256);
@@ -64,7 +64,7 @@ export class KeyTable {
     return this.#sql.exec<SqlRow<StoredKey>>(ALL).toArray();
   }
 
-  /** Returns the hashes of all keys. */
+  /** Returns the hashes of all API keys of the account. */
   hashes(): string[] {
     return Array.from(this.#sql.exec<{ sha256: string }>(HASHES), ({ sha256 }) => sha256);
   }

@@ -46,10 +46,11 @@ export class LedgerBook {
   }
 
   /**
-   * Charges a task once per reference; a charge that was refused stays refused. The repeat of a booked
-   * charge succeeds even when the account was deleted meanwhile, because its task waits for the answer.
-   * @param notAfter time in Unix milliseconds; a call that arrives later books nothing, because its task
-   * may have been refused and erased meanwhile.
+   * Charges the price of a task. A repeated call with the same reference returns the first outcome: a charge
+   * that was refused stays refused, and one that was booked succeeds again, even when the account was deleted
+   * meanwhile, because its task waits for the answer.
+   * @param notAfter time in Unix milliseconds; a call that arrives later books nothing, because its task may
+   * have been refused and erased meanwhile.
    * @param account profile of the account; null when it does not exist.
    */
   charge(order: Booking, taskId: string, notAfter: number, account: Profile | null): ChargeAnswer {
@@ -72,8 +73,8 @@ export class LedgerBook {
   }
 
   /**
-   * Refunds a charge, once.
-   * @returns true when the charge is refunded, false when there was no such charge.
+   * Refunds the charge of a task; a repeated call books nothing more.
+   * @returns true when the charge is refunded, now or earlier; false when there was no such charge.
    */
   refund(reference: string, taskId: string): boolean {
     const charged = this.#entries.find("charge", reference);
@@ -98,7 +99,7 @@ export class LedgerBook {
   }
 
   /**
-   * Returns at most `limit` ledger entries before the position `before`, newest first: entries of all kinds
+   * Returns a page of at most `limit` ledger entries with numbers below `before`, newest first: all entries
    * when `kind` is null, else only the grants.
    */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {

@@ -25,12 +25,15 @@ export function profileObject(env: AccountBindings, accountId: string) {
   return objectNamed(env.ACCOUNTS, `account-keys:${accountId}`, env);
 }
 
-/** Returns the object that stores the owner of an API key. @param hash SHA-256 of the key, in hex. */
+/**
+ * Returns the Durable Object that stores which account owns an API key.
+ * @param hash SHA-256 of the key, in hex.
+ */
 export function keyObject(env: AccountBindings, hash: string) {
   return objectNamed(env.ACCOUNTS, `key:${hash}`, env);
 }
 
-/** Returns the object that counts the failures of a receiver's host. */
+/** Returns the Durable Object that counts the failed attempts at a receiver's host. */
 export function hostObject(env: AccountBindings, host: string) {
   return objectNamed(env.ACCOUNTS, `host:${host}`, env);
 }

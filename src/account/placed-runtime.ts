@@ -15,7 +15,7 @@ const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
  */
 interface MarkerAnswer {
   readonly noted: string | null;
-  /** Time of the answer, in Unix milliseconds. */
+  /** Time at which the object answered or the wait for it ended, in Unix milliseconds. */
   readonly at: number;
 }
 

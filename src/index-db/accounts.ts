@@ -6,7 +6,10 @@ export interface ListedAccount {
   readonly createdAt: number;
 }
 
-/** Adds an account to the list of accounts. Repeating the call changes nothing. */
+/**
+ * Adds an account to the list of accounts, which the first database of the index holds. Repeating the call
+ * changes nothing.
+ */
 export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
   await onSchema(db, (database) =>
     database
@@ -16,14 +19,14 @@ export async function noteAccount(db: D1Database, account: ListedAccount): Promi
   );
 }
 
-/** Removes a deleted account from the list. */
+/** Removes a deleted account from the list of accounts, which the first database of the index holds. */
 export async function forgetListedAccount(db: D1Database, id: string): Promise<void> {
   await onSchema(db, (database) =>
     database.prepare("DELETE FROM accounts WHERE id = ?").bind(id).run(),
   );
 }
 
-/** Lists the ids of accounts in ascending order, starting after the id `after`. */
+/** Lists accounts by ascending id, at most `limit`, starting after the id `after`. */
 export async function listAccountIds(
   db: D1Database,
   after: string,

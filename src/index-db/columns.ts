@@ -35,7 +35,10 @@ export type RowField = keyof z.infer<typeof RowSchema>;
 
 export const FIELDS: readonly RowField[] = RowSchema.keyof().options;
 
-/** Returns the column of `tasks` that holds a field: its name in snake_case. */
+/**
+ * Returns the name of the column of the table `tasks` that holds a field of the row: the field's name in
+ * snake_case.
+ */
 export function columnOf(field: RowField): string {
   return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

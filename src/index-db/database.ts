@@ -1,9 +1,12 @@
 import { errorText } from "../log.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** Longest time in milliseconds that a write to the index may delay other work. */
+/**
+ * Time limit for a write to the index, in milliseconds; other work, such as the answer to a request, waits no
+ * longer for it.
+ */
 export const INDEX_TIMEOUT_MS = 2_000;
-/** Longest time in milliseconds that a request waits for an answer of the index. */
+/** Time limit for a query of the index by a request, in milliseconds. */
 export const QUERY_TIMEOUT_MS = 10_000;
 
 const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (

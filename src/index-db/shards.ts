@@ -1,9 +1,9 @@
 import type { IndexConfig } from "../config/index-config.ts";
 
 /**
- * The databases of the index. The creation time of a task decides which of them holds its row: each
- * database takes the tasks that were created in one span of time, then the next database does, and after
- * the last one the first again.
+ * The databases of the index (shards). The creation time of a task decides which of them holds its row: time
+ * is divided into spans of equal length, and the databases take the tasks of one span each, in turn; after
+ * the last database comes the first again.
  */
 export class Shards {
   /** First database, `INDEX_DB`, which also holds the list of accounts. */

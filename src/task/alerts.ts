@@ -42,7 +42,10 @@ export class Alerts {
     await this.#send(() => tracker.noteRefusedKey(), event, runtime);
   }
 
-  /** Counts a failed attempt at the receiver's host, and alerts the operator of a host that keeps failing. */
+  /**
+   * Counts a failed attempt at the receiver's host, and alerts the operator when many attempts at this host
+   * fail.
+   */
   async reportFailedAttempt({ url }: Delivery, runtime: Runtime): Promise<void> {
     const host = hostOf(url);
     if (host === null || runtime.config.operatorCallbackUrl === null) return;

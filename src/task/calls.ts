@@ -8,7 +8,7 @@ import type { LogLevel, LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
 import { isAtRest } from "./watchdog.ts";
 
-/** A line for the log with its level. */
+/** A line for the log, and the level at which to write it. */
 export interface Logged {
   readonly line: LogLine;
   readonly level: LogLevel;

@@ -27,7 +27,10 @@ import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
 import { setRecoveryAlarm } from "./recovery.ts";
 
-/** Bindings that a task object uses, besides the configuration. */
+/**
+ * Bindings of the environment that a task object uses: index, account objects and time series. The variables
+ * are read by src/config.
+ */
 export interface ObjectBindings extends IndexBindings, AccountBindings {
   readonly METRICS?: AnalyticsEngineDataset;
 }
@@ -73,7 +76,8 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Reads the configuration and imports the keys. Must be called before the work loop decides anything.
+   * Reads the configuration and imports the secret keys. Must be called before the work loop uses this
+   * platform.
    * @throws when the configuration is not valid.
    */
   async prepare(env: AccountBindings): Promise<void> {

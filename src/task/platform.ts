@@ -18,7 +18,10 @@ export interface Platform {
   /** Returns the time in Unix milliseconds. */
   now(): number;
   policy(now: number): Settings;
-  /** Reads the committed record of the task. @throws when the record cannot be read. */
+  /**
+   * Reads the record of the task as last committed; null when there is no task.
+   * @throws when the record cannot be read.
+   */
   load(): TaskRecord | null;
   /**
    * Writes the record of the task and, in the same commit, the alarm for its next step.
@@ -26,25 +29,31 @@ export interface Platform {
    */
   commit(record: TaskRecord, alarmAt: number | null): void;
   setAlarm(at: number): void;
-  /** Removes the record and the alarm. */
+  /** Deletes the record of the task and its alarm. */
   erase(): Promise<void>;
   /**
    * Sends one attempt of a callback. A failure of the receiver is returned as a result; it does not throw.
    */
   send(delivery: Delivery): Promise<AttemptResult>;
   /**
-   * Charges the price of a task at the ledger; the answer is `unknown` when the ledger does not answer in
-   * time.
+   * Charges the price of a task to the ledger of its account; the answer is `unknown` when the ledger does
+   * not answer in time.
    */
   charge(charge: Charge): Promise<ChargeAnswer>;
-  /** Refunds the credits of a failed task. @returns true when the refund is confirmed in time. */
+  /**
+   * Refunds the credits of a failed task.
+   * @returns true when the refund is confirmed in time; else the task asks again later.
+   */
   refund(refund: Refund): Promise<boolean>;
   /**
    * Asks the provider for the state of the job. Every failure is returned as an answer; nothing is thrown.
    * When aborted, returns at once.
    */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
-  /** Writes the row of a task to the index. @returns true when the index confirms the write in time. */
+  /**
+   * Writes the row of a task to the index, directly or through the queue.
+   * @returns true when the index or the queue confirms the write in time.
+   */
   publish(row: IndexRow): Promise<boolean>;
   /**
    * Sends a message about the task to `OPERATOR_CALLBACK_URL`; returns at once when aborted.

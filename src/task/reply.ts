@@ -6,7 +6,7 @@ import { type Role, taskView } from "../core/views/task-view.ts";
 export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
-  /** JSON text of the task for this reader. */
+  /** JSON text of the task with the parts that this reader may see. */
   readonly json: string;
 }
 

@@ -49,7 +49,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   readonly #platform: ObjectPlatform;
   readonly #loop: WorkLoop;
 
-  /** Creates the object. @param timeouts limits that differ from the defaults. */
+  /** Creates the task object. @param timeouts time limits that differ from the defaults. */
   constructor(ctx: DurableObjectState, env: ObjectBindings, timeouts: Partial<Timeouts> = {}) {
     super(ctx, env);
     this.#platform = new ObjectPlatform(ctx, env, timeouts);
@@ -129,7 +129,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return this.#loop.resume();
   }
 
-  /** Returns the task; null when the task does not exist, or when the caller may not see it. */
+  /**
+   * Returns the task as the caller may see it; null when it does not exist or belongs to another account than
+   * the caller.
+   */
   async read(caller: Caller): Promise<TaskReply | null> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();

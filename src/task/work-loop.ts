@@ -33,7 +33,9 @@ export class WorkLoop {
   #run: Promise<Decision | null> = Promise.resolve(null);
   /** Number of the attempt that this instance has started but not sent yet; null when there is none. */
   #ownAttempt: number | null = null;
-  /** Time for which the pending alarm is set, in Unix milliseconds; null when this instance does not know. */
+  /**
+   * Time for which the object's alarm is set, in Unix milliseconds; null when this instance does not know.
+   */
   #armedFor: number | null = null;
   /** Time for which the alarm that is being handled was set, in Unix milliseconds; 0 when none is. */
   #alarmTime = 0;
@@ -61,7 +63,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Applies an event, and removes the record and the alarm when the event erases the task. */
+  /** Applies an event to the stored record; deletes record and alarm when the event erases the task. */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const decision = this.apply(event);
     if (decision.kind === "erase") {

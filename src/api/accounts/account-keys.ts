@@ -70,7 +70,10 @@ export const revokeKey = route(
   },
 );
 
-/** Revokes an API key. Isolates that have used the key accept it for up to another minute. */
+/**
+ * Revokes an API key. An isolate in which it was used within the last minute may accept it for up to another
+ * minute.
+ */
 export async function revoke(env: Env, accountId: string, hash: string): Promise<void> {
   await callObject(() => keyObject(env, hash).disownKey(accountId));
   forgetKey(hash);
@@ -83,7 +86,10 @@ function generateKey(accountId: string): { readonly key: string; readonly prefix
   return { key: `trk_${accountId}_${hex}`, prefix: `trk_${accountId}_${hex.slice(0, 6)}` };
 }
 
-/** Stores an API key by its hash. @throws Problem `reference_reused` when another account owns the key. */
+/**
+ * Stores the hash of an API key, with the account as its owner, and adds the key to the account's list.
+ * @throws Problem `reference_reused` when another account owns the key.
+ */
 async function addKey(
   env: Env,
   accountId: string,

@@ -45,7 +45,8 @@ export const deleteAccount = route(
 );
 
 /**
- * Reads the query parameter `force`; false when it is absent.
+ * Reads the query parameter `force`, which deletes an account in spite of tasks without a result; false when
+ * it is absent.
  * @throws Problem `invalid_request` unless it is true or false.
  */
 function isForceGiven(url: URL): boolean {
@@ -55,9 +56,9 @@ function isForceGiven(url: URL): boolean {
 }
 
 /**
- * Checks that the index has no open task of the account.
- * @throws Problem `task_open`; `index_disabled` without an index, because nothing else lists the tasks of
- * an account.
+ * Checks that the index has no task of the account without a result.
+ * @throws Problem `task_open` when it has one; `index_disabled` without an index, because nothing else lists
+ * the tasks of an account.
  */
 async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string): Promise<void> {
   const shards = requireIndex(env, runtime);

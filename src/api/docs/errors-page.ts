@@ -43,7 +43,10 @@ export const readErrorsPage = publicRoute(
     }),
 );
 
-/** Builds the Content-Security-Policy of the page, which allows only its one inline style, by hash. */
+/**
+ * Builds the Content-Security-Policy of the page `/docs/errors`: it allows only the page's one inline style,
+ * by its hash.
+ */
 async function contentSecurityPolicy(): Promise<string> {
   const hash = toBase64(await sha256(STYLE));
   return [

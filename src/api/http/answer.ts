@@ -5,7 +5,7 @@ export function json(value: unknown, status = 200, headers: Record<string, strin
   return jsonText(JSON.stringify(value), status, headers);
 }
 
-/** Answers with a task, given as the JSON text that its object has written. */
+/** Answers with a task. The task's Durable Object has written its JSON text, which is passed on unchanged. */
 export function taskAnswer(
   task: TaskReply,
   status: number,

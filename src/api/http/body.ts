@@ -25,8 +25,8 @@ export async function readBody(
 
 /**
  * Parses the JSON body of a request.
- * @throws Problem `invalid_json`, also for text that is not UTF-8; `invalid_request` when nested deeper
- * than 64 levels.
+ * @throws Problem `invalid_json` when the body is not JSON in UTF-8; `invalid_request` when it is nested
+ * deeper than 64 levels.
  */
 export function readJson(body: Uint8Array): unknown {
   const text = utf8(body);
@@ -39,8 +39,8 @@ export function readJson(body: Uint8Array): unknown {
 }
 
 /**
- * Validates a value with a schema. @throws Problem `invalid_request`, with an issue for every invalid
- * field.
+ * Validates a value with a schema and returns the result.
+ * @throws Problem `invalid_request`, with an issue for every invalid field.
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { error: messageOf });

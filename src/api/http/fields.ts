@@ -15,7 +15,7 @@ export const AccountId = z
 
 export const Model = z.string().min(1).max(256);
 
-/** Time in Unix seconds. A time in milliseconds exceeds the maximum and is refused. */
+/** Schema of a time in Unix seconds. A time in milliseconds exceeds the maximum and is refused. */
 export const TimeS = z.int().min(0).max(MAX_TIME_S, "must be Unix seconds");
 
 /** Schema of a field whose value must be a JSON object, of any members. */

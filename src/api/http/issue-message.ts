@@ -1,8 +1,8 @@
 import type * as z from "zod";
 
 /**
- * Returns the message of a validation issue as the rest of a sentence about its field ("must be a string");
- * undefined means that the schema's own message is used.
+ * Returns the message for a validation issue (of zod), worded so that it follows the name of the field, e.g.
+ * "must be a string"; undefined leaves the message that the schema itself has set.
  */
 export function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_type") {

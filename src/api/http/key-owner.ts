@@ -49,7 +49,10 @@ function noteUse(env: Env, accountId: string, hash: string, today: number): Prom
   return withTimeout("key use", call, undefined, NOTE_TIMEOUT_MS);
 }
 
-/** Removes an API key from this isolate's cache of owners. */
+/**
+ * Removes an API key from this isolate's cache of key owners, so that the next request with it asks the key's
+ * object.
+ */
 export function forgetKey(hash: string): void {
   owners.delete(hash);
 }

@@ -33,7 +33,7 @@ export async function callObject<T>(call: () => Promise<T>): Promise<T> {
 const UNREACHABLE = "The relay could not reach its own storage.";
 
 /**
- * Builds the problem `unavailable`.
+ * Builds the problem `unavailable`, which asks the caller to try again.
  * @param reason cause of the failure, which only the log names, e.g. `free_plan_quota`.
  */
 export function unavailable(detail: string, reason: string | null = null): Problem {

@@ -14,7 +14,7 @@ export function honoPath(path: string): string {
 }
 
 /**
- * Narrows `params` to the parameters of `path`.
+ * Returns the values of the parameters that occur in `path`, with a type that lists them.
  * @throws Error when one is missing, which is a bug in the routing.
  */
 export function paramsOf<Path extends string>(

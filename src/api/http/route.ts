@@ -23,7 +23,7 @@ export interface Route {
   readonly access: Access;
   readonly summary: string;
   readonly body: z.ZodType | null;
-  /** Description of each answer that is not a problem, by HTTP status. */
+  /** Description of each answer other than a problem (RFC 9457), by HTTP status. */
   readonly answers: Readonly<Record<number, string>>;
   /**
    * Codes of the problems with which this route may answer, besides those that all routes share: faults of
@@ -62,7 +62,10 @@ type Handler<Path extends string, Body> = (
   call: AuthenticatedRequest<PathParams<Path>, Body>,
 ) => Promise<Response>;
 
-/** Declares a route without authentication, which must also work while the relay is not configured. */
+/**
+ * Declares a route that anyone may call without a key, and that must work also while the configuration is not
+ * valid.
+ */
 export function publicRoute<Path extends string>(
   info: RouteInfo<Path>,
   handle: (call: RouteRequest<PathParams<Path>>) => Promise<Response>,
@@ -75,7 +78,7 @@ export function publicRoute<Path extends string>(
   };
 }
 
-/** Declares a route with authentication and without a body. */
+/** Declares a route that needs a key and takes no body. */
 export function route<Path extends string>(
   info: ProtectedRouteInfo<Path>,
   handle: Handler<Path, null>,
@@ -83,7 +86,7 @@ export function route<Path extends string>(
   return { ...info, body: null, handle: guarded(info, async () => null, handle) };
 }
 
-/** Declares a route with authentication and a JSON body. An empty body is read as `{}`. */
+/** Declares a route that needs a key or a signature and takes a JSON body. An empty body is read as `{}`. */
 export function bodyRoute<Path extends string, S extends z.ZodType>(
   info: ProtectedRouteInfo<Path>,
   schema: S,

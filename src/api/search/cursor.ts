@@ -9,7 +9,7 @@ import { invalidRequest } from "../http/problem.ts";
  */
 const CURSOR = /^(\d{1,16})_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})$/;
 
-/** Makes the signed cursor of a position in the list of tasks. */
+/** Makes the signed cursor that a client sends to get the list of tasks from a position on. */
 export async function cursorOf(
   { createdAt, id }: Position,
   filters: Filters,
@@ -21,7 +21,8 @@ export async function cursorOf(
 }
 
 /**
- * Reads a cursor; null means the start of the list of tasks.
+ * Checks a cursor and returns its position in the list of tasks; null without a cursor, which means the start
+ * of the list.
  * @throws Problem `invalid_request` for a cursor that the relay has not made for these filters.
  */
 export async function positionOf(

@@ -46,7 +46,7 @@ export interface ListOptions extends PageLimits {
 }
 
 /**
- * Reads the query of a list of tasks.
+ * Reads the parameters of a request for a list of tasks.
  * @throws Problem `invalid_request` with an issue for every invalid parameter.
  */
 export function listQueryOf(

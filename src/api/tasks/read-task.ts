@@ -44,7 +44,10 @@ function etagOf(task: TaskReply, role: Role): string {
   return `"${task.version}-${role}"`;
 }
 
-/** Tells whether `If-None-Match` names the task's ETag, by weak comparison (RFC 9110 §13.1.2). */
+/**
+ * Tells whether the header `If-None-Match` contains the task's ETag, by weak comparison (RFC 9110 §13.1.2),
+ * so that the answer is 304.
+ */
 function matchesEtag(task: TaskReply, role: Role, ifNoneMatch: string): boolean {
   const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   return tags.includes("*") || tags.includes(etagOf(task, role));

@@ -9,8 +9,8 @@ const PAUSES_MS = [1000, 1000, 2000, 2000, 3000];
 const LATER_PAUSE_MS = 5000;
 
 /**
- * Reads for how long the answer may be delayed, and returns milliseconds: `?wait=N`, else `Prefer: wait=N`
- * (RFC 7240 §4.3), in seconds, limited to 0…60.
+ * Reads for how long the answer to a request may be delayed until the task has a result, and returns
+ * milliseconds: `?wait=N`, else `Prefer: wait=N` (RFC 7240 §4.3), in seconds, limited to 0…60.
  * @throws Problem `invalid_request` when the parameter is not a number.
  */
 export function waitMsOf(query: URLSearchParams, headers: Headers): number {
