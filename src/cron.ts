@@ -17,53 +17,80 @@ import { ExpiryCheck } from "./task/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 
-/**
- * Longest time in milliseconds for the deletion of expired rows, in all databases of the index together. With
- * it and the limits of the other steps, a run of the cron trigger ends before the next one, ten minutes
- * later.
- */
-const SWEEP_BUDGET_MS = 3 * MINUTE_MS;
-const CHECK_BUDGET_MS = MINUTE_MS;
-const ROLLUPS_BUDGET_MS = 2 * MINUTE_MS;
+/** Time in milliseconds from one cron trigger to the next (wrangler.toml). */
+const PERIOD_MS = 10 * MINUTE_MS;
 
-/** Input of one step that the cron trigger runs, e.g. the deletion of expired rows. */
+/** Input of the work that the cron trigger starts. */
 interface Job {
   readonly env: Env;
   readonly shards: Shards;
   readonly runtime: Runtime;
   /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
+  /** One check for all databases, because its limit holds for the whole run. */
+  readonly expiryCheck: ExpiryCheck;
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+/** A step of the housekeeping, which is done in one database after another. */
+interface Step {
+  readonly name: string;
+  /** Longest time of the step in all databases together, in milliseconds. */
+  readonly maxMs: number;
+  /** Largest number of rounds in all databases together. */
+  readonly maxRounds: number;
+  readonly run: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
 }
 
 /**
- * Handles the cron trigger: deletes expired rows of the index, checks that their tasks are erased, counts
- * again the tasks of each hour whose rows have changed, measures the size of the index, and wakes tasks that
- * should have changed by now. A step that fails does not stop the others and runs again at the next trigger.
- * Without an index nothing is done.
+ * Steps of the housekeeping, in their order. They end before the next trigger, ten minutes later. Their
+ * rounds make fewer than the 1,000 queries that D1 allows one invocation: 10 queries each to count hours, 4 to
+ * delete rows, 3 to perform a planned check. Deleting 5,000 rows in one round takes about 22 ms of CPU time.
+ */
+export const HOUSEKEEPING: readonly Step[] = [
+  { name: "size", maxMs: MINUTE_MS, maxRounds: Infinity, run: measureSize },
+  { name: "rollups", maxMs: 2 * MINUTE_MS, maxRounds: 30, run: recount },
+  { name: "expired", maxMs: 3 * MINUTE_MS, maxRounds: 60, run: removeExpiredRows },
+  { name: "expiry_checks", maxMs: MINUTE_MS, maxRounds: 60, run: checkExpiries },
+];
+
+/**
+ * Handles the cron trigger. First wakes tasks that should have changed by now, so that no limit that a later
+ * step reaches can prevent it. Then does each step of the housekeeping in all databases of the index: measures
+ * the size, counts again the tasks of each hour whose rows have changed, deletes expired rows, and checks that
+ * their tasks are erased. The databases share the limits of a step, so they take turns at being first. A step
+ * that fails does not stop the others and runs again at the next trigger. Without an index nothing is done.
  * @param now time of the trigger, in Unix milliseconds.
  */
-export async function runScheduled(env: Env, now: number): Promise<void> {
+export async function runScheduled(
+  env: Env,
+  now: number,
+  housekeeping: readonly Step[] = HOUSEKEEPING,
+): Promise<void> {
   const result = await placedRuntimeOf(env);
   if (!result.ok) return;
   const runtime = result.value;
   const shards = shardsOf(env, runtime.config);
   if (shards === null) return;
-  const job = { env, shards, runtime, now };
-  for (const db of shards.databases) {
-    await runStep("expired", () => removeExpiredRows(db, job));
-    await runStep("expiry_checks", () => checkExpiries(db, job));
-    await runStep("rollups", () => recount(db, job));
-    await runStep("size", () => measureSize(db, job));
-  }
+  const job = { env, shards, runtime, now, expiryCheck: new ExpiryCheck(env) };
   // During a pause callbacks wait on purpose, so overdue tasks are no fault.
   if (!runtime.config.paused) await runStep("overdue", () => repair(job));
+  const { databases } = shards;
+  const first = Math.floor(now / PERIOD_MS) % databases.length;
+  for (const { name, maxMs, maxRounds, run } of housekeeping) {
+    const budget = new TimeBudget(maxMs, maxRounds);
+    for (const db of [...databases.slice(first), ...databases.slice(0, first)]) {
+      await runStep(name, () => run(db, job, budget));
+    }
+  }
 }
 
 /**
  * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns,
  * or its failure.
  */
-async function runStep(name: string, step: () => Promise<Record<string, number>>): Promise<void> {
+async function runStep(name: string, step: () => Promise<Counts>): Promise<void> {
   try {
     log({ event: `index.${name}`, ...(await step()) });
   } catch (error) {
@@ -71,23 +98,21 @@ async function runStep(name: string, step: () => Promise<Record<string, number>>
   }
 }
 
-async function removeExpiredRows(db: D1Database, { shards, runtime, now }: Job) {
-  const budget = new TimeBudget(SWEEP_BUDGET_MS / shards.databases.length);
+async function removeExpiredRows(db: D1Database, { runtime, now }: Job, budget: TimeBudget) {
   return { removed: await removeExpired(db, runtime.config, now, budget) };
 }
 
 /** Checks that the objects of tasks whose rows were deleted from the index have erased the tasks. */
-async function checkExpiries(db: D1Database, { env, shards, now }: Job) {
-  const expiryCheck = new ExpiryCheck(env);
-  const budget = new TimeBudget(CHECK_BUDGET_MS / shards.databases.length);
+async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: TimeBudget) {
+  const before = expiryCheck.counts;
   await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
-  const { asked, lost } = expiryCheck.counts;
+  const asked = expiryCheck.counts.asked - before.asked;
+  const lost = expiryCheck.counts.lost - before.lost;
   await count(db, "expiry_lost", lost, now);
   return { asked, lost };
 }
 
-async function recount(db: D1Database, { shards, runtime, now }: Job) {
-  const budget = new TimeBudget(ROLLUPS_BUDGET_MS / shards.databases.length);
+async function recount(db: D1Database, { runtime, now }: Job, budget: TimeBudget) {
   return { hours: await rollUp(db, runtime.config.indexRetentionMs, now, budget) };
 }
 

@@ -57,7 +57,7 @@ function sizeFinding(metrics: string): Finding {
   const sizes = [...metrics.matchAll(/^task_relay_index_bytes(?:\{[^}]*\})? (\d+)/gm)];
   if (sizes.length === 0) return unchecked("index size: this relay does not report it");
   const largest = Math.max(...sizes.map(([, bytes]) => Number(bytes)));
-  const text = `index size: ${Math.ceil(largest / 1_000_000)} MB of 10,000 MB`;
+  const text = `index size: ${Math.ceil(largest / 1_000_000)} MB of 10,000 MB (Free plan: 500 MB)`;
   if (largest < ALMOST_FULL_BYTES) return ok(text);
   return problem(text, "keep rows for fewer days, or split the index (docs/index.md)");
 }

@@ -72,7 +72,8 @@ function numberingIssues(
 
 /**
  * Checks that no database of the index (shard), each of which takes the new tasks in turn, gets tasks again
- * before the rows of its last turn have expired.
+ * before most rows of its last turn have expired. Rows of failed callbacks, which stay for `RETENTION_DAYS`,
+ * and of tasks whose own deadline is later than `TASK_DEADLINE_HOURS` may still be there; lists find them.
  * @returns the fault; `[]` when there is none.
  */
 function overlapIssues(

@@ -8,11 +8,6 @@ import { ready } from "./database.ts";
  * that erases it may be late.
  */
 const MARGIN_MS = HOUR_MS;
-/**
- * Largest number of planned checks that one run performs, each of many tasks: D1 allows 1,000 queries in one
- * invocation, and a check makes two.
- */
-const MAX_ROUNDS = 100;
 const ID_BYTES = 16;
 
 const PLAN = "INSERT INTO expiry_checks (check_at, batch, ids) VALUES (?, ?, ?)";
@@ -54,7 +49,7 @@ export async function runChecks(
   check: (ids: readonly string[]) => Promise<readonly string[]>,
 ): Promise<void> {
   const database = await ready(db);
-  for (let round = 0; round < MAX_ROUNDS && !budget.isSpent(); round++) {
+  while (budget.startRound()) {
     const due = await database.prepare(NEXT).bind(now).first<PlannedCheck>();
     if (due === null) return;
     const unchecked = await check(unpackIds(due.ids));

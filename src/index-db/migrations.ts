@@ -106,4 +106,11 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       PRIMARY KEY (check_at, batch)
     ) STRICT, WITHOUT ROWID`,
   ],
+  [
+    `CREATE TABLE IF NOT EXISTS sweep_passes (
+      started_at INTEGER NOT NULL PRIMARY KEY,
+      created_at INTEGER NOT NULL,
+      id TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID`,
+  ],
 ];

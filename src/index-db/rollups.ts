@@ -75,7 +75,7 @@ export async function rollUp(
   const isFull = now % HOUR_MS < FULL_WITHIN_MS;
   const hours = await dirtyHours(database, isFull ? 0 : now - (now % RANGE_MS));
   let counted = 0;
-  for (let size = 1; counted < hours.length && !budget.isSpent();) {
+  for (let size = 1; counted < hours.length && budget.startRound();) {
     const batch = hours.slice(counted, counted + size);
     const rowsRead = await recount(database, batch);
     counted += batch.length;

@@ -1,25 +1,35 @@
-import { DAY_MS } from "../core/time.ts";
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { TimeBudget } from "../time-budget.ts";
 import { ready } from "./database.ts";
 import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";
 
 const ROWS_AT_ONCE = 5_000;
-/**
- * Largest number of pages of expired rows that one run deletes: D1 allows 1,000 queries in one invocation,
- * and each page takes two.
- */
-const MAX_ROUNDS = 200;
 /** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
-
+/** Time in milliseconds after which the next pass over the rows begins again with the oldest row. */
+const PASS_MS = DAY_MS;
 /**
- * Query for a page of expired rows of the index, after a position. A row expires at the earliest one
- * retention after its creation, so younger rows are not read; there is no database index on `expires_at`.
+ * Length in milliseconds of the range of creation times whose rows every run reads. The range ends one
+ * retention ago, and a row expires one retention after its task was settled: most tasks are settled within
+ * this time.
  */
-const EXPIRED = `
-  SELECT created_at AS createdAt, id, version FROM tasks
-  WHERE created_at <= ?1 AND expires_at <= ?2 AND (created_at, id) > (?3, ?4)
+const SETTLING_MS = HOUR_MS;
+
+const CURRENT_PASS = `
+  SELECT started_at AS startedAt, created_at AS createdAt, id FROM sweep_passes
+  WHERE started_at > ? ORDER BY started_at DESC LIMIT 1`;
+const END_PASSES = "DELETE FROM sweep_passes WHERE started_at < ?";
+const STORE_PASS =
+  "INSERT OR REPLACE INTO sweep_passes (started_at, created_at, id) VALUES (?, ?, ?)";
+/**
+ * Query for a page of rows of the index, after a position. A row expires at the earliest one retention after
+ * its creation, so younger rows are not read. There is no database index on `expires_at`, because to write an
+ * entry would cost as much as to read 1,000 rows.
+ */
+const PAGE = `
+  SELECT created_at AS createdAt, id, version, coalesce(expires_at <= ?2, 0) AS isExpired FROM tasks
+  WHERE created_at <= ?1 AND (created_at, id) > (?3, ?4)
   ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`;
 /**
  * Statement that deletes the rows of a JSON list, except those that were written again with a later expiry
@@ -29,14 +39,25 @@ const DELETE_EXPIRED = `
   DELETE FROM tasks WHERE expires_at <= ?2 AND (created_at, id) IN (
     SELECT value ->> 'createdAt', value ->> 'id' FROM json_each(?1)
   )`;
-const DELETE_ERASED = "DELETE FROM erased WHERE version < ?";
+const DELETE_ERASED = "DELETE FROM erased WHERE created_at < ?1 AND version < ?1";
+const OLD_ERASED = "SELECT 1 FROM erased WHERE created_at < ? LIMIT 1";
 const OVERDUE = `
   SELECT id, created_at AS createdAt FROM tasks INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`;
 
-interface ExpiredRow extends Position, Record<string, unknown> {
+interface ExaminedRow extends Position, Record<string, unknown> {
   /** Version of the task in its row, which is about the time of its last change, in Unix milliseconds. */
   readonly version: number;
+  readonly isExpired: 0 | 1;
+}
+
+/**
+ * Stored pass over the rows, from the oldest to the youngest that can have expired, and its position: later
+ * runs read only the rows after it.
+ */
+interface Pass extends Position, Record<string, unknown> {
+  /** Time at which the pass began with the oldest row, in Unix milliseconds. */
+  readonly startedAt: number;
 }
 
 /**
@@ -50,8 +71,12 @@ export interface Retention {
 /**
  * Deletes the expired rows of a database of the index, because the objects of tasks do not delete them when
  * they erase the tasks. Also plans, for the end of the tasks' own retention, a check that the objects have
- * erased the tasks; and deletes old rows of the table `erased`, which prevents the rows of erased tasks from
- * being written late, once the queue cannot hold such a row any more.
+ * erased the tasks.
+ *
+ * Rows of failed callbacks and of open tasks stay longer than others. So that not every run reads them, the
+ * position up to which rows were read is stored; once a day a new pass begins with the oldest row. It also
+ * deletes old rows of the table `erased`, which prevents the rows of erased tasks from being written late,
+ * once the queue cannot hold such a row any more.
  * @param now current time, in Unix milliseconds.
  * @returns the number of deleted rows.
  */
@@ -62,21 +87,58 @@ export async function removeExpired(
   budget: TimeBudget,
 ): Promise<number> {
   const database = await ready(db);
-  await database
-    .prepare(DELETE_ERASED)
-    .bind(now - MAX_QUEUED_MS)
-    .run();
-  let removed = 0;
-  let last: Position | undefined = { createdAt: 0, id: "" };
-  for (let round = 0; round < MAX_ROUNDS && last && !budget.isSpent(); round++) {
-    const { results: rows }: D1Result<ExpiredRow> = await database
-      .prepare(EXPIRED)
-      .bind(now - retention.indexRetentionMs, now, last.createdAt, last.id)
-      .all<ExpiredRow>();
-    removed += await deleteRows(database, rows, retention.retentionMs, now);
-    last = rows.length < ROWS_AT_ONCE ? undefined : rows.at(-1);
+  const current = await database
+    .prepare(CURRENT_PASS)
+    .bind(now - PASS_MS)
+    .first<Pass>();
+  const hasOldErased = current === null && (await removeOldErased(database, now));
+  const pass = current ?? { startedAt: now, createdAt: 0, id: "" };
+  const { removed, hasKept, last } = await removePages(database, pass, retention, now, budget);
+  // Without rows that stay, a run that begins with the oldest row reads as little.
+  if (hasKept || hasOldErased) {
+    await database.batch([
+      database.prepare(END_PASSES).bind(pass.startedAt),
+      database.prepare(STORE_PASS).bind(pass.startedAt, last.createdAt, last.id),
+    ]);
   }
   return removed;
+}
+
+/** Deletes the old rows of the table `erased`. @returns whether some stay that the next run would read. */
+async function removeOldErased(database: D1Database, now: number): Promise<boolean> {
+  const [, old] = await database.batch(
+    [DELETE_ERASED, OLD_ERASED].map((sql) => database.prepare(sql).bind(now - MAX_QUEUED_MS)),
+  );
+  return (old?.results.length ?? 0) > 0;
+}
+
+/**
+ * Deletes the expired rows after a position, page by page.
+ * @returns the number of deleted rows, the position up to which no row is read again in this pass, and whether
+ * rows before it stay.
+ */
+async function removePages(
+  database: D1Database,
+  after: Position,
+  { retentionMs, indexRetentionMs }: Retention,
+  now: number,
+  budget: TimeBudget,
+) {
+  const youngest = now - indexRetentionMs;
+  const settling: Position = { createdAt: youngest - SETTLING_MS, id: "" };
+  let [removed, hasKept, isThrough, last] = [0, false, false, after];
+  while (!isThrough && budget.startRound()) {
+    const { results: rows } = await database
+      .prepare(PAGE)
+      .bind(youngest, now, last.createdAt, last.id)
+      .all<ExaminedRow>();
+    const expired = rows.filter(({ isExpired }) => isExpired === 1);
+    removed += await deleteRows(database, expired, retentionMs, now);
+    hasKept ||= rows.some((row) => row.isExpired === 0 && row.createdAt < settling.createdAt);
+    last = rows.at(-1) ?? last;
+    isThrough = rows.length < ROWS_AT_ONCE;
+  }
+  return { removed, hasKept, last: last.createdAt < settling.createdAt ? last : settling };
 }
 
 /**
@@ -86,12 +148,12 @@ export async function removeExpired(
  */
 async function deleteRows(
   database: D1Database,
-  rows: readonly ExpiredRow[],
+  rows: readonly ExaminedRow[],
   retentionMs: number,
   now: number,
 ): Promise<number> {
   if (rows.length === 0) return 0;
-  const isOver = ({ version }: ExpiredRow) => version + retentionMs <= now;
+  const isOver = ({ version }: ExaminedRow) => version + retentionMs <= now;
   const over = rows.filter(isOver);
   const others = rows.filter((row) => !isOver(row));
   const endsAt = others.reduce((last, { version }) => Math.max(last, version), 0) + retentionMs;
@@ -103,7 +165,7 @@ async function deleteRows(
   return answers[0]?.meta.changes ?? 0;
 }
 
-function idsOf(rows: readonly ExpiredRow[]): readonly string[] {
+function idsOf(rows: readonly ExaminedRow[]): readonly string[] {
   return rows.map(({ id }) => id);
 }
 

@@ -22,11 +22,14 @@ const CONCURRENCY = 50;
  */
 export class ExpiryCheck {
   readonly #env: TaskBindings;
+  readonly #maxAsked: number;
   #asked = 0;
   #lost = 0;
 
-  constructor(env: TaskBindings) {
+  /** Creates the check of one run of the cron trigger. */
+  constructor(env: TaskBindings, maxAsked = MAX_ASKED) {
     this.#env = env;
+    this.#maxAsked = maxAsked;
   }
 
   /**
@@ -49,12 +52,12 @@ export class ExpiryCheck {
   }
 
   /**
-   * Asks the objects of these tasks to erase them if their retention is over, at most `MAX_ASKED` objects in
+   * Asks the objects of these tasks to erase them if their retention is over, at most `maxAsked` objects in
    * one run.
    * @returns the ids of the tasks whose objects were not reached or not asked.
    */
   async #ask(ids: readonly string[]): Promise<readonly string[]> {
-    const most = MAX_ASKED - this.#asked;
+    const most = this.#maxAsked - this.#asked;
     const asked = ids.slice(0, most);
     this.#asked += asked.length;
     const areReached = await pMap(asked, (id) => this.#askOne(id), { concurrency: CONCURRENCY });

@@ -29,7 +29,7 @@ useIndex();
 
 const TEN_MINUTES = 600_000;
 
-const expiringAt = (expiresAt: number) => aRow({ createdAt: expiresAt - 28 * DAY });
+const expiringAt = (expiresAt: number) => aRow({ createdAt: expiresAt - 7 * DAY, expiresAt });
 
 async function loseAlarm(id: string): Promise<void> {
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
@@ -198,7 +198,7 @@ it.each([
 ])("the hourly cron does its other work when %s fails", async (part, statement) => {
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
   const expired = expiringAt(START + 1);
-  await insert(gone, expired);
+  await insert(gone, expired, aRow());
   pass(TEN_MINUTES);
   const INDEX_DB = gated(db, async (sql) => {
     if (statement.test(sql)) throw new Error("D1 is unavailable");

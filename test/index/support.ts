@@ -26,6 +26,7 @@ function boundIndex(): D1Database {
 export const TABLES = [
   "tasks",
   "dirty_hours",
+  "sweep_passes",
   "expiry_checks",
   "counters",
   "rollups",

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
@@ -10,7 +11,10 @@ useIndex();
 
 const NOON = START - (START % HOUR);
 
-const RETENTION = { retentionMs: 28 * DAY, indexRetentionMs: 28 * DAY };
+const RETENTION = { retentionMs: 28 * DAY, indexRetentionMs: 7 * DAY };
+
+const manyRows = (length: number, fields: Partial<IndexRow>) =>
+  Array.from({ length }, () => aRow(fields));
 
 const rollUpNow = (database = db) => rollUp(database, 2 * DAY, NOON, new TimeBudget(HOUR));
 
@@ -38,7 +42,7 @@ it("a rollup reads each index row of an hour with changed tasks twice, and no ro
 });
 
 it("a rollup writes only the counts that have changed, and 3 rows that mark the hour as being counted", async () => {
-  await insert(...Array.from({ length: 20 }, () => aRow({ host: "x.example.net" })));
+  await insert(...manyRows(20, { host: "x.example.net" }));
   await rollUpNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
   // The count of the task and its latency in the index.
@@ -114,16 +118,38 @@ it("a rollup counts 100 hosts by name, hosts with failures first, and all other 
   expect(rows).toContainEqual({ host: "zz-failing.example.net", tasks: 1 });
 });
 
-it("expired index rows are removed in rounds of 5,000 until the time budget of the cron is spent", async () => {
-  const createdAt = START - 29 * DAY;
-  const old = Array.from({ length: 5_500 }, () =>
-    aRow({ createdAt, settledAt: createdAt, expiresAt: START + 1_000 }),
+it("a sweep whose time budget is spent ends after a round of 5,000 rows, and the next sweep goes on from there", async () => {
+  const createdAt = START - 8 * DAY;
+  await insert(
+    ...manyRows(500, { createdAt: createdAt - 1, expiresAt: START + 1 }),
+    ...manyRows(4_500, { createdAt, callback: "failed" }),
+    ...manyRows(500, { createdAt: createdAt + 1, expiresAt: START + 1 }),
   );
-  await insert(...old);
-  pass(2_000);
+  pass(1);
   const slow = gated(db, async (sql) => void (sql.includes("DELETE FROM tasks") && pass(1)));
-  expect(await removeExpired(slow, RETENTION, Date.now(), new TimeBudget(1))).toBe(5_000);
   expect(await removeExpired(slow, RETENTION, Date.now(), new TimeBudget(1))).toBe(500);
+  expect(await removeExpired(db, RETENTION, Date.now(), new TimeBudget(HOUR, 1))).toBe(500);
+});
+
+it("a sweep reads the index rows of failed callbacks and of open tasks, which stay, only once a day", async () => {
+  const createdAt = START - 9 * DAY;
+  const kept = manyRows(2_000, { createdAt, callback: "failed" });
+  const open = { createdAt: START - 40 * DAY, expiresAt: null, dueAt: START + DAY };
+  const soon = aRow({ createdAt, expiresAt: START + 1 });
+  await insert(...kept, soon, aRow(open), aRow(open));
+  const { rows, INDEX_DB } = metered(db);
+  const sweep = async () => {
+    Object.assign(rows, { read: 0, written: 0 });
+    const removed = await removeExpired(INDEX_DB, RETENTION, Date.now(), new TimeBudget(HOUR));
+    return { removed, ...rows };
+  };
+  expect((await sweep()).read).toBeGreaterThan(2_000);
+  pass(DAY - 1);
+  const { removed, read, written } = await sweep();
+  expect({ removed, written }).toEqual({ removed: 0, written: 0 });
+  expect(read).toBeLessThanOrEqual(10);
+  pass(1);
+  expect((await sweep()).removed).toBe(1);
 });
 
 it("GET /v1/tasks does not list an expired task, even before its index row is removed", async () => {
