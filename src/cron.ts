@@ -13,7 +13,7 @@ import { type Shards, shardsOf } from "./index-db/shards.ts";
 import { removeExpired } from "./index-db/sweep.ts";
 import { errorText, log } from "./log.ts";
 import { notifyOperator, type OperatorEvent } from "./outbound/webhooks.ts";
-import { ExpiryCheck } from "./task/expiry-check.ts";
+import { ExpiryCheck } from "./task-object/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
 

@@ -1,5 +1,5 @@
-import type { ObjectBindings } from "./task/object-platform.ts";
-import type { TaskBindings } from "./task/task-stub.ts";
+import type { ObjectBindings } from "./task-object/object-platform.ts";
+import type { TaskBindings } from "./task-object/task-stub.ts";
 
 /**
  * Bindings that `wrangler.toml` declares (objects, databases, queue). Variables and secrets are in the same

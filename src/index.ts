@@ -6,7 +6,7 @@ import { consume } from "./index-db/consumer.ts";
 import { shardsOf } from "./index-db/shards.ts";
 
 export { AccountObject } from "./account/account-object.ts";
-export { TaskObject } from "./task/task-object.ts";
+export { TaskObject } from "./task-object/task-object.ts";
 
 export default {
   fetch: app.fetch,

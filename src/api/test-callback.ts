@@ -3,7 +3,7 @@ import { callbackBody } from "../core/record/callback-body.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
 import { deliver } from "../outbound/webhooks.ts";
-import { accountOf } from "../task/caller.ts";
+import { accountOf } from "../task-object/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";

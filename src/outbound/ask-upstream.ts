@@ -17,7 +17,7 @@ const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
 /**
  * Asks the provider about a job, with the same timeout as a callback attempt. Never throws: a failure is an
- * answer too. core/record/tracking.ts plans when, core/events/polling.ts applies the answer.
+ * answer too. core/record/poll-plan.ts plans when, core/events/polling.ts applies the answer.
  */
 export async function askUpstream(
   poll: Poll,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FaultNotes } from "../../src/task/fault-notes.ts";
+import { FaultNotes } from "../../src/task-object/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
 it("FaultNotes asks for two reports every ten seconds, not one per fault, when 10,000 callbacks to a host fail in a minute", () => {

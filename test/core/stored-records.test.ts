@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
-import { parseRecord } from "../../src/task/record-schema.ts";
+import { parseRecord } from "../../src/task-object/record-schema.ts";
 import { runSeed } from "../simulation/run.ts";
 import { aCompletion, aPolicy } from "./builders.ts";
 import { MemoryHost } from "./loop/memory-host.ts";

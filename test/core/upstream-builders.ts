@@ -6,7 +6,8 @@ import type {
   RegisterEvent,
 } from "../../src/core/events/event.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
-import type { KeptHook, PollPlan, Tracking } from "../../src/core/record/tracking.ts";
+import type { PollPlan } from "../../src/core/record/poll-plan.ts";
+import type { KeptHook, Tracking } from "../../src/core/record/tracking.ts";
 import type { Job, UpstreamFailure, UpstreamNews } from "../../src/core/record/upstream.ts";
 import {
   aCompletion,

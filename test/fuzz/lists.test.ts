@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { cursorOf, positionOf } from "../../src/api/search/cursor.ts";
 import { listQueryOf } from "../../src/api/search/filters.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
-import type { Caller } from "../../src/task/caller.ts";
+import type { Caller } from "../../src/task-object/caller.ts";
 import type { Filters } from "../../src/index-db/list.ts";
 import { fuzz } from "./fuzz.ts";
 import { hostileKey } from "./hostile.ts";

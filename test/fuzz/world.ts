@@ -1,5 +1,5 @@
 import { AccountObject } from "../../src/account/account-object.ts";
-import { TaskObject } from "../../src/task/task-object.ts";
+import { TaskObject } from "../../src/task-object/task-object.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {

@@ -5,7 +5,7 @@ import { HOUSEKEEPING, runScheduled } from "../../src/cron.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { planCheck } from "../../src/index-db/expiry-checks.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
-import { ExpiryCheck, isSampled } from "../../src/task/expiry-check.ts";
+import { ExpiryCheck, isSampled } from "../../src/task-object/expiry-check.ts";
 import { pass, START } from "../worker/clock.ts";
 import { aRow, cron, DAY, db, HOUR, TABLES, useIndex } from "./support.ts";
 

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { removeRows } from "../../src/index-db/writer.ts";
-import { isSampled } from "../../src/task/expiry-check.ts";
+import { isSampled } from "../../src/task-object/expiry-check.ts";
 import { call } from "../worker/client.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { evict, untilIdle, NOTHING, stored, stubOf } from "../worker/objects.ts";

@@ -35,7 +35,7 @@ const REFUSED = {
       "'cloudflare:workers'",
     ],
   ],
-  "src/task/probe.ts": [
+  "src/task-object/probe.ts": [
     ["an import from src/api", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"],
     [
       "a call of getByName of a Durable Object namespace",
@@ -117,7 +117,11 @@ const REFUSED = {
     ],
   ],
   "src/config/probe.ts": [
-    ["an import of src/task", 'export { x } from "../task/reply.ts";', "'../task/reply.ts'"],
+    [
+      "an import of src/task-object",
+      'export { x } from "../task-object/reply.ts";',
+      "'../task-object/reply.ts'",
+    ],
   ],
   "src/outbound/probe.ts": [
     ["a call of fetch", 'export const answer = fetch("https://example.com");', "'fetch'"],
@@ -128,7 +132,11 @@ const REFUSED = {
     ],
   ],
   "src/account/probe.ts": [
-    ["an import of src/task", 'export { x } from "../task/reply.ts";', "'../task/reply.ts'"],
+    [
+      "an import of src/task-object",
+      'export { x } from "../task-object/reply.ts";',
+      "'../task-object/reply.ts'",
+    ],
   ],
   "src/index-db/probe.ts": [
     ["an import from src/api", 'export { x } from "../api/routes.ts";', "'../api/routes.ts'"],
@@ -153,8 +161,8 @@ const ACCEPTED = [
   ["src/core/probe.ts", 'export { x } from "./record/task.ts";'],
   ["src/core/events/probe.ts", 'export { x } from "../record/task.ts";'],
   ["src/core/views/probe.ts", 'export { x } from "../json.ts";'],
-  ["src/api/probe.ts", 'export { x } from "../task/reply.ts";'],
-  ["src/api/http/probe.ts", 'export { x } from "../../task/reply.ts";'],
+  ["src/api/probe.ts", 'export { x } from "../task-object/reply.ts";'],
+  ["src/api/http/probe.ts", 'export { x } from "../../task-object/reply.ts";'],
   ["src/probe.ts", "export const now = Date.now();"],
   ["src/objects.ts", 'export const stub = TASKS.getByName("x");'],
   ["src/outbound/http.ts", 'export const answer = fetch("https://example.com");'],

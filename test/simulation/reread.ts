@@ -1,6 +1,6 @@
 import { jsonEqual, type JsonValue } from "../../src/core/json.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
-import { parseRecord } from "../../src/task/record-schema.ts";
+import { parseRecord } from "../../src/task-object/record-schema.ts";
 
 /**
  * Returns a record as the real platform reads it again, frozen so that a change in place throws.

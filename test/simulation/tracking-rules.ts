@@ -1,5 +1,5 @@
 import { isOpen, type OpenTask } from "../../src/core/record/task.ts";
-import type { PollPlan } from "../../src/core/record/tracking.ts";
+import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { MINUTE } from "../core/builders.ts";
 import { type Answer, type Change, isEqual, firstViolation } from "./change.ts";
 import { endResultOf, isPollable, isResponsive, isWithoutOutput } from "./end-rules.ts";

@@ -6,7 +6,7 @@ import { publicKeys } from "../../outbound/jwks.ts";
 import { toNews } from "../../providers/observation.ts";
 import type { Authenticity, Hook } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
-import { taskObject } from "../../task/task-stub.ts";
+import { taskObject } from "../../task-object/task-stub.ts";
 import { readBody } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, repeatable, unavailable } from "../http/object-call.ts";

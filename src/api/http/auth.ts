@@ -1,7 +1,7 @@
 import { sha256 } from "../../security/encoding.ts";
 import { verify } from "../../security/signature.ts";
 import type { Env } from "../../env.ts";
-import type { Caller } from "../../task/caller.ts";
+import type { Caller } from "../../task-object/caller.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfKey } from "./key-owner.ts";
 import { Problem } from "./problem.ts";
@@ -10,7 +10,7 @@ import { Problem } from "./problem.ts";
  * The callers that a route admits: `operator` only the operator; `owner` also the account to which the path's
  * account or task belongs; `upstream` the operator, or a sender that signs the body with one of the
  * `EVENTS_SECRETS`; `anyone` every caller. Whether a task belongs to the account is checked by the task's
- * object (task/task-object.ts).
+ * object (task-object/task-object.ts).
  */
 export type Access = "operator" | "owner" | "upstream" | "anyone";
 

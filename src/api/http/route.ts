@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Env } from "../../env.ts";
-import { accountOf, type Caller } from "../../task/caller.ts";
+import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { placedRuntimeOf } from "../../account/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Filters } from "../../index-db/list.ts";
-import { accountOf, type Caller } from "../../task/caller.ts";
+import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { jsonPointer, validate } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { limitOf, type PageLimits, queryOf } from "../http/query.ts";

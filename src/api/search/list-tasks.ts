@@ -2,7 +2,7 @@ import { toSeconds } from "../../core/time.ts";
 import type { Role } from "../../core/views/task-view.ts";
 import type { ListedTask } from "../../index-db/list.ts";
 import { listShards } from "../../index-db/list-shards.ts";
-import { roleOf } from "../../task/caller.ts";
+import { roleOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";

@@ -1,6 +1,6 @@
 import type { Env } from "../../env.ts";
 import { listShards } from "../../index-db/list-shards.ts";
-import type { Caller } from "../../task/caller.ts";
+import type { Caller } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";

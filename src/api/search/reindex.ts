@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { taskObject } from "../../task/task-stub.ts";
+import { taskObject } from "../../task-object/task-stub.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
 import { bodyRoute } from "../http/route.ts";

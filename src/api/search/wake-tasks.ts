@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type UnsettledTask, unsettledTasks } from "../../index-db/open-tasks.ts";
-import { taskObject } from "../../task/task-stub.ts";
+import { taskObject } from "../../task-object/task-stub.ts";
 import type { Env } from "../../env.ts";
 import { json } from "../http/answer.ts";
 import { optional, TaskId } from "../http/fields.ts";

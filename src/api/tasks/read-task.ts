@@ -1,6 +1,6 @@
 import type { Role } from "../../core/views/task-view.ts";
-import type { TaskReply } from "../../task/reply.ts";
-import { roleOf } from "../../task/caller.ts";
+import type { TaskReply } from "../../task-object/reply.ts";
+import { roleOf } from "../../task-object/caller.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
 import { route } from "../http/route.ts";

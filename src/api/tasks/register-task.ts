@@ -5,7 +5,7 @@ import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
-import { roleOf } from "../../task/caller.ts";
+import { roleOf } from "../../task-object/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
@@ -16,7 +16,7 @@ import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
 import { bodyRoute } from "../http/route.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
-import type { Applied } from "../../task/reply.ts";
+import type { Applied } from "../../task-object/reply.ts";
 
 export const registerTask = bodyRoute(
   {

@@ -1,8 +1,8 @@
 import type { Env } from "../../env.ts";
-import type { Applied, Refusal, TaskReply } from "../../task/reply.ts";
-import type { Caller } from "../../task/caller.ts";
-import type { OutsideEvent } from "../../task/task-object.ts";
-import { taskObject } from "../../task/task-stub.ts";
+import type { Applied, Refusal, TaskReply } from "../../task-object/reply.ts";
+import type { Caller } from "../../task-object/caller.ts";
+import type { OutsideEvent } from "../../task-object/task-object.ts";
+import { taskObject } from "../../task-object/task-stub.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 

@@ -1,6 +1,6 @@
 import { type Policy, startAt } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
-import { pollableJob } from "../record/tracking.ts";
+import { pollableJob } from "../record/poll-plan.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 
@@ -25,7 +25,7 @@ export interface PollStep {
  * Returns the next poll of the upstream: at its planned time or at the deadline of the task, whichever is
  * sooner, but never before the earliest time that the provider allows. A pause of the relay delays polls
  * but no deadline: a task whose deadline is within the pause has no last poll. The time of the next poll is
- * planned in record/tracking.ts; events/polling.ts applies the answer.
+ * planned in record/poll-plan.ts; events/polling.ts applies the answer.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;

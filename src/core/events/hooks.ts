@@ -13,14 +13,8 @@ import { finishFromNews, TIMEOUT_CODE } from "./finish.ts";
 import type { Policy } from "../policy.ts";
 import { errorCodeOf } from "../record/callback-body.ts";
 import { isOpen, isTerminal, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
-import {
-  canPoll,
-  keepHook,
-  type KeptHook,
-  nudge,
-  planFirstPoll,
-  type Tracking,
-} from "../record/tracking.ts";
+import { canPoll, nudge, planFirstPoll } from "../record/poll-plan.ts";
+import { keepHook, type KeptHook, type Tracking } from "../record/tracking.ts";
 import { type Job, sameJob, type UpstreamNews } from "../record/upstream.ts";
 
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */

@@ -3,7 +3,7 @@ import type { PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
-import { planNextPoll, type PollPlan } from "../record/tracking.ts";
+import { planNextPoll, type PollPlan } from "../record/poll-plan.ts";
 import { type Job, sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
 
 /**

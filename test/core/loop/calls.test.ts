@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type CallStep, nextStep } from "../../../src/core/step.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../../src/log.ts";
-import { makeCall } from "../../../src/task/calls.ts";
+import { makeCall } from "../../../src/task-object/calls.ts";
 import { SimulatedObject } from "../../simulation/simulated-object.ts";
 import {
   aCreation,

@@ -1,5 +1,5 @@
 import type { Accounts } from "../../../src/account/object-names.ts";
-import { TaskObject as Released } from "../../../src/task/task-object.ts";
+import { TaskObject as Released } from "../../../src/task-object/task-object.ts";
 
 export { default } from "../../../src/index.ts";
 export { AccountObject } from "../../../src/account/account-object.ts";

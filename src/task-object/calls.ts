@@ -6,7 +6,7 @@ import type { CallStep } from "../core/step.ts";
 import { settledSummary } from "../core/views/settled-summary.ts";
 import type { LogLevel, LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
-import { isAtRest } from "./watchdog.ts";
+import { isAtRest } from "./pending-alarm.ts";
 
 /** A line for the log, and the level at which to write it. */
 export interface Logged {

@@ -9,7 +9,7 @@ import { DAY_MS, MINUTE_MS } from "../core/time.ts";
 import { transition } from "../core/transition.ts";
 import { attemptLine, makeCall, settledLine } from "./calls.ts";
 import type { Platform } from "./platform.ts";
-import { canWatch, type KnownAlarm, openAttempt } from "./watchdog.ts";
+import { canWatch, type KnownAlarm, openAttempt } from "./pending-alarm.ts";
 
 /**
  * Longest time ahead for which an alarm is set: the platform allows less than 30 days, so an alarm sets the
