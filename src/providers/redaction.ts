@@ -17,7 +17,7 @@ export const REDACTIONS: readonly Redaction[] = [
     pattern: /(\b[a-z][a-z\d+.-]*:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi,
     replacement: "$1",
   },
-  { what: "query without a URL", pattern: /\?[\w.-]+=[^\s"'<>]*/g, replacement: "" },
+  { what: "query of an incomplete URL", pattern: /\?[\w.-]+=[^\s"'<>]*/g, replacement: "" },
   { what: "hook URL", pattern: /(\/hooks\/[\w-]+\/)[^\s"'<>]+/gi, replacement: "$1…" },
   { what: "JSON Web Token", pattern: /\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g, replacement: "…" },
   {
@@ -26,18 +26,18 @@ export const REDACTIONS: readonly Redaction[] = [
     replacement: "$1…",
   },
   {
-    what: "token after its scheme",
+    what: "token after the name of an authentication scheme",
     pattern: /\b(bearer|basic|token|key)\s+(?=\S*\d)[\w.~+/=:-]{8,}/gi,
     replacement: "$1 …",
   },
   {
-    what: "value of a named secret",
+    what: "value after the name of a secret",
     pattern:
       /((?<![a-z])(?:api|access|secret)[-_ ]?key(?:[-_ ]?id)?|(?<![a-z])(?:token|secret|password|signature|credential))(["']?\s*[=:]\s*["']?)[^\s"',;&]{4,}/gi,
     replacement: "$1$2…",
   },
   {
-    what: "key by its prefix",
+    what: "key with a known prefix",
     pattern: /\b(?:sk|pk|rk|r8|whsec|key|vda)[-_][\w-]{8,}/g,
     replacement: "…",
   },

@@ -81,7 +81,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   });
 
   describe.runIf(adapter !== null)("for hooks", () => {
-    it(`the tests have at least eight example hooks of ${name}, among them a result, a missing output, a moderation, another failure, an unknown state and an unreadable hook`, () => {
+    it(`the tests have at least eight example hooks of ${name}, among them a success, one without output, a job stopped by moderation, another failure, an unknown state and an unreadable hook`, () => {
       const kinds = new Set(hooks.map(({ means }) => kindOf(means)));
       expect(hooks.length).toBeGreaterThanOrEqual(8);
       expect([...kinds]).toEqual(

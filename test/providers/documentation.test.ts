@@ -30,7 +30,7 @@ function codes(text: string): readonly string[] {
 
 const settings = table(CONFIGURATION, "name | default | meaning");
 
-it("docs/configuration.md lists every variable that the relay reads once, and no others", () => {
+it("docs/configuration.md has exactly one entry for each variable that the relay reads, and none for any other", () => {
   const bindings = table(CONFIGURATION, "binding | type | purpose").flatMap(([name = ""]) =>
     codes(name),
   );
@@ -78,7 +78,7 @@ describe.each(
     if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
   });
 
-  it(`docs/providers.md says whether a poll of ${provider.name} needs an endpoint, and for how many days a job can be polled`, () => {
+  it(`docs/providers.md says whether polling ${provider.name} needs the endpoint of the submit call, and for how many days a job can be polled`, () => {
     expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
     const days = /last (\d+) days/.exec(polling)?.[1] ?? null;
     expect(days === null ? null : Number(days) * DAY_MS).toBe(polls.maxAgeMs);

@@ -9,7 +9,7 @@ const REJECTED = { code: "SensitiveContent", text: "Rejected for key-0001." };
 
 it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
   [
-    "a success as completed, with the metadata that is known",
+    "a success as completed, without the metadata that is empty or null",
     {
       completedAt: AT,
       metadata: { seed: 0, ratio: "", duration: 5, resolution: null, generate_audio: false },
@@ -17,7 +17,7 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
     completed(URLS, { seed: 0, duration: 5, generate_audio: false }, AT),
   ],
   [
-    "a completion time with a fraction as rounded",
+    "a completion time with a fraction of a millisecond as the time rounded to a whole one",
     { completedAt: AT + 0.45 },
     completed(URLS, {}, AT),
   ],
@@ -29,8 +29,8 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
   ["a success without output as no_output", { urls: [] }, { status: "no_output" }],
   ["a queued job with URLs as queued", { state: "IN_QUEUE" }, { status: "queued" }],
   ["a running job with URLs as processing", { state: "dreaming" }, { status: "processing" }],
-  ["an unknown state as no news (null)", { state: "paused" }, null],
-  ["an absent state as no news (null)", { state: null }, null],
+  ["an unknown state as no status (null)", { state: "paused" }, null],
+  ["an absent state as no status (null)", { state: null }, null],
   ["a cancelled job with URLs as failed", { state: "canceled" }, endedAs("canceled", "canceled")],
   [
     "a failure as failed, with the text of the provider in which the API key is replaced",

@@ -10,7 +10,7 @@ it.each([
   ["completed", "succeeded succeed success completed ok"],
   ["failed", "failed fail failure error expired cancelled canceled aborted timeout deleted"],
 ])(
-  "phaseOf, which maps a provider's word for the state of a job, maps every known word for %s, in lower and upper case",
+  "phaseOf, which maps a provider's word for the state of a job to a phase, knows every listed word for the phase %s, in lower and upper case",
   (phase, states) => {
     const spellings = [...states.split(" "), ...states.toUpperCase().split(" ")];
     expect(spellings.filter((state) => phaseOf(state) !== phase)).toEqual([]);
@@ -18,7 +18,7 @@ it.each([
 );
 
 it.each(["unknown", "done", "succeeded ", "success!", "constructor", "", null])(
-  "phaseOf, which maps a provider's word for the state of a job, returns null for the unknown word %j",
+  "phaseOf, which maps a provider's word for the state of a job to a phase, returns null for the unknown word %j",
   (state) => {
     expect(phaseOf(state)).toBeNull();
   },

@@ -17,7 +17,7 @@ it.each([
   [1280, 0, null, null],
   [-1280, 720, null, null],
 ])(
-  "a video of width %j and height %j has the ratio %j and the resolution %j (null if unknown)",
+  "for a video of width %j and height %j the relay computes the ratio %j and the resolution %j, where null stands for unknown",
   (width, height, ...expected) => {
     expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual(expected);
   },

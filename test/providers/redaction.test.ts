@@ -14,7 +14,7 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>>
     ['{"url":"https://cdn.example/a#t=1"}', '{"url":"https://cdn.example/a"}'],
     ["https://host.example/@me?x", "https://host.example/@me"],
   ],
-  "query without a URL": [["GET /a.mp4?X-Sig=abc&e=1 failed", "GET /a.mp4 failed"]],
+  "query of an incomplete URL": [["GET /a.mp4?X-Sig=abc&e=1 failed", "GET /a.mp4 failed"]],
   "hook URL": [
     ["POST https://a.example/hooks/ark/0190f5c2/tOkEn", "POST https://a.example/hooks/ark/…"],
   ],
@@ -23,16 +23,16 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>>
     ["Authorization: Bearer abc123def456", "Authorization: Bearer …"],
     ["Authorization: Key 12ab-34cd:56ef", "Authorization: Key …"],
   ],
-  "token after its scheme": [
+  "token after the name of an authentication scheme": [
     ["Key 12ab-34cd:56ef is unknown", "Key … is unknown"],
     ["bearer a1b2c3d4e5 was refused", "bearer … was refused"],
   ],
-  "value of a named secret": [
+  "value after the name of a secret": [
     ["api_key=abcd1234, sorry", "api_key=…, sorry"],
     ['{"access_key": "abcd1234"}', '{"access_key": "…"}'],
     ["password: hunter22", "password: …"],
   ],
-  "key by its prefix": [
+  "key with a known prefix": [
     ["with sk-proj-abcdefgh123 and r8_abcdefghijk", "with … and …"],
     ["whsec_dGVzdC1rZXk=", "…="],
   ],

@@ -12,7 +12,7 @@ const withoutDocumentation = (script: string) =>
     .replaceAll(/\b(cause|cure|summary):"[^"]*"/g, '$1:""')
     .replaceAll(/\banswers:\{[^}]*\}/g, "answers:{}");
 
-it("the deployed bundle is smaller than 150 KiB gzipped, and than 100 KiB without the texts of its documentation", async () => {
+it("the deployed bundle, gzipped, is smaller than 150 KiB, and smaller than 100 KiB without the texts of its documentation", async () => {
   const { script } = await bundleOf();
   expect(gzipKib(script)).toBeLessThan(150);
   const relayAlone = withoutDocumentation(script);
@@ -20,7 +20,7 @@ it("the deployed bundle is smaller than 150 KiB gzipped, and than 100 KiB withou
   expect(gzipKib(relayAlone)).toBeLessThan(100);
 });
 
-it("the deployed bundle serves a task from registration to deletion on plain workerd with no bindings but TASKS and ACCOUNTS", async () => {
+it("the deployed bundle serves a task from registration to deletion on plain workerd when only the Durable Objects TASKS and ACCOUNTS are bound", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ vars: LOCAL_VARS });
   const { client } = relay;

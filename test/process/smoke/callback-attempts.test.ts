@@ -33,7 +33,7 @@ async function outcomeOf(path: string, ...behaviours: readonly Behaviour[]) {
   return { id, callback, posts: receiver.postsAt(path) };
 }
 
-it.concurrent("a receiver that answers 500 gets three callback attempts, each after the wait in the schedule", async () => {
+it.concurrent("a receiver that answers 500 gets three callback attempts, each after the wait that CALLBACK_SCHEDULE_S sets", async () => {
   const { id, callback, posts } = await outcomeOf("/down", down);
   const rejected = { series: 1, outcome: "rejected", status_code: 500 };
   expect(callback).toMatchObject({
@@ -71,17 +71,17 @@ const silent: Behaviour = { kind: "hang_after_headers", status: 503 };
 
 it.concurrent.each<[string, readonly Behaviour[], object]>([
   [
-    "that never answers gets attempts with the outcome timeout",
+    "that never answers gets three callback attempts, each with the outcome timeout",
     [{ kind: "hang" }],
     thrice("timeout"),
   ],
   [
-    "that closes the connection gets attempts with the outcome unreachable",
+    "that closes the connection gets three callback attempts, each with the outcome unreachable",
     [{ kind: "close" }],
     thrice("unreachable"),
   ],
   [
-    "that sends nothing after the headers gets attempts with the outcome of its status code",
+    "that hangs after its headers gets callback attempts with the outcome rejected for status 503 and delivered for 201",
     [silent, { ...silent, status: 201 }],
     [
       { outcome: "rejected", status_code: 503 },
@@ -89,7 +89,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     ],
   ],
   [
-    "whose body breaks off after a 200 gets an attempt with the outcome delivered",
+    "whose body breaks off after the status 200 gets one callback attempt, with the outcome delivered",
     [{ kind: "broken_body", status: 200 }],
     [{ outcome: "delivered", status_code: 200 }],
   ],
@@ -102,7 +102,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
   }
 });
 
-it.concurrent("a receiver that refuses the connection gets attempts with the outcome unreachable", async () => {
+it.concurrent("a callback to a receiver that refuses the connection is attempted three times, each with the outcome unreachable", async () => {
   const id = await relay.client.finish(await closedPort());
   expect((await relay.client.settled(id)).callback).toMatchObject({
     status: "failed",

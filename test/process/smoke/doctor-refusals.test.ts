@@ -127,7 +127,7 @@ function findings(url: string, settings: object, connections: object = {}): stri
 
 const OWN = "https://relay.example.com";
 
-it("npm run doctor reports no problem of a public relay on a domain of its own", () => {
+it("npm run doctor reports no problem with a correctly configured public relay on a domain other than workers.dev", () => {
   expect(findings(OWN, {})).not.toContain("PROBLEM");
 });
 
@@ -139,13 +139,13 @@ it.each([
   [OWN, { PAUSED: true }, "PAUSED stops all callbacks"],
   ["http://relay.example.com", { PUBLIC_URL: "http://relay.example.com" }, "unencrypted"],
 ])(
-  "npm run doctor reports a problem of a public relay at %s with the settings %j",
+  "npm run doctor reports a problem with a public relay at %s with the settings %j",
   (url, settings, expected) => {
     expect(findings(url, settings)).toMatch(new RegExp(`PROBLEM .*${expected}.*Cure: `));
   },
 );
 
-it("npm run doctor reports a provider that refuses its key", () => {
+it("npm run doctor reports a provider that refuses the relay's API key", () => {
   const connections = { ark: { key: "refused" }, fal: { key: "set" } };
   const expected = "PROBLEM      providers: ark refuses its API key. Cure: ";
   expect(findings(OWN, {}, connections)).toContain(expected);
@@ -159,7 +159,7 @@ it.each([
   [61_000, "61 s ahead of this machine. Cure: "],
   [-400_000, "400 s behind this machine. Cure: "],
 ])(
-  "npm run doctor, given a relay whose Date header is %i ms ahead of its own clock, reports: %s",
+  "npm run doctor, given a relay whose Date header differs by %i ms from the clock of this machine, reports: %s",
   (ms, expected) => {
     const answer = anAnswer({}, { Date: new Date(NOW + ms).toUTCString() });
     expect(lineOf(clockFinding(answer, null))).toContain(expected);
@@ -181,7 +181,7 @@ function indexLines(index: object, metrics = ""): string {
 const TWO_SIZES =
   'task_relay_index_bytes{shard="0"} 5\ntask_relay_index_bytes{shard="1"} 8000000000';
 
-it("npm run doctor reports no problem of an index that is up to date", () => {
+it("npm run doctor reports no problem with an index that is up to date", () => {
   expect(indexLines({}, "task_relay_index_bytes 4096\n")).not.toContain("PROBLEM");
 });
 
@@ -190,14 +190,14 @@ it.each([
   [{ overdue: { tasks: 3, oldest_age_ms: 700_000 } }, "", "3 tasks .*, the oldest by 12 min. Cure"],
   [{}, TWO_SIZES, "8000 MB"],
 ])(
-  "npm run doctor reports a problem of an index with the statistics %j and the metrics %j",
+  "npm run doctor reports a problem with an index with the statistics %j and the metrics %j",
   (...row) => {
     const [index, metrics, expected] = row;
     expect(indexLines(index, metrics)).toMatch(new RegExp(`PROBLEM .*${expected}`));
   },
 );
 
-it("npm run doctor reports an index database that does not answer", () => {
+it("npm run doctor reports a problem with the index when its database does not answer", () => {
   const answer = { ...anAnswer({ code: "unavailable" }), status: 503 };
   const [finding] = indexFindings(answer, answer);
   expect(finding && lineOf(finding)).toContain("PROBLEM      index: the relay answered 503");

@@ -23,7 +23,7 @@ async function doctor(args: readonly string[], key = OPERATOR_KEY) {
   return { status: await exit, lines: stdout.trim().split("\n"), stderr };
 }
 
-it("npm run doctor reports no problem of a relay that has just been started", async () => {
+it("npm run doctor reports no problem with a relay that has just been started", async () => {
   const { status, lines, stderr } = await doctor(["--url", relay.url]);
   expect([stderr, status]).toEqual(["", 0]);
   expect(lines).toEqual([
@@ -39,7 +39,7 @@ it("npm run doctor reports no problem of a relay that has just been started", as
   ]);
 });
 
-it("npm run doctor marks callbacks and late alarms as not checked when the relay allows no local receiver and has no index", async () => {
+it("npm run doctor lists as not checked the callback if the relay allows no local receiver, and late alarms if it has no index", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -52,14 +52,14 @@ it("npm run doctor marks callbacks and late alarms as not checked when the relay
 it.each([
   ["rejects it with 500", 500, "callback: rejected (500). Cure: the receiver must answer 2xx"],
   [
-    "Cloudflare cannot resolve (530)",
+    "has a name that Cloudflare cannot resolve (status 530)",
     530,
     "callback: unreachable (530, Cloudflare's error 1016). Cure:",
   ],
   ["redirects it", 302, "callback: redirected (302). Cure: give the URL"],
   ["accepts it", 204, "callback: delivered"],
 ])(
-  "npm run doctor --to reports the outcome of a callback to a receiver that %s",
+  "npm run doctor --to URL reports the outcome of a test callback to a receiver that %s",
   async (_, code, expected) => {
     await using receiver = await Receiver.start();
     const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
@@ -71,7 +71,7 @@ it.each([
   },
 );
 
-it("npm run doctor --to reports a receiver that cannot be reached, and a URL that the relay refuses", async () => {
+it("npm run doctor --to URL reports a problem when the receiver cannot be reached, and when the relay refuses the URL", async () => {
   const closed = await doctor(["--url", relay.url, "--to", await closedPort()]);
   expect(closed.lines.join("\n")).toContain("PROBLEM      callback: unreachable");
   const refused = await doctor(["--url", relay.url, "--to", "http://10.0.0.1/"]);
@@ -86,7 +86,7 @@ it("npm run doctor reports a wrong operator key, and still makes the checks that
   expect(lines.at(-1)).toBe("ok           hooks: reach the relay");
 });
 
-it("npm run doctor reports the invalid variables of a relay that is not configured", async () => {
+it("npm run doctor names the variable that makes the configuration of the relay invalid", async () => {
   await using broken = await Workerd.start({ vars: { ...SECRETS, LOCATION_HINT: "moon" } });
   const { status, lines } = await doctor(["--url", broken.url]);
   expect(status).toBe(1);
@@ -94,7 +94,7 @@ it("npm run doctor reports the invalid variables of a relay that is not configur
   expect(lines[0]).toMatch(/^PROBLEM\s+configuration: LOCATION_HINT must be one of .+ Cure: /);
 });
 
-it("npm run doctor exits with status 2 and one line when no relay listens at the URL", async () => {
+it("npm run doctor exits with status 2 and a one-line error when no relay listens at the given URL", async () => {
   const { status, stderr } = await doctor(["--url", await closedPort()]);
   expect(status).toBe(2);
   expect(stderr).toMatch(
@@ -103,7 +103,7 @@ it("npm run doctor exits with status 2 and one line when no relay listens at the
 });
 
 it.each([[[]], [["--url", "relay.example.com"]], [["--relay", "x"]]])(
-  "npm run doctor exits with status 2 and prints its usage when called with the invalid arguments %j",
+  "npm run doctor exits with status 2 and prints its usage when called with the arguments %j, which lack a valid --url",
   async (args) => {
     const { status, stderr } = await doctor(args);
     expect(status).toBe(2);

@@ -11,7 +11,7 @@ const SHIPPED = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
 /** Returns the shipped `wrangler.toml` as `npm run setup` edits it with these options. */
 const setup = (...args: readonly string[]) => edit(SHIPPED, optionsOf(args));
 
-it("npm run setup warns about a missing domain until --domain sets it", () => {
+it("npm run setup warns that the relay has no domain of its own until --domain sets one", () => {
   expect(warnings(SHIPPED).join()).toContain("No domain is set");
   expect(warnings(setup("--domain", "relay.example.com"))).toEqual([]);
 });
@@ -20,7 +20,7 @@ it.each([
   ["--jurisdiction eu", "JURISDICTION places only objects", "--jurisdiction eu,"],
   ["--location weur", "LOCATION_HINT places only objects", "--location weur,"],
 ])(
-  "npm run setup %s warns that the index has a place of its own, until its database is named or off",
+  "npm run setup %s warns that the option does not place the index database, unless wrangler.toml has its id or the index is off",
   (args, said, option) => {
     const given = ["--domain", "relay.example.com", ...args.split(" ")];
     const edited = setup(...given);

@@ -156,14 +156,14 @@ it("npm run setup without options changes no line of wrangler.toml and generates
   expect(toml()).toBe(before);
 });
 
-it("npm run setup switches all shards of the index off with --index off", () => {
+it("npm run setup --index off switches off every index database in wrangler.toml, also one that an operator has added", () => {
   const shard = '[[d1_databases]]\nbinding = "INDEX_DB_1"\ndatabase_name = "more"\n';
   writeFileSync(tomlPath(), `${toml()}\n${shard}`);
   setup("--index", "off");
   expect(configured().d1_databases).toEqual([]);
 });
 
-it("npm run setup keeps every comment and changes nothing when it runs again", () => {
+it("npm run setup keeps every comment of wrangler.toml, and changes nothing when it runs again with the same options", () => {
   const before = words(toml());
   const args = ["--index", "on", "--queue", "--plan", "paid", "--jurisdiction", "us"];
   setup(...args);
@@ -173,7 +173,7 @@ it("npm run setup keeps every comment and changes nothing when it runs again", (
   expect(toml()).toBe(once);
 });
 
-it("npm run setup keeps what an operator has added, a comment behind a value included", () => {
+it("npm run setup keeps what an operator has added to wrangler.toml, also a comment after a value that it changes", () => {
   const own = toml().replace("[vars]", '[vars]\nPAUSED = true\nPUBLIC_URL = "https://a.b" # mine');
   writeFileSync(tomlPath(), own);
   setup("--domain", "relay.example.com", "--location", "weur");

@@ -88,7 +88,7 @@ describe("a connection in CONNECTIONS", () => {
   const urls = [...FORBIDDEN, ...LIKE_FAL].filter((url) => url.trim() !== "");
 
   it.each(["base_url", "jwks_url"])(
-    "an entry of CONNECTIONS is refused when its %s does not lead to a host of its provider",
+    "a connection to a provider, set in the variable CONNECTIONS, is refused when its %s does not lead to a host of its provider",
     async (field) => {
       const entries = urls.map((url, nth) => {
         const key = "process-test-fal-key";
@@ -119,7 +119,7 @@ describe("a relay for development", () => {
   });
 
   it.each(["127.0.0.1", "2130706433", "0x7f.1", "１２７。０。０。１", "localhost", "LOCALHOST"])(
-    "a test callback of a relay for development to the loopback host %s reaches the server that counts forbidden requests",
+    "the server that counts forbidden requests notices a test callback that a relay for development sends to the loopback host %s",
     async (host) => {
       for (const port of canary.ports) {
         canary.hits.length = 0;

@@ -44,7 +44,7 @@ async function verified(
   return { verdict, asked };
 }
 
-it("a fal hook signed with any of the public keys of fal counts as signed, and the keys are requested once", async () => {
+it("a fal hook signed with any of the public keys of fal is accepted as signed, and the keys are requested once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   const keys = [[published, rotated.publicKey]] as const;
   expect(await verified(signed, { keys })).toEqual({ verdict: "signed", asked: ASKED_ONCE });
@@ -67,7 +67,7 @@ it("a fal hook signed with a key that is not cached makes the relay request fres
   });
 });
 
-it("a fal hook signed with a key that is not cached is neither accepted nor refused while the public keys are unreachable", async () => {
+it("the signature check of a fal hook signed with a key that is not cached returns unavailable, not refused, while the public keys are unreachable", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
 
   for (const keys of [[null], [[published], null], [[], null]] as const) {
@@ -84,7 +84,7 @@ it("a fal hook with the user id of another customer is refused before public key
   expect((await verified(headers, { keys, userId: "user-0002" })).verdict).toBe("signed");
 });
 
-it("a valid fal hook counts as unsigned when our own user id is not configured", async () => {
+it("a fal hook with a valid signature is accepted as unsigned when the relay's own user id at fal is not configured", async () => {
   const body = tampered(FAL.body);
   expect((await verified(FAL.headers, { userId: null })).verdict).toBe("unsigned");
   expect((await verified(FAL.headers, { userId: null, body })).verdict).toBe("refused");
