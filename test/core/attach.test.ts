@@ -59,7 +59,7 @@ describe("an attachment is refused", () => {
       aFinishedTask(),
       { code: "task_settled", task: aFinishedTask() },
     ],
-  ])("attaching a job is refused %s", (_what, record, rejection) => {
+  ])("attaching a provider's job %s is refused", (_what, record, rejection) => {
     const decision = transition(record, anAttachment(OTHER_JOB), POLICY, later);
     expect(decision).toEqual({ kind: "reject", rejection });
   });
@@ -68,7 +68,7 @@ describe("an attachment is refused", () => {
     ["has no job yet", aProvidedTask()],
     ["has the same job id", anAttachedTask()],
   ])(
-    "attaching a job is refused when the task is registered with another connection and %s",
+    "attaching a job of one provider connection is refused when the task is registered with another connection and %s",
     (_what, task) => {
       expect(transition(task, anAttachment(JOB, "fal"), POLICY, later)).toEqual({
         kind: "reject",
@@ -87,7 +87,7 @@ describe("an attachment of the same job again", () => {
     ["an open task", anAttachedTask({ tries: 3, notBefore: later })],
     ["a processing task", anAttachedTask({}, { status: "processing" })],
     ["a finished task", settled],
-  ])("attaching the same job again does not change %s", (_what, record) => {
+  ])("attaching a provider's job that is attached already does not change %s", (_what, record) => {
     expectUnchanged(record, anAttachment(), later);
   });
 });
@@ -96,8 +96,8 @@ describe("an attachment to an open task", () => {
   const planned = aTracking({ poll: aPlan({ at: later + 15 * SECOND }) });
 
   it.each([
-    ["registered with the connection of the job", aProvidedTask()],
-    ["registered without a connection", anOpenTask()],
+    ["registered with the provider connection of the job", aProvidedTask()],
+    ["registered without a provider connection", anOpenTask()],
     [
       "with another job, which it replaces,",
       anAttachedTask(
@@ -114,7 +114,7 @@ describe("an attachment to an open task", () => {
     ],
     ["that is processing", aProvidedTask({ status: "processing" })],
   ])(
-    "attaching a job to an open task %s stores the job, plans its first poll and changes nothing else",
+    "attaching a provider's job to an open task %s stores the job, plans its first poll and changes no other field",
     (_what, task) => {
       expect(attachedTo(task)).toEqual({
         kind: "changed",
@@ -123,7 +123,7 @@ describe("an attachment to an open task", () => {
     },
   );
 
-  it("attaching a job stores the endpoint that was given with it", () => {
+  it("attaching a provider's job stores the provider's endpoint (fal-ai/kling, say) that was given with the job", () => {
     const job = { id: "r-1", endpoint: "fal-ai/kling" };
     const record = apply(aProvidedTask(), anAttachment(job), later);
     expect(record.upstream).toEqual({ connection: CONNECTION, job });
@@ -148,7 +148,7 @@ describe("an attachment to an open task", () => {
     },
   );
 
-  it("an attached job of a connection without a key is not polled until the key is configured", () => {
+  it("an attached job of a provider connection without an API key is not polled until the key is configured", () => {
     const record = committed(attachedTo(aProvidedTask(), NO_KEY));
     expect(wakeAt(record, NO_KEY)).toBe(NOW + 72 * HOUR);
     expect(nextStep(record, NO_KEY, later)).toBeNull();

@@ -95,7 +95,7 @@ describe("a finished task", () => {
     expect(nextStep(record, POLICY, AT)).toBeNull();
   });
 
-  it("a finished task whose callback attempt has been recorded as started sends it next, with its URL, body and number", () => {
+  it("once the start of a callback attempt is recorded, the next step is to send the callback, with its URL, body and attempt number", () => {
     const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;

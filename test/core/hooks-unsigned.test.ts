@@ -91,7 +91,7 @@ describe("an unsigned hook where nobody can be asked", () => {
 
 describe("an unsigned hook before the job is attached", () => {
   it.each(news)(
-    "an unsigned hook that arrives before its job is attached is stored until then, whatever it reports: %s",
+    "an unsigned hook that reports %s is stored when it arrives before its job is attached to the task",
     (_what, said) => {
       const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
       expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
@@ -102,7 +102,7 @@ describe("an unsigned hook before the job is attached", () => {
     },
   );
 
-  it("an unsigned hook stored before the attachment replaces an earlier one only if both have the same job and status", () => {
+  it("while no job is attached to a task, a new unsigned hook replaces a stored one only if both report the same status of the same job", () => {
     const said = [
       aHook(aCompletion()),
       aHook(aCompletion(), { jobId: OTHER_JOB.id }),
@@ -129,7 +129,7 @@ describe("an unsigned hook before the job is attached", () => {
     });
   });
 
-  it("at most eight unsigned hooks are stored before the job is attached; a ninth replaces the oldest", () => {
+  it("while no job is attached to a task, at most eight of its unsigned hooks are stored; a ninth replaces the oldest", () => {
     let task: TaskRecord = unattached;
     for (let job = 1; job <= 9; job++) {
       const hook = aHook(aCompletion(), { jobId: `cgt-${job}` });
@@ -139,13 +139,13 @@ describe("an unsigned hook before the job is attached", () => {
     expect(kept).toEqual([2, 3, 4, 5, 6, 7, 8, 9].map((job) => `cgt-${job}`));
   });
 
-  it("an unsigned hook that is already stored until the attachment changes nothing when it is repeated word for word", () => {
+  it("while no job is attached to a task, an unsigned hook that repeats a stored one word for word changes nothing", () => {
     const record = apply(unattached, aHook(aCompletion()), later);
     const again = transition(record, aHook(aCompletion()), POLICY, later + 1);
     expect(again).toEqual({ kind: "unchanged", record, note: "kept" });
   });
 
-  it("an unsigned hook of more than 8192 bytes, its job id included, is not stored until the attachment", () => {
+  it("while no job is attached to a task, an unsigned hook is stored up to 8192 bytes, its job id included, and a larger one ignored", () => {
     const { jobId } = aHook(aCompletion());
     const base = JSON.stringify({ jobId, news: aCompletion({ urls: [""] }) }).length;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
@@ -162,7 +162,7 @@ describe("an unsigned hook of the attached job", () => {
     ["failed", anUpstreamFailure(), false],
     ["success without output", NO_OUTPUT, true],
   ])(
-    "an unsigned hook of the attached job does not change the task but causes a poll, whatever it reports: %s",
+    "an unsigned hook that reports %s about the attached job makes a poll due at once and leaves the task's status as it is",
     (_what, said, isOutputMissing) => {
       for (const jobId of [UPSTREAM.job.id, null]) {
         const task = anAttachedTask({ at: later + HOUR, tries: 4 });
@@ -176,13 +176,13 @@ describe("an unsigned hook of the attached job", () => {
     },
   );
 
-  it("an unsigned hook that is repeated before the next poll is allowed changes nothing", () => {
+  it("an unsigned hook changes nothing when a poll is already planned for the earliest time that the provider allows", () => {
     const task = anAttachedTask({ at: later + HOUR, notBefore: later + HOUR });
     const hook = aHook(PROCESSING);
     expectUnchanged(task, hook, later, POLICY, "nudged");
   });
 
-  it("an unsigned hook that reports success with output does not clear the note that an earlier success came without output", () => {
+  it("when a task's record says that a success came without output, an unsigned hook that reports output does not remove this entry", () => {
     const task = anAttachedTask({ isOutputMissing: true });
     const record = apply(task, aHook(aCompletion()));
     expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: true } } });

@@ -75,7 +75,7 @@ describe("a hook after the end", () => {
   });
 
   it.each(news)(
-    "a hook after the task failed at its deadline changes nothing, whatever the hook reports: %s",
+    "a hook that reports %s after the task failed at its deadline does not change the task",
     (_what, said) => {
       const isSuccess = said.status === "completed" || said.status === "no_output";
       const note = isSuccess ? "late_result" : "ignored";
@@ -86,7 +86,7 @@ describe("a hook after the end", () => {
 
 describe("a hook of another job than the attached", () => {
   it.each(news)(
-    "a hook of another job than the attached one changes nothing, whatever the hook reports: %s",
+    "a hook that reports %s about a job other than the attached one does not change the task",
     (_what, said) => {
       for (const isSigned of [true, false]) {
         for (const policy of [POLICY, NO_KEY]) {
@@ -139,7 +139,7 @@ describe("a hook that is no news", () => {
       aProvidedTask(running()),
     ],
   ])(
-    "a hook that does not advance the task's status changes nothing: it reports %s",
+    "a hook that does not advance the status of a task changes nothing, for example one that reports %s",
     (_what, said, record) => {
       for (const isSigned of [true, false]) {
         for (const policy of [POLICY, NO_KEY]) {

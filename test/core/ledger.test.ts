@@ -74,7 +74,13 @@ describe("an adjustment", () => {
     ["beyond the largest balance by one is refused", MAX - 39, null, 40, refused("too_large")],
     ["may reach the lowest balance", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
     ["beyond the lowest balance by one is refused", 39 - MAX, null, -40, refused("too_large")],
-    ["may lower a balance over the largest", MAX + 9, null, -1, booking("adjustment", -1, MAX + 8)],
+    [
+      "may lower a balance that is above the largest allowed balance",
+      MAX + 9,
+      null,
+      -1,
+      booking("adjustment", -1, MAX + 8),
+    ],
     ["that is repeated under its reference changes nothing", -40, anAdjustment(-40), -40, BOOKED],
     ["that repeats a reference with the other sign is refused", 0, anAdjustment(40), -40, REUSED],
     [
@@ -105,7 +111,13 @@ describe("a refund", () => {
     ["that is repeated changes nothing", 100, charged, anEntry("refund"), BOOKED],
     ["may raise a balance above the largest", MAX, charged, null, booking("refund", 40, MAX + 40)],
     ["without a charge is refused", 60, null, null, refused("no_charge")],
-    ["without a charge is refused, even if booked before", 60, null, charged, refused("no_charge")],
+    [
+      "whose charge does not exist is refused, even if the refund itself is booked already",
+      60,
+      null,
+      charged,
+      refused("no_charge"),
+    ],
   ])("a refund %s", (_what, balance, known, refunded, posting) => {
     expect(refund(balance, known, refunded)).toEqual(posting);
   });

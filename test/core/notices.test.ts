@@ -192,7 +192,7 @@ describe("a notification of the operator", () => {
   });
 
   it.each([
-    ["there is no notice", aFinishedTask(), NOTIFYING],
+    ["no operator notice is stored in the task", aFinishedTask(), NOTIFYING],
     ["the relay does not notify its operator any more", task, SILENT],
   ])("a notification of the operator is not sent when %s", (_what, record, policy) => {
     expect(nextStep(record, policy, NOW)).toBeNull();
@@ -215,14 +215,17 @@ describe("a notification of the operator", () => {
   it.each([
     ["a callback attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
     ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
-  ])("a notification of the operator does not delay %s", (_what, waiting, first) => {
-    const noticed = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
-    const lastAt = NOW + HOUR - CLEARANCE;
-    expect(nextStep(noticed(lastAt), NOTIFYING, lastAt)?.kind).toBe("notify");
-    expect(nextStep(noticed(lastAt + 1), NOTIFYING, lastAt + 1)).toBeNull();
-    expect(wakeAt(noticed(lastAt + 1), NOTIFYING)).toBe(NOW + HOUR);
-    expect(nextStep(noticed(lastAt + 1), NOTIFYING, NOW + HOUR)?.kind).toBe(first);
-  });
+  ])(
+    "an operator notice that is due shortly before %s waits until after it",
+    (_what, waiting, first) => {
+      const noticed = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
+      const lastAt = NOW + HOUR - CLEARANCE;
+      expect(nextStep(noticed(lastAt), NOTIFYING, lastAt)?.kind).toBe("notify");
+      expect(nextStep(noticed(lastAt + 1), NOTIFYING, lastAt + 1)).toBeNull();
+      expect(wakeAt(noticed(lastAt + 1), NOTIFYING)).toBe(NOW + HOUR);
+      expect(nextStep(noticed(lastAt + 1), NOTIFYING, NOW + HOUR)?.kind).toBe(first);
+    },
+  );
 
   it("a pending operator notice stays pending after an order to write the task's index row again", () => {
     const again = finish(task, { type: "republish", isAlwaysDue: true }, NOW, NOTIFYING);

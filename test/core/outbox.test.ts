@@ -46,7 +46,7 @@ describe("the end of a publication", () => {
     expect(decide(record, published(NOW, false))).toEqual({ kind: "unchanged", record });
   });
 
-  it("a successful index write of an older version leaves the newer version to be written", () => {
+  it("after an index write of an older version of a task succeeded, the newer version is still to be written", () => {
     const record = aFinishedTask({ version: NOW + 1 });
     const after = committed(decide(record, published(NOW)));
     expect(after.publication.version).toBe(NOW);

@@ -29,16 +29,16 @@ describe("waitBeforeMs", () => {
 });
 
 it.each([
-  ["is not due yet", -MINUTE, MINUTE],
-  ["has just become due", 0, MINUTE],
-  ["has waited for 4 minutes", 4 * MINUTE, MINUTE],
-  ["has waited for 8 minutes", 8 * MINUTE, 2 * MINUTE],
-  ["has waited for a day", 1440 * MINUTE, 24 * MINUTE],
+  ["will be due in a minute", 1, -MINUTE],
+  ["has just become due", 1, 0],
+  ["has been due for 4 minutes", 1, 4 * MINUTE],
+  ["has been due for 8 minutes", 2, 8 * MINUTE],
+  ["has been due for a day", 24, 1440 * MINUTE],
 ])(
-  "a step that is held back (by a pause, say) and %s is tried again after a quarter of its delay (1 to 24 minutes) plus up to a quarter of that wait at random",
-  (_what, ageMs, waitMs) => {
-    expect(lookWaitMs(ageMs, 0)).toBe(waitMs);
-    expect(lookWaitMs(ageMs, 0.5)).toBe(1.125 * waitMs);
-    expect(lookWaitMs(ageMs, 1)).toBe(1.25 * waitMs);
+  "a step that is held back (by a pause, say) and %s is tried again after %d min, plus up to a quarter of that time at random",
+  (_what, minutes, ageMs) => {
+    expect(lookWaitMs(ageMs, 0)).toBe(minutes * MINUTE);
+    expect(lookWaitMs(ageMs, 0.5)).toBe(1.125 * minutes * MINUTE);
+    expect(lookWaitMs(ageMs, 1)).toBe(1.25 * minutes * MINUTE);
   },
 );

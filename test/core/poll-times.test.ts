@@ -102,7 +102,7 @@ describe("a nudge while no poll is due", () => {
       POLICY,
     ],
     [
-      "until the end of the provider's minimum gap between polls, for which a poll is planned already",
+      "until the provider's minimum gap between polls has passed, also when a poll is already planned for that time",
       { at: NOW + SECOND, notBefore: NOW + SECOND },
       POLICY,
     ],
@@ -124,25 +124,22 @@ describe("a nudge while no poll is due", () => {
 describe("a nudge while a poll is in flight", () => {
   const inFlight = anAttachedTask();
   const moments = [
-    ["one hook in the poll's first millisecond", [FIRST_POLL]],
-    ["one hook a second after the poll's start", [FIRST_POLL + SECOND]],
-    ["two hooks in one millisecond", [FIRST_POLL, FIRST_POLL]],
+    ["an unsigned hook in the first millisecond of a poll", [FIRST_POLL]],
+    ["an unsigned hook a second after the start of a poll", [FIRST_POLL + SECOND]],
+    ["two unsigned hooks in the first millisecond of a poll", [FIRST_POLL, FIRST_POLL]],
     [
-      "seven hooks at different times",
+      "seven unsigned hooks at different times during a poll",
       [0, 1, 1, 2, 500, 1_999, 2_000].map((ms) => FIRST_POLL + ms),
     ],
   ] as const;
 
-  it.each(moments)(
-    "unsigned hooks during a poll cause one more poll after it, however many there are: %s",
-    (_what, times) => {
-      const once = polled(nudged(inFlight, ...times));
-      expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
-      const end = aPollEnd(newsAnswer(QUEUED), { nudges: times.length });
-      const twice = apply(once, end, THEN + GAP);
-      expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
-    },
-  );
+  it.each(moments)("after %s, exactly one more poll is made", (_what, times) => {
+    const once = polled(nudged(inFlight, ...times));
+    expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
+    const end = aPollEnd(newsAnswer(QUEUED), { nudges: times.length });
+    const twice = apply(once, end, THEN + GAP);
+    expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
+  });
 
   it.each<[string, TaskRecord, PollAnswer, waitMs: number]>([
     ["the next poll keeps its usual wait if no hook arrives", inFlight, UNANSWERED, 30 * SECOND],
@@ -172,7 +169,7 @@ describe("a nudge while a poll is in flight", () => {
 });
 
 it.each([0, 0.5, 1])(
-  "after a provider's rate limit of an hour, the next poll waits up to a fifth of an hour more: random number %d (0 to 1)",
+  "with %d as the random number (0 to 1) of the jitter, the poll after a rate limit of one hour waits an hour plus that part of 12 minutes",
   (jitter) => {
     const policy = aPolicy({ jitter });
     const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);

@@ -76,7 +76,7 @@ describe("the deadline of a task whose upstream can be polled", () => {
     ["failed", anUpstreamFailure(), "failed", "upstream_error"],
     ["success without output", NO_OUTPUT, "failed", "upstream_error"],
   ] as const)(
-    "the answer to the poll at a task's deadline ends the task: %s",
+    "a poll at the task's deadline that reports %s ends the task",
     (_what, news, status, code) => {
       const record = asked(newsAnswer(news));
       expect([record.status, codeOf(record)]).toEqual([status, code]);
@@ -110,7 +110,7 @@ describe("an upstream that is still at work at the deadline", () => {
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
   ] as const)(
-    "a task's deadline is extended by a quarter of the time that the task had when the poll at the deadline reports: %s",
+    "when the poll at a task's deadline reports %s, the deadline is extended by a quarter of the time from creation to deadline",
     (_what, news, status) => {
       expect(asked(newsAnswer(news))).toEqual({
         ...task,
@@ -138,13 +138,13 @@ describe("an upstream that is still at work at the deadline", () => {
   });
 
   it.each([
-    ["processing", newsAnswer(PROCESSING), "upstream_timeout"],
-    ["queued", newsAnswer(QUEUED), "upstream_timeout"],
-    ["limited", rateLimited(HOUR), "upstream_timeout"],
-    ["unanswered", UNANSWERED, "upstream_timeout"],
-    ["completed", newsAnswer(aCompletion()), undefined],
+    ["reports processing", newsAnswer(PROCESSING), "upstream_timeout"],
+    ["reports queued", newsAnswer(QUEUED), "upstream_timeout"],
+    ["is refused by a rate limit", rateLimited(HOUR), "upstream_timeout"],
+    ["gets no answer", UNANSWERED, "upstream_timeout"],
+    ["reports completed", newsAnswer(aCompletion()), undefined],
   ])(
-    "a deadline that was extended before is not extended again, whatever the poll reports: %s",
+    "a task whose deadline was extended once ends at its new deadline when the poll at that time %s",
     (_what, answer, code) => {
       const extended = { ...task, tracking: { ...task.tracking, isExtended: true } };
       expect(codeOf(asked(answer, extended))).toBe(code);

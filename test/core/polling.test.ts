@@ -42,6 +42,7 @@ import {
 } from "./upstream-builders.ts";
 
 const task = anAttachedTask();
+const processing = anAttachedTask({}, { status: "processing" });
 /** The answer takes two seconds. */
 const THEN = FIRST_POLL + 2 * SECOND;
 const GAP = LIMITS.gapMs;
@@ -57,7 +58,7 @@ describe("a poll that reports the end", () => {
     ["completed", aCompletion(), null],
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
   ] as const)("a poll that reports %s ends the task and calls back", (status, news, failure) => {
-    for (const from of [task, anAttachedTask({}, { status: "processing" })]) {
+    for (const from of [task, processing]) {
       const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
       expect(record).toMatchObject({ version: THEN, status, failure, upstream: UPSTREAM });
       expect(callbackOf(record).state).toEqual({ kind: "in_flight", number: 1, startedAt: THEN });
@@ -67,9 +68,7 @@ describe("a poll that reports the end", () => {
   it("a poll that reports a failure puts the upstream's error into the callback body", () => {
     const failed = aPollEnd(newsAnswer(anUpstreamFailure()));
     const { error } = anUpstreamFailure();
-    expect(JSON.parse(finish(task, failed, THEN).body)).toMatchObject({
-      error,
-    });
+    expect(JSON.parse(finish(task, failed, THEN).body)).toMatchObject({ error });
   });
 
   const parameters = { ratio: "16:9", duration: 5, seed: 1, generate_audio: true };
@@ -104,13 +103,13 @@ describe("a poll that reports no end", () => {
   });
 
   it.each([
-    ["queued", newsAnswer(QUEUED), task],
-    ["processing again", newsAnswer(PROCESSING), anAttachedTask({}, { status: "processing" })],
-    ["queued after processing", newsAnswer(QUEUED), anAttachedTask({}, { status: "processing" })],
-    ["rate limited", rateLimited(), task],
-    ["the key was refused", UNAUTHORIZED, task],
-    ["no answer", UNANSWERED, task],
-  ])("a poll that changes no status only plans the next poll: %s", (_what, answer, open) => {
+    ["that reports queued about a pending task", newsAnswer(QUEUED), task],
+    ["that reports processing about a processing task", newsAnswer(PROCESSING), processing],
+    ["that reports queued about a processing task", newsAnswer(QUEUED), processing],
+    ["that the provider refuses by its rate limit", rateLimited(), task],
+    ["whose key the provider refuses", UNAUTHORIZED, task],
+    ["without an answer", UNANSWERED, task],
+  ])("a poll %s leaves the status as it is and only plans the next poll", (_what, answer, open) => {
     const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
     expect(after(answer, open)).toEqual({
       ...open,
@@ -119,23 +118,26 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it.each([0, 1])("the waits between polls double from 15 s to 5 min, jitter %d of 1", (jitter) => {
-    const policy = aPolicy({ jitter });
-    const waits: number[] = [];
-    let record = apply(anAttachedTask(), anAttachment(OTHER_JOB), NOW, policy);
-    let now = NOW;
-    for (let i = 0; i < 8; i++) {
-      const plannedAt = wakeAt(record, policy);
-      waits.push(plannedAt - now);
-      now = plannedAt + i;
-      const end = aPollEnd(UNANSWERED, { job: OTHER_JOB });
-      record = apply(record, end, now, policy);
-    }
-    const seconds = [15, 30, 60, 120, 240, 300, 300, 300];
-    expect(waits).toEqual(
-      seconds.map((s) => 300 * SECOND - Math.abs(300 - s * (1 + 0.2 * jitter)) * SECOND),
-    );
-  });
+  it.each([0, 1])(
+    "with %d as the random number (0 to 1) of the jitter, the waits between polls double from 15 s (plus up to a fifth) to 5 min",
+    (jitter) => {
+      const policy = aPolicy({ jitter });
+      const waits: number[] = [];
+      let record = apply(anAttachedTask(), anAttachment(OTHER_JOB), NOW, policy);
+      let now = NOW;
+      for (let i = 0; i < 8; i++) {
+        const plannedAt = wakeAt(record, policy);
+        waits.push(plannedAt - now);
+        now = plannedAt + i;
+        const end = aPollEnd(UNANSWERED, { job: OTHER_JOB });
+        record = apply(record, end, now, policy);
+      }
+      const seconds = [15, 30, 60, 120, 240, 300, 300, 300];
+      expect(waits).toEqual(
+        seconds.map((s) => 300 * SECOND - Math.abs(300 - s * (1 + 0.2 * jitter)) * SECOND),
+      );
+    },
+  );
 
   it("the wait between polls is at most 5 min even after very many polls", () => {
     const record = after(UNANSWERED, anAttachedTask({ tries: 2_000 }));
@@ -192,9 +194,9 @@ describe("success without output", () => {
   });
 
   it.each([
-    ["by two polls", once],
-    ["by a hook and a poll", hooked()],
-  ])("success without output that is reported twice fails the task: %s", (_what, open) => {
+    ["two polls report", once],
+    ["a hook and then a poll report", anAttachedTask({ isOutputMissing: true })],
+  ])("a task fails when %s success without output", (_what, open) => {
     const { body, failure } = finish(open, aPollEnd(newsAnswer(NO_OUTPUT)), THEN);
     expect(JSON.parse(body)).toMatchObject({
       error: { code: "upstream_error", message: "The upstream reported success without output." },
@@ -210,16 +212,20 @@ describe("success without output", () => {
   it.each([
     ["success with output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
-  ] as const)("a job's missing output is forgotten if a poll reports %s", (_what, news, status) => {
-    const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
-    expect(record.status).toBe(status);
-    if (status === "processing") {
-      expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: false } } });
-    }
-  });
+  ] as const)(
+    "after one report of success without output, a poll that reports %s counts as if that report had not come",
+    (_what, news, status) => {
+      const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
+      expect(record.status).toBe(status);
+      if (status === "processing") {
+        expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: false } } });
+      }
+    },
+  );
 });
 
 describe("the answer to an outdated poll", () => {
+  const upstream = { connection: CONNECTION, job: OTHER_JOB };
   const settled = aFinishedTask({ upstream: UPSTREAM });
   const answers = [
     newsAnswer(aCompletion()),
@@ -229,22 +235,14 @@ describe("the answer to an outdated poll", () => {
   ];
 
   it.each([
-    ["the task does not exist", null],
-    ["the task is finished", settled],
-    ["the price is being charged", aChargingTask({ upstream: UPSTREAM })],
-    ["the task has no upstream", anOpenTask()],
-    ["the task's job was replaced", anAttachedTask({}, other())],
-  ])("the answer to an outdated poll changes nothing where %s", (_what, record) => {
+    ["the task was erased", null],
+    ["the task has ended", settled],
+    ["the task was created again and is being charged", aChargingTask({ upstream: UPSTREAM })],
+    ["the task was created again without a job", anOpenTask()],
+    ["the task's job was replaced", anAttachedTask({}, { upstream })],
+  ])("the answer to a poll changes nothing when it arrives after %s", (_what, record) => {
     for (const answer of answers) {
       expectUnchanged(record, aPollEnd(answer), THEN);
     }
   });
 });
-
-function other() {
-  return { upstream: { connection: CONNECTION, job: OTHER_JOB } };
-}
-
-function hooked(): OpenTask {
-  return anAttachedTask({ isOutputMissing: true });
-}

@@ -71,10 +71,22 @@ describe("a change is written to the index", () => {
   });
 
   it.each([
-    ["yes if there is time for the longest write", 5 * SECOND + SOON, NOW + 5 * SECOND],
-    ["no if there is one millisecond less than that", 5 * SECOND + SOON - 1, null],
-    ["no if the attempt is planned before the write", SECOND, null],
-  ])("a task is written to the index before its next callback attempt: %s", (_what, ms, at) => {
+    [
+      "a task is written to the index before its next callback attempt if there is just time for the longest write",
+      5 * SECOND + SOON,
+      NOW + 5 * SECOND,
+    ],
+    [
+      "a task is not written to the index before its next callback attempt if the longest write would end a millisecond too late",
+      5 * SECOND + SOON - 1,
+      null,
+    ],
+    [
+      "a task is not written to the index before its next callback attempt if the attempt is planned before the write",
+      SECOND,
+      null,
+    ],
+  ])("%s", (_what, ms, at) => {
     expect(publishAt(dueIn(ms))).toBe(at);
   });
 
@@ -106,7 +118,7 @@ describe("the next write of a row after a failed one", () => {
     expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
   });
 
-  it("a record of an earlier build keeps the time planned for its index write; without one, the time counts from the task's version", () => {
+  it("an index write is repeated at the time stored in the task's record; if none is stored, the time counts from the task's last change", () => {
     const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
     expect(retryAfter(planned, NOW)).toBe(NOW + HOUR);
     expect(retryAfter(aFinishedTask(), NOW)).toBe(NOW + 5 * SECOND);
@@ -130,8 +142,8 @@ describe("the next write of a row after a failed one", () => {
 
 describe("a version that is not in the index", () => {
   const records: readonly (readonly [string, TaskRecord])[] = [
-    ["an open task", anOpenTask()],
-    ["a later change of an open task", anOpenTask(known(NOW - 1))],
+    ["an open task that was never in the index", anOpenTask()],
+    ["an open task that changed after an index write", anOpenTask(known(NOW - 1))],
     ["a task whose attempt is due much later", dueIn(MINUTE)],
     ["a task whose attempt is due at once", dueIn(1)],
     ["a task whose attempt is in flight", inFlight],
@@ -141,7 +153,7 @@ describe("a version that is not in the index", () => {
   ];
 
   it.each(records)(
-    "a task whose latest change is not in the index has its alarm no later than the index write is due: %s",
+    "the alarm of %s is set no later than the write of its latest version to the index is due",
     (_what, record) => {
       const latest = publishAt(record) ?? nextAttemptOf(record);
       expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
@@ -150,7 +162,7 @@ describe("a version that is not in the index", () => {
   );
 
   it.each(records)(
-    "a relay without an index plans no alarm of a task to write a change into the index: %s",
+    "in a relay without an index, the alarm of %s is planned as if no index write were due",
     (_what, record) => {
       const everywhere = { ...record, ...known(record.version) };
       expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));

@@ -38,9 +38,9 @@ const later = NOW + HOUR;
 const cancel: TaskEvent = { type: "cancel" };
 
 const failures: [string, TaskEvent, string, TerminalTask["failure"], string][] = [
-  ["an event", aReport(aFailure()), "content_policy", null, "The prompt was refused."],
+  ["a reported failure", aReport(aFailure()), "content_policy", null, "The prompt was refused."],
   [
-    "the deadline",
+    "its deadline",
     { type: "deadline" },
     "upstream_timeout",
     { category: "timeout", retryable: true },
@@ -55,53 +55,56 @@ const failures: [string, TaskEvent, string, TerminalTask["failure"], string][] =
   ],
 ];
 
-describe.each(failures)("a charged task that %s fails", (what, event, code, failure, message) => {
-  const task = aChargedTask({ deadlineAt: later });
-  const failed = finish(task, event, later);
+describe.each(failures)(
+  "a charged task that fails because of %s",
+  (what, event, code, failure, message) => {
+    const task = aChargedTask({ deadlineAt: later });
+    const failed = finish(task, event, later);
 
-  it(`a charged task that ${what} fails sends no callback until its credits are refunded`, () => {
-    expect(failed).toEqual(
-      aRefundingTask({
-        version: later,
-        body: failedBody(code, message),
-        failure,
-        credits: credits(refunding(later)),
-        finishedAt: later,
-        expiresAt: later + 28 * DAY,
-      }),
-    );
-  });
+    it(`a charged task that fails because of ${what} sends no callback until its credits are refunded`, () => {
+      expect(failed).toEqual(
+        aRefundingTask({
+          version: later,
+          body: failedBody(code, message),
+          failure,
+          credits: credits(refunding(later)),
+          finishedAt: later,
+          expiresAt: later + 28 * DAY,
+        }),
+      );
+    });
 
-  it(`a charged task that ${what} fails has only its refund to make next, which is due at once`, () => {
-    const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
-    expect(wakeAt(failed, POLICY)).toBe(later);
-    for (const at of [later, later + 365 * DAY]) {
-      expect(nextStep(failed, POLICY, at)).toEqual({
-        kind: "refund",
-        refund: { ...refund, reason: code },
-      });
-    }
-  });
+    it(`the only next step of a charged task that fails because of ${what} is its refund, which is due at once`, () => {
+      const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
+      expect(wakeAt(failed, POLICY)).toBe(later);
+      for (const at of [later, later + 365 * DAY]) {
+        expect(nextStep(failed, POLICY, at)).toEqual({
+          kind: "refund",
+          refund: { ...refund, reason: code },
+        });
+      }
+    });
 
-  it(`a charged task without a callback_url is refunded when ${what} fails it`, () => {
-    const silent = finish({ ...task, callbackUrl: null }, event, later);
-    expect(silent).toEqual({ ...failed, callback: null });
-    expect(nextStep(silent, POLICY, later)?.kind).toBe("refund");
-  });
+    it(`a charged task without a callback_url is refunded when it fails because of ${what}`, () => {
+      const silent = finish({ ...task, callbackUrl: null }, event, later);
+      expect(silent).toEqual({ ...failed, callback: null });
+      expect(nextStep(silent, POLICY, later)?.kind).toBe("refund");
+    });
 
-  it(`a task charged by the operator's own billing is refunded by that billing when ${what} fails the task`, () => {
-    const own = { ...task, credits: credits(undefined, { chargeId: null }) };
-    const settling = finish(own, event, later);
-    expect(nextStep(settling, POLICY, later)).toMatchObject({ refund: { chargeId: null } });
-    expect(settling.callback).toEqual(failed.callback);
-  });
+    it(`a task charged by the operator's own billing is refunded by that billing when the task fails because of ${what}`, () => {
+      const own = { ...task, credits: credits(undefined, { chargeId: null }) };
+      const settling = finish(own, event, later);
+      expect(nextStep(settling, POLICY, later)).toMatchObject({ refund: { chargeId: null } });
+      expect(settling.callback).toEqual(failed.callback);
+    });
 
-  it(`a task without a price is not refunded when ${what} fails it`, () => {
-    const free = finish({ ...task, credits: null }, event, later);
-    expect(free.credits).toBeNull();
-    expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
-  });
-});
+    it(`a task without a price is not refunded when it fails because of ${what}`, () => {
+      const free = finish({ ...task, credits: null }, event, later);
+      expect(free.credits).toBeNull();
+      expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
+    });
+  },
+);
 
 describe("a charged task that completes", () => {
   it("a charged task that completes keeps its charge, and its callback is sent at once", () => {

@@ -13,7 +13,7 @@ type Rows = Readonly<Record<string, string>>;
 
 function refuses(policy: UrlPolicy, reason: string, rows: Rows) {
   it.each(Object.entries(rows))(
-    `a callback URL with %s is refused: it ${reason}`,
+    `a callback URL with %s is refused with the message that it ${reason}`,
     (_what, text) => {
       expect(checkCallbackUrl(text, policy)).toEqual({ ok: false, error: reason });
     },
@@ -30,23 +30,23 @@ const pathOf = (start: string, chars: number) => start + "a".repeat(chars - star
 
 describe("checkCallbackUrl", () => {
   refuses(production, "must be a valid absolute URL", {
-    "an empty text": "",
-    "a host without a scheme": "example.com/callback",
-    "a scheme without a host": "https://",
+    "no character at all": "",
+    "a host but no scheme (example.com/callback)": "example.com/callback",
+    "a scheme but no host (https://)": "https://",
     "a port that is too large": "https://example.com:65536/",
     "a space in the host": "https://exa mple.com/",
-    "an IPv6 zone": "https://[fe80::1%25eth0]/",
+    "an IPv6 address that names a zone (%25eth0)": "https://[fe80::1%25eth0]/",
     "a full-width @ in the host name": "https://user＠example.com/",
     "an IPv4 part above 255": "https://127.0.0.256/",
     "a host name whose last part is a number (example.0x7f)": "https://example.0x7f/",
   });
 
   refuses(production, "must use https:", {
-    "http:": "http://example.com/callback",
-    "file:": "file:///etc/passwd",
-    "data:": "data:application/json,{}",
-    "javascript:": "javascript:alert(1)",
-    "blob: around https:": "blob:https://example.com/1",
+    "the scheme http:": "http://example.com/callback",
+    "the scheme file:": "file:///etc/passwd",
+    "the scheme data:": "data:application/json,{}",
+    "the scheme javascript:": "javascript:alert(1)",
+    "the scheme blob: before an https: URL": "blob:https://example.com/1",
     "a host and port that read as a scheme": "example.com:443/callback",
   });
 
@@ -77,65 +77,65 @@ describe("checkCallbackUrl", () => {
 
   refuses(production, "must be at most 2048 characters long, also when normalised", {
     "2049 characters": pathOf("https://example.com/", 2049),
-    "a text that is too long only when it is encoded": `https://example.com/${"é".repeat(400)}`,
-    "a text that is too long only until it is normalised": `https:${"/".repeat(2048)}example.com`,
+    "400 letters é (too long only when they are percent-encoded)": `https://example.com/${"é".repeat(400)}`,
+    "2048 slashes after the scheme (too long only until it is normalised)": `https:${"/".repeat(2048)}example.com`,
   });
 
   refuses(production, "must not use an IP address that is not public", {
-    loopback: "https://127.0.0.1/",
-    "loopback with a final dot": "https://127.0.0.1./",
-    "loopback as one decimal": "https://2130706433/",
-    "loopback in hexadecimal parts": "https://0x7F.0x0.0X0.0x1/",
-    "loopback in full-width digits and dots": "https://１２７。０．０｡１/",
-    "loopback in circled digits": "https://①②⑦.⓪.⓪.①/",
-    "loopback, percent-encoded": "https://%31%32%37%2e0.0.1/",
+    "the loopback address": "https://127.0.0.1/",
+    "the loopback address with a final dot": "https://127.0.0.1./",
+    "the loopback address as one decimal": "https://2130706433/",
+    "the loopback address in hexadecimal parts": "https://0x7F.0x0.0X0.0x1/",
+    "the loopback address in full-width digits and dots": "https://１２７。０．０｡１/",
+    "the loopback address in circled digits": "https://①②⑦.⓪.⓪.①/",
+    "the loopback address in percent-encoding": "https://%31%32%37%2e0.0.1/",
     "the address 0.0.0.0": "https://0.0.0.0/",
     "a private address in 172.16/12": "https://172.31.255.254/",
-    "carrier-grade NAT": "https://100.64.0.1/",
+    "an address for carrier-grade NAT (100.64.0.1)": "https://100.64.0.1/",
     "the cloud metadata address": "https://169.254.169.254/latest/meta-data/",
-    broadcast: "https://255.255.255.255/",
-    "IPv6 loopback": "https://[::1]/",
-    "IPv6 unspecified": "https://[::]/",
-    "IPv4-mapped loopback": "https://[::ffff:127.0.0.1]/",
+    "the broadcast address (255.255.255.255)": "https://255.255.255.255/",
+    "the IPv6 loopback address": "https://[::1]/",
+    "the unspecified IPv6 address (::)": "https://[::]/",
+    "the loopback address mapped to IPv6 (::ffff:127.0.0.1)": "https://[::ffff:127.0.0.1]/",
     "a public IPv4 address mapped to IPv6": "https://[::ffff:8.8.8.8]/",
-    "IPv4-translated loopback": "https://[::ffff:0:127.0.0.1]/",
-    "NAT64 of a private address": "https://[64:ff9b::10.0.0.1]/",
-    "6to4 of loopback": "https://[2002:7f00:1::]/",
+    "the loopback address translated to IPv6 (::ffff:0:127.0.0.1)": "https://[::ffff:0:127.0.0.1]/",
+    "a private address in the NAT64 range of IPv6": "https://[64:ff9b::10.0.0.1]/",
+    "the loopback address in the 6to4 range of IPv6": "https://[2002:7f00:1::]/",
     "a unique local IPv6 address": "https://[fd00:ec2::254]/",
     "a link-local IPv6 address": "https://[fe80::1]/",
-    "IPv6 outside of the assigned range": "https://[4000::1]/",
+    "an IPv6 address outside of the assigned range": "https://[4000::1]/",
   });
 
   refuses(production, "must not use a local or private host name", {
-    localhost: "https://localhost/",
+    "the host localhost": "https://localhost/",
     "localhost in upper case": "https://LOCALHOST/",
     "localhost with a final dot": "https://localhost./",
     "localhost with an encoded final dot": "https://localhost%2e/",
     "localhost in circled letters": "https://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/",
     "localhost with a soft hyphen": "https://local\u{ad}host/",
-    "a name under localhost": "https://app.localhost:3000/",
-    "a name under local": "https://printer.local/",
-    "a name under local with an ideographic final dot": "https://printer.LOCAL。/",
-    "a name under local with a zero-width space": "https://printer.lo\u{200b}cal/",
-    "a name under internal": "https://metadata.google.internal/",
-    "a name under onion": "https://hidden.onion/",
-    "a name under localdomain": "https://localhost.localdomain/",
+    "a host name under .localhost": "https://app.localhost:3000/",
+    "a host name under .local": "https://printer.local/",
+    "a host name under .local with an ideographic final dot": "https://printer.LOCAL。/",
+    "a host name under .local with a zero-width space": "https://printer.lo\u{200b}cal/",
+    "a host name under .internal": "https://metadata.google.internal/",
+    "a host name under .onion": "https://hidden.onion/",
+    "a host name under .localdomain": "https://localhost.localdomain/",
     ...Object.fromEntries(
       ["intranet", "private", "corp", "home", "lan", "arpa"].map((zone) => [
-        `a name under ${zone}`,
+        `a host name under .${zone}`,
         `https://nas.office.${zone}/`,
       ]),
     ),
   });
 
   refuses(production, "must use a fully qualified host name", {
-    "a single label": "https://backoffice/",
-    "a single label with a final dot": "https://backoffice./",
-    "a single international label": "https://例え/",
+    "a host name without a dot": "https://backoffice/",
+    "a host name whose only dot is the final one": "https://backoffice./",
+    "an international host name without a dot": "https://例え/",
   });
 
   refuses(production, "must not have an empty label in the host name", {
-    "two final dots": "https://example.com../",
+    "two dots at the end of the host name": "https://example.com../",
     "two final dots after an IP address": "https://127.0.0.1../",
     "two final dots behind localhost": "https://localhost../",
     "a leading dot": "https://.example.com/",
@@ -193,11 +193,11 @@ describe("checkCallbackUrl with local callbacks", () => {
   const onPort80: UrlPolicy = { ...local, ownOrigins: ["http://localhost"] };
 
   accepts(development, {
-    "http:": "http://example.com/callback",
-    "https:": "https://example.com/callback",
-    localhost: "http://localhost:9000/callback",
+    "the scheme http:": "http://example.com/callback",
+    "the scheme https:": "https://example.com/callback",
+    "the host localhost": "http://localhost:9000/callback",
     "localhost with a final dot": "http://localhost.:9000/callback",
-    "a name under localhost": "https://app.localhost/callback",
+    "a host name under .localhost": "https://app.localhost/callback",
     "IPv4 loopback beside the relay": "http://127.0.0.1:9000/x",
     "IPv4 loopback as one decimal": "http://2130706433:9000/x",
     "IPv6 loopback": "http://[::1]:9000/x",
@@ -211,12 +211,12 @@ describe("checkCallbackUrl with local callbacks", () => {
     "the relay's IPv4 address as one hexadecimal": "http://0x7f000001:8787/x",
     "a loopback address other than the relay's, with the relay's port": "http://127.8.8.8:8787/",
     "the relay's IPv6 address": "http://[::1]:8787/",
-    "a name under localhost and the relay's port": "http://relay.localhost.:8787/",
+    "a host name under .localhost and the relay's port": "http://relay.localhost.:8787/",
   });
 
   refuses(onPort80, "must not point at the relay itself", {
     "the relay's default port, written out": "http://127.0.0.1:80/",
-    "https: on the relay's port 80": "https://[::1]:80/",
+    "the scheme https: and the relay's port 80": "https://[::1]:80/",
   });
 
   accepts(onPort80, { "https: on its own port, beside a relay on port 80": "https://localhost/x" });
@@ -225,7 +225,7 @@ describe("checkCallbackUrl with local callbacks", () => {
     "any port of the relay's public host": "http://relay.example.com:9000/",
   });
 
-  refuses(development, "must use https: or http:", { "ftp:": "ftp://localhost/" });
+  refuses(development, "must use https: or http:", { "the scheme ftp:": "ftp://localhost/" });
 
   refuses(development, "must not contain a user name or password", {
     "an empty user name": "http://@localhost:9000/",
@@ -235,16 +235,16 @@ describe("checkCallbackUrl with local callbacks", () => {
     "the address 0.0.0.0": "http://0.0.0.0:9000/",
     "a private address": "http://192.168.1.1/",
     "the cloud metadata address": "http://169.254.169.254/latest/meta-data/",
-    "IPv4-mapped loopback": "http://[::ffff:127.0.0.1]:9000/",
+    "the loopback address mapped to IPv6 (::ffff:127.0.0.1)": "http://[::ffff:127.0.0.1]:9000/",
   });
 
   refuses(development, "must not use a local or private host name", {
-    "a name under local": "http://printer.local/",
-    "a name under internal": "http://metadata.google.internal/",
+    "a host name under .local": "http://printer.local/",
+    "a host name under .internal": "http://metadata.google.internal/",
   });
 
   refuses(development, "must not have an empty label in the host name", {
-    "two final dots": "http://localhost..:9000/",
+    "two dots at the end of the host name": "http://localhost..:9000/",
     "a leading dot": "http://.localhost:9000/",
   });
 });

@@ -121,7 +121,7 @@ describe("provider and upstream job of a task", () => {
   it.each([
     ["with an attached job", anAttachedTask(), { provider: "ark", upstream: { id: "cgt-1" } }],
     [
-      "with an attached job that has an endpoint",
+      "with an attached job that has an endpoint of the provider (fal-ai/kling)",
       anAttachedTask({}, { upstream: { connection: "fal", job } }),
       { provider: "fal", upstream: job },
     ],

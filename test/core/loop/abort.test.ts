@@ -114,9 +114,12 @@ describe("a write to the index or a notice that hangs", () => {
     expect(host.alarm).toBe(host.clock + 1);
   });
 
-  it.each(["publish", "notify"] as const)(
-    "a redelivery is not delayed by an unanswered %s call (publish writes the index row, notify sends an operator notice)",
-    async (what) => {
+  it.each([
+    ["a write to the index", "publish"],
+    ["a notice to the operator", "notify"],
+  ] as const)(
+    "a redelivery starts at once while %s is still without an answer",
+    async (_what, what) => {
       const isIndexed = what === "publish";
       host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });
       host.endings = {};

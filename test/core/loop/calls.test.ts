@@ -61,35 +61,41 @@ function isCall(step: ReturnType<typeof nextStep>): step is CallStep {
 }
 
 describe("the log line of a call", () => {
-  it.each<[Call, unknown, outcome: string, LogLevel]>([
-    ["charge", { kind: "charged", generation: 1 }, "charged", "detail"],
-    ["charge", { kind: "unknown_account" }, "unknown_account", "info"],
-    ["charge", { kind: "unknown" }, "unknown", "warn"],
-    ["refund", true, "refunded", "detail"],
-    ["refund", false, "unknown", "warn"],
-    ["poll", newsAnswer(QUEUED), "queued", "detail"],
-    ["poll", rateLimited(), "limited", "info"],
-    ["poll", UNANSWERED, "unanswered", "warn"],
-    ["poll", UNAUTHORIZED, "unauthorized", "warn"],
-    ["publish", true, "published", "detail"],
-    ["publish", false, "unknown", "warn"],
-    ["notify", true, "delivered", "info"],
-    ["notify", false, "unknown", "warn"],
+  it.each<[what: string, Call, unknown, outcome: string, LogLevel]>([
+    ["a successful charge", "charge", { kind: "charged", generation: 1 }, "charged", "detail"],
+    [
+      "a charge of no known account",
+      "charge",
+      { kind: "unknown_account" },
+      "unknown_account",
+      "info",
+    ],
+    ["a charge without a usable answer", "charge", { kind: "unknown" }, "unknown", "warn"],
+    ["a successful refund", "refund", true, "refunded", "detail"],
+    ["a refund without a usable answer", "refund", false, "unknown", "warn"],
+    ["a poll that finds the job queued", "poll", newsAnswer(QUEUED), "queued", "detail"],
+    ["a poll refused by a rate limit", "poll", rateLimited(), "limited", "info"],
+    ["a poll without an answer", "poll", UNANSWERED, "unanswered", "warn"],
+    ["a poll whose key the provider refuses", "poll", UNAUTHORIZED, "unauthorized", "warn"],
+    ["a successful write to the index", "publish", true, "published", "detail"],
+    ["a failed write to the index", "publish", false, "unknown", "warn"],
+    ["a notice that the operator accepted", "notify", true, "delivered", "info"],
+    ["a notice that the operator did not accept", "notify", false, "unknown", "warn"],
   ])(
-    "a task's outside call (here %s; publish is to the index, notify to the operator) answered %j is logged as %s, level %s",
-    async (call, answer, outcome, level) => {
+    'the log line of %s (call %s, answer %j) has the outcome "%s" and the log level "%s"',
+    async (_what, call, answer, outcome, level) => {
       const line = { ...LINES[call], task_id: ID, outcome };
       expect(await make(call, answer)).toMatchObject({ line, level });
     },
   );
 
-  it.each<[Call, unknown, outcome: string]>([
-    ["poll", UNANSWERED, "aborted"],
-    ["publish", false, "unknown"],
-    ["notify", false, "unknown"],
+  it.each<[what: string, Call, unknown, outcome: string]>([
+    ["a poll of a provider", "poll", UNANSWERED, "aborted"],
+    ["a write to the index", "publish", false, "unknown"],
+    ["a notice to the operator", "notify", false, "unknown"],
   ])(
-    "an aborted outside call of a task (here %s; publish is to the index, notify to the operator) is logged at level detail, not warn",
-    async (call, answer, outcome) => {
+    '%s that the relay itself aborted is logged at the log level "detail", not "warn"',
+    async (_what, call, answer, outcome) => {
       const made = await make(call, answer, AbortSignal.abort());
       expect(made).toMatchObject({ line: { outcome }, level: "detail" });
     },
@@ -101,7 +107,7 @@ describe("the log line of an attempt", () => {
     ["delivered", "detail"],
     ["timeout", "warn"],
   ] as const)(
-    "a callback attempt with outcome %s is logged at level %s",
+    'a callback attempt with the outcome "%s" is logged at the log level "%s"',
     async (outcome, level) => {
       const host = new MemoryHost();
       const logged: [LogLine, LogLevel][] = [];

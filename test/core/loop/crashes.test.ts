@@ -102,14 +102,18 @@ it("an order to wake a task sets its lost alarm again and does not change its re
   expect(host).toMatchObject({ alarm, stored });
 });
 
-describe.each<Operation>(["load", "policy", "commit"])("an error in %s", (operation) => {
-  it(`an error of the ${operation} operation while an event is applied reaches the caller, and nothing is written`, () => {
+describe.each<[Operation, what: string]>([
+  ["load", "in loading the task's record"],
+  ["policy", "in reading the configuration"],
+  ["commit", "in storing the task's record"],
+])("an error in %s", (operation, what) => {
+  it(`an error ${what} while an event is applied reaches the event's caller, and nothing is written`, () => {
     breakOnly(operation);
     expect(() => host.loop.apply(finish)).toThrow(`${operation} is broken`);
     expect([host.stored, host.numbers, host.writes]).toEqual([null, [], []]);
   });
 
-  it(`an error of the ${operation} operation in an alarm before it opens a callback attempt reaches the runtime, and the next alarm sends the attempt`, async () => {
+  it(`an error ${what} makes the alarm handler throw before it starts a callback attempt, and the next alarm sends the attempt`, async () => {
     host.loop.apply(finish);
     await host.answer("rejected");
     const { stored } = host;
@@ -123,7 +127,7 @@ describe.each<Operation>(["load", "policy", "commit"])("an error in %s", (operat
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it(`a callback attempt whose result an error of the ${operation} operation loses is not repeated, and the next alarm records it as interrupted`, async () => {
+  it(`a callback attempt whose result is lost by an error ${what} is not sent again, and the next alarm records it as interrupted`, async () => {
     host.policyAt = () => ONCE;
     host.loop.apply(finish);
     await runMicrotasks();

@@ -94,7 +94,7 @@ describe("a task from its first event to its end", () => {
 });
 
 describe("the alarm of a task", () => {
-  it("an alarm that fires early sends the attempt at its planned time and sets a later alarm", async () => {
+  it("an alarm that fires 7 ms before a planned callback attempt sends the attempt at its planned time, then sets the alarm of the next attempt", async () => {
     host.loop.apply(finish);
     await host.answer("rejected");
     const rung = host.ring(-7);
