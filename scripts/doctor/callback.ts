@@ -19,16 +19,16 @@ const CURES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Has the relay send a sample callback to this URL, and returns whether it was delivered, as one result of
- * the doctor.
+ * Has the relay send a sample callback to this URL, and returns whether it was delivered, as one of the
+ * results that `npm run doctor` prints.
  */
 export async function callbackFinding(relay: Relay, url: string): Promise<Finding> {
   return callbackFindingOf(await relay.ask("/v1/callbacks/test", { callback_url: url }));
 }
 
 /**
- * Converts the answer to `POST /v1/callbacks/test` to a result of the doctor: delivered, or the problem with
- * a cure.
+ * Converts the answer to `POST /v1/callbacks/test` to a result that `npm run doctor` prints: that the
+ * callback was delivered, or the problem and how to solve it.
  */
 function callbackFindingOf({ status, json }: Answer): Finding {
   const sent = Outcome.safeParse(json).data;
@@ -48,7 +48,7 @@ function callbackFindingOf({ status, json }: Answer): Finding {
   return problem(`callback: the relay answered ${status} ${code}`, cure);
 }
 
-/** Returns the doctor's result that no test callback was sent, with what is missing for one. */
+/** Returns the result of `npm run doctor` that no test callback was sent, with what is missing for one. */
 export function noCallback(isLocal: boolean): Finding {
   return unchecked(
     isLocal

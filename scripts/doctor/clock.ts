@@ -2,8 +2,8 @@ import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
 /**
- * Largest difference in seconds between the clocks of the relay and of this machine that the doctor accepts.
- * Signatures are refused only beyond 300 s; the smaller limit leaves time for the transfer.
+ * Largest difference in seconds between the clocks of the relay and of this machine that `npm run doctor`
+ * accepts. Signatures are refused only beyond 300 s; the smaller limit leaves time for the transfer.
  */
 const MAX_DIFFERENCE_S = 60;
 

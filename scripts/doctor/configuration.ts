@@ -41,7 +41,10 @@ export function unconfigured({ json }: Answer): readonly Finding[] {
   );
 }
 
-/** Checks the settings of a relay, e.g. `PUBLIC_URL` against the URL under which the doctor calls it. */
+/**
+ * Checks the settings of a running relay, e.g. that `PUBLIC_URL` is the URL under which `npm run doctor`
+ * calls it.
+ */
 export function configurationFindings(health: Health, url: URL, isLocal: boolean): Finding[] {
   const problems = [
     ...(isLocal ? [] : publicProblems(health, url)),
@@ -53,7 +56,10 @@ export function configurationFindings(health: Health, url: URL, isLocal: boolean
   return [...findings, secretsFinding(health), ...connectionFindings(health)];
 }
 
-/** Returns the doctor's result that the relay refused the operator key, or that none was found. */
+/**
+ * Returns the result of `npm run doctor` that the relay refused the operator key, or that no operator key was
+ * found on this machine.
+ */
 export function keyFinding(hasKey: boolean, file: string): Finding {
   if (hasKey) {
     return problem(

@@ -12,7 +12,7 @@ import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 /** Error for an address at which no relay answers; its message is one line with the cause and the cure. */
 export class NoRelay extends Error {}
 
-/** Input of one run of the doctor: the relay to check, and where to send a test callback. */
+/** Input of one run of `npm run doctor`: the relay to examine, and where to send a test callback. */
 export interface Examination {
   readonly relay: Relay;
   readonly url: URL;
@@ -23,7 +23,7 @@ export interface Examination {
 }
 
 /**
- * Runs all checks of the doctor on a relay.
+ * Runs all checks of `npm run doctor` on a relay.
  * @throws NoRelay when no relay answers at the address; NoAnswer when the relay stops answering during the
  * checks.
  */

@@ -1,4 +1,7 @@
-/** Result of one check of the doctor: what was found, in one line, and how to solve it if it is a problem. */
+/**
+ * Result of one check by `npm run doctor`, which examines a running relay: what was found, in one line, and
+ * how to solve it if it is a problem.
+ */
 export interface Finding {
   readonly kind: "ok" | "problem" | "unchecked";
   readonly text: string;

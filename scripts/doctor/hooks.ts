@@ -6,8 +6,8 @@ import { type Answer, isOfRelay, NoAnswer, type Relay } from "./relay.ts";
 
 const Problem = z.looseObject({ code: z.string() });
 /**
- * Body of the doctor's test hook. It looks like the one of a provider, with a prompt, so that a firewall in
- * front of the relay treats it like a real hook.
+ * Body of the hook that `npm run doctor` posts as a test. It looks like the one of a provider, with a prompt,
+ * so that a firewall in front of the relay treats it like a real hook.
  */
 const HOOK = {
   id: "doctor",
@@ -32,8 +32,8 @@ export async function hookFinding(relay: Relay): Promise<Finding> {
 }
 
 /**
- * Converts the answer to the test hook to a result of the doctor: hooks reach the relay, or the problem with
- * a cure.
+ * Converts the answer to the test hook to a result that `npm run doctor` prints: that hooks reach the relay,
+ * or the problem and how to solve it.
  */
 function hookFindingOf(answer: Answer): Finding {
   if (!isOfRelay(answer)) {

@@ -1,4 +1,4 @@
-/** An answer to a request that the doctor sent, given by the relay or by a service in front of it. */
+/** An answer to a request of `npm run doctor`, given by the relay or by a service in front of it. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -12,13 +12,13 @@ export interface Answer {
   readonly at: number;
 }
 
-/** Error for a request of the doctor that got no answer; its message states the reason. */
+/** Error for a request of `npm run doctor` that got no answer; its message states the reason. */
 export class NoAnswer extends Error {}
 
 /** Time limit for a request in milliseconds, longer than the relay takes for the slowest test callback. */
 const TIMEOUT_MS = 40_000;
 
-/** The relay that the doctor checks, reached over HTTP. */
+/** The relay that `npm run doctor` examines, reached over HTTP. */
 export class Relay {
   readonly origin: string;
   readonly #key: string | null;

@@ -42,8 +42,8 @@ function domainWarnings(toml: string): readonly string[] {
 }
 
 /**
- * Warns of databases that wrangler would create in another place than the objects: neither variable places
- * a database, and the place of a database cannot change.
+ * Warns when `JURISDICTION` or `LOCATION_HINT` places the Durable Objects, but a database has no place of its
+ * own: wrangler may create it elsewhere, and the place of a database cannot change.
  */
 function databaseWarnings(toml: string): readonly string[] {
   const jurisdiction = readKey(toml, "JURISDICTION");

@@ -97,7 +97,10 @@ export class AccountObject extends DurableObject<object> {
     return this.#exists() ? this.#ledger.page(kind, before, limit) : null;
   }
 
-  /** Stores the newest generation of the callback secret, which the answer to a charge gives to the task. */
+  /**
+   * Stores the newest generation of the callback secret, a number that each rotation of the secret raises.
+   * The answer to a charge passes it on to the task.
+   */
   noteGeneration(generation: number): void {
     this.#profile.noteGeneration(generation);
   }
@@ -105,7 +108,8 @@ export class AccountObject extends DurableObject<object> {
   /**
    * Marks the account as deleted: later charges, grants and adjustments are refused, refunds are still
    * booked.
-   * @param foldAt see `LedgerBook.foldAt`.
+   * @param foldAt time from which one entry with their total replaces all ledger entries, in Unix
+   * milliseconds.
    */
   deleteLedger(foldAt: number): void {
     const isActive = this.#profile.active() !== null;

@@ -70,7 +70,10 @@ const INSERT_OPENING = `
   INSERT INTO entries (seq, kind, reference, amount, balance, created_at)
   VALUES (?1, 'opening', 'opening', ?2, ?2, ?3)`;
 
-/** Largest number of entries that one call of `compact` replaces, so that other calls need not wait long. */
+/**
+ * Largest number of old ledger entries that one call replaces by a single entry, so that other calls to the
+ * account's object need not wait long.
+ */
 const COMPACT_AT_ONCE = 5_000;
 
 /** Table `entries` of an account object: the ledger of the account. The table exists only after `create`. */
@@ -116,8 +119,8 @@ export class EntryTable {
   }
 
   /**
-   * Deletes the oldest entries, if they were booked before `time`, at most `COMPACT_AT_ONCE`, and inserts one
-   * entry of the kind `opening` with the balance that they led to.
+   * Replaces the oldest ledger entries, as far as they were booked before `time`, by one entry of the kind
+   * `opening`, which states the balance that they led to; at most `COMPACT_AT_ONCE` entries in one call.
    * @param time in Unix milliseconds.
    * @returns true when there may be more entries to replace.
    */

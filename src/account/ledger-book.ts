@@ -107,8 +107,8 @@ export class LedgerBook {
   }
 
   /**
-   * Plans when `compact` replaces all entries of a deleted account by one entry with their total. Until then
-   * the single charges remain, so that each can still be refunded, once.
+   * Stores the time from which `compact` replaces all ledger entries of a deleted account by one entry with
+   * their total. Until then the single charges remain, so that each can still be refunded, once.
    * @param time Unix milliseconds.
    */
   foldAt(time: number): void {
@@ -117,9 +117,11 @@ export class LedgerBook {
   }
 
   /**
-   * Replaces old entries by one entry with their balance, some thousand at a time, and sets the alarm for its
-   * next call: every 28 days for the entries older than `maxAgeMs`. At the time that `foldAt` has planned it
-   * replaces all entries of the deleted account, and sets no alarm after that.
+   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states their balance, a
+   * few thousand in one call. It is called by the alarm of the account's object and sets that alarm again:
+   * for one second later while there may be more such entries, otherwise for 28 days later. The ledger of a
+   * deleted account stays as it is until the time that `foldAt` has stored; from then on all its entries are
+   * replaced, and after the last of them no alarm is set.
    */
   compact(maxAgeMs: number): void {
     // Set first, so that an alarm remains if the work throws.

@@ -15,7 +15,10 @@ const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
  */
 interface MarkerAnswer {
   readonly noted: string | null;
-  /** Time at which the object answered or the wait for it ended, in Unix milliseconds. */
+  /**
+   * Time at which the object that stores the jurisdiction answered, or at which the relay stopped waiting for
+   * its answer, in Unix milliseconds.
+   */
   readonly at: number;
 }
 

@@ -22,7 +22,7 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly taskDeadlineMs: number;
   readonly maxBodyBytes: number;
   readonly allowLocalCallbacks: boolean;
-  /** States that the relay runs where IP addresses can be called, unlike on Cloudflare. */
+  /** States that the relay may send requests to URLs with an IP address, which Cloudflare does not allow. */
   readonly allowIpCallbacks: boolean;
   /** True while polls and callback attempts wait (`startAt` in core/policy.ts); everything else goes on. */
   readonly paused: boolean;

@@ -35,8 +35,8 @@ export interface Draft {
    */
   readonly variable: string;
   /**
-   * States that this is the provider's default connection, which variables of its own define, not
-   * `CONNECTIONS`.
+   * True for the provider's default connection, which is defined by variables of its own, such as
+   * `ARK_API_KEY`, and not in `CONNECTIONS`.
    */
   readonly isDefault: boolean;
   readonly name: string;

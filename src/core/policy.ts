@@ -31,9 +31,9 @@ export function refundableMs(retentionMs: number): number {
  */
 export interface Policy extends Settings {
   /**
-   * Time in Unix milliseconds: writes to the index that were planned for this time or earlier count as
-   * tried and failed unless the index has stored them. It is kept in memory, because storing it would add a
-   * write to the storage for each failed write to the index.
+   * Time in Unix milliseconds up to which all planned writes of the task's row to the index have been tried;
+   * a write that the index has not stored by then has failed. The time is kept in memory, because storing it
+   * would add a write to the storage for each failed write to the index.
    */
   readonly indexTriedAt: number;
 }
@@ -57,8 +57,8 @@ export interface Settings {
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
   /**
-   * Random number from 0 to 1 that differs in each instance, so that many tasks do not poll at the same
-   * moment.
+   * Random number from 0 to 1 that each instance of a Durable Object chooses for itself, so that many tasks
+   * do not poll at the same moment.
    */
   readonly jitter: number;
   /** States that an index is bound. */

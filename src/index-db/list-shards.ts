@@ -56,9 +56,9 @@ export async function listShards(
 }
 
 /**
- * Divides a list of tasks into sections, newest first. Each of the latest spans of creation times is a
- * section, whose rows lie in one database; all older times are one section, whose rows may lie in any
- * database.
+ * Divides a list of tasks into sections by creation time, newest first. The databases of the index take the
+ * new tasks in turn, each for a span of time: each of the latest spans is a section, whose rows lie in one
+ * database; all older times together are one section, whose rows may lie in any database.
  */
 function* sectionsOf(
   shards: Shards,

@@ -5,21 +5,23 @@ import { ready } from "./database.ts";
 import { countLatencies, countTasks, type CountRow, difference, type Group } from "./tally.ts";
 
 /**
- * Length in milliseconds of a range of hours. Changed hours of the present range are counted again at every
- * run of the cron trigger, those of earlier ranges only once an hour.
+ * Length in milliseconds of the ranges of time into which the hours are divided. An hour of the present range
+ * whose rows have changed is counted again at every run of the cron trigger, an hour of an earlier range only
+ * once an hour.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Time in milliseconds after each full hour during which a run of the cron trigger also counts the changed
- * hours of earlier ranges.
+ * Time in milliseconds from the beginning of each hour in which a run of the cron trigger counts all hours
+ * whose rows have changed. Runs later in the hour count only hours of the present range (`RANGE_MS`).
  */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /** Largest number of hours whose tasks are counted in one transaction. */
 const MAX_HOURS_AT_ONCE = 24;
 /**
- * Number of rows read by one transaction up to which the next one counts twice as many hours, above it only
- * one, because other queries wait during a transaction.
+ * Limit on the rows that a transaction reads while it counts the tasks of some hours. After a transaction
+ * within the limit the next one counts twice as many hours; after one beyond it the next one counts a single
+ * hour, because other queries wait during a transaction.
  */
 const FEW_ROWS = 20_000;
 
@@ -95,10 +97,10 @@ async function dirtyHours(database: D1Database, since: number): Promise<readonly
 
 /**
  * Counts the tasks of some hours again, and writes only the counts that differ from the stored ones, because
- * D1 bills written rows. Meanwhile a claim with the id of this run replaces the mark of each hour in
- * `dirty_hours`; the transaction that writes the counts removes it. So after a crash the claim still marks
- * the hour, and a row that arrives during the count marks the hour again. When another run has replaced the
- * claim by its own, nothing is written.
+ * D1 bills written rows. First it replaces the entries of these hours in `dirty_hours`, the list of hours to
+ * be counted, by entries with an id of this run; the transaction that writes the counts deletes them. So
+ * after a crash the hours are still in the list, and a row that arrives during the count puts its hour in the
+ * list again. When another run has replaced the entries by its own, nothing is written.
  * @returns the number of rows read.
  */
 async function recount(database: D1Database, hours: readonly number[]): Promise<number> {
@@ -150,7 +152,8 @@ function countTable(table: string, keys: readonly string[], sums: readonly [stri
 /**
  * Returns the SQL statements that replace the stored counts of a table by the new counts where the two
  * differ.
- * @param run id of the run that has claimed the hours.
+ * @param run id of this run in the entries of `dirty_hours`; for an hour whose entry has another id the
+ * statements write nothing.
  */
 function writes(
   database: D1Database,

@@ -15,16 +15,23 @@ export type Group = {
   readonly tasks: number;
   readonly attempts: number;
 } & {
-  /** Number of the histogram bucket of the tasks' latency; null when the tasks have no such latency. */
+  /**
+   * Number of the bucket of a latency histogram into which the tasks' latencies fall (`settled_bucket`: of
+   * the times from the result to the end of the automatic callback attempts); null when the tasks have no
+   * such latency yet.
+   */
   readonly [M in `${Measure}_bucket`]: number | null;
 } & {
-  /** Sum of the tasks' latencies, in milliseconds; null when the tasks have no such latency. */
+  /**
+   * Sum of the tasks' latencies for a histogram, in milliseconds (`settled_ms`: of the times from the result
+   * to the end of the automatic callback attempts); null when the tasks have no such latency yet.
+   */
   readonly [M in `${Measure}_ms`]: number | null;
 };
 
 /**
- * Row of the table `rollups` or `latencies`: its key, which begins with the hour, and the two numbers that it
- * counts.
+ * Row of a table with counts for each hour: its key, which begins with the hour, and two numbers, which are
+ * tasks and their attempts in the table `rollups`, tasks and the sum of their latencies in `latencies`.
  */
 export interface CountRow {
   readonly key: readonly (string | number)[];

@@ -17,7 +17,8 @@ const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
 /**
  * Asks the provider about a job, with the same timeout as a callback attempt. Never throws: a failure is an
- * answer too. core/record/poll-plan.ts plans when, core/events/polling.ts applies the answer.
+ * answer too. The times of the polls are planned in core/record/poll-plan.ts, and their answers are applied in
+ * core/events/polling.ts.
  */
 export async function askUpstream(
   poll: Poll,

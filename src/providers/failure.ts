@@ -14,7 +14,7 @@ export interface UpstreamError {
 
 /** Rule for the upstream's own text of a failure: how much of it clients may read. */
 export interface ErrorText {
-  /** States that clients read none of the text (`ERROR_TEXT=generic`). */
+  /** True when clients read a generic message in place of the upstream's own text (`ERROR_TEXT=generic`). */
   readonly isGeneric: boolean;
   /** Credentials of the connection, which are removed from the text. */
   readonly secrets: readonly string[];

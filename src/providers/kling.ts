@@ -5,8 +5,8 @@ import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
- * Adapter for both generations of the Kling API: the classic one, where the query path contains the path of
- * the submit call, and that of 2026. Hooks are unsigned and come on every change of status
+ * Adapter for both generations of the Kling API: the classic one, where the path of a query contains the path
+ * of the submit call, and the one introduced in 2026. Hooks are unsigned and come on every change of status
  * (https://app.klingai.com/global/dev/document-api).
  */
 export const kling: UpstreamProvider = {

@@ -46,7 +46,10 @@ export const minimax: UpstreamProvider = {
 const MAX_CHALLENGE_CHARS = 512;
 const UNAUTHORIZED = "1004";
 const LIMITED = "1002";
-/** Error codes of moderation: of the input and of the output. */
+/**
+ * Error codes by which MiniMax reports that its moderation has rejected the input (1026) or the output
+ * (1027).
+ */
 const MODERATED: readonly (string | null)[] = ["1026", "1027"];
 
 function preflight(body: unknown): string | null {

@@ -58,7 +58,7 @@ async function authenticate(
   return (await verifyWithText(webhookSecret, signatures, content)) ? "signed" : "refused";
 }
 
-/** Reads the event of a hook as an observation. A job that failed early has no id yet. */
+/** Reads the event of a hook as a report on a job. A job that failed early has no id yet. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const observation = observe(at(body, "data"));
@@ -66,7 +66,7 @@ function readHook(body: unknown): Observation | null {
   return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
 }
 
-/** Returns the observation; null when it has neither job id nor state. */
+/** Returns a report on a job unchanged; null when it contains neither the id nor the state of the job. */
 function nullIfEmpty(observation: Observation): Observation | null {
   return observation.jobId === null && observation.state === null ? null : observation;
 }

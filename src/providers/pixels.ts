@@ -1,8 +1,4 @@
-/**
- * Functions that derive the ratio and the resolution of a video from its size in pixels; null when the size
- * was not reported.
- */
-
+/** Common ratios of width to height, one of which `ratioOf` selects for the size of a video in pixels. */
 const COMMON_RATIOS = [
   [16, 9],
   [9, 16],

@@ -105,7 +105,7 @@ export interface HookAdapter {
     connection: Connection,
     context: HookContext,
   ) => Promise<Authenticity>;
-  /** Reads a hook as an observation; null when the hook cannot be understood. */
+  /** Reads a hook as a report on a job; null when the hook cannot be understood. */
   readonly read: (body: unknown, hook: Hook) => Observation | null;
 }
 
@@ -166,7 +166,7 @@ export interface PollAdapter {
 /** The endpoint of a job: the part of its address that the caller names when it attaches the job. */
 export interface Endpoint {
   readonly isRequired: boolean;
-  /** Meaning of the endpoint, in the words of an error message. */
+  /** Text that tells in an error message what the endpoint is, e.g. "v2 for a job of the v2 API". */
   readonly meaning: string;
   readonly pattern: RegExp;
 }
@@ -181,24 +181,30 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** An adapter's reading of an answer to a poll. */
+/**
+ * What an adapter understands from a provider's answer to a poll: the provider's report on the job, that one
+ * more request is needed, or a refusal.
+ */
 export type Reading =
   | { readonly kind: "observed"; readonly observation: Observation }
-  /** Reading of an answer to which the adapter needs one more request, e.g. for the output. */
+  /** Result for an answer after which the adapter needs one more request, e.g. for the output of the job. */
   | {
       readonly kind: "next";
       readonly path: string;
       readonly read: (answer: Answer, job: Job) => Reading;
     }
-  /** Reading of an answer by which the provider refuses the API key, although the HTTP status is 200. */
+  /** Result for an answer by which the provider refuses the API key, although the HTTP status is 200. */
   | { readonly kind: "unauthorized" }
   | { readonly kind: "limited" }
-  /** Reading of an answer that was not understood; the job is polled again later. */
+  /** Result for an answer that was not understood; the job is polled again later. */
   | { readonly kind: "unclear" };
 
 export const UNCLEAR = { kind: "unclear" } as const satisfies Reading;
 
-/** Converts an observation to a reading; null means that the answer was not understood. */
+/**
+ * Returns a provider's report on a job as the result of reading an answer; a report of null means that the
+ * answer was not understood.
+ */
 export function readingOf(observation: Observation | null): Reading {
   return observation === null ? UNCLEAR : { kind: "observed", observation };
 }

@@ -1,7 +1,7 @@
 /**
- * Derivation of keys and secrets from `RELAY_SECRET`, for those that no variable of their own configures:
- * HKDF-SHA-256 (RFC 5869) without salt, with one label for each use. No two uses share a key, and none
- * reveals `RELAY_SECRET`.
+ * Derivation of those keys and secrets that no variable configures from `RELAY_SECRET`: HKDF-SHA-256 (RFC
+ * 5869) without salt, with one label for each use. No two uses share a key, and no derived key reveals
+ * `RELAY_SECRET`.
  */
 import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";
 import { hmacKey, type HmacSecret, hmacSecret } from "./hmac.ts";

@@ -12,8 +12,8 @@ export interface HmacSecret {
 }
 
 /**
- * Limit on the signatures read from one header, so that it cannot make the relay compute any number of
- * HMACs.
+ * Largest number of signatures that are checked in one header, so that a header with many signatures cannot
+ * make the relay compute an HMAC for each of them.
  */
 const MAX_SIGNATURES_READ = 16;
 

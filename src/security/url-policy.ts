@@ -38,7 +38,10 @@ export interface UrlPolicy {
   readonly allowLocal: boolean;
   /** States that public IP addresses are allowed too, for a relay that does not run on Cloudflare. */
   readonly allowIp: boolean;
-  /** Origins of the relay itself, e.g. "https://relay.example.com"; other text is ignored. */
+  /**
+   * Origins under which the relay itself is reached, e.g. "https://relay.example.com". A URL that leads to
+   * one of them is refused; an origin that is not a URL is ignored.
+   */
   readonly ownOrigins: readonly string[];
 }
 

@@ -8,7 +8,10 @@ import { notifyOperator, type OperatorEvent } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
-/** Failed attempts by receiver's host and refused API keys by connection, as this isolate has met them. */
+/**
+ * Faults that this isolate has met: failed callback attempts, counted for each receiver's host, and refusals
+ * of an API key, counted for each connection.
+ */
 const notes = new FaultNotes();
 
 /**
@@ -56,9 +59,9 @@ export class Alerts {
   }
 
   /**
-   * Sends an alert to the operator if the account object permits it.
-   * @param claim asks the account object; true when this alert is to be sent, after which the object permits
-   * no other for an hour.
+   * Sends an alert to the operator if the account object of the connection or host permits it.
+   * @param claim function that asks the account object. It returns true when this alert is to be sent; the
+   * object then permits no other for an hour.
    */
   async #send(claim: () => Promise<boolean>, event: OperatorEvent, runtime: Runtime) {
     const now = Date.now();

@@ -3,8 +3,9 @@ import { errorText, log } from "../log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**
- * Size of the sample: one of this many tasks, chosen by its id, is always asked whether it should have been
- * erased. The other tasks are asked only once such a task was found.
+ * Number of tasks of which one belongs to the sample, chosen by its id. The object of such a task is always
+ * asked whether it should have erased the task; the other objects are asked only once one was found that
+ * should have.
  */
 const SAMPLE_SIZE = 100;
 /**

@@ -7,7 +7,10 @@ const WINDOW_MS = 10 * SECOND_MS;
  * seconds are over.
  */
 const REPORTED_EARLY = 10;
-/** Age of a window, in milliseconds, from which its faults that were never reported are dropped. */
+/**
+ * Time in milliseconds after which faults that were never reported are dropped, counted from the first fault
+ * of their window of ten seconds.
+ */
 const FORGOTTEN_MS = 10 * MINUTE_MS;
 const MAX_NAMES = 1_000;
 
@@ -16,7 +19,10 @@ interface Window {
   /** Time of the first fault of the window, in Unix milliseconds. */
   readonly startedAt: number;
   readonly count: number;
-  /** Number of faults that no report to the counting object has contained yet, at most `REPORTED_EARLY`. */
+  /**
+   * Number of faults that were not yet reported to the Durable Object that counts the faults of the host or
+   * connection, at most `REPORTED_EARLY`.
+   */
   readonly unreported: number;
 }
 

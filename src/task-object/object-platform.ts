@@ -38,8 +38,8 @@ export interface ObjectBindings extends IndexBindings, AccountBindings {
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
   /**
-   * Time in milliseconds that is added to the longest outgoing call: when the watchdog alarm fires after
-   * both, it considers a run of the work loop dead and starts another.
+   * Time in milliseconds that is added to the time limit of a callback attempt: after both, the watchdog
+   * alarm fires, which starts the work again if a crash has ended it.
    */
   readonly watchdogMarginMs: number;
   /** Time limit in milliseconds for one call to an account object, e.g. to the ledger. */

@@ -8,14 +8,14 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 /**
- * Time in milliseconds by which the alarm that is already set may come later than the watchdog alarm should,
- * unless a client waits for the result. Such an alarm is kept, because setting another is billed as a written
- * row.
+ * The watchdog alarm starts the work of a task again after a crash. An alarm that is set already is used in
+ * its place, because setting another is billed as a written row, when it comes later by at most this time in
+ * milliseconds; while a client waits for the result, it must not come later at all.
  */
 const ACCEPTED_DELAY_MS = MINUTE_MS;
 /**
- * Time in milliseconds by which the alarm that is already set may come earlier than the watchdog alarm
- * should, while an attempt is being sent.
+ * The watchdog alarm starts the work of a task again after a crash. While an attempt is being sent, an alarm
+ * that is set already is used in its place only when it comes earlier by at most this time in milliseconds.
  */
 const ACCEPTED_LEAD_MS = SECOND_MS;
 
@@ -33,11 +33,14 @@ export interface KnownAlarm {
 }
 
 /**
- * Tells whether the alarm that is already set can serve as the watchdog, which restarts work after a crash
- * and should fire at `wantedAt`; setting another alarm is billed as a written row. That alarm may come
- * sooner, because an alarm that fires during the work waits for its end; but while an attempt is being sent
- * it must not come before the attempt's time limit has passed. Without any alarm set, a running handler
- * suffices while no client waits, because the platform repeats it after a crash.
+ * Tells whether a run of work needs no new watchdog alarm, which starts the work again after a crash. Setting
+ * an alarm is billed as a written row, so the alarm that is already set is used instead when its time fits:
+ * it may come up to a minute after `wantedAt`, but not after `wantedAt` while a client waits for the outcome.
+ * It may come earlier, because an alarm that fires during the work waits for the end of the work; only while
+ * an attempt is being sent, it may come at most a second before `wantedAt`. When no alarm is set, but the
+ * handler of one is running, no new alarm is needed unless a client waits, because the platform repeats the
+ * handler after a crash.
+ * @param wantedAt time at which the watchdog alarm should fire, in Unix milliseconds.
  */
 export function canWatch(
   { armedFor, isRunning }: KnownAlarm,

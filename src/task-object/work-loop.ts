@@ -29,7 +29,7 @@ const MAX_STEPS_PER_RUN = 100;
 export class WorkLoop {
   readonly #platform: Platform;
   #running = false;
-  /** The current or last run of the loop; resolves to the decision of the run's last step. */
+  /** The current or last run of the loop; resolves to the effect of the last event that the run applied. */
   #run: Promise<Decision | null> = Promise.resolve(null);
   /** Number of the attempt that this instance has started but not sent yet; null when there is none. */
   #ownAttempt: number | null = null;
@@ -45,7 +45,7 @@ export class WorkLoop {
   #callInFlight: AbortController | null = null;
   /**
    * Time up to which each planned write of the task's row to the index has been tried, in Unix milliseconds;
-   * null before this instance has done anything.
+   * null until this instance handles its first alarm or event.
    */
   #indexTriedAt: number | null = null;
 
@@ -215,8 +215,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the settings at `now`. An instance that no alarm started assumes that earlier index writes were
-   * tried.
+   * Returns the settings at `now`. An instance that has handled no alarm yet assumes that every write to the
+   * index that was planned for an earlier time has been tried.
    */
   #policyAt(now: number): Policy {
     // An alarm that found no task has not moved the clock of the loop, which may have been put back since.

@@ -46,9 +46,9 @@ export function attach(
 }
 
 /**
- * Handles a provider hook. A signed hook, or one whose provider cannot be polled, is applied; any other
- * hook only brings the next poll forward, or is kept until a job is attached. A hook never conflicts: after
- * the end of the task it is ignored.
+ * Handles a provider hook. A signed hook, or one whose provider cannot be polled, is applied; any other hook
+ * only brings the next poll forward, or is kept until a job is attached. No hook is refused as a conflict:
+ * one that arrives after the end of the task is ignored.
  */
 export function applyHook(
   record: TaskRecord | null,
@@ -70,7 +70,10 @@ export function applyHook(
     : nudgeOrKeep(record, event, now);
 }
 
-/** Tells whether news is a success after the deadline had failed the task; it is only logged. */
+/**
+ * Tells whether news reports the success of a task that has failed at its deadline already. Such news is only
+ * logged; the task stays failed.
+ */
 export function isLateSuccess(
   record: TaskRecord | null,
   { status }: { readonly status: string },

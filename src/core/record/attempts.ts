@@ -28,7 +28,7 @@ export function automaticSeries(url: string): Callback {
 
 /**
  * Starts the attempts of a callback that were on hold: the first one now, or after the first wait of the
- * configured schedule. Returns a callback that is not on hold unchanged.
+ * configured schedule. A callback that is not on hold is returned unchanged.
  */
 export function release(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
@@ -106,8 +106,9 @@ function openAttempt(callback: Callback, now: number): Callback {
 }
 
 /**
- * Plans the next attempt after a failed one, whatever the kind of failure, at the configured wait after its
- * end. The callback has failed when no planned attempt is left.
+ * Plans the next attempt of a callback after one has failed, whatever the kind of failure: it starts when the
+ * configured wait has passed since the end of the failed attempt. When no planned attempt is left, the
+ * callback has failed.
  */
 function afterFailure(series: Series, ended: Attempt, policy: Policy): CallbackState {
   const total = series.ordered ?? policy.scheduleMs.length;

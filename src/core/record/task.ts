@@ -116,8 +116,8 @@ export function isTerminal(record: TaskRecord): record is TerminalTask {
 }
 
 /**
- * Tells whether a task is settled: the credits of a failure are refunded, and no attempt of the callback is
- * due.
+ * Tells whether a task with a result is settled: the credits of a failure are refunded, and no attempt of the
+ * callback is running or still to be made.
  */
 export function isSettled({ credits, callback }: TerminalTask): boolean {
   return !isRefunding(credits) && (callback === null || isCallbackSettled(callback));

@@ -56,7 +56,10 @@ export interface IndexRow {
   readonly expiresAt: number | null;
 }
 
-/** Longest duration of an open attempt: the longest timeout of a receiver and a margin. */
+/**
+ * Longest time for which an attempt of a callback can run: the largest timeout that can be configured for
+ * receivers, and five seconds more.
+ */
 const MAX_ATTEMPT_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 
 export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
