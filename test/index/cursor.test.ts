@@ -30,7 +30,7 @@ it("GET /v1/tasks refuses a cursor that was altered", async () => {
   }
 });
 
-it("GET /v1/tasks refuses a cursor that was made for another account, or for the operator, or for an account when the operator sends it", async () => {
+it("GET /v1/tasks refuses an account's cursor when another account or the operator sends it, and the operator's when an account sends it", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
   await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
@@ -42,7 +42,7 @@ it("GET /v1/tasks refuses a cursor that was made for another account, or for the
   expect(await refusal(operators)).toEqual(INVALID);
 });
 
-it("GET /v1/tasks accepts a cursor with another limit and after a rotation of RELAY_SECRET", async () => {
+it("GET /v1/tasks accepts a cursor when ?limit differs from that of its page and RELAY_SECRET was rotated since", async () => {
   const rows = tasks(4);
   await insert(...rows);
   const cursor = await aCursor();

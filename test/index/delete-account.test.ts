@@ -16,7 +16,7 @@ async function isListed(account: string): Promise<boolean> {
   return (await (await call("/v1/accounts?limit=200")).text()).includes(account);
 }
 
-it("DELETE /v1/accounts/{account} answers 409 with the id of an open task of the account while the index has one", async () => {
+it("DELETE /v1/accounts/{account} answers 409 with the id of an open task while the index lists an open task of the account", async () => {
   aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);

@@ -123,7 +123,7 @@ it("an index write without an answer does not delay an ordered redelivery", asyn
   await end();
 });
 
-it("an index write that succeeded only after its timeout is repeated after a crash, and leaves the index row as it is", async () => {
+it("a task whose index write succeeded only after the timeout repeats it after an eviction, which leaves the index row unchanged", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect(await isPublished(id)).toBe(false);
@@ -134,7 +134,7 @@ it("an index write that succeeded only after its timeout is repeated after a cra
   expect(await indexed(id)).toEqual(first);
 });
 
-it("accounts are created and tasks erased when the index does not answer", async () => {
+it("accounts can be created and tasks can be erased even when the index does not answer", async () => {
   aReceiver();
   const bindings = { INDEX_DB: gated(db, tooLate(hang)) };
   const id = crypto.randomUUID();

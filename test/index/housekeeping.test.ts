@@ -87,7 +87,7 @@ it.each([
     2,
   ],
   [
-    "leaves an expired task that lost its alarm when no such task is in the sample of expired tasks that it checks",
+    "erases no expired task that lost its alarm when none of these tasks is in the sample of expired tasks that it checks",
     false,
     { alarm: null },
     0,
@@ -132,7 +132,7 @@ it("the cron does not erase a task whose retention was extended after its index 
   expect(await plannedChecks()).toBe(0);
 });
 
-it("the cron keeps the note that a task was erased for 14 days, as long as a queue may still deliver the task's index row", async () => {
+it("for 14 days after a task was erased the index keeps its id in the table of erased tasks; then the cron removes it", async () => {
   const { id, createdAt } = aRow();
   await removeRows(db, [{ id, createdAt, version: START }]);
   pass(14 * DAY);
@@ -143,7 +143,7 @@ it("the cron keeps the note that a task was erased for 14 days, as long as a que
   expect(await erasedIds()).toEqual([]);
 });
 
-it("the cron wakes a task whose due time passed more than 10 minutes ago", async () => {
+it("the cron wakes a task whose next callback attempt was due more than 10 minutes ago, and the attempt is made", async () => {
   const received = aReceiver(status(500), status(200));
   const id = await indexedTask();
   await loseAlarm(id);
@@ -182,7 +182,7 @@ it("the cron removes the index row of a task that no longer exists", async () =>
   expect(await stored(row.id)).toEqual(NOTHING);
 });
 
-it("the cron goes on to the next overdue task when it cannot reach one", async () => {
+it("when the cron cannot reach the object of one overdue task it goes on to the next overdue task", async () => {
   const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
   await insert(lost, gone);
   pass(TEN_MINUTES + 1);

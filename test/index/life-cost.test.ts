@@ -149,7 +149,7 @@ async function count({ hasIndex, live, receiver }: Life): Promise<Meters> {
 }
 
 it.each(Object.entries(LIVES))(
-  'a task uses in its life exactly the requests, rows and log lines that docs/cost.md states for the case "%s"',
+  'a task uses in its life exactly the requests, rows and log lines that docs/cost.md states in its row "%s" for such a life',
   async (name, life) => {
     const meters = await count(life);
     expect(METERS.map((meter) => meters[meter])).toEqual(COUNTED[name]);
@@ -180,7 +180,7 @@ function pricesOf(counts: readonly number[], { hasIndex, receiver }: Life): read
 }
 
 it.each(Object.entries(LIVES))(
-  'docs/cost.md states the counted use of the platform by a task, and its price, for the case "%s"',
+  'docs/cost.md has table rows named "%s" with the counted use and the price of the platform for such a life of a task',
   (name, life) => {
     const counts = COUNTED[name] ?? [];
     const lines = COST_PAGE.split("\n");

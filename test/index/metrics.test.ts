@@ -65,7 +65,7 @@ it("GET /metrics has every metric, with zeros or no samples, when the index is e
   ]);
 });
 
-it("GET /metrics sums ended tasks and callbacks over models, hosts and hours, and shows the backlog", async () => {
+it("GET /metrics sums ended tasks and callbacks over models, hosts and hours, and shows how many tasks are open and overdue", async () => {
   const host = "b.example.net";
   const open = { settledAt: null, expiresAt: null, firstAttemptMs: null, settledMs: null };
   await insert(

@@ -106,7 +106,7 @@ it("the operator event callback.failed is neither stored nor sent when OPERATOR_
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event refund.delayed is sent once when a refund has not succeeded 5 minutes after the failure", async () => {
+it("the operator event refund.delayed is sent once when the refund of a failed task has not succeeded 5 minutes after the task failed", async () => {
   const outside = receivers(200);
   const account = await anAccount(5);
   const id = await aCharged(account, 5);
@@ -134,7 +134,7 @@ it("the operator event refund.delayed is sent once when a refund has not succeed
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("GET /v1/signing-secrets lists a separate secret for operator events, and only when OPERATOR_CALLBACK_URL is set", async () => {
+it("GET /v1/signing-secrets lists the separate signing secret of operator events only when OPERATOR_CALLBACK_URL is set", async () => {
   const secrets = await (await callWith(OPERATOR_BINDINGS, "/v1/signing-secrets")).json<object>();
   const others = await (await call("/v1/signing-secrets")).json<object>();
   expect(Object.keys(secrets)).toContain("operator");

@@ -109,7 +109,7 @@ it("the operator event provider.unauthorized is sent when a provider refuses the
   await until(() => outside.sentTo(OPERATOR_URL).length === 2);
 });
 
-it("the operator event index.lagging is sent when the cron finds tasks in the index whose due time passed 10 minutes ago, at most once an hour", async () => {
+it("the operator event index.lagging is sent when the cron finds tasks whose next work was due more than 10 minutes ago, at most once an hour", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));

@@ -28,7 +28,7 @@ it("the tables of the index are created once, also by two isolates at the same t
   );
 });
 
-it("the first index write of an isolate is one statement, and creates the tables when they are missing", async () => {
+it("the first index write of an isolate is a single SQL statement; only when that finds no tables are the tables created", async () => {
   const statements: string[] = [];
   const counting = () => gated(db, async (sql) => statements.push(sql));
   await writeRows(counting(), [aRow()], START);

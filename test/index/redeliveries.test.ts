@@ -59,7 +59,7 @@ const onePage = (matched: number, started: number, skipped = 0) => ({
 
 const apply = () => Promise.reject(new Error("Network connection lost."));
 
-it("a bulk redelivery sends the callback of each matching task whose callback was delivered once more", async () => {
+it("a bulk redelivery with ?callback=delivered sends the delivered callback of each task once more", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(3);
   expect(await redelivered("?callback=delivered", "again")).toEqual(onePage(3, 3));
@@ -85,7 +85,7 @@ it("a bulk redelivery sends no callback twice when it is interrupted and repeate
   expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3]);
 });
 
-it("a bulk redelivery that is ordered twice at once sends each callback once", async () => {
+it("two simultaneous orders of a bulk redelivery with the same Idempotency-Key send each callback once between them", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(3);
   const answers = await Promise.all([redelivered("", "run"), redelivered("", "run")]);
@@ -118,7 +118,7 @@ it("a bulk redelivery with dry_run only counts and needs no Idempotency-Key", as
   expect(await Promise.all(ids.map((id) => stored(id)))).toEqual(before);
 });
 
-it("a bulk redelivery of an account reaches only its own tasks", async () => {
+it("a bulk redelivery ordered with an account key reaches only tasks of that account", async () => {
   const received = aReceiver(status(200));
   const [own, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(own);

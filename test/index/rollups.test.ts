@@ -133,7 +133,7 @@ it("the rollups and latency histograms of an hour are kept for 400 days, longer 
   expect([await rollups(), await latencies("index")]).toEqual([[], []]);
 });
 
-it("the latency histograms count the time until a task's first callback attempt, until its settlement and until it is in the index", async () => {
+it("the latency histograms count the time until a task's first callback attempt, until its callback is delivered or has failed, and until it is in the index", async () => {
   const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
   await writeRows(db, [row], START + 40);
   await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);

@@ -221,7 +221,7 @@ describe("an index of three databases", () => {
     }
   });
 
-  it("POST /v1/wake finds the unsettled tasks of several index databases in the order of their due times", async () => {
+  it("POST /v1/wake finds the tasks with work left in several index databases, in the order of the times at which that work is due", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - span * SPAN;
       await write({ createdAt, dueAt: START + span, expiresAt: null });

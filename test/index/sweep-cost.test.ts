@@ -55,11 +55,11 @@ it("a rollup writes only the counts that have changed, and 3 rows that mark the 
 
 it.each([
   [
-    "whose tasks change while they are counted",
+    "when tasks of the hour changed during the count",
     async () => insert(aRow({ host: "y.example.net" })),
   ],
-  ["whose counting is interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
-])("the hour of a rollup %s is counted again by the next run", async (_, meanwhile) => {
+  ["when the count was interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
+])("the next rollup counts the tasks of an hour again %s", async (_, meanwhile) => {
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const interrupted = gated(db, async (sql) => {
@@ -97,7 +97,7 @@ it("a rollup starts to count no further hour once its time budget is spent", asy
   expect(await counted()).toHaveLength(2);
 });
 
-it("a rollup that runs later than the first minutes of an hour counts again only the most recent hours", async () => {
+it("a rollup in the first minutes of an hour counts all changed hours again, and a later one only the most recent of them", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);

@@ -77,7 +77,7 @@ it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it('POST /v1/wake with "all": true wakes the unsettled tasks page by page, the most overdue first', async () => {
+it('POST /v1/wake with "all": true wakes all tasks that the index shows with work left, page by page, the longest overdue first', async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   await insert(
@@ -95,14 +95,18 @@ it('POST /v1/wake with "all": true wakes the unsettled tasks page by page, the m
 });
 
 it.each([
-  ["neither ids nor all", {}, "/ids"],
-  ["both ids and all", { ids: [crypto.randomUUID()], all: true }, "/ids"],
-  ["all: false", { all: false }, "/all"],
-  ["an empty list of ids", { ids: [] }, "/ids"],
-  ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
-  ["an invalid id", { ids: ["x"] }, "/ids/0"],
+  ["neither the field ids nor the field all", {}, "/ids"],
+  ["both the field ids and the field all", { ids: [crypto.randomUUID()], all: true }, "/ids"],
+  ["the field all set to false", { all: false }, "/all"],
+  ["an empty list as the field ids", { ids: [] }, "/ids"],
   [
-    "a cursor beside ids",
+    "501 ids in the field ids",
+    { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) },
+    "/ids",
+  ],
+  ["an invalid id in the field ids", { ids: ["x"] }, "/ids/0"],
+  [
+    "a cursor together with the field ids",
     { ids: [crypto.randomUUID()], cursor: `1_2_${"0".repeat(36)}` },
     "/cursor",
   ],
@@ -117,7 +121,7 @@ it('POST /v1/wake with "all": true answers 501 without an index', async () => {
   expect(await refusal(response)).toEqual({ status: 501, code: "index_disabled" });
 });
 
-it("the cron removes the rows of 70 tasks that no longer exist with fewer than 50 queries", async () => {
+it("the cron needs fewer than 50 queries to remove the index rows of 70 tasks that no longer exist", async () => {
   await insert(...Array.from({ length: 70 }, () => aRow({ dueAt: START, expiresAt: null })));
   pass(600_001);
   let queries = 0;

@@ -141,10 +141,10 @@ it("a request with an account key records the day as that of the key's last use"
 });
 
 it.each([
-  ["generated", aKey],
-  ["imported", imported],
+  ["a generated", aKey],
+  ["an imported", imported],
 ])(
-  "DELETE /v1/accounts/{account}/keys/{key} makes a %s key invalid within 60 s, even when it was used just before",
+  "DELETE /v1/accounts/{account}/keys/{key} makes %s key invalid within 60 s, even when it was used just before",
   async (_, making) => {
     const account = await anAccount();
     const other = await aKey(account);
@@ -162,7 +162,7 @@ it.each([
   },
 );
 
-it("DELETE /v1/accounts/{account}/keys/{key} revokes a key that was never used immediately", async () => {
+it("DELETE /v1/accounts/{account}/keys/{key} takes effect at once for a key that was never used", async () => {
   const account = await anAccount();
   const { id, key } = await aKey(account);
   await revoke(account, id);

@@ -86,7 +86,7 @@ it("a callback of a task with an account verifies with the account's secret, not
   expect(relay.callbacks.map((secret) => verifies(callback, secret))).toEqual([false]);
 });
 
-it("a callback of a task with an account verifies when an event created the task, when the task has a price, and when redelivered", async () => {
+it("the account's secret verifies a callback also when an event created the task, when the task has a price, and on redelivery", async () => {
   const account = await anAccount(10);
   const secret = await newest(account);
   const created = crypto.randomUUID();
@@ -165,7 +165,7 @@ it("POST /v1/accounts/{account}/signing-secrets makes a new secret and lists it 
   expect(new Set([first, second, third]).size).toBe(3);
 });
 
-it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when the request is repeated with the same number in generation", async () => {
+it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when a request is repeated with the same number in its field generation", async () => {
   const account = await anAccount();
   const answers = [await rotate(account, { generation: 1 })];
   expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);

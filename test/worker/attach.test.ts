@@ -90,7 +90,7 @@ it.each<[string, unknown, readonly string[]]>([
   ],
   ["another provider than that of the registration", { ...JOB, provider: "kling" }, ["/provider"]],
   [
-    "another connection, ark-2, than that of the registration",
+    "ark-2 when the task was registered with another connection to the same provider",
     { ...JOB, provider: "ark-2" },
     ["/provider"],
   ],
@@ -107,7 +107,7 @@ it.each<[string, unknown, readonly string[]]>([
   },
 );
 
-it("POST /v1/tasks/{id}/upstream lists the known connections when the provider is unknown", async () => {
+it("POST /v1/tasks/{id}/upstream names the configured connections to providers in its error when the provider is unknown", async () => {
   const body = { ...JOB, provider: "arc" };
   const text = await (await attachBody(crypto.randomUUID(), body, KEYED)).text();
   for (const name of ["ark", "ark-2", "replicate"]) expect(text).toContain(name);

@@ -168,7 +168,7 @@ it("a wrong bearer key that resembles an account key is looked up by its digest,
   expect(names.filter((name) => name.includes(account))).toEqual([]);
 });
 
-it("a wrong hook token is compared in constant time under every secret, however much of the token is right", async () => {
+it("a wrong token in a hook URL is compared in constant time with the right one of every RELAY_SECRET, however much of the token is right", async () => {
   const { hookUrl } = await hooked({ provider: "ark" });
   const { pathname } = new URL(hookUrl);
   const token = pathname.split("/").at(-1) ?? "";
@@ -181,7 +181,7 @@ it("a wrong hook token is compared in constant time under every secret, however 
   }
 });
 
-it("a wrong event signature is compared in constant time under every secret, however much of the signature is right", async () => {
+it("a wrong event signature is compared in constant time with the right one of every event secret, however much of the signature is right", async () => {
   const body = JSON.stringify(aCompletion(await register()));
   const right = btoa("0123456789abcdef0123456789abcdef");
   for (const [, wrong] of wrongLike(right.slice(0, 42))) {

@@ -55,7 +55,7 @@ it.each([
   ["an adjustment of another amount", adjust, ADJUSTMENT, { amount: 15 }],
   ["an adjustment for another reason", adjust, ADJUSTMENT, { reason: "Counted thrice" }],
 ] as const)(
-  "%s under a known reference is answered with 409 and not booked",
+  "%s with the reference of an earlier booking is answered with 409 and not booked",
   async (_, book, order, other) => {
     const account = await anAccount(20);
     await book(account, order);
@@ -102,7 +102,7 @@ it.each([
   expect(await booksOf(account)).toEqual(["grant 5"]);
 });
 
-it("an account with a negative balance pays no charge until enough credits are granted", async () => {
+it("a task with a price is refused to an account with a negative balance until enough credits are granted", async () => {
   const account = await anAccount(10);
   await adjust(account, ADJUSTMENT);
   const refused = await post("/v1/tasks", priced(account, 1));
@@ -127,16 +127,16 @@ const EARLIER_TABLE = `
   ) STRICT`;
 
 it.each([
-  ["this build", (sql: SqlStorage) => sql.exec("SELECT 1")],
+  ["the present release", (sql: SqlStorage) => sql.exec("SELECT 1")],
   [
-    "an earlier build",
+    "a release before adjustments",
     (sql: SqlStorage) => {
       sql.exec("DROP TABLE entries");
       sql.exec(EARLIER_TABLE);
     },
   ],
 ])(
-  "the ledger of an account that %s created takes an adjustment to a negative balance, and then a refund",
+  "the ledger of an account that %s created books an adjustment that makes the balance negative, and then a refund",
   async (_, prepare) => {
     const received = aReceiver();
     const account = await anAccount();

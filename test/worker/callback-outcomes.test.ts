@@ -35,7 +35,7 @@ it.each([
   ["redirected", "sending", 307],
   ["rejected", "sending", 500],
 ])(
-  "an attempt has the outcome %s, and its callback the status %s, after an answer with the status %i",
+  "a callback attempt has the outcome %s, and the callback the status %s, after an answer with the HTTP status %i",
   async (outcome, state, code) => {
     const due = state === "sending" ? { next_attempt_at: START_S + 180 } : {};
     expect(await callbackAfter(status(code))).toMatchObject({
@@ -51,7 +51,7 @@ it.each([
   ["unreachable", 530, 1016],
   ["rejected", 403, 1020],
 ])(
-  "an attempt has the outcome %s after an answer with the status %i and Cloudflare's error code %i",
+  "a callback attempt has the outcome %s after an answer with the status %i and Cloudflare's error code %i",
   async (outcome, code, error) => {
     const callback = await callbackAfter(status(code, `error code: ${error}`));
     expect(callback).toMatchObject({
@@ -60,13 +60,13 @@ it.each([
   },
 );
 
-it("an attempt has the outcome unreachable and no status_code when the connection fails", async () => {
+it("a callback attempt has the outcome unreachable and no status_code when the connection fails", async () => {
   const callback = await callbackAfter(refused);
   expect(callback).toMatchObject({ status: "sending", attempts: [{ outcome: "unreachable" }] });
   expect(JSON.stringify(callback)).not.toContain("status_code");
 });
 
-it("an attempt that is answered with a redirect has the outcome redirected, without a request to the redirect's target", async () => {
+it("a callback attempt that is answered with a redirect has the outcome redirected, without a request to the redirect's target", async () => {
   const headers = { Location: "https://elsewhere.example.net/" };
   const received = aReceiver(() => new Response(null, { status: 307, headers }));
   await completed();
@@ -85,18 +85,21 @@ it.each<[string, Answer, object]>([
     stalling(500),
     { outcome: "rejected", status_code: 500, response_excerpt: "half" },
   ],
-])("an attempt has the outcome %s within CALLBACK_TIMEOUT_S", async (_, answer, attempt) => {
-  aReceiver(answer);
-  const id = await register();
-  // The shortest timeout that the configuration allows; it passes in real time.
-  await restart(id, { ...env, CALLBACK_TIMEOUT_S: "1" });
-  await report(aCompletion(id));
-  await realMs(1000);
-  await untilIdle(id);
-  expect(await read(id)).toMatchObject({ callback: { attempts: [attempt] } });
-});
+])(
+  "a callback attempt has the outcome %s within CALLBACK_TIMEOUT_S",
+  async (_, answer, attempt) => {
+    aReceiver(answer);
+    const id = await register();
+    // The shortest timeout that the configuration allows; it passes in real time.
+    await restart(id, { ...env, CALLBACK_TIMEOUT_S: "1" });
+    await report(aCompletion(id));
+    await realMs(1000);
+    await untilIdle(id);
+    expect(await read(id)).toMatchObject({ callback: { attempts: [attempt] } });
+  },
+);
 
-it("an attempt has the outcome blocked, and nothing is sent, when the callback_url has become forbidden since the registration", async () => {
+it("a callback attempt has the outcome blocked, and nothing is sent, when the callback_url has become forbidden since the registration", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, { ...env, PUBLIC_URL: "https://client.example.net" });
@@ -111,7 +114,7 @@ it("an attempt has the outcome blocked, and nothing is sent, when the callback_u
   });
 });
 
-it("the excerpt of a receiver's answer holds 1 KiB; at most 4 KiB are read and the rest is canceled", async () => {
+it("a callback attempt keeps the first 1 KiB of the receiver's answer as an excerpt, and reads at most 4 KiB of the answer", async () => {
   const state = { pulled: 0, canceled: false };
   const endless: Answer = () =>
     new Response(
@@ -136,11 +139,11 @@ it("the excerpt of a receiver's answer holds 1 KiB; at most 4 KiB are read and t
   expect(state.canceled).toBe(true);
 });
 
-it("an attempt has no excerpt when the receiver's answer is empty", async () => {
+it("a callback attempt is shown without an excerpt of the answer when the receiver's answer is empty", async () => {
   expect(JSON.stringify(await callbackAfter(status(500)))).not.toContain("response_excerpt");
 });
 
-it("the excerpt of a receiver's answer is valid text when the answer is binary or cut within a character", async () => {
+it("the excerpt of a receiver's answer that a callback attempt keeps is valid text when the answer is binary or cut within a character", async () => {
   const bytes = new Uint8Array([0x22, 0xff, 0x00, 0x0a]);
   expect(await callbackAfter(() => new Response(bytes, { status: 400 }))).toMatchObject({
     attempts: [{ response_excerpt: '"\ufffd\u0000\n' }],

@@ -11,7 +11,7 @@ import { aCompletion, aFailure, CALLBACK_URL, completed, finish, register } from
 
 useClock();
 
-it("the callback of a completed task has exactly the expected headers and body, and GET answers with the same bytes first", async () => {
+it("the callback of a completed task has exactly the expected headers and body, and the answer of GET begins with the bytes of that body", async () => {
   const received = aReceiver();
   const id = await register({ metadata: { not: "sent" }, parameters: { not: "sent" } });
   const metadata = {
@@ -90,7 +90,7 @@ it("all attempts of a callback have the same body and webhook-id, and their own 
   expect(new Set(received.map(({ headers }) => headers["webhook-signature"])).size).toBe(3);
 });
 
-it("a callback is signed with every active secret after a rotation of RELAY_SECRET, as standardwebhooks and svix verify", async () => {
+it("after a rotation of RELAY_SECRET the packages standardwebhooks and svix verify a callback with each of the two secrets", async () => {
   const received = aReceiver(status(500));
   const id = await completed();
   const rotated = { ...env, RELAY_SECRET: `${"n".repeat(40)} ${env.RELAY_SECRET}` };

@@ -75,7 +75,7 @@ it("registering a task that the account cannot pay answers 402 with balance and 
   expect(await booksOf(account)).toEqual(["grant 3"]);
 });
 
-it("registering a task that the account cannot pay is refused for exactly those of 60 simultaneous tasks that exceed the balance", async () => {
+it("of 60 tasks registered at once exactly as many are accepted as the account can pay, and the others are refused", async () => {
   const account = await anAccount(20 * 3 + 2);
   const bodies = Array.from({ length: 60 }, () => priced(account, 3));
   const statuses = await Promise.all(
@@ -89,7 +89,7 @@ it("registering a task that the account cannot pay is refused for exactly those 
   expect(paid.toSorted()).toEqual(created.toSorted());
 });
 
-it("a price requires an account, and an id or an Idempotency-Key", async () => {
+it("registering a task with a price requires an account, and either an id or an Idempotency-Key", async () => {
   const account = await anAccount(10);
   const { id, credits, model } = priced(account, 4);
   const before = (await listDurableObjectIds(env.TASKS)).length;
@@ -137,7 +137,7 @@ it("a charge refused for lack of credits stays refused when the same charge is o
   expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
 });
 
-it("a refused charge does not keep the ledger from booking another charge, and booking it once", async () => {
+it("after refusing a charge the ledger books another charge, and books it only once when it is ordered twice", async () => {
   const account = await anAccount(4);
   const ledger = accountStub(account);
   await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);
@@ -155,7 +155,7 @@ it("a charge refused because its account does not exist stays refused after the 
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toEqual(refused);
 });
 
-it("the ledger forgets that it refused a charge after a thousand later refusals", async () => {
+it("after a thousand later refusals the ledger no longer remembers a refused charge, and books it when it is ordered again", async () => {
   const account = await anAccount(1);
   const ledger = accountStub(account);
   await ledger.charge(ORDER, TASK, VALID_UNTIL);

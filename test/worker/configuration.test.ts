@@ -22,22 +22,37 @@ const CHECKED =
     " ",
   );
 
-/** Wrong values by variable. */
-const FAULTS: Readonly<Record<string, readonly unknown[]>> = {
-  RELAY_SECRET: [undefined, "", "  ", `${MARK}-12345`, `${"r".repeat(32)} ${MARK}`],
-  OPERATOR_KEYS: [undefined, "", "do-not-repeat"],
-  ...Object.fromEntries(CHECKED.map((name) => [name, [MARK]])),
-  INDEX_RETENTION_DAYS: [MARK, 0, 29],
-  INDEX_SHARD_HOURS: [MARK, 1.5],
-  SETTLEMENT_URL: [MARK, `https://8.8.8.8/${MARK}`],
-  OPERATOR_CALLBACK_URL: [MARK, `http://127.1/${MARK}`],
-  SIGNING_SECRETS: [btoa(MARK.repeat(2)), whsec(23), whsec(65), `whsec_${MARK}-${MARK}-${MARK}`],
-  // Not JSON, another curve, no private part, two halves that do not match.
-  SIGNING_KEYS: [MARK, jwk({ crv: "X25519" }), jwk({ d: undefined }), jwk({})],
+/** Wrong values by variable, each under the words that describe it. */
+const FAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  RELAY_SECRET: {
+    missing: undefined,
+    empty: "",
+    blank: "  ",
+    "shorter than 32 characters": `${MARK}-12345`,
+    "a long secret and one that is too short": `${"r".repeat(32)} ${MARK}`,
+  },
+  OPERATOR_KEYS: { missing: undefined, empty: "", "shorter than 16 characters": "do-not-repeat" },
+  ...Object.fromEntries(CHECKED.map((name) => [name, { [`"${MARK}"`]: MARK }])),
+  INDEX_RETENTION_DAYS: { [`"${MARK}"`]: MARK, "0": 0, "29, more than RETENTION_DAYS": 29 },
+  INDEX_SHARD_HOURS: { [`"${MARK}"`]: MARK, "1.5": 1.5 },
+  SETTLEMENT_URL: { "no URL": MARK, "a URL with an IP address": `https://8.8.8.8/${MARK}` },
+  OPERATOR_CALLBACK_URL: { "no URL": MARK, "a local URL": `http://127.1/${MARK}` },
+  SIGNING_SECRETS: {
+    "without the prefix whsec_": btoa(MARK.repeat(2)),
+    "a secret of only 23 bytes": whsec(23),
+    "a secret of 65 bytes": whsec(65),
+    "no base64": `whsec_${MARK}-${MARK}-${MARK}`,
+  },
+  SIGNING_KEYS: {
+    "no JSON": MARK,
+    "a key of the wrong curve": jwk({ crv: "X25519" }),
+    "a key without its private part": jwk({ d: undefined }),
+    "a key whose two halves do not match": jwk({}),
+  },
 };
 
 const CASES = Object.entries(FAULTS).flatMap(([name, values]) =>
-  values.map((value) => ({ name, value })),
+  Object.entries(values).map(([fault, value]) => ({ name, fault, value })),
 );
 
 /** Every route that needs the configuration, with a valid request. */
@@ -63,7 +78,7 @@ function requests(id: string): readonly (readonly [string, Parameters<typeof cal
 }
 
 it.each(CASES)(
-  'a relay whose $name is "$value" names that variable, but not the value, in its 503 answers and at /healthz',
+  "a relay whose $name is $fault names that variable, but not the value, in its 503 answers and at /healthz",
   async ({ name, value }) => {
     const bindings = { ...env, [name]: value };
     const received = aReceiver();
@@ -118,16 +133,16 @@ it.each(FLAGS)(
 );
 
 it.each([
-  ["ALLOW_IP_CALLBACKS", "https://8.8.8.8/", true],
-  ["ALLOW_IP_CALLBACKS", "http://10.0.0.1:9000/", true],
-  ["ALLOW_LOCAL_CALLBACKS", "http://127.0.0.1:9000/", true],
-  ["ALLOW_LOCAL_CALLBACKS", "http://10.0.0.1:9000/", false],
+  ["ALLOW_IP_CALLBACKS", "accepts", "https://8.8.8.8/"],
+  ["ALLOW_IP_CALLBACKS", "accepts", "http://10.0.0.1:9000/"],
+  ["ALLOW_LOCAL_CALLBACKS", "accepts", "http://127.0.0.1:9000/"],
+  ["ALLOW_LOCAL_CALLBACKS", "refuses", "http://10.0.0.1:9000/"],
 ])(
-  "with %s set, the configuration accepts %s as SETTLEMENT_URL and OPERATOR_CALLBACK_URL (true) or refuses it (false): %s",
-  (name, url, isValid) => {
+  "with %s set, the configuration %s %s as SETTLEMENT_URL and OPERATOR_CALLBACK_URL",
+  (name, verb, url) => {
     const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
     const vars = { ...REQUIRED, [name]: "true", SETTLEMENT_URL: url, OPERATOR_CALLBACK_URL: url };
-    expect(parseConfig(vars, flags).ok).toBe(isValid);
+    expect(parseConfig(vars, flags).ok).toBe(verb === "accepts");
   },
 );
 

@@ -63,7 +63,7 @@ it("a log line has the id of the deployed version in its field version when the 
   }
 });
 
-it("ALLOW_IP_CALLBACKS allows a callback_url with a public IP address; without it registrations get 400 and attempts are blocked", async () => {
+it("ALLOW_IP_CALLBACKS allows a callback_url with a public IP address; without it registrations get 400 and no callback goes to such an address", async () => {
   const received = aReceiver();
   const body = { model: "m", callback_url: "https://8.8.8.8/hook" };
   const bindings = { ...env, ALLOW_IP_CALLBACKS: "true" };

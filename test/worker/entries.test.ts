@@ -177,7 +177,7 @@ it("GET /v1/accounts/{account}/entries?format=jsonl has the entries of the list,
   expect(lines.map((line) => JSON.parse(line))).toEqual(await entriesOf(account));
 });
 
-it("GET /v1/accounts/{account}/entries as csv or jsonl is an empty page for an account without entries", async () => {
+it("GET /v1/accounts/{account}/entries for an account without entries is only the header line as csv, and empty as jsonl", async () => {
   const account = await anAccount();
   expect(await (await download(account, "format=csv")).text()).toBe(HEADER);
   expect(await textOf(await download(account, "format=jsonl"))).toBe("");

@@ -86,10 +86,10 @@ const rotated = { ...env, RELAY_SECRET: `${OTHER_SECRET} ${env.RELAY_SECRET}` };
 const dropped = { ...env, RELAY_SECRET: OTHER_SECRET };
 
 it.each([
-  ["the only", env, [200, 200, 404]],
-  ["the newest of two", rotated, [404, 200, 200]],
+  ["the only secret", env, [200, 200, 404]],
+  ["the newer of the two secrets", rotated, [404, 200, 200]],
 ])(
-  "a hook URL made under %s RELAY_SECRET works while that secret is configured",
+  "a hook URL made with %s in RELAY_SECRET works while that secret is configured",
   async (_, made, codes) => {
     const task = await hooked({ provider: "ark", bindings: made });
     const statuses = [];
@@ -111,8 +111,8 @@ it("a hook URL works with the task id in upper case, also after the provider's j
 /** Wrong paths, made from the hook URL of a task and that of another task. */
 const WRONG: readonly [string, (own: string, other: string) => string][] = [
   ["the token of another task", (own, other) => pathWith(own, { token: partsOf(other).token })],
-  ["another connection", (own) => pathWith(own, { provider: "ark-2" })],
-  ["another provider", (own) => pathWith(own, { provider: "kling" })],
+  ["the name of another connection to the provider", (own) => pathWith(own, { provider: "ark-2" })],
+  ["the name of another provider", (own) => pathWith(own, { provider: "kling" })],
   ["an unknown provider", (own) => pathWith(own, { provider: "nobody" })],
   ["a provider without hooks", (own) => pathWith(own, { provider: "runway" })],
   ["the sandbox as provider", (own) => pathWith(own, { provider: "sandbox" })],

@@ -40,7 +40,7 @@ async function hanging() {
 
 describe.each([
   ["whose object is never evicted", () => Promise.resolve()],
-  ["whose object is evicted between any two steps", evict],
+  ["whose object is evicted after every request and alarm", evict],
 ])("a task %s", (kind, between) => {
   it(`the callback of a task ${kind} gets three attempts, 180 s and 600 s after the end of the previous one, and no fourth`, async () => {
     const DURATION = 1234;

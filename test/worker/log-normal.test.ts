@@ -58,7 +58,7 @@ it("the log has one line for a task that a hook ends and whose callback arrives,
   expect(logged).toEqual([{ ...SETTLED, task_id: id, connection: "ark", hooks: 1, polls: 1 }]);
 });
 
-it("the log has each failed attempt, and task.settled at warn when the last has failed, without LOG=all", async () => {
+it("without LOG=all the log has one line for each failed callback attempt, and task.settled as a warning after the last", async () => {
   aReceiver(status(500), refused, status(500));
   const id = await register();
   await restart(id, NORMAL);

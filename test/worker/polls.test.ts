@@ -118,7 +118,7 @@ it.each([
   },
 );
 
-it("a poll answered with 429 and a date in Retry-After is repeated after that date, by at most a fifth of the wait", async () => {
+it("a poll answered with 429 and a date in Retry-After is repeated at that date or up to a fifth of the wait later", async () => {
   anArk(() => {
     const at = new Date(Date.now() + 120_000).toUTCString();
     return Response.json({}, { status: 429, headers: { "Retry-After": at } });

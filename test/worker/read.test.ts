@@ -136,7 +136,7 @@ it.each([
   ["", "wait=soon", 0],
   ["?wait=1", "wait=9", 1000],
 ])(
-  'a read of an open task with the query "%s" and the header "Prefer: %s" is answered after %i ms',
+  'GET /v1/tasks/{id} of an open task, with the query "%s" and the value "%s" of the header Prefer, answers after %i ms',
   async (query, prefer, ms) => {
     const id = await register();
     const headers = { Prefer: prefer };
@@ -154,7 +154,7 @@ it.each(["", "abc", "5s", "NaN", "1,5", "%20"])(
   },
 );
 
-it("GET /v1/tasks/{id}?wait=30 answers when it asks the task's object for the first time after the task has ended", async () => {
+it("GET /v1/tasks/{id}?wait=30 asks the task's object repeatedly and answers as soon as that shows the task ended", async () => {
   aReceiver();
   const id = await register();
   between = async (pause) => {

@@ -64,7 +64,7 @@ async function runToEnd(id: string): Promise<number> {
   throw new Error("the task did not end within 20 alarms");
 }
 
-it("the provider sandbox, which simulates jobs, offers exactly the models that this file tests", () => {
+it("the provider sandbox, which simulates jobs, offers exactly the models in the list of this test", () => {
   const error = `must be one of ${MODELS.map(([model]) => model).join(", ")}`;
   expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
 });

@@ -158,7 +158,7 @@ it("GET /v1/signing-secrets lists one secret for callbacks, another for events, 
   expect(secrets.callbacks).not.toEqual(secrets.events);
 });
 
-it("GET /v1/signing-secrets lists the newest secrets first after a rotation of RELAY_SECRET, and the older ones", async () => {
+it("GET /v1/signing-secrets lists the secrets and keys of a new RELAY_SECRET before those of the old one, after a rotation", async () => {
   const [before, after] = [await secretsOf(env), await secretsOf(rotated)];
   for (const kind of ["callbacks", "events", "public_keys"] as const) {
     expect(after[kind]).toEqual([expect.any(String), ...before[kind]]);
