@@ -86,9 +86,9 @@ it("DELETE /v1/tasks/{id} answers 204 for a settled task and leaves nothing of i
 });
 
 it.each([
-  ["task_open for a task that has not ended", register],
-  ["series_running while callback attempts remain", completed],
-])("DELETE /v1/tasks/{id} answers 409 %s, and erases nothing", async (code, make) => {
+  ["task_open", "a task that has not ended", register],
+  ["series_running", "a task with callback attempts left", completed],
+])("DELETE /v1/tasks/{id} answers 409 %s for %s, and erases nothing", async (code, _, make) => {
   aReceiver(status(500));
   const id = await make();
   await expectUnchanged(id, async () => {
