@@ -27,18 +27,24 @@ interface Job {
   readonly runtime: Runtime;
   /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
-  /** One check for all databases, because its limit holds for the whole run. */
+  /**
+   * Check that task objects have erased their tasks; one for all databases, because its limit on calls holds
+   * for the whole run.
+   */
   readonly expiryCheck: ExpiryCheck;
 }
 
 type Counts = Readonly<Record<string, number>>;
 
-/** A step of the housekeeping, which is done in one database after another. */
+/**
+ * A step of the work that the cron trigger does on the index, e.g. the deletion of expired rows; it is done
+ * in one database after another.
+ */
 interface Step {
   readonly name: string;
   /** Longest time of the step in all databases together, in milliseconds. */
   readonly maxMs: number;
-  /** Largest number of rounds in all databases together. */
+  /** Largest number of rounds of queries, e.g. deletions of a page of rows, in all databases together. */
   readonly maxRounds: number;
   readonly run: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
 }

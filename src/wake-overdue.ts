@@ -14,8 +14,8 @@ const MAX_WOKEN = 5_000;
 const BUDGET_MS = MINUTE_MS;
 const CONCURRENCY = 50;
 /**
- * Pause after each call to a task object. With it, the work of the 5,000 tasks that one run may wake starts
- * spread over a minute.
+ * Pause in milliseconds after each call to a task object; it spreads the start of the work of up to 5,000
+ * woken tasks over a minute.
  */
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 const DATABASES_AT_ONCE = 6;
@@ -32,7 +32,7 @@ interface OverdueTask extends Position {
 
 /**
  * The outcome of waking one task: `gone` when the task no longer exists, `failed` when its object threw,
- * `skipped` when the time is over or no more calls can be made.
+ * `skipped` when the minute of the run was over or the platform allowed no more calls.
  */
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
@@ -102,7 +102,7 @@ function isMisplaced({ createdAt, db }: OverdueTask, shards: Shards): boolean {
   return shards.at(createdAt) !== db;
 }
 
-/** Deletes the rows of these tasks from the databases in which they were found. */
+/** Deletes the index rows of these tasks from the databases in which the rows were found. */
 async function removeEach(tasks: readonly OverdueTask[]): Promise<void> {
   const version = Date.now();
   for (const [db, group] of Map.groupBy(tasks, (task) => task.db)) {

@@ -16,7 +16,9 @@ const KEEP_MS = 400 * DAY_MS;
  * whose rows have changed. Runs later in the hour count only hours of the present range (`RANGE_MS`).
  */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
-/** Largest number of hours whose tasks are counted in one transaction. */
+/**
+ * Largest number of hours whose tasks are counted by one transaction, which reads all rows of these hours.
+ */
 const MAX_HOURS_AT_ONCE = 24;
 /**
  * Limit on the rows that a transaction reads while it counts the tasks of some hours. After a transaction

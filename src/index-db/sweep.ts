@@ -7,7 +7,9 @@ import type { Position } from "./list.ts";
 const ROWS_AT_ONCE = 5_000;
 /** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
-/** Time in milliseconds after which the next pass over the rows begins again with the oldest row. */
+/**
+ * Time in milliseconds after which the search for expired rows of the index begins again with the oldest row.
+ */
 const PASS_MS = DAY_MS;
 /**
  * Length in milliseconds of the range of creation times whose rows every run reads. The range ends one
@@ -52,11 +54,11 @@ interface ExaminedRow extends Position, Record<string, unknown> {
 }
 
 /**
- * Stored pass over the rows, from the oldest to the youngest that can have expired, and its position: later
- * runs read only the rows after it.
+ * One search of the index for expired rows, from the oldest row to the youngest that can have expired, as it
+ * is stored between runs: its position, because later runs read only the rows after it.
  */
 interface Pass extends Position, Record<string, unknown> {
-  /** Time at which the pass began with the oldest row, in Unix milliseconds. */
+  /** Time at which the search for expired rows began with the oldest row, in Unix milliseconds. */
   readonly startedAt: number;
 }
 
@@ -104,7 +106,10 @@ export async function removeExpired(
   return removed;
 }
 
-/** Deletes the old rows of the table `erased`. @returns whether some stay that the next run would read. */
+/**
+ * Deletes the rows of the table `erased` that are older than a queue can keep a message.
+ * @returns true when rows of tasks that were created that long ago, but erased later, are left.
+ */
 async function removeOldErased(database: D1Database, now: number): Promise<boolean> {
   const [, old] = await database.batch(
     [DELETE_ERASED, OLD_ERASED].map((sql) => database.prepare(sql).bind(now - MAX_QUEUED_MS)),
@@ -114,8 +119,8 @@ async function removeOldErased(database: D1Database, now: number): Promise<boole
 
 /**
  * Deletes the expired rows after a position, page by page.
- * @returns the number of deleted rows, the position up to which no row is read again in this pass, and whether
- * rows before it stay.
+ * @returns the number of deleted rows; the position after which the next run goes on; and whether rows before
+ * this position have not expired and stay.
  */
 async function removePages(
   database: D1Database,
