@@ -31,7 +31,19 @@ export function isDeadlinePassed({ reason }: AbortSignal): boolean {
 
 /**
  * Waits at most `ms` milliseconds for a call to another object or to the index, and returns `fallback` when
- * the call fails or takes longer. The call is not cancelled, so its outcome is then unknown.
+ * the call takes longer. The call is not cancelled, so its outcome is then unknown.
+ * @throws what the call throws in time.
+ */
+export function withinTime<T>(call: () => Promise<T>, fallback: T, ms: number): Promise<T> {
+  return withDeadline(ms, async (signal) => {
+    const { promise: late, resolve } = Promise.withResolvers<T>();
+    signal.addEventListener("abort", () => resolve(fallback));
+    return Promise.race([call(), late]);
+  });
+}
+
+/**
+ * Does the same as `withinTime`, and also returns `fallback` when the call fails, with a line in the log.
  * @param name of the called service, for the log.
  */
 export async function withTimeout<T>(
@@ -41,11 +53,7 @@ export async function withTimeout<T>(
   ms: number,
 ): Promise<T> {
   try {
-    return await withDeadline(ms, async (signal) => {
-      const { promise: late, resolve } = Promise.withResolvers<T>();
-      signal.addEventListener("abort", () => resolve(fallback));
-      return Promise.race([call(), late]);
-    });
+    return await withinTime(call, fallback, ms);
   } catch (error) {
     log({ event: "call.unanswered", what: name, error: errorText(error) }, "warn");
     return fallback;

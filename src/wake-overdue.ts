@@ -1,12 +1,13 @@
 import pMap from "p-map";
 import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
+import { takesRows } from "./index-db/database.ts";
 import type { Position } from "./index-db/list.ts";
 import type { Shards } from "./index-db/shards.ts";
 import { overdueTasks } from "./index-db/sweep.ts";
 import { removeRows } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
-import { taskObject } from "./task-object/task-stub.ts";
+import { areCallsSpent, taskObject } from "./task/task-stub.ts";
 import { TimeBudget } from "./time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;
@@ -19,11 +20,6 @@ const CONCURRENCY = 50;
  */
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 const DATABASES_AT_ONCE = 6;
-/**
- * Pattern of the error of a call when the Worker has used up the calls that the platform allows in one
- * invocation (50 on the Free plan).
- */
-const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
 
 /** A task that has not changed by its due time, and the database that holds its row. */
 interface OverdueTask extends Position {
@@ -39,25 +35,32 @@ type Outcome = "woken" | "gone" | "failed" | "skipped";
 /**
  * Wakes tasks whose rows say that they should have changed ten minutes ago: their alarm was lost, or a newer
  * row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at once. Each task
- * writes its row again and does the work that is due; the rows of tasks that no longer exist are deleted
- * together, because the platform limits the queries of an invocation. A row that lies in the wrong database,
- * because the configured databases were changed, moves to the right one.
+ * writes its row again at once and does the work that is due; the rows of tasks that no longer exist are
+ * deleted together, because the platform limits the queries of an invocation. A row that lies in the wrong
+ * database, because the configured databases were changed, moves to the right one. While a database takes no
+ * rows, its tasks only set lost alarms again: their planned writes keep their times, because each further
+ * write costs a task two rows.
  * @param now time of the cron trigger, in Unix milliseconds.
  * @returns how many tasks were found and how many woken.
  */
 export async function wakeOverdue(env: Env, shards: Shards, now: number) {
   const overdue = await allOverdue(shards, now - OVERDUE_MS);
   const budget = new TimeBudget(BUDGET_MS);
-  let areCallsSpent = false;
+  const writable = await writableOf(overdue, shards);
+  const isWritable = (task: OverdueTask) =>
+    writable.has(task.db) && writable.has(shards.at(task.createdAt));
+  let hasCalls = true;
   const wake = async (task: OverdueTask): Promise<Outcome> => {
-    if (areCallsSpent || budget.isSpent()) return "skipped";
+    if (!hasCalls || budget.isSpent()) return "skipped";
+    const object = taskObject(env, task.id);
     try {
-      const createdAt = await taskObject(env, task.id).republish(isMisplaced(task, shards));
+      if (!isWritable(task)) return (await object.read({ kind: "operator" })) ? "woken" : "gone";
+      const createdAt = await object.republish(false);
       // Another creation time means that the task is gone and its id was used again.
       return createdAt === task.createdAt ? "woken" : "gone";
     } catch (error) {
-      areCallsSpent ||= CALLS_SPENT.test(errorText(error));
-      if (areCallsSpent) return "skipped";
+      hasCalls &&= !areCallsSpent(error);
+      if (!hasCalls) return "skipped";
       const line = { task_id: task.id, error: errorText(error) };
       log({ event: "task.unreachable", ...line }, "warn");
       return "failed";
@@ -72,7 +75,8 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
   await removeEach(
     overdue.filter((task, index) => {
       const outcome = outcomes[index];
-      return outcome === "gone" || (outcome === "woken" && isMisplaced(task, shards));
+      const isOver = outcome === "gone" || (outcome === "woken" && isMisplaced(task, shards));
+      return isOver && isWritable(task);
     }),
   );
   return {
@@ -96,6 +100,16 @@ async function allOverdue({ databases }: Shards, before: number): Promise<readon
     { concurrency: DATABASES_AT_ONCE },
   );
   return found.flat();
+}
+
+/** Returns the databases that take rows, among those that hold rows of these tasks or should hold them. */
+async function writableOf(
+  tasks: readonly OverdueTask[],
+  shards: Shards,
+): Promise<ReadonlySet<D1Database>> {
+  const databases = [...new Set(tasks.flatMap(({ createdAt, db }) => [db, shards.at(createdAt)]))];
+  const answers = await pMap(databases, takesRows, { concurrency: DATABASES_AT_ONCE });
+  return new Set(databases.filter((_, index) => answers[index]));
 }
 
 function isMisplaced({ createdAt, db }: OverdueTask, shards: Shards): boolean {

@@ -48,7 +48,7 @@ function overdueFinding({ tasks, oldest_age_ms: oldestMs }: Overdue): Finding {
   const age = oldestMs === null ? "" : `, the oldest by ${Math.ceil(oldestMs / 60_000)} min`;
   return problem(
     `late alarms: ${tasks} tasks should have changed${age}`,
-    'read the log for quota or configuration errors; then POST /v1/wake {"all": true}, or wait for the cron trigger',
+    'read the log for quota, configuration or D1 errors; once they end, wait for the cron trigger, or POST /v1/wake {"all": true} and repeat it with "cursor" until next_cursor is null',
   );
 }
 

@@ -1,4 +1,4 @@
-import { errorText } from "../log.ts";
+import { errorText, log } from "../log.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /**
@@ -62,6 +62,28 @@ export async function ready(db: D1Database): Promise<D1Database> {
   }
   migrated.add(db);
   return db;
+}
+
+/** Length of a text that needs a free page of the database. */
+const PAGE_LENGTH = 8_192;
+const TRY_ROW = [
+  `INSERT OR REPLACE INTO counters (hour, name, tasks) VALUES (0, printf('%${PAGE_LENGTH}d', 0), 0)`,
+  "DELETE FROM counters WHERE hour = 0",
+];
+
+/**
+ * Tells whether the database takes rows at present: writes one and deletes it, for two billed rows. The row is
+ * long, so that a full database refuses it.
+ */
+export async function takesRows(db: D1Database): Promise<boolean> {
+  try {
+    const database = await ready(db);
+    await database.batch(TRY_ROW.map((statement) => database.prepare(statement)));
+    return true;
+  } catch (error) {
+    log({ event: "index.unreachable", part: "try_row", error: errorText(error) }, "warn");
+    return false;
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IndexRow } from "../core/views/index-row.ts";
-import { withTimeout } from "../timeout.ts";
+import { withinTime } from "../timeout.ts";
 import type { Shards } from "./shards.ts";
 import { writeRows } from "./writer.ts";
 
@@ -16,8 +16,9 @@ export interface IndexBindings {
  * Writes the row of a task to the index: sends it to the queue, if one is bound, whose consumer (consumer.ts)
  * writes it to a database; else writes it directly. The task repeats a failed write as planned in
  * core/record/row-schedule.ts.
- * @returns true when the queue or the database has accepted the row; false when that failed or took longer
- * than `timeoutMs`.
+ * @returns true when the queue or the database has accepted the row; false when that took longer than
+ * `timeoutMs`.
+ * @throws when the queue or the database fails.
  */
 export function publishRow(
   row: IndexRow,
@@ -31,5 +32,5 @@ export function publishRow(
     else await queue.send(row);
     return true;
   };
-  return withTimeout("index", publish, false, timeoutMs);
+  return withinTime(publish, false, timeoutMs);
 }

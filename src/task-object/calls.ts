@@ -3,8 +3,9 @@ import type { ChargeAnswer, PollAnswer, TaskEvent } from "../core/events/event.t
 import type { AttemptResult } from "../core/record/callback.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import type { CallStep } from "../core/step.ts";
+import type { IndexRow } from "../core/views/index-row.ts";
 import { settledSummary } from "../core/views/settled-summary.ts";
-import type { LogLevel, LogLine } from "../log.ts";
+import { errorText, type LogLevel, type LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
 import { isAtRest } from "./pending-alarm.ts";
 
@@ -24,7 +25,7 @@ export interface CallOutcome extends Logged {
 
 /**
  * Makes the call that a step of the task consists of: charge, refund, poll, write to the index or notice to
- * the operator. A call that is not answered in time returns an outcome too; it does not throw.
+ * the operator. A call that fails or is not answered in time returns an outcome too; it does not throw.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -37,15 +38,16 @@ export async function makeCall(
   switch (step.kind) {
     case "charge": {
       const { taskId, chargeId, accountId: account, amount } = step.charge;
-      const answer = await platform.charge(step.charge);
-      const line = { task_id: taskId, account, amount, outcome: answer.kind };
+      const { answer, fault } = await ended(platform.charge(step.charge), { kind: "unknown" });
+      const line = { task_id: taskId, account, amount, outcome: answer.kind, ...fault };
       const event = { type: "charge_ended", chargeId, answer } as const;
       return { event, line: { event: "credits.charge", ...line }, level: levelOfCharge(answer) };
     }
     case "refund": {
       const { taskId, accountId: account, amount } = step.refund;
-      const isRefunded = await platform.refund(step.refund);
-      const line = { task_id: taskId, account, amount, outcome: outcome(isRefunded, "refunded") };
+      const { answer: isRefunded, fault } = await ended(platform.refund(step.refund), false);
+      const result = { outcome: outcome(isRefunded, "refunded"), ...fault };
+      const line = { task_id: taskId, account, amount, ...result };
       const event = { type: "refund_ended", isRefunded } as const;
       return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
     }
@@ -60,14 +62,8 @@ export async function makeCall(
         level: levelOfPoll(answer, aborted),
       };
     }
-    case "publish": {
-      const { id, version } = step.row;
-      const isPublished = await unlessAborted(platform.publish(step.row), aborted);
-      const line = { task_id: id, version, outcome: outcome(isPublished, "published") };
-      const event = { type: "publish_ended", version, isPublished } as const;
-      const isExpected = isPublished || aborted.aborted;
-      return { event, line: { event: "index.publish", ...line }, level: level(isExpected) };
-    }
+    case "publish":
+      return publish(step.row, platform, aborted);
     case "notify": {
       const { taskId, kind, version } = step.notice;
       const isTaken = await platform.notify(step.notice, aborted);
@@ -76,6 +72,33 @@ export async function makeCall(
       const noticeLevel = isTaken ? "info" : level(aborted.aborted);
       return { event, line: { event: "operator.notice", ...line }, level: noticeLevel };
     }
+  }
+}
+
+async function publish(
+  row: IndexRow,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const { id, version } = row;
+  const write = unlessAborted(platform.publish(row), aborted);
+  const { answer: isPublished, fault } = await ended(write, false);
+  const line = { task_id: id, version, outcome: outcome(isPublished, "published"), ...fault };
+  const event = { type: "publish_ended", version, isPublished } as const;
+  const isExpected = isPublished || aborted.aborted;
+  return { event, line: { event: "index.publish", ...line }, level: level(isExpected) };
+}
+
+/**
+ * Waits for the end of a call.
+ * @param fallback the answer of a call that fails.
+ * @returns the answer, and the error of a failed call for the log line of the call.
+ */
+async function ended<T>(call: Promise<T>, fallback: T) {
+  try {
+    return { answer: await call, fault: {} };
+  } catch (error) {
+    return { answer: fallback, fault: { error: errorText(error) } };
   }
 }
 

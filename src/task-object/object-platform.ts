@@ -21,7 +21,7 @@ import { shardsOf } from "../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../log.ts";
 import { askUpstream } from "../outbound/ask-upstream.ts";
 import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
-import { withTimeout } from "../timeout.ts";
+import { withinTime } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
 import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
@@ -156,7 +156,7 @@ export class ObjectPlatform implements Platform {
     const { ledgerMs } = this.#timeouts;
     const notAfter = Date.now() + ledgerMs;
     const call = async () => account.charge({ reference, amount }, taskId, notAfter);
-    return withTimeout("charge", call, { kind: "unknown" }, ledgerMs);
+    return withinTime<ChargeAnswer>(call, { kind: "unknown" }, ledgerMs);
   }
 
   refund(refund: Refund): Promise<boolean> {
@@ -165,7 +165,7 @@ export class ObjectPlatform implements Platform {
     if (chargeId !== null) {
       const account = ledgerObject(this.#bindings, accountId);
       const call = async () => account.refund(chargeId, taskId);
-      return withTimeout("refund", call, false, this.#timeouts.ledgerMs);
+      return withinTime(call, false, this.#timeouts.ledgerMs);
     }
     const url = runtime.config.settlementUrl;
     if (url !== null) return settle(refund, url, runtime);

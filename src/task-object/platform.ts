@@ -38,11 +38,13 @@ export interface Platform {
   /**
    * Charges the price of a task to the ledger of its account; the answer is `unknown` when the ledger does
    * not answer in time.
+   * @throws when the ledger fails.
    */
   charge(charge: Charge): Promise<ChargeAnswer>;
   /**
    * Refunds the credits of a failed task.
    * @returns true when the refund is confirmed in time; else the task asks again later.
+   * @throws when the ledger fails.
    */
   refund(refund: Refund): Promise<boolean>;
   /**
@@ -53,6 +55,7 @@ export interface Platform {
   /**
    * Writes the row of a task to the index, directly or through the queue.
    * @returns true when the index or the queue confirms the write in time.
+   * @throws when the index or the queue fails.
    */
   publish(row: IndexRow): Promise<boolean>;
   /**

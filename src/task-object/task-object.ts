@@ -92,17 +92,18 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Plans another write of the task's row to the index. Returns the task's creation time, in Unix
-   * milliseconds; null when there is no task, or when the time for which the index keeps its row is over.
-   * @param isAlwaysDue true plans the write at once in any case; false does not change the time of a write
-   * that is planned already.
+   * Writes the task's row to the index again at once, and sets a lost alarm again. Returns the task's creation
+   * time, in Unix milliseconds; null when there is no task, or when the time for which the index keeps its row
+   * is over.
+   * @param isAlwaysDue true plans the retries of a failing write anew from now; false keeps the planned times
+   * of a row that is outdated already, so that each repeated call costs no more than one write.
    */
   async republish(isAlwaysDue = true): Promise<number | null> {
     await this.#platform.prepare(this.env);
     const decision = this.#loop.apply({ type: "republish", isAlwaysDue });
     if (decision.kind === "reject") return null;
-    // Sets a lost alarm again where nothing was written.
-    return this.#loop.read()?.createdAt ?? null;
+    if (decision.kind === "unchanged") this.#loop.resume();
+    return this.#platform.load()?.createdAt ?? null;
   }
 
   /**
@@ -121,7 +122,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Sets the alarm again, which may be lost, and starts the work that is due.
+   * Sets the alarm again, which may be lost, and starts the work that is due. A row that the index lacks is
+   * written at once.
    * @returns false without a task.
    */
   async wake(): Promise<boolean> {

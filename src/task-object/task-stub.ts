@@ -1,3 +1,4 @@
+import { errorText } from "../log.ts";
 import { objectNamed } from "../objects.ts";
 import type { TaskObject } from "./task-object.ts";
 
@@ -7,6 +8,17 @@ import type { TaskObject } from "./task-object.ts";
  */
 export interface TaskBindings {
   readonly TASKS: DurableObjectNamespace<TaskObject>;
+}
+
+/**
+ * Pattern of the error of a call when the Worker has used up the calls that the platform allows in one
+ * invocation (50 on the Free plan).
+ */
+const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
+
+/** Tells whether a call failed because the invocation may make no more calls. */
+export function areCallsSpent(error: unknown): boolean {
+  return CALLS_SPENT.test(errorText(error));
 }
 
 /** Returns the Durable Object of a task. @param id of the task, in lower case. */

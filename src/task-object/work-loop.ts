@@ -97,13 +97,16 @@ export class WorkLoop {
   }
 
   /**
-   * Sets the task's alarm again, in case it was lost, and starts the work that is due. Changes nothing else.
+   * Sets the task's alarm again, in case it was lost, and starts the work that is due. Also tries an index write
+   * at once that has failed before; when it fails again, the planned writes keep their times. Changes nothing
+   * else.
    * @returns false when there is no task.
    */
   resume(): boolean {
     const record = this.#platform.load();
     if (record === null || this.#running) return record !== null;
     const now = this.#now();
+    this.#indexTriedAt = 0;
     const policy = this.#policyAt(now);
     const isDue = nextStep(record, policy, now) !== null;
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);

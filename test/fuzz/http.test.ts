@@ -1,4 +1,6 @@
-import { vi } from "vitest";
+import { expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/account/account-object.ts";
+import { TaskObject } from "../../src/task/task-object.ts";
 import { app } from "../../src/app.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
@@ -26,7 +28,10 @@ vi.mock("cloudflare:workers", () => ({
   },
 }));
 
-vi.mock("cloudflare:durable-objects", () => ({ retryable: () => undefined }));
+const marks = vi.hoisted(() => new Set<unknown>());
+vi.mock("cloudflare:durable-objects", () => ({
+  retryable: (method: unknown) => marks.add(method),
+}));
 
 const ORIGIN = "https://relay.example.com";
 const HOOKED = ["ark", "fal", "kie", "kling", "luma", "minimax", "openrouter", "replicate", "vidu"];
@@ -151,6 +156,18 @@ function requirePublic(urls: readonly string[]): void {
     throw new Error(`a request went to ${text} `);
   }
 }
+
+it("the platform may repeat exactly the methods of task and account objects whose repetition changes nothing", () => {
+  const marked = [TaskObject, AccountObject].map(({ prototype }) =>
+    Object.entries(Object.getOwnPropertyDescriptors(prototype))
+      .flatMap(([name, { value }]) => (marks.has(value) ? [name] : []))
+      .toSorted(),
+  );
+  expect(marked).toEqual([
+    ["hook", "read", "republish", "wake"],
+    ["charge", "describe", "keyRefusedAt", "profile", "refund"],
+  ]);
+});
 
 const isTaskPath = (path: string) => /^\/(?:v1\/tasks|v1\/events|hooks)/.test(path);
 

@@ -1,15 +1,28 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { anAccount } from "../worker/accounts.ts";
 import { call, post } from "../worker/client.ts";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
-import { pass } from "../worker/clock.ts";
+import { pass, START, until } from "../worker/clock.ts";
 import { rowsOf, NOTHING, stored, stubOf, untilIdle } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { CALLBACK_URL } from "../worker/tasks.ts";
 import { gated, metered, restartWith } from "./bindings.ts";
-import { DAY, db, indexed, useIndex, wake, finish } from "./support.ts";
+import {
+  aRow,
+  cron,
+  DAY,
+  db,
+  finish,
+  HOUR,
+  indexed,
+  insert,
+  isPublished,
+  rowsOfTask,
+  useIndex,
+  wake,
+} from "./support.ts";
 
 useIndex();
 
@@ -79,23 +92,53 @@ it("D1 bills no row for an index write that changes nothing", async () => {
   expect(rows.written).toBe(0);
 });
 
-/** Returns how many rows the object of a task writes that ends at once and whose callback fails. */
-async function rowsWith(INDEX_DB: D1Database | undefined): Promise<number> {
+/**
+ * Returns how many rows and warnings the object of a task writes that ends at once and whose callback fails.
+ * The index has an old row of the task, and the cron runs after each alarm.
+ */
+async function costWith(INDEX_DB: D1Database | undefined) {
   const id = crypto.randomUUID();
+  await insert(aRow({ id, dueAt: START - HOUR, version: 1, expiresAt: null }));
   await restartWith(id, { INDEX_DB });
   const rows = await rowsOf(id);
+  const warn = vi.spyOn(console, "warn");
   await finish(id, { model: "m", callback_url: CALLBACK_URL });
   while ((await stored(id)).alarm !== null) {
     await wake(id);
     await untilIdle(id);
+    const before = await stored(id);
+    await cron({ INDEX_DB });
+    await untilIdle(id);
+    expect((await stored(id)).alarm).toBe(before.alarm);
   }
   expect(await stored(id)).toEqual(NOTHING);
-  return rows();
+  const lines = warn.mock.calls.filter(([line]) => String(line).includes(`"task_id":"${id}"`));
+  warn.mockRestore();
+  return { rows: rows(), lines: lines.length };
 }
 
-it("the Durable Object of a task writes 14 rows more with an index that is unreachable for 28 days than without an index", async () => {
+it("the Durable Object of a task writes 14 rows more with an index that takes no rows for 28 days than without an index, and one log line for each index write that fails", async () => {
   aReceiver(status(500));
-  const away = gated(db, () => Promise.reject(new Error("D1 is full")));
-  const without = await rowsWith(undefined);
-  expect((await rowsWith(away)) - without).toBe(14);
+  let writes = 0;
+  const away = gated(db, async (sql) => {
+    if (!/INSERT|UPDATE|DELETE/.test(sql)) return;
+    if (sql.includes("INTO tasks")) writes += 1;
+    throw new Error("D1 is full");
+  });
+  const without = await costWith(undefined);
+  const cost = await costWith(away);
+  expect(cost).toEqual({ rows: without.rows + 14, lines: without.lines + writes });
+});
+
+it("a row that a task could not write is written at the next run of the cron after the index takes rows again", async () => {
+  aReceiver();
+  const id = crypto.randomUUID();
+  await insert(aRow({ id, createdAt: START, dueAt: START - HOUR, version: 1, expiresAt: null }));
+  await restartWith(id, { INDEX_DB: gated(db, () => Promise.reject(new Error("D1 is full"))) });
+  await finish(id, { model: "m", callback_url: CALLBACK_URL });
+  for (let tries = 0; tries < 8; tries++) await wake(id);
+  await restartWith(id, { INDEX_DB: db });
+  await cron();
+  await until(() => isPublished(id));
+  expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
 });

@@ -91,6 +91,15 @@ it("the D1 query for a list of all tasks needs no sorting", async () => {
   }
 });
 
+it.each<[string, () => Promise<unknown>]>([
+  ["the list of tasks", () => listTasks(db, ALL, null, 50)],
+  ["the statistics", () => statistics(db, DAY_AGO, START)],
+])("the D1 queries for %s may be answered by the nearest replica", async (_, work) => {
+  const opening = vi.spyOn(db, "withSession");
+  await work();
+  expect(opening).toHaveBeenCalledExactlyOnceWith("first-unconstrained");
+});
+
 const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["GET /v1/stats", () => statistics(db, DAY_AGO, START)],
   ["GET /metrics", () => statistics(db, { since: 0, until: START }, START)],

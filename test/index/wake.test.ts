@@ -1,13 +1,26 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
+import * as z from "zod";
 import { call, invalid, refusal } from "../worker/client.ts";
 import { DAY_MS, pass, START, until } from "../worker/clock.ts";
 import { evict, NOTHING, restart, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
-import { gated } from "./bindings.ts";
-import { allRows, aRow, callWith, cron, db, indexedTask, insert, useIndex } from "./support.ts";
+import { gated, restartWith } from "./bindings.ts";
+import {
+  allRows,
+  aRow,
+  callWith,
+  cron,
+  db,
+  indexedTask,
+  insert,
+  isPublished,
+  rowsOfTask,
+  useIndex,
+  wake as wakeByAlarm,
+} from "./support.ts";
 
 useIndex();
 
@@ -27,6 +40,8 @@ async function wake(body: object, bindings: object = {}): Promise<unknown> {
 }
 
 const fail = () => Promise.reject(new Error("Exceeded allowed rows written"));
+const spent = () => Promise.reject(new Error("Too many subrequests by single Worker invocation."));
+const Page = z.looseObject({ next_cursor: z.string().nullable() });
 
 /** Namespace in which the object of this task cannot be reached. */
 function without(lost: string) {
@@ -94,6 +109,59 @@ it('POST /v1/wake with "all": true wakes all tasks that the index shows with wor
   expect(await wake({ all: true, cursor: next })).toMatchObject({ unknown: 1, next_cursor: null });
 });
 
+/** Namespace whose objects can be called only so often in one invocation. */
+function withCalls(allowed: number) {
+  let calls = 0;
+  const getByName = (id: string) => {
+    calls += 1;
+    return calls <= allowed ? env.TASKS.getByName(id) : { wake: spent, republish: spent };
+  };
+  return { TASKS: { getByName } };
+}
+
+it("repeated POST /v1/wake with all reaches every task where one invocation may call 20 objects", async () => {
+  const due = await indexedTask({ callback_url: null });
+  const rows = Array.from({ length: 49 }, (_, n) => aRow({ dueAt: START + (n % 7) }));
+  await insert(aRow({ id: due, dueAt: START + DAY_MS, version: Date.now() + 1 }), ...rows);
+  const counts: unknown[] = [];
+  let cursor: unknown = null;
+  do {
+    const answer = await wake({ all: true, cursor }, withCalls(20));
+    const { next_cursor, ...counted } = Page.parse(answer);
+    counts.push(counted);
+    cursor = next_cursor;
+  } while (cursor !== null && counts.length < 9);
+  expect(counts).toEqual([
+    { woken: 0, unknown: 20, failed: 0 },
+    { woken: 0, unknown: 20, failed: 0 },
+    { woken: 1, unknown: 9, failed: 0 },
+  ]);
+});
+
+it("POST /v1/wake with all that can call no object answers a cursor at the first task", async () => {
+  await insert(aRow({ dueAt: START }));
+  const { next_cursor: cursor } = Page.parse(await wake({ all: true }, withCalls(0)));
+  const counts = { woken: 0, unknown: 1, failed: 0 };
+  expect(await wake({ all: true, cursor })).toEqual({ ...counts, next_cursor: null });
+});
+
+it("POST /v1/wake with ids counts the tasks as failed for which the invocation has no calls left", async () => {
+  const ids = Array.from({ length: 3 }, () => crypto.randomUUID());
+  expect(await wake({ ids }, withCalls(2))).toMatchObject({ unknown: 2, failed: 1 });
+});
+
+it("POST /v1/wake writes a row at once that the index lacks", async () => {
+  const id = await register();
+  const INDEX_DB = gated(db, fail);
+  await restartWith(id, { INDEX_DB });
+  for (let tries = 0; tries < 7; tries++) await wakeByAlarm(id);
+  await restartWith(id, { INDEX_DB: db });
+  expect((await stored(id)).alarm).toBeGreaterThan(Date.now() + DAY_MS);
+  await wake({ ids: [id] });
+  await until(async () => (await rowsOfTask(id)).length === 1);
+  await until(() => isPublished(id));
+});
+
 it.each([
   ["neither the field ids nor the field all", {}, "/ids"],
   ["both the field ids and the field all", { ids: [crypto.randomUUID()], all: true }, "/ids"],
@@ -133,13 +201,38 @@ it("the cron needs fewer than 50 queries to remove the index rows of 70 tasks th
   expect(queries).toBeLessThan(50);
 });
 
-it("the cron stops waking tasks when the platform allows its invocation no more calls", async () => {
-  await insert(...Array.from({ length: 300 }, () => aRow({ dueAt: START, expiresAt: null })));
+/** Runs the cron on overdue tasks whose objects answer with `republish`. @returns the pauses between calls. */
+async function cronOn(
+  tasks: number,
+  republish: () => Promise<unknown>,
+  onPause: () => void = () => undefined,
+) {
+  await insert(...Array.from({ length: tasks }, () => aRow({ dueAt: START, expiresAt: null })));
   pass(600_001);
-  const republish = vi.fn(() =>
-    Promise.reject(new Error("Too many subrequests by single Worker invocation.")),
-  );
+  const pause = vi.spyOn(scheduler, "wait").mockImplementation(async () => onPause());
   await cron({ TASKS: { getByName: () => ({ republish }) } });
+  return pause.mock.calls.map(([ms]) => ms);
+}
+
+it("the cron wakes no more tasks when the platform allows its invocation no more calls", async () => {
+  const republish = vi.fn(spent);
+  await cronOn(300, republish);
   expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
   expect(await allRows()).toHaveLength(300);
+});
+
+it.each([
+  ["50 overdue tasks without a pause", 50, 50, []],
+  ["51 overdue tasks with a pause of 600 ms after each call", 51, 51, Array(51).fill(600)],
+  ["5,000 of 5,001 overdue tasks", 5_001, 5_000, Array(5_000).fill(600)],
+])("the cron wakes %s", async (_, overdue, asked, pauses) => {
+  const republish = vi.fn(async () => START);
+  expect(await cronOn(overdue, republish)).toEqual(pauses);
+  expect(republish).toHaveBeenCalledTimes(asked);
+});
+
+it("the cron wakes no more tasks when its minute is over", async () => {
+  const republish = vi.fn(async () => START);
+  await cronOn(51, republish, () => pass(60_000));
+  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
 });

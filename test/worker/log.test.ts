@@ -51,7 +51,6 @@ const LEVELS: Readonly<Record<string, string>> = {
   "task.settled": "log",
   "credits.charge": "log",
   "credits.refund": "warn or log",
-  "call.unanswered": "warn",
   "callback.attempt": "warn or log",
   "callback.test": "log",
   "request.refused": "log or warn",
@@ -213,7 +212,7 @@ it("the log has one line per charge or refund that the ledger is asked for, with
   const order = { task_id: expect.any(String), account: expect.any(String), amount: 4 };
   expect(linesOf("credits.")).toEqual([
     { event: "credits.charge", ...order, outcome: "charged" },
-    { event: "credits.refund", ...order, outcome: "unknown" },
+    { event: "credits.refund", ...order, outcome: "unknown", error: expect.any(String) },
     { event: "credits.refund", ...order, outcome: "refunded" },
   ]);
 });

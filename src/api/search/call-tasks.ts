@@ -1,23 +1,31 @@
 import pMap from "p-map";
 import { errorText, log } from "../../log.ts";
+import { areCallsSpent } from "../../task/task-stub.ts";
 import { Problem } from "../http/problem.ts";
 
 const CONCURRENCY = 50;
 
 /**
  * Calls the Durable Objects of many tasks, at most 50 at a time. When a call throws, its result is
- * `"failed"`, with a line in the log, and the other calls go on; only a Problem ends them all.
+ * `"failed"`, with a line in the log, and the other calls go on; only a Problem ends them all. Once the
+ * invocation may make no more calls, the result of the remaining tasks is `"unasked"`.
  * @throws Problem when a call throws one, e.g. `unavailable`.
  */
 export async function callTasks<T>(
   ids: readonly string[],
   call: (id: string) => Promise<T>,
-): Promise<readonly (T | "failed")[]> {
+): Promise<readonly (T | "failed" | "unasked")[]> {
+  let hasCalls = true;
   const callOne = async (id: string) => {
+    if (!hasCalls) return "unasked";
     try {
       return await call(id);
     } catch (error) {
       if (error instanceof Problem) throw error;
+      if (areCallsSpent(error)) {
+        hasCalls = false;
+        return "unasked";
+      }
       log({ event: "task.unreachable", task_id: id, error: errorText(error) }, "warn");
       return "failed";
     }

@@ -27,6 +27,7 @@ export const reindex = bodyRoute(
     });
     const count = (outcome: (typeof outcomes)[number]) =>
       outcomes.filter((one) => one === outcome).length;
-    return json({ indexed: count("indexed"), unknown: count("unknown"), failed: count("failed") });
+    const failed = count("failed") + count("unasked");
+    return json({ indexed: count("indexed"), unknown: count("unknown"), failed });
   },
 );

@@ -9,7 +9,12 @@ import { callTasks } from "./call-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
 const MAX_IDS = 500;
-const START: UnsettledTask = { dueAt: 0, createdAt: 0, id: "" };
+/** Position before all tasks. */
+const START: UnsettledTask = {
+  dueAt: 0,
+  createdAt: 0,
+  id: "00000000-0000-0000-0000-000000000000",
+};
 
 /**
  * Schema of the cursor of `POST /v1/wake`: due time, creation time and id of the last task of the previous
@@ -49,30 +54,57 @@ export const wakeTasks = bodyRoute(
   },
   WakeOrder,
   async ({ env, runtime, body: { ids, cursor } }) => {
-    if (ids !== null) return json({ ...(await wake(env, ids)), next_cursor: null });
+    if (ids !== null) {
+      const { woken, unknown, failed, unasked } = countsOf(await wake(env, ids));
+      return json({ woken, unknown, failed: failed + unasked, next_cursor: null });
+    }
     const shards = requireIndex(env, runtime);
-    const page = await queryIndex(() => unsettledTasks(shards, cursor ?? START, MAX_IDS));
-    const last = page.length === MAX_IDS ? page.at(-1) : undefined;
-    const counts = await wake(
+    const after = cursor ?? START;
+    const page = await queryIndex(() => unsettledTasks(shards, after, MAX_IDS));
+    const outcomes = await wake(
       env,
       page.map(({ id }) => id),
     );
-    return json({ ...counts, next_cursor: last === undefined ? null : cursorOf(last) });
+    const { woken, unknown, failed } = countsOf(outcomes);
+    const next = endOf(page, outcomes, after);
+    return json({ woken, unknown, failed, next_cursor: next === null ? null : cursorOf(next) });
   },
 );
 
+type Outcomes = Awaited<ReturnType<typeof wake>>;
+
 /**
  * Wakes tasks: each task's object sets its alarm again, in case it was lost, and starts the work that is due.
- * A task whose object cannot be reached is counted as failed; the others go on.
- * @returns the numbers of tasks that were woken, are unknown, or failed.
+ * A task whose object cannot be reached has the outcome `failed`; the others go on.
  */
-async function wake(env: Env, ids: readonly string[]) {
-  const outcomes = await callTasks(ids, async (id) =>
-    (await taskObject(env, id).wake()) ? "woken" : "unknown",
-  );
-  const count = (outcome: (typeof outcomes)[number]) =>
-    outcomes.filter((one) => one === outcome).length;
-  return { woken: count("woken"), unknown: count("unknown"), failed: count("failed") };
+function wake(env: Env, ids: readonly string[]) {
+  return callTasks(ids, async (id) => ((await taskObject(env, id).wake()) ? "woken" : "unknown"));
+}
+
+/** Counts the tasks by outcome. */
+function countsOf(outcomes: Outcomes) {
+  const count = (outcome: Outcomes[number]) => outcomes.filter((one) => one === outcome).length;
+  return {
+    woken: count("woken"),
+    unknown: count("unknown"),
+    failed: count("failed"),
+    unasked: count("unasked"),
+  };
+}
+
+/**
+ * Returns the position after which the next page begins: that of the last task before the first one that was
+ * not asked, or of the last of a full page; null when no task follows.
+ * @param after position at which the page began.
+ */
+function endOf(
+  page: readonly UnsettledTask[],
+  outcomes: Outcomes,
+  after: UnsettledTask,
+): UnsettledTask | null {
+  const unasked = outcomes.indexOf("unasked");
+  if (unasked >= 0) return page[unasked - 1] ?? after;
+  return page.length === MAX_IDS ? (page.at(-1) ?? null) : null;
 }
 
 function cursorOf({ dueAt, createdAt, id }: UnsettledTask): string {
