@@ -138,6 +138,7 @@ it("a row that a task could not write is written at the next run of the cron aft
   await finish(id, { model: "m", callback_url: CALLBACK_URL });
   for (let tries = 0; tries < 8; tries++) await wake(id);
   await restartWith(id, { INDEX_DB: db });
+  pass(60_000);
   await cron();
   await until(() => isPublished(id));
   expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);

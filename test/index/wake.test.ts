@@ -156,6 +156,7 @@ it("POST /v1/wake writes a row at once that the index lacks", async () => {
   await restartWith(id, { INDEX_DB });
   for (let tries = 0; tries < 7; tries++) await wakeByAlarm(id);
   await restartWith(id, { INDEX_DB: db });
+  pass(60_000);
   expect((await stored(id)).alarm).toBeGreaterThan(Date.now() + DAY_MS);
   await wake({ ids: [id] });
   await until(async () => (await rowsOfTask(id)).length === 1);
