@@ -7,7 +7,7 @@ import type { Shards } from "./index-db/shards.ts";
 import { overdueTasks } from "./index-db/sweep.ts";
 import { removeRows } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
-import { areCallsSpent, taskObject } from "./task/task-stub.ts";
+import { areCallsSpent, taskObject } from "./task-object/task-stub.ts";
 import { TimeBudget } from "./time-budget.ts";
 
 const OVERDUE_MS = 10 * MINUTE_MS;

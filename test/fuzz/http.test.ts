@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
-import { TaskObject } from "../../src/task/task-object.ts";
+import { TaskObject } from "../../src/task-object/task-object.ts";
 import { app } from "../../src/app.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
