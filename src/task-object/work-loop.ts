@@ -97,10 +97,8 @@ export class WorkLoop {
   }
 
   /**
-   * Sets the task's alarm again, in case it was lost, and starts the work that is due. Also tries an index write
-   * at once that has failed before; when it fails again, the planned writes keep their times. Changes nothing
-   * else.
-   * @returns false when there is no task.
+   * Sets the task's alarm again and starts the due work, and at once an index write that failed before; the
+   * times of later writes stay. @returns false when there is no task.
    */
   resume(): boolean {
     const record = this.#platform.load();
