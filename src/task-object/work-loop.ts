@@ -96,10 +96,7 @@ export class WorkLoop {
     return record;
   }
 
-  /**
-   * Sets the task's alarm again and starts the due work, and at once an index write that failed before; the
-   * times of later writes stay. @returns false when there is no task.
-   */
+  /** Sets the alarm again and starts the due work and a missing index write. @returns false without a task. */
   resume(): boolean {
     const record = this.#platform.load();
     if (record === null || this.#running) return record !== null;
