@@ -220,9 +220,9 @@ export class AccountObject extends DurableObject<object> {
   }
 
   /**
-   * Handles the alarm: replaces old entries of an account's ledger by their total, or erases the object of a
-   * host without recent failures, because clients choose the hosts and would fill the storage with them.
-   * Objects of other kinds set no alarm.
+   * Handles the alarm. An object with a ledger replaces old entries by their total. An object that counts the
+   * failures of a receiver's host erases itself when there were none lately, because clients choose the hosts
+   * and would fill the storage with them. Objects of other kinds set no alarm.
    */
   override async alarm(): Promise<void> {
     if (this.#exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));

@@ -34,6 +34,7 @@ export const Variables = z.object({
   MAX_BODY_KB: numberBetween("256", 1, 400).transform((kb) => kb * 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
+  // Holds back polls and callback attempts (`startAt` in core/policy.ts).
   PAUSED: flag(),
   LOG: text("normal").refine(
     (value) => value === "normal" || value === "all",

@@ -24,7 +24,7 @@ type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 const OPERATOR_TIMEOUT_MS = 5_000;
 
 /**
- * Sends one attempt of a callback, which core/record/attempts.ts has planned. The URL is checked again, because the policy or the relay's own address
+ * Sends one attempt of a callback, which core/record/attempt-plan.ts has planned. The URL is checked again, because the policy or the relay's own address
  * may have changed since the registration. The body (core/record/callback-body.ts) and `webhook-id`
  * are the same on every attempt; timestamp and signature are new.
  */

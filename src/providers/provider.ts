@@ -144,7 +144,10 @@ export interface PollAdapter {
   readonly gapMs: number;
   /** Time after which the provider forgets a job, in milliseconds; null when unknown. */
   readonly maxAgeMs: number | null;
-  /** Description of the `endpoint` of an attached job; null when the provider needs none. */
+  /**
+   * Rules for the field `endpoint`, with which a job is attached to a task where polls need more than the
+   * job's id; null when the id is enough.
+   */
   readonly endpoint: Endpoint | null;
   /** Builds the headers that authenticate a request at the time `now`, in Unix milliseconds. */
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;

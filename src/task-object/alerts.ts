@@ -15,10 +15,10 @@ import { FaultNotes } from "./fault-notes.ts";
 const notes = new FaultNotes();
 
 /**
- * Alerts the operator of faults that concern many tasks: a refused API key of a connection, or a receiver's
- * host that keeps failing. The account object of that connection or host permits each alert, so that one
- * message is sent and not one for every task. When the call to that object fails, only this alert is not
- * sent.
+ * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection,
+ * or a receiver's host that keeps failing. Each connection and each host has an object of its own (class
+ * `AccountObject`) that permits the alert, so that one message is sent and not one for every task. When the
+ * call to that object fails, only this alert is not sent.
  */
 export class Alerts {
   readonly #bindings: AccountBindings;

@@ -95,7 +95,7 @@ describe("a task whose price is being charged", () => {
     ["a report of success", aReport(), "charging"],
     ["a report of failure", aReport(aFailure()), "charging"],
     [
-      "a report of success with the fields of a new task",
+      "a report of success that also has the fields with which a new task is created",
       aReport(aCompletion(), aCreation()),
       "charging",
     ],

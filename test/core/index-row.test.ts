@@ -111,7 +111,11 @@ describe("the row of an open task", () => {
       anOpenTask({ callbackUrl: null }),
       { ...OPEN, ...UNCALLED },
     ],
-    ["has the provider's connection", aProvidedTask(), { ...OPEN, provider: CONNECTION }],
+    [
+      "names the connection to the provider that the task uses",
+      aProvidedTask(),
+      { ...OPEN, provider: CONNECTION },
+    ],
     [
       "has the deadline as dueAt, however often the job is polled before",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),

@@ -21,7 +21,7 @@ describe("waitBeforeMs", () => {
       [0, 0, 0],
     ],
   ])(
-    "waitBeforeMs returns the scheduled wait before each callback attempt of %s",
+    "waitBeforeMs returns the wait before the first, second and later callback attempts of %s",
     (_what, policy, ordered, waits) => {
       expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
     },

@@ -157,7 +157,7 @@ function requirePublic(urls: readonly string[]): void {
   }
 }
 
-it("the platform may repeat exactly the methods of task and account objects whose repetition changes nothing", () => {
+it("the platform may repeat calls of those methods of task and account objects that change nothing when repeated, and of no others", () => {
   const marked = [TaskObject, AccountObject].map(({ prototype }) =>
     Object.entries(Object.getOwnPropertyDescriptors(prototype))
       .flatMap(([name, { value }]) => (marks.has(value) ? [name] : []))

@@ -180,7 +180,7 @@ function pricesOf(counts: readonly number[], { hasIndex, receiver }: Life): read
 }
 
 it.each(Object.entries(LIVES))(
-  'docs/cost.md has table rows named "%s" with the counted use and the price of the platform for such a life of a task',
+  'docs/cost.md states in its rows "%s" what a task of that kind uses, as counted, and its price',
   (name, life) => {
     const counts = COUNTED[name] ?? [];
     const lines = COST_PAGE.split("\n");

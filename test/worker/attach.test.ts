@@ -94,7 +94,7 @@ it.each<[string, unknown, readonly string[]]>([
     { ...JOB, provider: "ark-2" },
     ["/provider"],
   ],
-  ["an id with path segments", { ...JOB, id: "../keys" }, ["/id"]],
+  ["a job id that contains a path", { ...JOB, id: "../keys" }, ["/id"]],
   ["an endpoint for a provider that has no endpoints", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
   ["an endpoint with ..", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
 ])(

@@ -65,7 +65,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     [6, "was registered and completes", true, aCompletion],
     [6, "was registered and fails", true, aFailure],
   ])(
-    "a task without an account writes %i rows to its Durable Object in its whole life, and calls no account's object, when it %s",
+    "from its creation to its expiry, a task without an account writes %i rows and calls no account's object, when it %s",
     async (rows, _, isRegistered, event) => {
       aReceiver();
       // Notes the jurisdiction, as the first request of a deployment does.

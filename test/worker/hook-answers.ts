@@ -97,7 +97,7 @@ export function testIgnoredHooks(hookCase: HookCase): void {
     expect(scene.outside.sentTo(CALLBACK_URL)).toHaveLength(1);
   });
 
-  it(`a hook of ${hookCase.name} about another job than the attached one changes nothing`, async () => {
+  it(`a hook about another job than the attached one changes nothing: ${hookCase.name}`, async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     await expectUnchanged(scene.task.id, async () => {

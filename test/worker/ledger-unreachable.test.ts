@@ -47,7 +47,7 @@ it("a registration whose charge the ledger does not answer gets 503 with Retry-A
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("a task whose charge the ledger did not answer is erased when its alarm finds too few credits, and a repeat then gets 402", async () => {
+it("a task is erased when the ledger did not answer its first charge and refuses the second, and registering it again gets 402", async () => {
   const { account, body, heal } = await charging(3);
   heal();
   await wake(body.id, 5000);

@@ -120,7 +120,7 @@ it.each([
   ["no value", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
   ["a value for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
 ])(
-  "a JURISDICTION that is changed to %s after the first request is refused before any other object is called",
+  "a JURISDICTION that is changed to %s after the first request is refused before any task or account object is called",
   async (_, first, second, message) => {
     const { deployment, bindings } = deployed(first);
     expect((await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);

@@ -16,8 +16,8 @@ type Call<T> = (object: DurableObjectStub<AccountObject>) => Promise<T | null>;
 const accounts = isolateCache<Account>();
 
 /**
- * Returns the id of an account with the generation of its callback secret, which a task stores, from the
- * cache if it is there; null when the account does not exist or was deleted.
+ * Returns the id of an account with the generation of its callback secret; a task stores both. The answer
+ * comes from the cache while it is there. Null means that the account does not exist or was deleted.
  */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = accounts.get(id);

@@ -112,8 +112,8 @@ function nameRequired(): Problem {
 }
 
 /**
- * Checks that a registration under an `Idempotency-Key` was not refused because of an earlier task.
- * @throws Problem `idempotency_key_reused` when a different task was registered under the key.
+ * Examines the outcome of a registration under an `Idempotency-Key`, from which the id was derived.
+ * @throws Problem `idempotency_key_reused` when that id, and so the key, already belongs to another task.
  */
 function requireUnusedKey(applied: Applied): void {
   if (applied.kind !== "refused" || !("task" in applied.refusal)) return;

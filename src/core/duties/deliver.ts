@@ -31,7 +31,7 @@ export interface SendStep {
 
 /**
  * Returns the next step to deliver the callback of a task: the start of an attempt is stored first, then
- * the attempt is sent. The wait before the next attempt is planned in record/attempts.ts. Null when no
+ * the attempt is sent. The wait before the next attempt is planned in record/attempt-plan.ts. Null when no
  * attempt is planned or running.
  */
 export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {

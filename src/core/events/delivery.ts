@@ -3,7 +3,7 @@ import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import type { Callback } from "../record/callback.ts";
 import { noticeOf, withNotice } from "../record/notice.ts";
-import { closeAttempt, openDueAttempt, orderedSeries } from "../record/attempts.ts";
+import { closeAttempt, openDueAttempt, orderedSeries } from "../record/attempt-plan.ts";
 import {
   isSettled,
   isTerminal,

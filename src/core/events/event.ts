@@ -129,7 +129,7 @@ export type PollAnswer =
   | { readonly kind: "limited"; readonly retryAfterMs: number | null }
   /** Answer of a provider that refuses the key. */
   | { readonly kind: "unauthorized" }
-  /** No answer in time, or none that could be read. */
+  /** The provider did not answer the poll in time, or its answer could not be read. */
   | { readonly kind: "unanswered" };
 
 export interface RefundEndedEvent {

@@ -1,7 +1,7 @@
 import { changed, type Decision, erasure, unchanged } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { release } from "../record/attempts.ts";
+import { release } from "../record/attempt-plan.ts";
 import { type Credits, planRetry, type Retry } from "../record/credits.ts";
 import { noticeOf, withNotice } from "../record/notice.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";

@@ -9,7 +9,10 @@ import type { Upstream, UpstreamNews } from "./upstream.ts";
 export interface Tracking {
   /** Plan of the next poll; null until a job is attached. */
   readonly poll: PollPlan | null;
-  /** Unverified hooks that arrived before the attachment: the latest of each job and status. */
+  /**
+   * Unverified hooks that arrived before a provider's job was attached to the task: the latest of each job
+   * and status.
+   */
   readonly keptHooks: readonly KeptHook[];
   /** States that the deadline has been extended, which happens at most once. */
   readonly isExtended: boolean;

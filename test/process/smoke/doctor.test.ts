@@ -50,14 +50,22 @@ it("npm run doctor lists as not checked the callback if the relay allows no loca
 });
 
 it.each([
-  ["rejects it with 500", 500, "callback: rejected (500). Cure: the receiver must answer 2xx"],
   [
-    "has a name that Cloudflare cannot resolve (status 530)",
+    "rejects it with 500: rejected, with the cure",
+    500,
+    "callback: rejected (500). Cure: the receiver must answer 2xx",
+  ],
+  [
+    "has a name that Cloudflare cannot resolve: unreachable, with the cure",
     530,
     "callback: unreachable (530, Cloudflare's error 1016). Cure:",
   ],
-  ["redirects it", 302, "callback: redirected (302). Cure: give the URL"],
-  ["accepts it", 204, "callback: delivered"],
+  [
+    "redirects it: redirected, with the cure",
+    302,
+    "callback: redirected (302). Cure: give the URL",
+  ],
+  ["accepts it: delivered", 204, "callback: delivered"],
 ])(
   "npm run doctor --to URL reports the outcome of a test callback to a receiver that %s",
   async (_, code, expected) => {
