@@ -185,8 +185,8 @@ export interface Answer {
 }
 
 /**
- * What an adapter understands from a provider's answer to a poll: the provider's report on the job, that one
- * more request is needed, or a refusal.
+ * A provider's answer to a poll as the adapter reads it: a report on the job, the need for one more request,
+ * or a refusal.
  */
 export type Reading =
   | { readonly kind: "observed"; readonly observation: Observation }

@@ -14,7 +14,7 @@ const TEXTS: readonly (readonly [text: string, failure: string])[] = [
   [OF_A_LATER_RELEASE, "later_release"],
   // The object runs an older release than this Worker, for some minutes after a deployment.
   ["does not implement the method", "earlier_release"],
-  // What releases without `unknownEvent` (core/transition.ts) answer to an event that they do not know.
+  // Error of an older release that gets an unknown event; newer ones throw `unknownEvent` (core/transition.ts).
   ["undefined (reading 'kind')", "earlier_release"],
   ["in Durable Objects free tier", "free_plan_quota"],
   ["spending cap", "spending_limit"],
