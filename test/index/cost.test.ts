@@ -117,7 +117,7 @@ async function costWith(INDEX_DB: D1Database | undefined) {
   return { rows: rows(), lines: lines.length };
 }
 
-it("the Durable Object of a task writes 14 rows more with an index that takes no rows for 28 days than without an index, and one log line for each index write that fails", async () => {
+it("in 28 days in which all its index writes fail, the Durable Object of a task writes 14 rows more than without an index, and one log line for each of these writes", async () => {
   aReceiver(status(500));
   let writes = 0;
   const away = gated(db, async (sql) => {
@@ -130,7 +130,7 @@ it("the Durable Object of a task writes 14 rows more with an index that takes no
   expect(cost).toEqual({ rows: without.rows + 14, lines: without.lines + writes });
 });
 
-it("a row that a task could not write is written at the next run of the cron after the index takes rows again", async () => {
+it("an index row that a task could not write because the index failed is written at the next run of the cron after the index works again", async () => {
   aReceiver();
   const id = crypto.randomUUID();
   await insert(aRow({ id, createdAt: START, dueAt: START - HOUR, version: 1, expiresAt: null }));

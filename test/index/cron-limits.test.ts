@@ -25,7 +25,7 @@ async function clear(each: D1Database): Promise<void> {
 
 const Line = z.looseObject({ event: z.string() });
 
-it("the cron wakes overdue tasks first, so that no limit of the other steps prevents it", async () => {
+it("the cron wakes overdue tasks as its first step, before other steps can use up its time and its calls", async () => {
   const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
   await cron();
   const events = log.mock.calls.map(([line]) => Line.parse(JSON.parse(String(line))).event);
@@ -33,7 +33,7 @@ it("the cron wakes overdue tasks first, so that no limit of the other steps prev
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
 
-it("the cron shares the rounds of each step between all index databases, which take turns at being first", async () => {
+it("a step of the cron that may do one round in a run does it for another one of several index databases in each run", async () => {
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
   for (const each of databases) {
@@ -65,7 +65,7 @@ it("the cron shares the rounds of each step between all index databases, which t
   await Promise.all(databases.map(clear));
 });
 
-it("a check for lost expiries that may ask no more objects returns the ids of the other tasks", async () => {
+it("the check that expired tasks were erased returns the ids of the tasks that it could not check because its calls were used up", async () => {
   const sampled = (): string => {
     const id = crypto.randomUUID();
     return isSampled(id) ? id : sampled();

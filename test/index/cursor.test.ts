@@ -42,7 +42,7 @@ it("GET /v1/tasks refuses an account's cursor when another account or the operat
   expect(await refusal(operators)).toEqual(INVALID);
 });
 
-it("GET /v1/tasks accepts a cursor when ?limit differs from that of its page and RELAY_SECRET was rotated since", async () => {
+it("GET /v1/tasks accepts a cursor with another ?limit than the page before had, and after a rotation of RELAY_SECRET", async () => {
   const rows = tasks(4);
   await insert(...rows);
   const cursor = await aCursor();

@@ -123,7 +123,7 @@ it("an index write without an answer does not delay an ordered redelivery", asyn
   await end();
 });
 
-it("a task whose index write succeeded only after the timeout repeats it after an eviction, which leaves the index row unchanged", async () => {
+it("an index write that succeeded only after its timeout is repeated after an eviction of the task's object, and the index row stays the same", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect(await isPublished(id)).toBe(false);

@@ -123,7 +123,7 @@ it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
 );
 
 it.each(["/", "/docs", "/openapi.json", "/dashboard", "/favicon.ico", "/nowhere"])(
-  "GET %s without a key, on a path that is no route of the API, answers with security headers",
+  "GET %s, which is no route of the API, answers with security headers to a request without a key",
   async (path) => {
     const response = await call(path, { key: null, headers: FOREIGN });
     expect([200, 302, 404]).toContain(response.status);

@@ -192,8 +192,8 @@ it("when the cron cannot reach the object of one overdue task it goes on to the 
 });
 
 it.each([
-  ["the removal of expired rows", /DELETE FROM tasks[^;]*expires_at/],
-  ["the counting of the rollups", /INTO rollups/],
+  ["the removal of expired index rows", /DELETE FROM tasks[^;]*expires_at/],
+  ["the counting of tasks for the hourly rollups", /INTO rollups/],
   ["the search for overdue tasks", /ORDER BY random/],
 ])("the hourly cron does its other work when %s fails", async (part, statement) => {
   const gone = aRow({ dueAt: START - 1, expiresAt: null });

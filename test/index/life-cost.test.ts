@@ -19,6 +19,8 @@ const END = START + 110 * SECOND;
 const JOB = "cgt-20261122120000-abcde";
 
 interface Life {
+  /** How such a task begins and ends, for titles: continues "a task that ". */
+  readonly kind: string;
   readonly hasIndex: boolean;
   readonly live: (life: MeteredLife) => Promise<unknown>;
   readonly receiver?: Site;
@@ -27,11 +29,28 @@ interface Life {
 const created = { model: "m", callback_url: CALLBACK_URL };
 
 const LIVES: Readonly<Record<string, Life>> = {
-  "event, no index": { hasIndex: false, live: (life) => report(life, created) },
-  "event, index": { hasIndex: true, live: (life) => report(life, created) },
-  "registered, index": { hasIndex: true, live: liveRegistered },
-  "Ark with hooks, index": { hasIndex: true, live: liveHooked },
+  "event, no index": {
+    kind: "an event creates and ends in a relay without an index",
+    hasIndex: false,
+    live: (life) => report(life, created),
+  },
+  "event, index": {
+    kind: "an event creates and ends in a relay with an index",
+    hasIndex: true,
+    live: (life) => report(life, created),
+  },
+  "registered, index": {
+    kind: "is registered, and ended by an event, in a relay with an index",
+    hasIndex: true,
+    live: liveRegistered,
+  },
+  "Ark with hooks, index": {
+    kind: "ends by a hook of the provider ark in a relay with an index",
+    hasIndex: true,
+    live: liveHooked,
+  },
   "Ark with hooks, index, receiver hangs 3 times": {
+    kind: "ends by a hook of ark, and whose receiver hangs three times, in a relay with an index",
     hasIndex: true,
     live: liveHooked,
     receiver: (_, signal) => {
@@ -148,9 +167,11 @@ async function count({ hasIndex, live, receiver }: Life): Promise<Meters> {
   return { ...meters, d1Read: meters.d1Read + counted };
 }
 
-it.each(Object.entries(LIVES))(
-  'a task uses in its life exactly the requests, rows and log lines that docs/cost.md states in its row "%s" for such a life',
-  async (name, life) => {
+const KINDS = Object.entries(LIVES).map(([name, life]) => [life.kind, name, life] as const);
+
+it.each(KINDS)(
+  "a task that %s uses exactly the requests, rows and log lines that this test lists for it",
+  async (_, name, life) => {
     const meters = await count(life);
     expect(METERS.map((meter) => meters[meter])).toEqual(COUNTED[name]);
   },
@@ -179,9 +200,9 @@ function pricesOf(counts: readonly number[], { hasIndex, receiver }: Life): read
   return [...prices, prices.reduce((sum, price) => sum + price)].map((price) => price.toFixed(2));
 }
 
-it.each(Object.entries(LIVES))(
-  'docs/cost.md states in its rows "%s" what a task of that kind uses, as counted, and its price',
-  (name, life) => {
+it.each(KINDS)(
+  "docs/cost.md states the requests, rows and log lines that were counted, and the price they make, for a task that %s",
+  (_, name, life) => {
     const counts = COUNTED[name] ?? [];
     const lines = COST_PAGE.split("\n");
     expect(lines).toContain(`| ${name} | ${counts.join(" | ")} |`);

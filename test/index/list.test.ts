@@ -25,7 +25,7 @@ it("GET /v1/tasks leaves out an expired task even before the cron has removed it
   expect((await list()).data).toEqual([]);
 });
 
-it("GET /v1/tasks lists the tasks newest first, each with the fields that the index has of it", async () => {
+it("GET /v1/tasks lists the tasks newest first, each with the fields that the index stores of it", async () => {
   const settled = agedRow(60, { account: "a", provider: "ark", settledAt: START - 1000 });
   const open = agedRow(5, {
     status: "processing",

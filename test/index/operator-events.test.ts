@@ -52,7 +52,7 @@ async function untilSent(outside: Outside, id: string, count: number): Promise<v
   }
 }
 
-it("the operator event callback.failed carries the task as GET shows it, and is sent once after each failed series of attempts", async () => {
+it("the operator event callback.failed carries the task as GET /v1/tasks/{id} shows it, and is sent once after each failed series of callback attempts", async () => {
   const outside = receivers(500);
   const id = await failedTask();
   await untilSent(outside, id, 1);

@@ -130,7 +130,7 @@ it("the operator event index.lagging is sent when the cron finds tasks whose nex
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
 });
 
-it("the operator event index.full is sent when the cron finds that the index database has 8 GB, at most once an hour", async () => {
+it("the operator event index.full is sent when the cron finds that the index database has grown to 8 GB, at most once an hour", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   await cronWith(7_999_999_999);

@@ -100,7 +100,7 @@ describe("the row of a task", () => {
     expires_at: START + 28 * DAY,
   };
 
-  it("the index row of a newly registered task has the expected value or null in each column", async () => {
+  it("the index row of a newly registered task has its model, status, callback host and times, and null in the columns of what has not happened yet", async () => {
     await expectRow(await register(), OPEN);
   });
 

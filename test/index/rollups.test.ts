@@ -91,7 +91,7 @@ it("the hourly rollups, which count tasks, are exact whatever the order of index
   );
 });
 
-it("the hourly rollups keep their counts after the rows have expired, also when tasks are kept for less than 48 hours", async () => {
+it("the hourly rollups keep their counts after the index rows of the counted tasks have expired, also when tasks are kept for less than 48 hours", async () => {
   const RETENTION_DAYS = "1";
   const rows = [0, 1, 2, 3].map((hours) =>
     aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
@@ -119,7 +119,7 @@ it("the rollups of an hour are not counted again once index rows of that hour ma
   expect(hours).toEqual([hour + HOUR]);
 });
 
-it("the rollups and latency histograms of an hour are kept for 400 days, longer than the rows they were counted from", async () => {
+it("the rollups and latency histograms of an hour are kept for 400 days, longer than the index rows that were counted for them", async () => {
   await insert(aRow());
   await cron();
   const counted = [await rollups(), await latencies("index")];

@@ -138,7 +138,7 @@ describe("an index of three databases", () => {
     expect(asked.size).toBe(1);
   });
 
-  it("GET /v1/tasks reads the index databases of at most four time spans for a page, and the next page begins with the fifth span", async () => {
+  it("GET /v1/tasks on an index that is divided into databases by time reads at most four time spans for a page; the next page begins at the fifth", async () => {
     const many = new Shards([...DATABASES, ...DATABASES], SPAN);
     const row = await write({ createdAt: BORDER - 5 * SPAN });
     const none = { status: null, callback: null, model: null, provider: null, account: null };
@@ -221,7 +221,7 @@ describe("an index of three databases", () => {
     }
   });
 
-  it("POST /v1/wake finds the tasks with work left in several index databases, in the order of the times at which that work is due", async () => {
+  it("POST /v1/wake finds the tasks whose index rows have a due time in several index databases, in the order of these times", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - span * SPAN;
       await write({ createdAt, dueAt: START + span, expiresAt: null });

@@ -84,7 +84,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats counts the tasks that now have work left or overdue, even when the cron has not run since the tasks changed", async () => {
+it("GET /v1/stats counts the tasks that are not settled, and the overdue ones among them, as of the request, whether or not the cron has run since", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),

@@ -97,7 +97,7 @@ it("a rollup starts to count no further hour once its time budget is spent", asy
   expect(await counted()).toHaveLength(2);
 });
 
-it("a rollup in the first minutes of an hour counts all changed hours again, and a later one only the most recent of them", async () => {
+it("a rollup in the first ten minutes of an hour counts every hour with changed tasks, and a later one only such hours of the current six", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
@@ -118,7 +118,7 @@ it("a rollup counts 100 hosts by name, hosts with failures first, and all other 
   expect(rows).toContainEqual({ host: "zz-failing.example.net", tasks: 1 });
 });
 
-it("a sweep whose time budget is spent ends after a round of 5,000 rows, and the next sweep goes on from there", async () => {
+it("the removal of expired index rows ends after a round of 5,000 rows once its time budget is spent, and the next removal goes on from there", async () => {
   const createdAt = START - 8 * DAY;
   await insert(
     ...manyRows(500, { createdAt: createdAt - 1, expiresAt: START + 1 }),
@@ -131,7 +131,7 @@ it("a sweep whose time budget is spent ends after a round of 5,000 rows, and the
   expect(await removeExpired(db, RETENTION, Date.now(), new TimeBudget(HOUR, 1))).toBe(500);
 });
 
-it("a sweep reads the index rows of failed callbacks and of open tasks, which stay, only once a day", async () => {
+it("the removal of expired index rows reads only once a day the rows that are kept longer, those of failed callbacks and of open tasks", async () => {
   const createdAt = START - 9 * DAY;
   const kept = manyRows(2_000, { createdAt, callback: "failed" });
   const open = { createdAt: START - 40 * DAY, expiresAt: null, dueAt: START + DAY };

@@ -92,7 +92,7 @@ it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it('POST /v1/wake with "all": true wakes all tasks that the index shows with work left, page by page, the longest overdue first', async () => {
+it('POST /v1/wake with "all": true wakes all tasks whose index rows have a due time, page by page, the longest overdue first', async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   await insert(
@@ -119,7 +119,7 @@ function withCalls(allowed: number) {
   return { TASKS: { getByName } };
 }
 
-it("repeated POST /v1/wake with all reaches every task where one invocation may call 20 objects", async () => {
+it('repeated requests POST /v1/wake with "all": true reach every task when each request may call only 20 Durable Objects', async () => {
   const due = await indexedTask({ callback_url: null });
   const rows = Array.from({ length: 49 }, (_, n) => aRow({ dueAt: START + (n % 7) }));
   await insert(aRow({ id: due, dueAt: START + DAY_MS, version: Date.now() + 1 }), ...rows);
@@ -138,19 +138,19 @@ it("repeated POST /v1/wake with all reaches every task where one invocation may 
   ]);
 });
 
-it("POST /v1/wake with all that can call no object answers a cursor at the first task", async () => {
+it('POST /v1/wake with "all": true that may call no Durable Object answers with a cursor that begins at the first task', async () => {
   await insert(aRow({ dueAt: START }));
   const { next_cursor: cursor } = Page.parse(await wake({ all: true }, withCalls(0)));
   const counts = { woken: 0, unknown: 1, failed: 0 };
   expect(await wake({ all: true, cursor })).toEqual({ ...counts, next_cursor: null });
 });
 
-it("POST /v1/wake with ids counts the tasks as failed for which the invocation has no calls left", async () => {
+it("POST /v1/wake with a list of ids counts as failed the tasks whose Durable Objects its invocation may no longer call", async () => {
   const ids = Array.from({ length: 3 }, () => crypto.randomUUID());
   expect(await wake({ ids }, withCalls(2))).toMatchObject({ unknown: 2, failed: 1 });
 });
 
-it("POST /v1/wake writes a row at once that the index lacks", async () => {
+it("POST /v1/wake makes a task whose index row is missing write that row at once", async () => {
   const id = await register();
   const INDEX_DB = gated(db, fail);
   await restartWith(id, { INDEX_DB });
@@ -215,7 +215,7 @@ async function cronOn(
   return pause.mock.calls.map(([ms]) => ms);
 }
 
-it("the cron wakes no more tasks when the platform allows its invocation no more calls", async () => {
+it("the cron stops waking overdue tasks when the platform refuses further calls to Durable Objects", async () => {
   const republish = vi.fn(spent);
   await cronOn(300, republish);
   expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
@@ -223,16 +223,21 @@ it("the cron wakes no more tasks when the platform allows its invocation no more
 });
 
 it.each([
-  ["50 overdue tasks without a pause", 50, 50, []],
-  ["51 overdue tasks with a pause of 600 ms after each call", 51, 51, Array(51).fill(600)],
-  ["5,000 of 5,001 overdue tasks", 5_001, 5_000, Array(5_000).fill(600)],
+  ["all of 50 overdue tasks, without a pause", 50, 50, []],
+  ["all of 51 overdue tasks, with a pause of 600 ms after each", 51, 51, Array(51).fill(600)],
+  [
+    "only 5,000 of 5,001 overdue tasks in one run, with a pause of 600 ms after each",
+    5_001,
+    5_000,
+    Array(5_000).fill(600),
+  ],
 ])("the cron wakes %s", async (_, overdue, asked, pauses) => {
   const republish = vi.fn(async () => START);
   expect(await cronOn(overdue, republish)).toEqual(pauses);
   expect(republish).toHaveBeenCalledTimes(asked);
 });
 
-it("the cron wakes no more tasks when its minute is over", async () => {
+it("the cron stops waking overdue tasks a minute after it has begun to", async () => {
   const republish = vi.fn(async () => START);
   await cronOn(51, republish, () => pass(60_000));
   expect(republish.mock.calls.length).toBeLessThanOrEqual(50);

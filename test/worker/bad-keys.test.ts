@@ -41,7 +41,7 @@ const JUNK: readonly [string, () => string][] = [
   ["whose account id was replaced", () => good.replace(account, `${account}x`)],
   ["with an empty account id", () => `trk__${hex("a")}`],
   [
-    "whose account id is the internal name of a key's object",
+    "whose account id was replaced by the name of the Durable Object of a key",
     () => `trk_key:${"a".repeat(64)}_${hex("a")}`,
   ],
   ["that was never imported", () => `sk-live-${crypto.randomUUID()}`],

@@ -35,7 +35,7 @@ it.each([
   ["grants", give, { kind: "grant", ...GRANT }],
   ["adjustments", adjust, { kind: "adjustment", ...ADJUSTMENT }],
 ] as const)(
-  "POST /v1/accounts/{account}/%s answers 201 with the booking and the new balance, and 200 without booking to a repeat",
+  "POST /v1/accounts/{account}/%s answers 201 with the booking and the new balance, and 200 with the same body to a repeat, which is not booked again",
   async (_, book, { kind, ...order }) => {
     const account = await anAccount(20);
     const balance = 20 + order.amount;

@@ -75,7 +75,7 @@ async function versionOf(id: string): Promise<number> {
   return parseInt(tag.slice(1), 10);
 }
 
-it("DELETE /v1/tasks/{id} answers 204 for a settled task and leaves nothing of it", async () => {
+it("DELETE /v1/tasks/{id} answers 204 for an ended task whose callback was delivered, and leaves nothing of the task", async () => {
   aReceiver();
   const id = await completed();
   const response = await erase(id.toUpperCase());

@@ -79,7 +79,7 @@ it("compaction of a ledger leaves an opening entry of zero credits when all cred
   expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
 });
 
-it("compaction of a ledger between the requests for two pages of entries leaves a second page that fits the first", async () => {
+it("compaction of a ledger between the requests for two pages of its entries leaves no gap and no repeat between the pages", async () => {
   const account = await anAccount(1);
   pass((AGE_DAYS + 1) * DAY_MS);
   for (let amount = 2; amount <= 4; amount++) await grant(account, amount);

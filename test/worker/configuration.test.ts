@@ -33,7 +33,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   OPERATOR_KEYS: { missing: undefined, empty: "", "shorter than 16 characters": "do-not-repeat" },
   ...Object.fromEntries(CHECKED.map((name) => [name, { [`"${MARK}"`]: MARK }])),
-  INDEX_RETENTION_DAYS: { [`"${MARK}"`]: MARK, "0": 0, "29, more than RETENTION_DAYS": 29 },
+  INDEX_RETENTION_DAYS: { [`"${MARK}"`]: MARK, "0": 0, "29 (more than RETENTION_DAYS)": 29 },
   INDEX_SHARD_HOURS: { [`"${MARK}"`]: MARK, "1.5": 1.5 },
   SETTLEMENT_URL: { "no URL": MARK, "a URL with an IP address": `https://8.8.8.8/${MARK}` },
   OPERATOR_CALLBACK_URL: { "no URL": MARK, "a local URL": `http://127.1/${MARK}` },
@@ -154,7 +154,7 @@ it("GET /healthz answers anyone with the status ok and nothing more", async () =
   }
 });
 
-it("GET /healthz shows the operator every setting with its default and the number of secrets", async () => {
+it("GET /healthz shows the operator the value of every setting, which is its default where none is set, and the number of secrets", async () => {
   const VERSION = { id: "version-1", tag: "", timestamp: "" };
   const response = await callWith({ ...env, VERSION }, "/healthz");
   expect(await response.json()).toEqual({

@@ -67,7 +67,7 @@ it("polls for several connections to one provider go to the host of each with it
   ]);
 });
 
-it("new tasks get 400 and hooks get 404 for a connection that was removed from CONNECTIONS", async () => {
+it("after a connection to a provider was removed from CONNECTIONS, registrations that name it get 400 and its hooks get 404", async () => {
   const bindings = { ...env, ...connections({ "ark-2": { provider: "ark", key: "key" } }) };
   const task = await hooked({ provider: "ark-2", bindings });
   const body = { model: "m", provider: "ark-2", callback_url: CALLBACK_URL };

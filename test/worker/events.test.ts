@@ -74,7 +74,7 @@ it("POST /v1/events treats an id in upper case as the same task", async () => {
   expect(await response.json()).toMatchObject({ id, status: "completed" });
 });
 
-it("POST /v1/events drops unknown fields of the event, its output and its error, and treats null as absent", async () => {
+it("POST /v1/events ignores unknown fields in the event, in its output and in its error, and treats a field that is null as absent", async () => {
   aReceiver();
   const [done, failed] = [await register(), await register()];
   const nulls = { model: null, created_at: null, completed_at: null, error: null, account: null };

@@ -37,7 +37,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
   const success = hookOf(hookCase, "completed");
   const urls = isTrusted ? urlsOf(success.means) : urlsOf(sender.done.means);
 
-  it(`a hook of ${hookCase.name} that arrives before its job was attached to the task completes the task`, async () => {
+  it(`${hookCase.name} that arrives before its job was attached to the task completes the task`, async () => {
     const scene = await finished(hookCase);
     expect(await answerOf(await scene.post(success))).toEqual(OK);
     if (!isTrusted) {
@@ -50,7 +50,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
     expect((await scene.attach()).status).toBe(isTrusted ? 409 : 200);
   });
 
-  it(`a hook of ${hookCase.name} for an attached job completes the task, and gets 404 once the task is erased`, async () => {
+  it(`${hookCase.name} about the job attached to the task completes the task, and gets 404 once the task is erased`, async () => {
     const scene = await finished(hookCase);
     await scene.attach();
     expect(await answerOf(await scene.post(success))).toEqual(OK);
@@ -61,7 +61,7 @@ export function testAcceptedHooks(hookCase: HookCase): void {
     expect(await refusal(await scene.post(success))).toEqual(UNKNOWN_TASK);
   });
 
-  it(`a hook of ${hookCase.name} that reports a failure ${isTrusted ? "fails the task" : "only causes a poll, because it is not trusted"}`, async () => {
+  it(`${hookCase.name} that reports a failure ${isTrusted ? "fails the task" : "only causes a poll, because it is not trusted"}`, async () => {
     const scene = await aScene(hookCase);
     const failure = hookOf(hookCase, "failed");
     await scene.attach();
@@ -82,7 +82,7 @@ export function testIgnoredHooks(hookCase: HookCase): void {
   const { sender } = hookCase;
   const success = hookOf(hookCase, "completed");
 
-  it(`hooks of ${hookCase.name} after the end of the task change nothing, whatever they report`, async () => {
+  it(`${hookCase.name} that arrives after the end of the task changes nothing, whatever it reports`, async () => {
     const scene = await finished(hookCase);
     await scene.attach();
     await scene.post(success);
@@ -97,7 +97,7 @@ export function testIgnoredHooks(hookCase: HookCase): void {
     expect(scene.outside.sentTo(CALLBACK_URL)).toHaveLength(1);
   });
 
-  it(`a hook about another job than the attached one changes nothing: ${hookCase.name}`, async () => {
+  it(`${hookCase.name} about another job than the one attached to the task changes nothing`, async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     await expectUnchanged(scene.task.id, async () => {

@@ -52,7 +52,7 @@ function caseOf(sender: Sender, hasKey: boolean, hasSecret: boolean): HookCase {
   const vars = { ...(hasKey && keyVars), ...(hasSecret && secretVars) };
   const known = Object.keys(vars).join(" and ");
   return {
-    name: `${provider} ${known === "" ? "without a configured key or webhook secret" : `with ${known} configured`}`,
+    name: `with ${known === "" ? "neither a key nor a webhook secret" : known} configured, a hook of ${provider}`,
     sender,
     bindings: { ...env, ...vars },
     hasKey,

@@ -15,7 +15,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
   const { provider } = sender;
   const failure = hookOf(hookCase, "failed");
 
-  it(`a hook of ${hookCase.name} whose body cannot be understood changes nothing`, async () => {
+  it(`${hookCase.name} whose body cannot be understood changes nothing`, async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     const unclear = sender.hooks.filter(({ means }) => means === null || means === "nothing");
@@ -32,7 +32,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
     expect(scene.polls()).toBe(0);
   });
 
-  it(`a hook of ${hookCase.name} with a body over the limit gets 413`, async () => {
+  it(`${hookCase.name} with a body over the limit gets 413`, async () => {
     const scene = await aScene(hookCase);
     const large = { ...failure, body: `${failure.body}${" ".repeat(256 * 1024)}` };
     await expectUnchanged(scene.task.id, async () => {
@@ -42,7 +42,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
   });
 
   it.runIf(PROVIDERS.get(provider)?.hooks?.idParameter != null)(
-    `a hook of ${hookCase.name} with the id of another task in its body changes nothing`,
+    `${hookCase.name} with the id of another task in its body changes nothing`,
     async () => {
       const scene = await aScene(hookCase);
       await scene.attach();
@@ -61,7 +61,7 @@ export function testSignatures(hookCase: HookCase): void {
   const { sender } = hookCase;
   const failure = hookOf(hookCase, "failed");
 
-  it(`a hook of ${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401`, async () => {
+  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401`, async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     const body = bodyFor(failure, scene.task);
@@ -78,7 +78,7 @@ export function testSignatures(hookCase: HookCase): void {
     expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
   });
 
-  it(`a hook of ${hookCase.name} with the signature of another body gets ${sender.isBodySigned ? "401" : "200, because the provider does not sign bodies"}`, async () => {
+  it(`${hookCase.name} with the signature of another body gets ${sender.isBodySigned ? "401" : "200, because the provider does not sign bodies"}`, async () => {
     const scene = await aScene(hookCase);
     const genuine = bodyFor(hookOf(hookCase, "completed"), scene.task);
     const headers = await sender.sign(genuine, scene.task);
@@ -89,7 +89,7 @@ export function testSignatures(hookCase: HookCase): void {
     });
   });
 
-  it(`a hook of ${hookCase.name} without a signature gets 401 before its body is parsed`, async () => {
+  it(`${hookCase.name} without a signature gets 401 before its body is parsed`, async () => {
     const scene = await aScene(hookCase);
     expect(await refusal(await sendHook(scene.task, "{"))).toEqual(UNAUTHENTICATED);
   });

@@ -43,7 +43,7 @@ function altered(hookUrl: string): string {
 }
 
 it.each([...PROVIDERS.values()].filter(({ hooks }) => hooks !== null))(
-  "registering a task with the provider $name returns the hook URL and the names of the provider's parameters for it",
+  "registering a task with the provider $name returns the hook URL and the names of the parameters in which the provider takes that URL and the task id",
   async ({ name, hooks }) => {
     const answer = await registration({ provider: name });
     const token = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);

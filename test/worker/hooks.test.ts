@@ -6,7 +6,7 @@ import { testRefusedHooks, testSignatures } from "./hook-refusals.ts";
 
 useClock();
 
-describe.each(REPRESENTATIVES)("hooks of $name", (hookCase) => {
+describe.each(REPRESENTATIVES)("$name", (hookCase) => {
   testAcceptedHooks(hookCase);
   testIgnoredHooks(hookCase);
   testRefusedHooks(hookCase);

@@ -42,7 +42,7 @@ describe.each([
   ["whose object is never evicted", () => Promise.resolve()],
   ["whose object is evicted after every request and alarm", evict],
 ])("a task %s", (kind, between) => {
-  it(`the callback of a task ${kind} gets three attempts, 180 s and 600 s after the end of the previous one, and no fourth`, async () => {
+  it(`the callback of a task ${kind} gets three attempts, the second 180 s and the third 600 s after the end of the one before, and no fourth`, async () => {
     const DURATION = 1234;
     const received = aReceiver(() => {
       pass(DURATION);

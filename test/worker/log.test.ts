@@ -183,7 +183,7 @@ it.each(Object.entries(LEVELS))(
   },
 );
 
-it("the log writes delivered attempts and refusals below status 500 with console.log, and all others with console.warn", () => {
+it("the log writes delivered callback attempts and refusals below status 500 with console.log, and other attempts and refusals with console.warn", () => {
   const Attempt = z.looseObject({
     outcome: z.string().optional(),
     status: z.unknown().optional(),

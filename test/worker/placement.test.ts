@@ -66,7 +66,7 @@ function requests(id: string): readonly (readonly [string, Message])[] {
 
 const VARS = { JURISDICTION: "eu", LOCATION_HINT: "weur", SANDBOX: "true", ARK_API_KEY: "k" };
 
-it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the object that stores the first JURISDICTION", async () => {
+it("JURISDICTION and LOCATION_HINT determine where every object that a request calls is placed, except the object that stores the JURISDICTION of the first request", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
   for (const [path, message] of requests(id)) {
@@ -83,7 +83,7 @@ it("JURISDICTION and LOCATION_HINT place every object that a request calls, exce
   expect(names.some((name) => name.startsWith("key:"))).toBe(true);
 });
 
-it("JURISDICTION and LOCATION_HINT place the objects that a task calls", async () => {
+it("JURISDICTION and LOCATION_HINT determine where the account object that a task calls is placed", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
   const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id };
@@ -99,7 +99,7 @@ it("JURISDICTION and LOCATION_HINT place the objects that a task calls", async (
   expect(others).toEqual([placed, placed]);
 });
 
-it("JURISDICTION and LOCATION_HINT leave the choice to the platform when they are not set", async () => {
+it("the platform chooses where objects are placed when JURISDICTION and LOCATION_HINT are not set", async () => {
   const { uses, bindings } = deployed({});
   const id = crypto.randomUUID();
   await callWith(bindings, `/v1/tasks/${id}`);
@@ -109,18 +109,18 @@ it("JURISDICTION and LOCATION_HINT leave the choice to the platform when they ar
   ]);
 });
 
-it("JURISDICTION is compared with the stored first value only once in each isolate", async () => {
+it("JURISDICTION is compared with the value that was stored at the first request only once in each isolate", async () => {
   const { uses, bindings } = deployed({ JURISDICTION: "us" });
   for (let n = 0; n < 3; n++) await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`);
   expect(uses.filter(([, name]) => name === "index:")).toHaveLength(1);
 });
 
 it.each([
-  ["another value", { JURISDICTION: "eu" }, { JURISDICTION: "us" }, "must be eu"],
-  ["no value", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
-  ["a value for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
+  ["changed to another value", { JURISDICTION: "eu" }, { JURISDICTION: "us" }, "must be eu"],
+  ["removed", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
+  ["set for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
 ])(
-  "a JURISDICTION that is changed to %s after the first request is refused before any task or account object is called",
+  "a relay whose JURISDICTION was %s after the first request answers 503 and calls no task or account object",
   async (_, first, second, message) => {
     const { deployment, bindings } = deployed(first);
     expect((await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`)).status).toBe(404);
@@ -145,7 +145,7 @@ it.each([
   },
 );
 
-it("JURISDICTION is compared again only after a minute when the object with the stored value fails, and requests are answered meanwhile", async () => {
+it("when the object that stores the first JURISDICTION fails, the comparison is repeated after a minute, and requests are answered meanwhile", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const { uses, bindings } = deployed({ JURISDICTION: "eu" });
   const { getByName, jurisdiction } = bindings.ACCOUNTS;

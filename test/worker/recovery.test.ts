@@ -71,7 +71,11 @@ function storageFailure(): Fault {
 
 const FAULTS: readonly [string, () => Fault, RegExp][] = [
   ["a missing RELAY_SECRET", () => bindings({ RELAY_SECRET: "" }), /RELAY_SECRET/],
-  ["a malformed schedule", () => bindings({ CALLBACK_SCHEDULE_S: "soon" }), /CALLBACK_SCHEDULE_S/],
+  [
+    "a malformed CALLBACK_SCHEDULE_S",
+    () => bindings({ CALLBACK_SCHEDULE_S: "soon" }),
+    /CALLBACK_SCHEDULE_S/,
+  ],
   ["a record of a later release", () => record((good) => ({ ...good, v: 2 })), /unreadable.* v/],
   [
     "a record without its id",
@@ -118,7 +122,7 @@ it.each(FAULTS)(
   },
 );
 
-it("a task that a later release has written is woken at most 90 times a day; after an hour without a failure the waits begin at a minute again", async () => {
+it("a task whose record is of a later release and cannot be read is woken at most 90 times a day; an hour after a failure the waits begin at a minute again", async () => {
   const id = await register({ deadline_at: START_S + 60 });
   pass(60_000);
   const fault = record((good) => ({ ...good, v: 2 }));

@@ -96,7 +96,7 @@ it.each([
 });
 
 it.each([
-  ["four attempts", { attempts: 4 }, "/attempts"],
+  ["an order of four attempts", { attempts: 4 }, "/attempts"],
   ["a callback_url on the relay's own origin", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
   ["a local callback_url", { callback_url: "https://[::1]/x" }, "/callback_url"],
   ["a list as a body", [], ""],

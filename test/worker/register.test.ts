@@ -50,7 +50,7 @@ it("POST /v1/tasks generates an id and sets the default deadline when both are m
   expect((await stored(id)).alarm).toBe(START + 72 * 3_600_000);
 });
 
-it("POST /v1/tasks answers 200 to a repeat of a registration in another spelling, and changes nothing", async () => {
+it("POST /v1/tasks answers 200 to a repeat of a registration with other white space, order of fields and case of the id, and changes nothing", async () => {
   const id = crypto.randomUUID();
   await post("/v1/tasks", `{"id":"${id}","model":"m","metadata":{"a":1,"b":[1,2]}}`);
   const again = `{ "metadata": {"b": [1, 2], "a": 1.0}, "account": null, "model": "m", "id": "${id.toUpperCase()}" }`;

@@ -6,7 +6,7 @@ import { testRefusedHooks, testSignatures } from "../hook-refusals.ts";
 
 useClock();
 
-describe.each(CASES)("hooks of $name", (hookCase) => {
+describe.each(CASES)("$name", (hookCase) => {
   testAcceptedHooks(hookCase);
   testIgnoredHooks(hookCase);
   testRefusedHooks(hookCase);
