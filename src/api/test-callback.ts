@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { callbackBody } from "../core/record/callback-body.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
@@ -7,15 +7,13 @@ import { accountOf } from "../task-object/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
+import { withDefault } from "./http/fields.ts";
 import { bodyRoute } from "./http/route.ts";
 
 /** Body of `POST /v1/callbacks/test`, which sends a test callback. */
 export const TestOrder = z.strictObject({
   callback_url: z.string(),
-  status: z
-    .enum(["completed", "failed"])
-    .nullish()
-    .transform((status) => status ?? "completed"),
+  status: withDefault(z.enum(["completed", "failed"]), "completed"),
 });
 
 export const testCallback = bodyRoute(

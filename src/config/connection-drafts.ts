@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { UpstreamProvider } from "../providers/provider.ts";
@@ -13,9 +13,9 @@ import { text } from "./readers.ts";
  */
 const VARIABLE = /^CONNECTIONS(?:_(.*))?$/;
 const VariableText = text("");
-const filled = z.string().trim().min(1).nullish();
+const filled = z.nullish(z.string().check(z.trim(), z.minLength(1)));
 const Entries = z.record(
-  z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
+  z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,31}$/)),
   z.strictObject({
     provider: z.string(),
     key: filled,

@@ -1,72 +1,98 @@
-import * as z from "zod";
+import * as z from "zod/mini";
+import { failure, type Result, success } from "../core/result.ts";
 
 /** Reads a variable as text. TOML numbers and booleans are converted; an empty variable counts as absent. */
 export function text(fallback: string) {
-  return z
-    .union([z.string(), z.number(), z.boolean()], "must be text")
-    .nullish()
-    .transform((value) => (value ?? "").toString().trim() || fallback);
+  return convert(
+    z.nullish(z.union([z.string(), z.number(), z.boolean()], "must be text")),
+    (value) => (value ?? "").toString().trim() || fallback,
+  );
+}
+
+/** Converts the value that a reader has read. */
+export function convert<S extends z.ZodMiniType, T>(
+  reader: S,
+  conversion: (value: z.output<S>) => T,
+) {
+  return z.pipe(reader, z.transform(conversion));
+}
+
+/** Parses the text that a reader has read; the error of the parser becomes the message of the issue. */
+export function parse<T>(
+  reader: z.ZodMiniType<string>,
+  parser: (value: string) => Result<T, string>,
+) {
+  return z.pipe(
+    reader,
+    z.transform((value, { issues }) => {
+      const parsed = parser(value);
+      if (parsed.ok) return parsed.value;
+      issues.push({ code: "custom", input: value, message: parsed.error });
+      return z.NEVER;
+    }),
+  );
+}
+
+/** Parses a variable by `parser`; null when the variable is absent. */
+export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
+  return parse(text(""), (value) => (value === "" ? success(null) : parser(value)));
 }
 
 /** Reads a variable as a number from `min` to `max`, both included; `min` is more than 0. */
 export function numberBetween(fallback: string, min: number, max: number) {
-  return text(fallback)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
+  return convert(text(fallback), Number).check(
+    z.refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`),
+  );
 }
 
 /** Reads a variable as a number above 0 and up to `max`. */
 export function positiveNumber(fallback: string, max: number) {
-  return text(fallback)
-    .transform(Number)
-    .refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`);
+  return convert(text(fallback), Number).check(
+    z.refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`),
+  );
 }
 
 /** Reads a variable by another reader; null when the variable is absent. */
-export function optional<T>(reader: z.ZodType<T>) {
-  return text("").transform((value, ctx) => {
-    if (value === "") return null;
+export function optional<T>(reader: z.ZodMiniType<T>) {
+  return parseOptional((value) => {
     const read = reader.safeParse(value);
-    if (read.success) return read.data;
-    for (const { message } of read.error.issues) ctx.addIssue(message);
-    return z.NEVER;
+    if (read.success) return success(read.data);
+    return failure(read.error.issues.map(({ message }) => message).join(", "));
   });
 }
 
 /** Reads a variable as an http(s) URL; null when the variable is absent. */
 export function httpUrl() {
-  return text("").transform((value, ctx) => {
-    if (value === "") return null;
+  return parseOptional((value) => {
     const url = URL.parse(value);
-    if (url !== null && /^https?:$/.test(url.protocol)) return url;
-    ctx.addIssue("must be an http(s) URL");
-    return z.NEVER;
+    const isHttp = url !== null && /^https?:$/.test(url.protocol);
+    return isHttp ? success(url) : failure("must be an http(s) URL");
   });
 }
 
 /** Reads a variable as `true` or `false`; false when the variable is absent. */
 export function flag() {
-  return text("false")
-    .refine((value) => value === "true" || value === "false", "must be true or false")
-    .transform((value) => value === "true");
+  return convert(
+    text("false").check(
+      z.refine((value) => value === "true" || value === "false", "must be true or false"),
+    ),
+    (value) => value === "true",
+  );
 }
 
 /** Reads a variable as one of several words; null when the variable is absent. */
 export function oneOf<const Word extends string>(words: readonly Word[]) {
-  return text("").transform((value, ctx) => {
-    if (value === "") return null;
+  return parseOptional((value) => {
     const word = words.find((each) => each === value);
-    if (word !== undefined) return word;
-    ctx.addIssue(`must be one of ${words.join(", ")}`);
-    return z.NEVER;
+    return word === undefined ? failure(`must be one of ${words.join(", ")}`) : success(word);
   });
 }
 
 /** Reads a variable as a list of items that are separated by white space and must all be valid. */
 export function list(message: string, isValid: (item: string) => boolean) {
-  return text("")
-    .transform((value) => value.split(/\s+/).filter((item) => item !== ""))
-    .refine((items) => items.every(isValid), message);
+  return convert(text(""), (value) => value.split(/\s+/).filter((item) => item !== "")).check(
+    z.refine((items) => items.every(isValid), message),
+  );
 }
 
 /** Tells whether a secret has at least `bytes` bytes of UTF-8. */

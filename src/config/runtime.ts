@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
 import { log, type LogSettings, nameVersion } from "../log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";

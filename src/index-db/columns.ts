@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { IndexRow } from "../core/views/index-row.ts";
 
 const Int = z.int();
@@ -12,28 +12,28 @@ const Text = z.string();
 export const RowSchema = z.object({
   id: Text,
   version: Int,
-  account: Text.nullable(),
+  account: z.nullable(Text),
   model: Text,
-  provider: Text.nullable(),
+  provider: z.nullable(Text),
   status: z.enum(["pending", "processing", "completed", "failed"]),
-  callback: z.enum(["waiting", "sending", "delivered", "failed"]).nullable(),
+  callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
   attempts: Int,
-  lastOutcome: Text.nullable(),
-  lastStatusCode: Int.nullable(),
-  host: Text.nullable(),
+  lastOutcome: z.nullable(Text),
+  lastStatusCode: z.nullable(Int),
+  host: z.nullable(Text),
   createdAt: Int,
-  completedAt: Int.nullable(),
-  finishedAt: Int.nullable(),
-  settledAt: Int.nullable(),
-  firstAttemptMs: Int.nullable(),
-  settledMs: Int.nullable(),
-  dueAt: Int.nullable(),
-  expiresAt: Int.nullable(),
-}) satisfies z.ZodType<IndexRow>;
+  completedAt: z.nullable(Int),
+  finishedAt: z.nullable(Int),
+  settledAt: z.nullable(Int),
+  firstAttemptMs: z.nullable(Int),
+  settledMs: z.nullable(Int),
+  dueAt: z.nullable(Int),
+  expiresAt: z.nullable(Int),
+}) satisfies z.ZodMiniType<IndexRow>;
 
 export type RowField = keyof z.infer<typeof RowSchema>;
 
-export const FIELDS: readonly RowField[] = RowSchema.keyof().options;
+export const FIELDS: readonly RowField[] = z.keyof(RowSchema).options;
 
 /**
  * Returns the name of the column of the table `tasks` that holds a field of the row: the field's name in

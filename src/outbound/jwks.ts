@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { withDeadline } from "../timeout.ts";
 import { get, type GetRequest } from "./http.ts";
@@ -23,9 +23,9 @@ const EDGE_CACHE: RequestInitCfProperties = {
 const Ed25519Jwk = z.object({
   kty: z.literal("OKP"),
   crv: z.literal("Ed25519"),
-  x: z.base64url().length(43),
+  x: z.base64url().check(z.length(43)),
 });
-const JwkSet = z.object({ keys: z.array(z.unknown()).max(100) });
+const JwkSet = z.object({ keys: z.array(z.unknown()).check(z.maxLength(100)) });
 
 interface CachedKeys {
   readonly keys: readonly CryptoKey[];

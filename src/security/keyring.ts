@@ -2,7 +2,7 @@
  * All keys of the relay, in one object per isolate. A key is configured or derived, and serves one use:
  * whoever learns a callback secret can forge neither hook URLs nor refunds.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Account } from "../core/record/task.ts";
 import { derivedHmacKeys, derivedJwks, derivedSecrets } from "./derivation.ts";
 import { fromBase64, toBase64 } from "./encoding.ts";
@@ -13,8 +13,8 @@ type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
 export const Ed25519JwkSchema = z.object({
   kty: z.literal("OKP"),
   crv: z.literal("Ed25519"),
-  x: z.base64url().length(43),
-  d: z.base64url().length(43),
+  x: z.base64url().check(z.length(43)),
+  d: z.base64url().check(z.length(43)),
 });
 
 /** The configured secrets and keys, newest first; null means derived from the relay secrets. */

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { type JsonObject, parseJson } from "../core/json.ts";
 import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
 import { NO_COUNTS } from "../core/record/counts.ts";
@@ -12,37 +12,41 @@ import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
 // survive a write by this release. A record of a later `v` is refused and stays untouched: requests get
 // `unavailable` (api/http/object-call.ts), and its alarm is repeated until that release is back.
 const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
-const Time = z.int().nonnegative();
+const Int = z.int();
+const IntOrNull = z.nullable(Int);
+const TextOrNull = z.nullable(z.string());
+const Time = Int.check(z.nonnegative());
+const TimeOrNull = z.nullable(Time);
 
 const Attempt = z.looseObject({
-  number: z.int(),
-  series: z.int(),
+  number: Int,
+  series: Int,
   startedAt: Time,
-  durationMs: z.int(),
+  durationMs: Int,
   outcome: z.enum(OUTCOMES),
-  statusCode: z.int().nullable(),
-  responseExcerpt: z.string().nullable(),
-  cloudflareError: z.int().nullable().default(null),
+  statusCode: IntOrNull,
+  responseExcerpt: TextOrNull,
+  cloudflareError: z._default(IntOrNull, null),
 });
 
 const Callback = z.looseObject({
   url: z.string(),
   attempts: z.array(Attempt),
-  lastNumber: z.int(),
-  series: z.looseObject({ number: z.int(), started: z.int(), ordered: z.int().nullable() }),
+  lastNumber: Int,
+  series: z.looseObject({ number: Int, started: Int, ordered: IntOrNull }),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("held") }),
     z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
-    z.looseObject({ kind: z.literal("in_flight"), number: z.int(), startedAt: Time }),
+    z.looseObject({ kind: z.literal("in_flight"), number: Int, startedAt: Time }),
     z.looseObject({ kind: z.literal("delivered") }),
     z.looseObject({ kind: z.literal("failed") }),
   ]),
-  deliveredAt: Time.nullable(),
-  lastOrderKey: z.string().nullable(),
+  deliveredAt: TimeOrNull,
+  lastOrderKey: TextOrNull,
 });
 
-const Job = z.looseObject({ id: z.string(), endpoint: z.string().nullable() });
-const Upstream = z.looseObject({ connection: z.string(), job: Job.nullable() });
+const Job = z.looseObject({ id: z.string(), endpoint: TextOrNull });
+const Upstream = z.looseObject({ connection: z.string(), job: z.nullable(Job) });
 
 const Failure = z.looseObject({ category: z.enum(FAILURE_CATEGORIES), retryable: z.boolean() });
 
@@ -51,7 +55,7 @@ const News = z.discriminatedUnion("status", [
   z.looseObject({ status: z.literal("no_output") }),
   z.looseObject({
     status: z.literal("completed"),
-    completedAt: z.int().nullable(),
+    completedAt: IntOrNull,
     urls: z.array(z.string()),
     metadata: Json,
   }),
@@ -62,37 +66,37 @@ const News = z.discriminatedUnion("status", [
   }),
 ]);
 
+const Poll = z.looseObject({
+  at: Time,
+  tries: Int,
+  nudges: z._default(Int, 0),
+  notBefore: Time,
+  isOutputMissing: z.boolean(),
+});
+
 const Tracking = z.looseObject({
-  poll: z
-    .looseObject({
-      at: Time,
-      tries: z.int(),
-      nudges: z.int().default(0),
-      notBefore: Time,
-      isOutputMissing: z.boolean(),
-    })
-    .nullable(),
-  keptHooks: z.array(z.looseObject({ jobId: z.string().nullable(), news: News })),
+  poll: z.nullable(Poll),
+  keptHooks: z.array(z.looseObject({ jobId: TextOrNull, news: News })),
   isExtended: z.boolean(),
 });
 
-const Publication = z.looseObject({ version: z.int(), retryAt: Time, tries: z.int() });
-const Counts = z.looseObject({ hooks: z.int(), polls: z.int() });
+const Publication = z.looseObject({ version: Int, retryAt: Time, tries: Int });
+const Counts = z.looseObject({ hooks: Int, polls: Int });
 const Notice = z.looseObject({
   kind: z.enum(NOTICE_KINDS),
-  version: z.int(),
+  version: Int,
   retryAt: Time,
-  tries: z.int(),
+  tries: Int,
 });
 
-const Account = z.looseObject({ id: z.string(), generation: z.int() });
-const price = { accountId: z.string(), amount: z.int() };
-const retry = { retryAt: Time, tries: z.int() };
+const Account = z.looseObject({ id: z.string(), generation: Int });
+const price = { accountId: z.string(), amount: Int };
+const retry = { retryAt: Time, tries: Int };
 const Charging = z.looseObject({ kind: z.literal("charging"), ...retry });
 
 const Credits = z.looseObject({
   ...price,
-  chargeId: z.string().nullable(),
+  chargeId: TextOrNull,
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("charged") }),
     z.looseObject({ kind: z.literal("refunding"), ...retry }),
@@ -100,58 +104,58 @@ const Credits = z.looseObject({
   ]),
 });
 
+const Registration = z.looseObject({
+  callbackUrl: TextOrNull,
+  provider: z._default(TextOrNull, null),
+  parameters: z.nullable(Json),
+  metadata: z.nullable(Json),
+  deadlineAt: TimeOrNull,
+  accountId: TextOrNull,
+  credits: IntOrNull,
+});
+
 // Fields with a default did not exist in the records of the first release.
 const base = {
   v: z.literal(1),
-  version: z.int(),
+  version: Int,
   id: z.string(),
   model: z.string(),
-  account: Account.nullable(),
-  upstream: Upstream.nullable().default(null),
+  account: z.nullable(Account),
+  upstream: z._default(z.nullable(Upstream), null),
   createdAt: Time,
-  publication: Publication.default({ ...UNPUBLISHED }),
-  counts: Counts.default({ ...NO_COUNTS }),
+  publication: z._default(Publication, { ...UNPUBLISHED }),
+  counts: z._default(Counts, { ...NO_COUNTS }),
   origin: z.string(),
-  registration: z
-    .looseObject({
-      callbackUrl: z.string().nullable(),
-      provider: z.string().nullable().default(null),
-      parameters: Json.nullable(),
-      metadata: Json.nullable(),
-      deadlineAt: Time.nullable(),
-      accountId: z.string().nullable(),
-      credits: z.int().nullable(),
-    })
-    .nullable(),
+  registration: z.nullable(Registration),
 };
 
 const ChargingTask = z.looseObject({
   ...base,
   account: z.null(),
   status: z.literal("charging"),
-  callbackUrl: z.string().nullable(),
+  callbackUrl: TextOrNull,
   deadlineAt: Time,
   credits: z.looseObject({ ...price, chargeId: z.string(), state: Charging }),
 });
 
 const OpenTask = z.looseObject({
   ...base,
-  credits: Credits.nullable(),
+  credits: z.nullable(Credits),
   status: z.enum(["pending", "processing"]),
-  callbackUrl: z.string().nullable(),
+  callbackUrl: TextOrNull,
   deadlineAt: Time,
-  tracking: Tracking.default({ poll: null, keptHooks: [], isExtended: false }),
+  tracking: z._default(Tracking, { poll: null, keptHooks: [], isExtended: false }),
 });
 
 const TerminalTask = z.looseObject({
   ...base,
-  credits: Credits.nullable(),
+  credits: z.nullable(Credits),
   status: z.enum(["completed", "failed"]),
-  body: z.string().refine(isBody),
-  failure: Failure.nullable(),
-  callback: Callback.nullable(),
-  finishedAt: Time.nullable().default(null),
-  notices: z.array(Notice).default([]),
+  body: z.string().check(z.refine(isBody)),
+  failure: z.nullable(Failure),
+  callback: z.nullable(Callback),
+  finishedAt: z._default(TimeOrNull, null),
+  notices: z._default(z.array(Notice), []),
   expiresAt: Time,
 });
 
@@ -160,8 +164,8 @@ const Record = z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalT
 /** The fields of a stored callback body that the relay reads again after it has built the body. */
 const Body = z.object({
   id: z.string(),
-  completed_at: Time.optional(),
-  error: z.object({ code: z.string() }).optional(),
+  completed_at: z.optional(Time),
+  error: z.optional(z.object({ code: z.string() })),
 });
 
 function isBody(text: string): boolean {
@@ -183,5 +187,5 @@ export function parseRecord(value: unknown): TaskRecord {
 }
 
 function isLater(value: unknown): boolean {
-  return z.looseObject({ v: z.number().gt(1) }).safeParse(value).success;
+  return z.looseObject({ v: z.number().check(z.gt(1)) }).safeParse(value).success;
 }

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import {
   Adjustment,
   Grant,
@@ -64,7 +64,7 @@ const ORDER = { attempts: 2, callback_url: CALLBACK_URL };
 const SAMPLE = { callback_url: CALLBACK_URL, status: "failed" };
 
 interface Body<T> {
-  readonly schema: z.ZodType<T>;
+  readonly schema: z.ZodMiniType<T>;
   readonly valid: readonly unknown[];
   /** Returns whether the contract admits the parsed JSON. */
   readonly isValid: (value: unknown) => boolean;
@@ -126,7 +126,7 @@ fuzzBody("the registration of a task", {
   isValid: isRegistration,
   cases: 100_000,
 });
-const SMALL: readonly [string, z.ZodType, object[], (value: unknown) => boolean][] = [
+const SMALL: readonly [string, z.ZodMiniType, object[], (value: unknown) => boolean][] = [
   [
     "a request that attaches a provider's job to a task",
     Attachment,

@@ -1,11 +1,11 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { AccountId, optional } from "../http/fields.ts";
 
 /**
  * Name that the caller gives to a grant or an adjustment; the same reference is booked only once, so a
  * request can be repeated.
  */
-const Reference = z.string().min(1).max(255);
+const Reference = z.string().check(z.minLength(1), z.maxLength(255));
 
 /** Body of `POST /v1/accounts`, which creates an account. */
 export const NewAccount = z.strictObject({ id: AccountId });
@@ -13,7 +13,7 @@ export const NewAccount = z.strictObject({ id: AccountId });
 /** Body of `POST /v1/accounts/{account}/grants`, which grants credits. */
 export const Grant = z.strictObject({
   reference: Reference,
-  amount: z.int().min(1),
+  amount: z.int().check(z.minimum(1)),
 });
 
 /**
@@ -22,8 +22,8 @@ export const Grant = z.strictObject({
  */
 export const Adjustment = z.strictObject({
   reference: Reference,
-  amount: z.int().refine((amount) => amount !== 0, "must not be 0"),
-  reason: z.string().min(1).max(500),
+  amount: z.int().check(z.refine((amount) => amount !== 0, "must not be 0")),
+  reason: z.string().check(z.minLength(1), z.maxLength(500)),
 });
 
 /**
@@ -40,12 +40,12 @@ export const Rotation = z.strictObject({
  * an existing one given by its hash.
  */
 export const NewKey = z.strictObject({
-  label: optional(z.string().max(100)),
-  sha256: optional(z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")),
+  label: optional(z.string().check(z.maxLength(100))),
+  sha256: optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits"))),
 });
 
 /** Query of `GET /v1/accounts`, which lists accounts. */
 export const Page = z.strictObject({
-  limit: z.string().optional(),
-  cursor: z.string().max(64).default(""),
+  limit: z.optional(z.string()),
+  cursor: z._default(z.string().check(z.maxLength(64)), ""),
 });

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { parseJson } from "../../core/json.ts";
 import { readUpTo } from "../../stream.ts";
 import { messageOf } from "./issue-message.ts";
@@ -42,7 +42,7 @@ export function readJson(body: Uint8Array): unknown {
  * Validates a value with a schema and returns the result.
  * @throws Problem `invalid_request`, with an issue for every invalid field.
  */
-export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+export function validate<S extends z.ZodMiniType>(schema: S, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value, { error: messageOf });
   if (parsed.success) return parsed.data;
   throw invalidRequest(parsed.error.issues.flatMap(issuesOf));

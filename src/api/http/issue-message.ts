@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 
 /**
  * Returns the message for a validation issue (of zod), worded so that it follows the name of the field, e.g.

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { placedRuntimeOf } from "../../account/placed-runtime.ts";
@@ -22,7 +22,7 @@ export interface Route {
   readonly path: string;
   readonly access: Access;
   readonly summary: string;
-  readonly body: z.ZodType | null;
+  readonly body: z.ZodMiniType | null;
   /** Description of each answer other than a problem (RFC 9457), by HTTP status. */
   readonly answers: Readonly<Record<number, string>>;
   /**
@@ -87,7 +87,7 @@ export function route<Path extends string>(
 }
 
 /** Declares a route that needs a key or a signature and takes a JSON body. An empty body is read as `{}`. */
-export function bodyRoute<Path extends string, S extends z.ZodType>(
+export function bodyRoute<Path extends string, S extends z.ZodMiniType>(
   info: ProtectedRouteInfo<Path>,
   schema: S,
   handle: Handler<Path, z.output<S>>,

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Filters } from "../../index-db/list.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { jsonPointer, validate } from "../http/body.ts";
@@ -10,24 +10,22 @@ import { AccountId } from "../http/fields.ts";
  * Schema of a time in a query, in Unix seconds; a time in milliseconds has more than 11 digits and is
  * refused.
  */
-export const QueryTimeS = z
-  .string()
-  .regex(/^\d{1,11}$/, "must be Unix seconds")
-  .transform(Number)
-  .optional();
+export const QueryTimeS = z.optional(
+  z.pipe(z.string().check(z.regex(/^\d{1,11}$/, "must be Unix seconds")), z.transform(Number)),
+);
 
 const Query = z.object({
-  status: z.enum(["pending", "processing", "completed", "failed"]).optional(),
-  callback: z.enum(["waiting", "sending", "delivered", "failed"]).optional(),
-  model: z.string().min(1).max(256).optional(),
-  provider: z.string().min(1).max(64).optional(),
-  account: AccountId.optional(),
-  host: z.string().min(1).max(253).toLowerCase().optional(),
+  status: z.optional(z.enum(["pending", "processing", "completed", "failed"])),
+  callback: z.optional(z.enum(["waiting", "sending", "delivered", "failed"])),
+  model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+  provider: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
+  account: z.optional(AccountId),
+  host: z.optional(z.string().check(z.minLength(1), z.maxLength(253), z.toLowerCase())),
   since: QueryTimeS,
   until: QueryTimeS,
-  limit: z.string().optional(),
-  cursor: z.string().max(512).optional(),
-  dry_run: z.enum(["true", "false"]).optional(),
+  limit: z.optional(z.string()),
+  cursor: z.optional(z.string().check(z.maxLength(512))),
+  dry_run: z.optional(z.enum(["true", "false"])),
 });
 
 export interface ListQuery {

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { quantile } from "../../index-db/buckets.ts";
 import type { Count, Histogram, Statistics } from "../../index-db/stats.ts";

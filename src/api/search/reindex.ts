@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { taskObject } from "../../task-object/task-stub.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
@@ -7,7 +7,7 @@ import { TaskId } from "../http/fields.ts";
 import { callTasks } from "./call-tasks.ts";
 import { requireIndex } from "./query-index.ts";
 
-const Ids = z.strictObject({ ids: z.array(TaskId).min(1).max(500) });
+const Ids = z.strictObject({ ids: z.array(TaskId).check(z.minLength(1), z.maxLength(500)) });
 
 export const reindex = bodyRoute(
   {

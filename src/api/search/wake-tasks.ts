@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { type UnsettledTask, unsettledTasks } from "../../index-db/open-tasks.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
 import type { Env } from "../../env.ts";
@@ -20,28 +20,30 @@ const START: UnsettledTask = {
  * Schema of the cursor of `POST /v1/wake`: due time, creation time and id of the last task of the previous
  * page.
  */
-const Cursor = z
-  .string()
-  .regex(/^\d{1,16}_\d{1,16}_[0-9a-f-]{36}$/, "is not a cursor of this route")
-  .transform((cursor): UnsettledTask => {
+const Cursor = z.pipe(
+  z.string().check(z.regex(/^\d{1,16}_\d{1,16}_[0-9a-f-]{36}$/, "is not a cursor of this route")),
+  z.transform((cursor): UnsettledTask => {
     const [dueAt = "", createdAt = "", id = ""] = cursor.split("_");
     return { dueAt: Number(dueAt), createdAt: Number(createdAt), id };
-  });
+  }),
+);
 
 const WakeOrder = z
   .strictObject({
-    ids: optional(z.array(TaskId).min(1).max(MAX_IDS)),
+    ids: optional(z.array(TaskId).check(z.minLength(1), z.maxLength(MAX_IDS))),
     all: optional(z.literal(true, "must be true")),
     cursor: optional(Cursor),
   })
-  .refine(({ ids, all }) => (ids === null) !== (all === null), {
-    path: ["ids"],
-    message: "or all is required, and not both",
-  })
-  .refine(({ ids, cursor }) => ids === null || cursor === null, {
-    path: ["cursor"],
-    message: "is only allowed with all",
-  });
+  .check(
+    z.refine(({ ids, all }) => (ids === null) !== (all === null), {
+      path: ["ids"],
+      message: "or all is required, and not both",
+    }),
+    z.refine(({ ids, cursor }) => ids === null || cursor === null, {
+      path: ["cursor"],
+      message: "is only allowed with all",
+    }),
+  );
 
 export const wakeTasks = bodyRoute(
   {

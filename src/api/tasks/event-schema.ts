@@ -1,42 +1,54 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { JsonObject } from "../../core/json.ts";
-import { AccountId, JsonField, Model, optional, TaskId, TimeS } from "../http/fields.ts";
+import {
+  AccountId,
+  JsonField,
+  Model,
+  optional,
+  TaskId,
+  TimeS,
+  withDefault,
+} from "../http/fields.ts";
 import { messageOf } from "../http/issue-message.ts";
 
 /**
  * Schema of an integer of any size. JSON.parse rounds an integer beyond 2^53, but a result must not be
  * refused because its seed has many digits.
  */
-const Integer = z.number().refine(Number.isInteger, "must be an integer");
+const Integer = z.number().check(z.refine(Number.isInteger, "must be an integer"));
 
 const MetadataFields = z.object({
-  seed: Integer.nullish(),
-  ratio: z.string().nullish(),
-  duration: Integer.nullish(),
-  resolution: z.string().nullish(),
-  generate_audio: z.boolean().nullish(),
-  framespersecond: Integer.nullish(),
+  seed: z.nullish(Integer),
+  ratio: z.nullish(z.string()),
+  duration: z.nullish(Integer),
+  resolution: z.nullish(z.string()),
+  generate_audio: z.nullish(z.boolean()),
+  framespersecond: z.nullish(Integer),
 });
 
 /**
  * Schema of the metadata of a result. Known fields must have their types or be null, which is read as absent.
  * Unknown fields are kept unchanged.
  */
-const Metadata = JsonField.superRefine((metadata, ctx) => {
-  const issues = MetadataFields.safeParse(metadata, { error: messageOf }).error?.issues ?? [];
-  for (const { path, message } of issues) {
-    ctx.addIssue({ code: "custom", path: [...path], message, input: metadata });
-  }
-}).transform(withoutNulls);
+const Metadata = z.pipe(
+  JsonField.check(({ value, issues }) => {
+    const found = MetadataFields.safeParse(value, { error: messageOf }).error?.issues ?? [];
+    for (const { path, message } of found) {
+      issues.push({ code: "custom", path: [...path], message, input: value });
+    }
+  }),
+  z.transform(withoutNulls),
+);
 
-const OutputUrl = z.string().refine(isHttpUrl, "must be an http(s) URL");
+const OutputUrl = z.string().check(z.refine(isHttpUrl, "must be an http(s) URL"));
 
 const Output = z.object({
-  urls: z.array(OutputUrl).min(1),
-  metadata: Metadata.nullish().transform((metadata) => metadata ?? {}),
+  urls: z.array(OutputUrl).check(z.minLength(1)),
+  metadata: withDefault(Metadata, {}),
 });
 
-const TaskError = z.object({ code: z.string().min(1), message: z.string().min(1) });
+const NonEmpty = z.string().check(z.minLength(1));
+const TaskError = z.object({ code: NonEmpty, message: NonEmpty });
 
 /**
  * Fields that an event of any status may have. All except `id` are used only when no task of this id exists,
@@ -50,7 +62,7 @@ const creation = {
   account: optional(AccountId),
 };
 
-const misplaced = z.null("does not belong to this status").optional();
+const misplaced = z.optional(z.null("does not belong to this status"));
 
 /**
  * Body of `POST /v1/events`, in which an upstream reports the state of a task in the form of the task object

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { appendMembers } from "../../core/json.ts";
 import type { RegisterEvent } from "../../core/events/event.ts";
 import type { Account } from "../../core/record/task.ts";

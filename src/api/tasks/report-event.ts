@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
 import type { Env } from "../../env.ts";
 import { findAccount } from "../accounts/account-client.ts";

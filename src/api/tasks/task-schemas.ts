@@ -1,11 +1,21 @@
-import * as z from "zod";
-import { AccountId, JsonField, Model, optional, TaskId, TimeS } from "../http/fields.ts";
+import * as z from "zod/mini";
+import {
+  AccountId,
+  JsonField,
+  Model,
+  optional,
+  TaskId,
+  TimeS,
+  withDefault,
+} from "../http/fields.ts";
 
 const MAX_METADATA_BYTES = 4096;
 
-const Labels = JsonField.refine(
-  (labels) => new TextEncoder().encode(JSON.stringify(labels)).length <= MAX_METADATA_BYTES,
-  `must be at most ${MAX_METADATA_BYTES} bytes of JSON`,
+const Labels = JsonField.check(
+  z.refine(
+    (labels) => new TextEncoder().encode(JSON.stringify(labels)).length <= MAX_METADATA_BYTES,
+    `must be at most ${MAX_METADATA_BYTES} bytes of JSON`,
+  ),
 );
 
 /** Body of `POST /v1/tasks`, which registers a task. */
@@ -19,12 +29,14 @@ export const Registration = z
     parameters: optional(JsonField),
     metadata: optional(Labels),
     deadline_at: optional(TimeS),
-    credits: optional(z.int().min(1)),
+    credits: optional(z.int().check(z.minimum(1))),
   })
-  .refine(({ account, credits }) => credits === null || account !== null, {
-    path: ["account"],
-    message: "is required with credits",
-  });
+  .check(
+    z.refine(({ account, credits }) => credits === null || account !== null, {
+      path: ["account"],
+      message: "is required with credits",
+    }),
+  );
 
 /**
  * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and
@@ -33,22 +45,19 @@ export const Registration = z
  */
 export const Attachment = z.strictObject({
   provider: z.string(),
-  id: z.string().regex(/^[A-Za-z0-9][\w.:~-]{0,255}$/, "must be an id of the upstream"),
+  id: z.string().check(z.regex(/^[A-Za-z0-9][\w.:~-]{0,255}$/, "must be an id of the upstream")),
   endpoint: optional(
     z
       .string()
-      .max(256)
-      .regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/, "must be a path like a/b/c"),
+      .check(
+        z.maxLength(256),
+        z.regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/, "must be a path like a/b/c"),
+      ),
   ),
 });
 
 /** Body of `POST /v1/tasks/{id}/redeliver`, which orders further attempts of the task's callback. */
 export const RedeliverOrder = z.strictObject({
-  attempts: z
-    .int()
-    .min(1)
-    .max(3)
-    .nullish()
-    .transform((attempts) => attempts ?? 1),
+  attempts: withDefault(z.int().check(z.minimum(1), z.maximum(3)), 1),
   callback_url: optional(z.string()),
 });
