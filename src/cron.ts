@@ -50,9 +50,10 @@ interface Step {
 }
 
 /**
- * Steps of the housekeeping, in their order. They end before the next trigger, ten minutes later. Their
- * rounds make fewer than the 1,000 queries that D1 allows one invocation: 10 queries each to count hours, 4 to
- * delete rows, 3 to perform a planned check. Deleting 5,000 rows in one round takes about 22 ms of CPU time.
+ * Steps of the housekeeping, in their order. They end before the next trigger, ten minutes later. Together
+ * they make fewer than the 1,000 queries that D1 allows one invocation: a round that counts hours makes 10
+ * queries, one that deletes rows makes 4, one that performs a planned check makes 3. Deleting 5,000 rows in
+ * one round takes about 22 ms of CPU time.
  */
 export const HOUSEKEEPING: readonly Step[] = [
   { name: "size", maxMs: MINUTE_MS, maxRounds: Infinity, run: measureSize },

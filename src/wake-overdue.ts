@@ -33,13 +33,13 @@ interface OverdueTask extends Position {
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
 /**
- * Wakes tasks whose rows say that they should have changed ten minutes ago: their alarm was lost, or a newer
- * row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at once. Each task
- * writes its row again at once and does the work that is due; the rows of tasks that no longer exist are
- * deleted together, because the platform limits the queries of an invocation. A row that lies in the wrong
- * database, because the configured databases were changed, moves to the right one. While a database takes no
- * rows, its tasks only set lost alarms again: their planned writes keep their times, because each further
- * write costs a task two rows.
+ * Wakes tasks that should have changed by themselves ten minutes ago, as their rows in the index state: their
+ * alarm was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a
+ * minute, 50 at once. Each task writes its row again at once and does the work that is due; the rows of tasks
+ * that no longer exist are deleted together, because the platform limits the queries of an invocation. A row
+ * that lies in the wrong database, because the configured databases were changed, moves to the right one.
+ * While a database is full or out of reach, its tasks are not asked to write their rows, because each write
+ * costs a task two rows; they only set lost alarms again.
  * @param now time of the cron trigger, in Unix milliseconds.
  * @returns how many tasks were found and how many woken.
  */

@@ -42,8 +42,9 @@ function domainWarnings(toml: string): readonly string[] {
 }
 
 /**
- * Warns when `JURISDICTION` or `LOCATION_HINT` places the Durable Objects, but a database has no place of its
- * own: wrangler may create it elsewhere, and the place of a database cannot change.
+ * Warns when `JURISDICTION` or `LOCATION_HINT` sets where the Durable Objects are created, but a database of
+ * the index has no `database_id`: wrangler then creates this database at its first deployment, maybe
+ * elsewhere, and a database cannot be moved.
  */
 function databaseWarnings(toml: string): readonly string[] {
   const jurisdiction = readKey(toml, "JURISDICTION");

@@ -64,7 +64,10 @@ export async function ready(db: D1Database): Promise<D1Database> {
   return db;
 }
 
-/** Length of a text that needs a free page of the database. */
+/**
+ * Length in characters of the text that `takesRows` writes as a test: such a text needs a free page of the
+ * database, which a full database does not have.
+ */
 const PAGE_LENGTH = 8_192;
 const TRY_ROW = [
   `INSERT OR REPLACE INTO counters (hour, name, tasks) VALUES (0, printf('%${PAGE_LENGTH}d', 0), 0)`,

@@ -38,7 +38,8 @@ export function planCheck(
 }
 
 /**
- * Performs the planned checks, due by `now` (Unix milliseconds), whether expired tasks are erased.
+ * Checks whether the expired tasks are erased whose check is planned for `now` (Unix milliseconds) or
+ * earlier.
  * @param check function that checks tasks and returns the ids of those that it could not reach; these are
  * checked again after `MARGIN_MS`.
  */

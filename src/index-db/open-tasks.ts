@@ -14,15 +14,18 @@ const OPEN_TASK = `
   WHERE due_at IS NOT NULL AND account = ? AND status IN ('pending', 'processing') LIMIT 1`;
 
 /**
- * Query for a page of the unsettled tasks, in the order of the times at which they should change by
- * themselves.
+ * Query for a page of the unsettled tasks (those without a result, or with a callback or refund still under
+ * way), in the order of the times at which they should change by themselves.
  */
 const UNSETTLED = `
   SELECT id, created_at AS createdAt, due_at AS dueAt FROM tasks INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND (due_at, created_at, id) > (?, ?, ?)
   ORDER BY due_at, created_at, id LIMIT ?`;
 
-/** Position in the list of unsettled tasks, given by the row of one task. */
+/**
+ * A task without a result, or with a callback or refund still under way; its fields are its position in the
+ * list of such tasks.
+ */
 export interface UnsettledTask extends Position {
   /** Time by which the task should change by itself, e.g. by its next attempt, in Unix milliseconds. */
   readonly dueAt: number;

@@ -5,15 +5,14 @@ import { ready } from "./database.ts";
 import { countLatencies, countTasks, type CountRow, difference, type Group } from "./tally.ts";
 
 /**
- * Length in milliseconds of the ranges of time into which the hours are divided. An hour of the present range
- * whose rows have changed is counted again at every run of the cron trigger, an hour of an earlier range only
- * once an hour.
+ * Length in milliseconds of the periods into which time is divided. An hour in which rows have changed is
+ * counted again by every run of the cron trigger while its period lasts, and by one run an hour afterwards.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Time in milliseconds from the beginning of each hour in which a run of the cron trigger counts all hours
- * whose rows have changed. Runs later in the hour count only hours of the present range (`RANGE_MS`).
+ * Length in milliseconds of the beginning of each hour in which a run of the cron trigger counts all hours
+ * whose rows have changed. A later run counts only hours of the present period (`RANGE_MS`).
  */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /**
@@ -89,8 +88,9 @@ export async function rollUp(
 }
 
 /**
- * Returns the hours, beginning with `since`, whose tasks must be counted again, newest first; all are Unix
+ * Returns the hours whose tasks must be counted again, newest first, each as its beginning in Unix
  * milliseconds.
+ * @param since beginning of the earliest hour to return, in Unix milliseconds.
  */
 async function dirtyHours(database: D1Database, since: number): Promise<readonly number[]> {
   const { results } = await database.prepare(DIRTY_HOURS).bind(since).all<{ hour: number }>();

@@ -31,8 +31,8 @@ export interface Statistics {
    */
   readonly overdue: Backlog;
   /**
-   * Number of tasks that the cron trigger found in their objects after the end of their retention, and had
-   * them erase.
+   * Number of tasks that their objects still held after the end of the retention, and erased only when the
+   * cron trigger asked them to.
    */
   readonly expiryLost: number;
   /** Size of the largest database of the index, in bytes. */

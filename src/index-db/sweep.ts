@@ -12,9 +12,10 @@ const MAX_QUEUED_MS = 14 * DAY_MS;
  */
 const PASS_MS = DAY_MS;
 /**
- * Length in milliseconds of the range of creation times whose rows every run reads. The range ends one
- * retention ago, and a row expires one retention after its task was settled: most tasks are settled within
- * this time.
+ * Length in milliseconds of the range of creation times whose rows every run reads again. The range ends at
+ * the creation time of the youngest row that can have expired. A row expires one retention after its task was
+ * settled, and most tasks are settled within an hour of their creation, so most rows expire while they are in
+ * the range.
  */
 const SETTLING_MS = HOUR_MS;
 
@@ -107,8 +108,9 @@ export async function removeExpired(
 }
 
 /**
- * Deletes the rows of the table `erased` that are older than a queue can keep a message.
- * @returns true when rows of tasks that were created that long ago, but erased later, are left.
+ * Deletes the rows of the table `erased` that are no longer needed, because a queue keeps no message for so
+ * long.
+ * @returns true when some rows are left whose tasks were created that long ago, but erased later.
  */
 async function removeOldErased(database: D1Database, now: number): Promise<boolean> {
   const [, old] = await database.batch(

@@ -16,22 +16,24 @@ export type Group = {
   readonly attempts: number;
 } & {
   /**
-   * Number of the bucket of a latency histogram into which the tasks' latencies fall (`settled_bucket`: of
-   * the times from the result to the end of the automatic callback attempts); null when the tasks have no
-   * such latency yet.
+   * Number of the bucket of a latency histogram into which the measured times of these tasks fall, e.g.
+   * `settled_bucket` for the time from the result to the end of the automatic callback attempts; null for
+   * tasks whose row does not have this time.
    */
   readonly [M in `${Measure}_bucket`]: number | null;
 } & {
   /**
-   * Sum of the tasks' latencies for a histogram, in milliseconds (`settled_ms`: of the times from the result
-   * to the end of the automatic callback attempts); null when the tasks have no such latency yet.
+   * Sum of the times that a latency histogram measures, over these tasks, in milliseconds, e.g. `settled_ms`
+   * for the time from the result to the end of the automatic callback attempts; null for tasks whose row does
+   * not have this time.
    */
   readonly [M in `${Measure}_ms`]: number | null;
 };
 
 /**
- * Row of a table with counts for each hour: its key, which begins with the hour, and two numbers, which are
- * tasks and their attempts in the table `rollups`, tasks and the sum of their latencies in `latencies`.
+ * Row of a table with counts for each hour: its key, which begins with the hour, and two sums. In the table
+ * `rollups` the sums are the numbers of tasks and of their attempts, in the table `latencies` the number of
+ * tasks and the sum of their latencies.
  */
 export interface CountRow {
   readonly key: readonly (string | number)[];

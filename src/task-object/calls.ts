@@ -91,8 +91,8 @@ async function publish(
 
 /**
  * Waits for the end of a call.
- * @param fallback the answer of a call that fails.
- * @returns the answer, and the error of a failed call for the log line of the call.
+ * @param fallback answer to return when the call fails.
+ * @returns the answer, and the error of a failed call as a field for the log line of the call.
  */
 async function ended<T>(call: Promise<T>, fallback: T) {
   try {

@@ -8,14 +8,16 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 /**
- * The watchdog alarm starts the work of a task again after a crash. An alarm that is set already is used in
- * its place, because setting another is billed as a written row, when it comes later by at most this time in
- * milliseconds; while a client waits for the result, it must not come later at all.
+ * Longest time in milliseconds by which an alarm that is already set may come later than a new watchdog alarm
+ * would (which starts the work of a task again after a crash) and still be used in its place, because setting
+ * an alarm is billed as a written row. While a client waits for a callback or refund, it must not come later
+ * at all.
  */
 const ACCEPTED_DELAY_MS = MINUTE_MS;
 /**
- * The watchdog alarm starts the work of a task again after a crash. While an attempt is being sent, an alarm
- * that is set already is used in its place only when it comes earlier by at most this time in milliseconds.
+ * Longest time in milliseconds by which, while a callback attempt is being sent, an alarm that is already set
+ * may come earlier than a new watchdog alarm would (which starts the work of a task again after a crash) and
+ * still be used in its place.
  */
 const ACCEPTED_LEAD_MS = SECOND_MS;
 
@@ -33,14 +35,14 @@ export interface KnownAlarm {
 }
 
 /**
- * Tells whether a run of work needs no new watchdog alarm, which starts the work again after a crash. Setting
- * an alarm is billed as a written row, so the alarm that is already set is used instead when its time fits:
- * it may come up to a minute after `wantedAt`, but not after `wantedAt` while a client waits for the outcome.
- * It may come earlier, because an alarm that fires during the work waits for the end of the work; only while
- * an attempt is being sent, it may come at most a second before `wantedAt`. When no alarm is set, but the
- * handler of one is running, no new alarm is needed unless a client waits, because the platform repeats the
- * handler after a crash.
- * @param wantedAt time at which the watchdog alarm should fire, in Unix milliseconds.
+ * Tells whether a run of work needs no new watchdog alarm, which would start the work again after a crash.
+ * Setting an alarm is billed as a written row, so an alarm that is already set is used in its place if its
+ * time fits. It may come later than `wantedAt` by `ACCEPTED_DELAY_MS`, but not at all while a client waits
+ * for a callback or refund. It may come earlier, because the handler of an alarm waits for work that is under
+ * way; but while a callback attempt is being sent, only by `ACCEPTED_LEAD_MS`. While the handler of an alarm
+ * is running and no other alarm is set, a new one is needed only if a client waits, because the platform
+ * repeats the handler after a crash.
+ * @param wantedAt time at which a new watchdog alarm would fire, in Unix milliseconds.
  */
 export function canWatch(
   { armedFor, isRunning }: KnownAlarm,

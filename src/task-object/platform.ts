@@ -43,7 +43,7 @@ export interface Platform {
   charge(charge: Charge): Promise<ChargeAnswer>;
   /**
    * Refunds the credits of a failed task.
-   * @returns true when the refund is confirmed in time; else the task asks again later.
+   * @returns true when the refund is confirmed in time; otherwise the task repeats the request later.
    * @throws when the ledger fails.
    */
   refund(refund: Refund): Promise<boolean>;

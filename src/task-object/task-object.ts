@@ -92,11 +92,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Writes the task's row to the index again at once, and sets a lost alarm again. Returns the task's creation
-   * time, in Unix milliseconds; null when there is no task, or when the time for which the index keeps its row
-   * is over.
-   * @param isAlwaysDue true plans the retries of a failing write anew from now; false keeps the planned times
-   * of a row that is outdated already, so that each repeated call costs no more than one write.
+   * Writes the task's row to the index again at once, and sets the task's alarm again if it was lost. Returns
+   * the task's creation time, in Unix milliseconds; null when there is no task, or when the time for which
+   * the index keeps its row is over.
+   * @param isAlwaysDue true plans the repetitions of a failed write anew, counted from now. With false, a row
+   * that the index did not have yet keeps the times planned for its writes, so that each repeated call costs
+   * no more than one write.
    */
   async republish(isAlwaysDue = true): Promise<number | null> {
     await this.#platform.prepare(this.env);
@@ -189,8 +190,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 }
 
 /**
- * Returns the id of a charge that the ledger has not answered yet and without which the task does not exist;
- * null when the task awaits no charge.
+ * Returns the id of the charge of a new task that the ledger has not answered yet; null when there is none. A
+ * task with a price exists only after the ledger has accepted its charge.
  */
 function outstandingCharge(decision: Decision): string | null {
   if (decision.kind !== "changed" && decision.kind !== "unchanged") return null;

@@ -12,8 +12,8 @@ import type { Platform } from "./platform.ts";
 import { canWatch, type KnownAlarm, openAttempt } from "./pending-alarm.ts";
 
 /**
- * Longest time ahead for which an alarm is set: the platform allows less than 30 days, so an alarm sets the
- * next one until a later time is reached.
+ * Longest time ahead for which an alarm is set, because the platform allows less than 30 days. For a later
+ * time, several alarms follow one another: each sets the next.
  */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
 /** Time after which the alarm of a late task counts as lost, so that a read of the task sets it again. */
@@ -31,7 +31,7 @@ export class WorkLoop {
   #running = false;
   /** The current or last run of the loop; resolves to the effect of the last event that the run applied. */
   #run: Promise<Decision | null> = Promise.resolve(null);
-  /** Number of the attempt that this instance has started but not sent yet; null when there is none. */
+  /** Number of the attempt that this instance has stored as started and not sent yet; null for none. */
   #ownAttempt: number | null = null;
   /**
    * Time for which the object's alarm is set, in Unix milliseconds; null when this instance does not know.
@@ -44,8 +44,8 @@ export class WorkLoop {
   #clock = 0;
   #callInFlight: AbortController | null = null;
   /**
-   * Time up to which each planned write of the task's row to the index has been tried, in Unix milliseconds;
-   * null until this instance handles its first alarm or event.
+   * Time in Unix milliseconds: all writes of the task's row to the index that were planned for this time or
+   * earlier have been tried. Null until this instance handles its first alarm or event.
    */
   #indexTriedAt: number | null = null;
 
@@ -213,8 +213,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the settings at `now`. An instance that has handled no alarm yet assumes that every write to the
-   * index that was planned for an earlier time has been tried.
+   * Returns the settings at `now`. An instance that has handled no alarm yet cannot know which planned writes
+   * to the index were tried: it assumes that those planned for an earlier time were.
    */
   #policyAt(now: number): Policy {
     // An alarm that found no task has not moved the clock of the loop, which may have been put back since.

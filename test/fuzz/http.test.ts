@@ -157,7 +157,7 @@ function requirePublic(urls: readonly string[]): void {
   }
 }
 
-it("the platform may repeat calls of those methods of task and account objects that change nothing when repeated, and of no others", () => {
+it("the platform may repeat, after a lost connection, only calls of those methods of task and account objects that change nothing when repeated", () => {
   const marked = [TaskObject, AccountObject].map(({ prototype }) =>
     Object.entries(Object.getOwnPropertyDescriptors(prototype))
       .flatMap(([name, { value }]) => (marks.has(value) ? [name] : []))

@@ -19,7 +19,7 @@ it.each([
   },
 );
 
-it("a poll of a job of the classic Kling API requests the URL-encoded path of its submit call and job id", () => {
+it("a poll of a job of the classic Kling API requests a path of the endpoint of its submit call and the job id, both URL-encoded", () => {
   const job = { id: "a/b", endpoint: "videos/image2video?x" };
   expect(kling.polls.path(job)).toBe("/v1/videos/image2video%3Fx/a%2Fb");
 });

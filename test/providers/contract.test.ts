@@ -59,7 +59,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     }
   });
 
-  it(`any JSON that answers a poll of ${name} is read without an error, as a valid result or as none`, () => {
+  it(`reading any JSON that answers a poll of ${name} never throws, and returns a valid report on the job or none`, () => {
     const answers = fc.record({
       status: fc.constantFrom(200, 202, 400, 404, 422, 499),
       body: fc.oneof(hostileValue, mutated(bodiesOf(polls))),

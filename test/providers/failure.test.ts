@@ -20,7 +20,7 @@ it.each([
   },
 );
 
-it("with ERROR_TEXT=generic the message of a failure is a fixed text, and its category stays", () => {
+it("with ERROR_TEXT=generic the message of a failure is a fixed text, and its category is unchanged", () => {
   const error = { code: "SensitiveContent", text: "a secret of the provider" };
   expect(failureOf("failed", error, { isGeneric: true, secrets: [] })).toEqual({
     status: "failed",

@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-it("numberAt and integerAt return null for text other than a number with an optional s, for other types and for huge numbers", () => {
+it('numberAt and integerAt, which read a number or a text like "5s", return null for any other text, other types and huge numbers', () => {
   const values = ["", "s", "five", "5 m", "1e3", true, null, [5], NaN, 1e308, "9".repeat(400)];
   const found = values.flatMap((a) => [numberAt({ a }, "a"), integerAt({ a }, "a")]);
   expect(found.filter((number) => number !== null)).toEqual([]);
@@ -81,25 +81,30 @@ it("urlsOf, which filters a list, keeps http and https URLs in their order, and 
   expect(urlsOf(values)).toEqual(["https://a.example/1", "http://b.example"]);
 });
 
-it.each<[string, (value: unknown, key: string) => unknown, unknown[], unknown[]]>([
-  ["textAt returns a text that is not empty", textAt, ["x", "", 7, null, ["x"], {}], ["x"]],
-  ["booleanAt returns true and false", booleanAt, [true, false, "true", 0, null], [true, false]],
+it.each<[string, string, (value: unknown, key: string) => unknown, unknown[], unknown[]]>([
+  ["textAt", "a text that is not empty", textAt, ["x", "", 7, null, ["x"], {}], ["x"]],
+  ["booleanAt", "true and false", booleanAt, [true, false, "true", 0, null], [true, false]],
   [
-    "isoMsAt returns a time in ISO 8601 as Unix ms",
+    "isoMsAt",
+    "a time in ISO 8601 as Unix milliseconds",
     isoMsAt,
     [ISO, "yesterday", "5", 1767225600],
     [ISO_MS],
   ],
   [
-    "jsonAt returns the parsed value of a JSON text",
+    "jsonAt",
+    "the parsed value of a JSON text",
     jsonAt,
     ['{"b":[1]}', '{"b":', { b: 1 }],
     [{ b: [1] }],
   ],
-])("%s, and nothing for any other value", (_what, read, values, found) => {
-  const rest = values.slice(found.length).map(() => (read === jsonAt ? undefined : null));
-  expect(values.map((a) => read({ a }, "a"))).toEqual([...found, ...rest]);
-});
+])(
+  "%s, which reads a field of a JSON object, returns %s, and no value for anything else",
+  (_name, _what, read, values, found) => {
+    const rest = values.slice(found.length).map(() => (read === jsonAt ? undefined : null));
+    expect(values.map((a) => read({ a }, "a"))).toEqual([...found, ...rest]);
+  },
+);
 
 const urlsAt = (value: unknown, key: string) => urlsOf(listAt(value, key));
 

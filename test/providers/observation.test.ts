@@ -9,7 +9,7 @@ const REJECTED = { code: "SensitiveContent", text: "Rejected for key-0001." };
 
 it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
   [
-    "a success as completed, without the metadata that is empty or null",
+    "a success as completed, and leaves out metadata fields that are null or an empty text",
     {
       completedAt: AT,
       metadata: { seed: 0, ratio: "", duration: 5, resolution: null, generate_audio: false },
@@ -17,7 +17,7 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
     completed(URLS, { seed: 0, duration: 5, generate_audio: false }, AT),
   ],
   [
-    "a completion time with a fraction of a millisecond as the time rounded to a whole one",
+    "the completion time 1767225720000.45 ms as 1767225720000 ms",
     { completedAt: AT + 0.45 },
     completed(URLS, {}, AT),
   ],

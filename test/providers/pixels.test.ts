@@ -17,7 +17,7 @@ it.each([
   [1280, 0, null, null],
   [-1280, 720, null, null],
 ])(
-  "for a video of width %j and height %j the relay computes the ratio %j and the resolution %j, where null stands for unknown",
+  "from the width %j and the height %j of a video the relay computes the ratio %j and the resolution %j; null means unknown",
   (width, height, ...expected) => {
     expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual(expected);
   },

@@ -43,7 +43,7 @@ it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of 
     expect(observed[what] ?? 0, what).toBeGreaterThanOrEqual(OFTEN);
 });
 
-it("the simulation repeats the life of a task exactly when it is run again with the same seed", async () => {
+it("a second run of the simulation with the same seed takes a task through exactly the same life", async () => {
   for (let seed = SEED; seed < SEED + 20; seed++) {
     const [first, again] = [await runSeed(seed), await runSeed(seed)];
     expect(again.moves).toEqual(first.moves);

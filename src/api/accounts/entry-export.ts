@@ -5,10 +5,7 @@ import { limitOf } from "../http/query.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView, sequenceOf } from "./entry-view.ts";
 
-/**
- * Number of ledger entries on one page of an export: without the parameter `limit` (`fallback`), and at most
- * (`max`).
- */
+/** Default (`fallback`) and largest (`max`) number of ledger entries on one page of an export. */
 const LIMITS = { fallback: 10_000, max: 10_000 };
 /**
  * Number of ledger entries that one call to the account's object returns; a page is read in several calls.

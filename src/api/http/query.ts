@@ -1,7 +1,7 @@
 import { jsonPointer } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Numbers of entries on one page of a list: `fallback` without the parameter `limit`, and at most `max`. */
+/** Default (`fallback`) and largest (`max`) number of entries on one page of a list. */
 export interface PageLimits {
   readonly fallback: number;
   readonly max: number;

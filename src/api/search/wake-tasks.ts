@@ -9,7 +9,10 @@ import { callTasks } from "./call-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
 const MAX_IDS = 500;
-/** Position before all tasks. */
+/**
+ * Position before the first task of the list of unsettled tasks, at which `POST /v1/wake` begins when it gets
+ * no cursor.
+ */
 const START: UnsettledTask = {
   dueAt: 0,
   createdAt: 0,
@@ -83,7 +86,7 @@ function wake(env: Env, ids: readonly string[]) {
   return callTasks(ids, async (id) => ((await taskObject(env, id).wake()) ? "woken" : "unknown"));
 }
 
-/** Counts the tasks by outcome. */
+/** Counts the tasks that were woken, are unknown, failed, or were not asked. */
 function countsOf(outcomes: Outcomes) {
   const count = (outcome: Outcomes[number]) => outcomes.filter((one) => one === outcome).length;
   return {
@@ -95,9 +98,10 @@ function countsOf(outcomes: Outcomes) {
 }
 
 /**
- * Returns the position after which the next page begins: that of the last task before the first one that was
- * not asked, or of the last of a full page; null when no task follows.
- * @param after position at which the page began.
+ * Returns the position in the list of unsettled tasks at which the next page begins: after the last task that
+ * was asked, if some tasks of this page were not asked; else after the last task of a full page; null when
+ * the list has ended.
+ * @param after position at which this page began.
  */
 function endOf(
   page: readonly UnsettledTask[],

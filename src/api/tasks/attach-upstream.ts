@@ -27,8 +27,9 @@ export const attachUpstream = bodyRoute(
 );
 
 /**
- * Checks the `endpoint` of a request to attach a provider's job: polling some providers needs one of a
- * certain form, for the others there must be none.
+ * Checks the `endpoint` of a request to attach a provider's job: the part of the URL of the submit call that
+ * the URL of a poll repeats. Only some providers use it, each in a form of its own; for the others it must be
+ * absent.
  * @throws Problem `invalid_request`.
  */
 function requireEndpoint({ provider, key }: Connection, endpoint: string | null): void {

@@ -13,7 +13,7 @@ import { messageOf } from "../http/issue-message.ts";
 
 /**
  * Schema of an integer of any size. JSON.parse rounds an integer beyond 2^53, but a result must not be
- * refused because its seed has many digits.
+ * refused because its random seed has many digits.
  */
 const Integer = z.number().check(z.refine(Number.isInteger, "must be an integer"));
 

@@ -83,8 +83,9 @@ function upstreamOf(model: string, connection: Connection | null) {
 }
 
 /**
- * Returns the account of a new task; or, when the relay's own ledger charges the task, a new id for the
- * charge instead, because the ledger's answer to the charge then names the account.
+ * Returns the account of a new task (`account`). When the relay's own ledger charges the task, `account` is
+ * null and `chargeId` is a new id for the charge, because the ledger looks the account up itself and names it
+ * in its answer to the charge. Both are null for a task without an account.
  * @throws Problem `not_found` when the account does not exist.
  */
 async function billingOf(

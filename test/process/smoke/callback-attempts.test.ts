@@ -133,7 +133,7 @@ it("each callback attempt was stored on disk before its request arrived at the r
   expect(arrivals.map(({ stored }) => stored)).toEqual(arrivals.map(({ sent }) => sent));
 });
 
-it("callbacks are not repeated after the last attempt", () => {
+it("a receiver gets no further request after the last attempt of a callback", () => {
   expect(receiver.postsAt("/down")).toHaveLength(3);
   expect(receiver.postsAt("/same")).toHaveLength(2);
 });

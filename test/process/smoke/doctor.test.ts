@@ -39,7 +39,7 @@ it("npm run doctor reports no problem with a relay that has just been started", 
   ]);
 });
 
-it("npm run doctor lists as not checked the callback if the relay allows no local receiver, and late alarms if it has no index", async () => {
+it("npm run doctor reports that callbacks were not checked if the relay allows no local receiver, and that late alarms were not checked if the relay has no index", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);

@@ -22,7 +22,7 @@ const LEAST = {
   "requests repeated": 20,
 };
 
-it("1,000 tasks keep the promises of docs/promises.md while an earlier release and the current build replace each other", async () => {
+it("the promises of docs/promises.md hold for 1,000 tasks while an earlier release and the current build replace each other", async () => {
   console.log(`seed ${SEED}`);
   const releases = new AlternatingReleases();
   const { counters, faults, evidence } = await runRound({

@@ -13,17 +13,17 @@ const wrong = (count: number) => Array.from({ length: count }, () => "0".repeat(
 it.each([
   [
     "unsigned",
-    "with the job id in taskId and other fields",
+    "with the job id in the field taskId, besides other fields",
     '{"code":200,"data":{"taskId":"task-0001","state":"fail","failMsg":"früher"}}',
   ],
-  ["unsigned", "with the job id in task_id", KIE.body.replace("taskId", "task_id")],
+  ["unsigned", "with the job id in the field task_id", KIE.body.replace("taskId", "task_id")],
   ["refused", "with another job id", KIE.body.replace("task-0001", "task-0002")],
-  ["refused", "with the job id in a field id", KIE.body.replace("taskId", "id")],
+  ["refused", 'with the job id in the field "id"', KIE.body.replace("taskId", "id")],
   ["refused", "whose bytes are damaged", tampered(KIE.body)],
   ["refused", "that is the bare job id", "task-0001"],
   ["refused", "that is empty", ""],
 ])(
-  "the signature check of a kie.ai hook, whose signature covers only the job id, returns %s when the body is one %s",
+  "the signature check of a kie.ai hook, whose signature covers only the job id, returns %s for a body %s",
   async (verdict, _what, body) => {
     expect(await authenticity(KIE, { body })).toBe(verdict);
   },
@@ -31,14 +31,14 @@ it.each([
 
 it.each([
   [
-    "Standard Webhooks",
+    "the signed example that Standard Webhooks has published",
     { "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330" },
     "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     '{"test": 2432232314}',
     REPLICATE_SECRET,
   ],
   [
-    "OpenAI, a hook that was really sent",
+    "a real hook of OpenAI, which signs hooks in the same way",
     {
       "webhook-id": "wh_685c059ae39c8190af8c71ed1022a24d",
       "webhook-timestamp": "1750861210",
@@ -49,7 +49,7 @@ it.each([
     "whsec_RdvaYFYUXuIFuEbvZHwMfYFhUf7aMYjYcmM24+Aj40c=",
   ],
 ])(
-  "the signature check of Replicate hooks accepts the signed example of %s",
+  "the signature check of Replicate hooks accepts %s",
   async (_, sent, signature, body, webhookSecret) => {
     const headers = { ...sent, "webhook-signature": signature };
     const now = Number(sent["webhook-timestamp"]) * 1000;
@@ -96,15 +96,18 @@ it("the signature of a Vidu hook covers the path of the request, but not the bod
 it.each([
   ["as it was sent", "X7THxS7616k32++3dvRlqtMAy9t2JzgjGW/AK6Jxb70="],
   ["with sorted parameters", "gU0RHphZrPL3OaeJhP9U/uZbH+SWcz67N2IYgPrh/5c="],
-])("the signature of a Vidu hook may cover the query string %s", async (_, signature) => {
-  const headers = { "X-HMAC-SIGNATURE": signature };
-  expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
-  expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
-  expect(await authenticity(VIDU, { headers, query: "" })).toBe("refused");
-});
+])(
+  "a Vidu hook whose signature covers the query string %s is accepted, and refused if the query was changed",
+  async (_, signature) => {
+    const headers = { "X-HMAC-SIGNATURE": signature };
+    expect(await authenticity(VIDU, { headers, query: "b=2&a=1" })).toBe("unsigned");
+    expect(await authenticity(VIDU, { headers, query: "b=2&a=2" })).toBe("refused");
+    expect(await authenticity(VIDU, { headers, query: "" })).toBe("refused");
+  },
+);
 
 it.each(["Date", "x-request-nonce", "user-agent"])(
-  "a Vidu hook is refused when %s alone is signed, because it could be replayed",
+  "a Vidu hook whose signature covers no header but %s is refused, because it could be replayed",
   async (names) => {
     const headers = await signedByVidu({ ...VIDU.headers, "user-agent": "vidu" }, names);
     expect(await authenticity(VIDU, { headers })).toBe("refused");
