@@ -195,7 +195,7 @@ it.each([
   ["the removal of expired index rows", /DELETE FROM tasks[^;]*expires_at/],
   ["the counting of tasks for the hourly rollups", /INTO rollups/],
   ["the search for overdue tasks", /ORDER BY random/],
-])("the hourly cron does its other work when %s fails", async (part, statement) => {
+])("the cron does its other work when %s fails", async (part, statement) => {
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
   const expired = expiringAt(START + 1);
   await insert(gone, expired, aRow());

@@ -114,7 +114,7 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
         500,
       ),
   ],
-  ["removing expired rows and finding overdue tasks in the hourly cron", () => cron()],
+  ["removing expired rows and finding overdue tasks in a run of the cron", () => cron()],
 ];
 
 it.each(OTHERS)("the D1 queries for %s scan no whole table", async (_, work) => {

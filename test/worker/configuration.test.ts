@@ -112,7 +112,7 @@ it("a relay with several wrong variables names all of them at once", async () =>
   for (const name of ["RELAY_SECRET", "OPERATOR_KEYS", "PAUSED"]) expect(detail).toContain(name);
 });
 
-it("the configuration accepts numbers and booleans as TOML writes them, and takes blanks as absent", async () => {
+it("the configuration accepts numbers and booleans as TOML writes them, and takes a variable that is blank as absent", async () => {
   const typed = { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2.5, PUBLIC_URL: " " };
   const response = await callWith({ ...env, ...typed }, "/healthz");
   expect(await response.json()).toMatchObject({

@@ -73,17 +73,20 @@ it.each<[string, Site]>([
   ["status 404", answering({ error: { code: "NotFound" } }, 404)],
   ["status 401", answering(DONE, 401)],
   ["the state of another job", answering({ ...DONE, id: "cgt-2" })],
-])("a poll of a provider that gets %s leaves the task open and is repeated", async (_, site) => {
-  const outside = anArk(site);
-  const task = await pollable();
-  await nextAlarm(task.id);
-  expect(await readHooked(task)).toMatchObject({ status: "pending" });
-  expect(outside.sentTo("https://").map(({ url }) => url)).toEqual([ARK]);
-  outside.on("https://ark.", answering(DONE));
-  expect(await nextAlarm(task.id)).toBeLessThanOrEqual(36_000);
-  expect(await readHooked(task)).toMatchObject({ status: "completed" });
-  await until(() => outside.sentTo(CALLBACK_URL).length === 1);
-});
+])(
+  "a poll that gets %s from the provider leaves the task open and is repeated",
+  async (_, site) => {
+    const outside = anArk(site);
+    const task = await pollable();
+    await nextAlarm(task.id);
+    expect(await readHooked(task)).toMatchObject({ status: "pending" });
+    expect(outside.sentTo("https://").map(({ url }) => url)).toEqual([ARK]);
+    outside.on("https://ark.", answering(DONE));
+    expect(await nextAlarm(task.id)).toBeLessThanOrEqual(36_000);
+    expect(await readHooked(task)).toMatchObject({ status: "completed" });
+    await until(() => outside.sentTo(CALLBACK_URL).length === 1);
+  },
+);
 
 it("a poll that hangs is aborted when an event ends the task, and does not delay the callback", async () => {
   let isAborted = false;
