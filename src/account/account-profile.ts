@@ -30,6 +30,11 @@ export class AccountProfile {
     return stored === undefined ? null : { deletedAt: null, ...stored };
   }
 
+  /** Tells whether the account exists, deleted or not. */
+  exists(): boolean {
+    return this.read() !== null;
+  }
+
   /** Reads the profile of an account; null when the account does not exist or was deleted. */
   active(): Profile | null {
     const profile = this.read();

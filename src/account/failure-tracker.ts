@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const REFUSED_KEY = "refused_at";
 const FAILURES_KEY = "failures";
@@ -15,6 +15,7 @@ const REFUSAL_PAUSE_MS = MINUTE_MS;
 const FAILING_COUNT = 10;
 const FAILING_WITHIN_MS = 10 * MINUTE_MS;
 const ALERT_PAUSE_MS = HOUR_MS;
+const STALE_MARGIN_MS = SECOND_MS;
 
 /**
  * Kind of an alert to the operator about one connection, host or index: `full` for an index that is almost
@@ -27,10 +28,12 @@ export type AlertKind = keyof typeof ALERTED_KEYS;
  * and the time of the last alert to the operator. All times are Unix milliseconds.
  */
 export class FailureTracker {
+  readonly #storage: DurableObjectStorage;
   readonly #kv: SyncKvStorage;
 
-  constructor(kv: SyncKvStorage) {
-    this.#kv = kv;
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    this.#kv = storage.kv;
   }
 
   /**
@@ -64,13 +67,18 @@ export class FailureTracker {
     return failures.length >= FAILING_COUNT && this.claimAlertSlot(now);
   }
 
+  /** Sets the alarm to the time at which the object may erase itself, unless an alarm is set. */
+  async scheduleErasure(): Promise<void> {
+    if ((await this.#storage.getAlarm()) === null) this.#setAlarm();
+  }
+
   /**
-   * Returns the time, in Unix milliseconds, from which neither the stored failures nor the last alert affect
-   * the next alert, so that both may be erased.
+   * Erases the whole object when neither the stored failures nor the last alert affect the next alert;
+   * otherwise sets the alarm again. Clients choose the hosts, and would fill the storage with their objects.
    */
-  staleAt(): number {
-    const last = this.#kv.get<number[]>(FAILURES_KEY)?.at(-1) ?? 0;
-    return Math.max(last + FAILING_WITHIN_MS, this.#alertedAt() + ALERT_PAUSE_MS);
+  async eraseIfStale(): Promise<void> {
+    if (this.#staleAt() > Date.now()) this.#setAlarm();
+    else await this.#storage.deleteAll();
   }
 
   /**
@@ -81,6 +89,15 @@ export class FailureTracker {
     if (now - this.#alertedAt(kind) < ALERT_PAUSE_MS) return false;
     this.#kv.put(ALERTED_KEYS[kind], now);
     return true;
+  }
+
+  #setAlarm(): void {
+    void this.#storage.setAlarm(this.#staleAt() + STALE_MARGIN_MS);
+  }
+
+  #staleAt(): number {
+    const last = this.#kv.get<number[]>(FAILURES_KEY)?.at(-1) ?? 0;
+    return Math.max(last + FAILING_WITHIN_MS, this.#alertedAt() + ALERT_PAUSE_MS);
   }
 
   #alertedAt(kind: AlertKind = "default"): number {

@@ -159,7 +159,7 @@ function requirePublic(urls: readonly string[]): void {
 
 it("the platform may repeat, after a lost connection, only calls of those methods of task and account objects that change nothing when repeated", () => {
   const marked = [TaskObject, AccountObject].map(({ prototype }) =>
-    Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    methodsOf(prototype)
       .flatMap(([name, { value }]) => (marks.has(value) ? [name] : []))
       .toSorted(),
   );
@@ -168,6 +168,13 @@ it("the platform may repeat, after a lost connection, only calls of those method
     ["charge", "describe", "keyRefusedAt", "profile", "refund"],
   ]);
 });
+
+/** Lists the methods of a class and of those that it extends. */
+function methodsOf(prototype: object | null): readonly [string, PropertyDescriptor][] {
+  if (prototype === null) return [];
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype));
+  return [...own, ...methodsOf(Reflect.getPrototypeOf(prototype))];
+}
 
 const isTaskPath = (path: string) => /^\/(?:v1\/tasks|v1\/events|hooks)/.test(path);
 
