@@ -7,6 +7,7 @@ import type { Shards } from "./index-db/shards.ts";
 import { overdueTasks } from "./index-db/sweep.ts";
 import { removeRows } from "./index-db/writer.ts";
 import { errorText, log } from "./log.ts";
+import type { Caller } from "./task-object/caller.ts";
 import { areCallsSpent, taskObject } from "./task-object/task-stub.ts";
 import { TimeBudget } from "./time-budget.ts";
 
@@ -20,6 +21,8 @@ const CONCURRENCY = 50;
  */
 const PAUSE_MS = (BUDGET_MS * CONCURRENCY) / MAX_WOKEN;
 const DATABASES_AT_ONCE = 6;
+/** Caller as which the cron trigger reads a task. */
+const CRON: Caller = { kind: "operator", role: "read", key: "cron" };
 
 /** A task that has not changed by its due time, and the database that holds its row. */
 interface OverdueTask extends Position {
@@ -54,7 +57,7 @@ export async function wakeOverdue(env: Env, shards: Shards, now: number) {
     if (!hasCalls || budget.isSpent()) return "skipped";
     const object = taskObject(env, task.id);
     try {
-      if (!isWritable(task)) return (await object.read({ kind: "operator" })) ? "woken" : "gone";
+      if (!isWritable(task)) return (await object.read(CRON)) ? "woken" : "gone";
       const createdAt = await object.republish(false);
       // Another creation time means that the task is gone and its id was used again.
       return createdAt === task.createdAt ? "woken" : "gone";

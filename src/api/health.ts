@@ -4,8 +4,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import { connectionObject } from "../account/object-names.ts";
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
+import { may } from "../task-object/caller.ts";
 import { json } from "./http/answer.ts";
-import { isOperator } from "./http/auth.ts";
+import { operatorOf } from "./http/auth.ts";
 import { callObject } from "./http/object-call.ts";
 import { publicRoute } from "./http/route.ts";
 
@@ -30,8 +31,8 @@ export const readHealth = publicRoute(
       return json({ status: "not_configured", issues: result.error }, 503, headers);
     }
     const runtime = result.value;
-    const isPrivileged = await isOperator(request.headers, runtime);
-    if (!isPrivileged) return json({ status: "ok" });
+    const operator = await operatorOf(request.headers, runtime);
+    if (operator === null || !may(operator, "statistics")) return json({ status: "ok" });
     const { config } = runtime;
     const connections = await connectionsOf(config, env);
     const configuration = settingsOf(config);

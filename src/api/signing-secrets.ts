@@ -6,7 +6,7 @@ export const readSigningSecrets = route(
   {
     method: "GET",
     path: "/v1/signing-secrets",
-    access: "operator",
+    access: "administer",
     summary:
       "Read the secrets that receivers verify callbacks with and that your upstream signs events with",
     answers: { 200: "the secrets, newest first" },

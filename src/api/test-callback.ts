@@ -20,7 +20,7 @@ export const testCallback = bodyRoute(
   {
     method: "POST",
     path: "/v1/callbacks/test",
-    access: "owner",
+    access: "redeliver",
     summary: "Send one sample callback and return its outcome",
     answers: { 200: "the outcome of the attempt" },
     errors: [],

@@ -4,6 +4,7 @@ import type { LogSettings } from "../log.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
+import type { OperatorKey } from "../security/operator-keys.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback, type UrlPolicy } from "../security/url-policy.ts";
 import { parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
@@ -28,7 +29,7 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly paused: boolean;
   /** Origin under which others reach the relay; null means the origin that each request addressed. */
   readonly publicUrl: string | null;
-  readonly operatorKeys: readonly string[];
+  readonly operatorKeys: readonly OperatorKey[];
   /** Connections to providers, by name of the connection. */
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */

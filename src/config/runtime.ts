@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
 import { log, type LogSettings, nameVersion } from "../log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";
+import { type HashedKey, hashedKeysOf } from "../security/operator-keys.ts";
 import { type Config, parseConfig } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
 
@@ -9,6 +10,7 @@ import type { ConfigIssue } from "./issue.ts";
 export interface Runtime {
   readonly config: Config;
   readonly keyring: Keyring;
+  readonly operatorKeys: readonly HashedKey[];
 }
 
 type ConfigResult = Result<Config, readonly ConfigIssue[]>;
@@ -54,7 +56,9 @@ export async function runtimeOf(env: object): Promise<Result<Runtime, readonly C
   if (!result.ok) return result;
   const config = result.value;
   const keyring = await keyringOf(config);
-  if (keyring !== null) return success({ config, keyring });
+  if (keyring !== null) {
+    return success({ config, keyring, operatorKeys: await hashedKeysOf(config.operatorKeys) });
+  }
   const message = "must be Ed25519 key pairs, in which x belongs to d";
   return failure([{ path: "SIGNING_KEYS", message }]);
 }

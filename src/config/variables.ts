@@ -5,6 +5,7 @@ import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
+import { parseOperatorKeys } from "./operator-keys.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
 import { convert, flag, hasBytes, httpUrl, list, nullIfEmpty, numberBetween } from "./readers.ts";
 import { oneOf, optional, parse, parseOptional, positiveNumber, text } from "./readers.ts";
@@ -62,10 +63,7 @@ export const Variables = z.object({
   RELAY_SECRET: list("must be one or more of at least 32 random bytes, space-separated", (secret) =>
     hasBytes(secret, 32),
   ).check(z.refine((secrets) => secrets.length > 0, "is required")),
-  OPERATOR_KEYS: list(
-    "must be one or more keys of at least 16 characters, space-separated",
-    (key) => hasBytes(key, 16),
-  ).check(z.refine((keys) => keys.length > 0, "is required")),
+  OPERATOR_KEYS: parse(text(""), parseOperatorKeys),
   SIGNING_SECRETS: convert(list(WHSEC_MESSAGE, isHmacSecret), nullIfEmpty),
   EVENTS_SECRETS: convert(list(WHSEC_MESSAGE, isHmacSecret), nullIfEmpty),
   SIGNING_KEYS: parseOptional(signingKeysOf),

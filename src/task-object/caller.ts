@@ -1,19 +1,44 @@
-import type { Role } from "../core/views/task-view.ts";
+import type { Reader } from "../core/views/task-view.ts";
+import {
+  type AccountRole,
+  mayAccount,
+  mayOperator,
+  type OperatorRole,
+  type Permission,
+} from "../security/roles.ts";
 
 /**
  * The authenticated sender of a request: the operator, identified by an operator key; an upstream, the
- * service that reports results, by its signature; or an account, by its API key.
+ * service that reports results, by its signature; or an account, by its API key. `key` is the name of the
+ * key for logs and records: its label, or the first eight hex digits of its SHA-256.
  */
 export type Caller =
-  | { readonly kind: "operator" }
+  | { readonly kind: "operator"; readonly role: OperatorRole; readonly key: string }
   | { readonly kind: "upstream" }
-  | { readonly kind: "account"; readonly id: string };
+  | {
+      readonly kind: "account";
+      readonly id: string;
+      readonly role: AccountRole;
+      readonly key: string;
+    };
+
+/** Tells whether the caller has a permission; an account has it only for what belongs to it. */
+export function may(caller: Caller, permission: Permission): boolean {
+  switch (caller.kind) {
+    case "operator":
+      return mayOperator(caller.role, permission);
+    case "account":
+      return mayAccount(caller.role, permission);
+    case "upstream":
+      return permission === "report";
+  }
+}
 
 /**
- * Returns the role in which the caller reads a task: only the operator sees the excerpts of receivers'
- * answers, so an upstream gets the view of an account.
+ * Returns the kind of reader that the caller is: only the operator sees the excerpts of receivers' answers,
+ * so an upstream gets the view of an account.
  */
-export function roleOf(caller: Caller): Role {
+export function readerOf(caller: Caller): Reader {
   return caller.kind === "operator" ? "operator" : "account";
 }
 

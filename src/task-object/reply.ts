@@ -1,6 +1,6 @@
 import type { ChargeRefusal, ConflictCode, Decision, Rejection } from "../core/events/decision.ts";
 import { isTerminal, type TaskRecord } from "../core/record/task.ts";
-import { type Role, taskView } from "../core/views/task-view.ts";
+import { type Reader, taskView } from "../core/views/task-view.ts";
 
 /** The answer about a task for one reader, who may not see all of it, with the version for its ETag. */
 export interface TaskReply {
@@ -28,13 +28,13 @@ export type Refusal =
   | ChargeRefusal
   | { readonly code: ConflictCode; readonly task: TaskReply };
 
-export function appliedOf(decision: Decision, role: Role): Applied {
+export function appliedOf(decision: Decision, reader: Reader): Applied {
   switch (decision.kind) {
     case "changed":
-      return { kind: "recorded", task: replyOf(decision.record, role) };
+      return { kind: "recorded", task: replyOf(decision.record, reader) };
     case "unchanged":
       if (decision.record === null) return refused({ code: "unknown_task" });
-      return { kind: "repeated", task: replyOf(decision.record, role) };
+      return { kind: "repeated", task: replyOf(decision.record, reader) };
     case "erase": {
       const { because } = decision;
       if (because !== "settled") return refused(because);
@@ -44,7 +44,7 @@ export function appliedOf(decision: Decision, role: Role): Applied {
     case "reject": {
       const { rejection } = decision;
       if (!("task" in rejection)) return refused(rejection);
-      return refused({ code: rejection.code, task: replyOf(rejection.task, role) });
+      return refused({ code: rejection.code, task: replyOf(rejection.task, reader) });
     }
   }
 }
@@ -53,6 +53,10 @@ export function refused(refusal: Refusal): Applied {
   return { kind: "refused", refusal };
 }
 
-export function replyOf(record: TaskRecord, role: Role): TaskReply {
-  return { version: record.version, isTerminal: isTerminal(record), json: taskView(record, role) };
+export function replyOf(record: TaskRecord, reader: Reader): TaskReply {
+  return {
+    version: record.version,
+    isTerminal: isTerminal(record),
+    json: taskView(record, reader),
+  };
 }

@@ -5,9 +5,9 @@ import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, TaskEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/hooks.ts";
 import type { TaskRecord } from "../core/record/task.ts";
-import type { Role } from "../core/views/task-view.ts";
+import type { Reader } from "../core/views/task-view.ts";
 import { errorText, log } from "../log.ts";
-import { accountOf, type Caller, roleOf } from "./caller.ts";
+import { accountOf, type Caller, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
@@ -65,7 +65,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const applied = this.#isForeign(caller)
       ? refused({ code: "unknown_task" })
-      : await this.#applyEvent(event, roleOf(caller));
+      : await this.#applyEvent(event, readerOf(caller));
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
@@ -140,7 +140,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
     if (record === null || record.status === "charging" || this.#isForeign(caller)) return null;
-    return replyOf(record, roleOf(caller));
+    return replyOf(record, readerOf(caller));
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
@@ -169,18 +169,18 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return isLate ? "late_result" : refusal.code;
   }
 
-  async #applyEvent(event: OutsideEvent, role: Role): Promise<Applied> {
+  async #applyEvent(event: OutsideEvent, reader: Reader): Promise<Applied> {
     const decision = await this.#loop.applyAndErase(event);
     const chargeId = outstandingCharge(decision);
-    if (chargeId === null) return appliedOf(decision, role);
+    if (chargeId === null) return appliedOf(decision, reader);
     // Only the ledger's answer tells whether there is a task.
     const last = await this.#loop.runUntilIdle();
-    if (last?.kind === "erase" && isCharging(last.record, chargeId)) return appliedOf(last, role);
+    if (last?.kind === "erase" && isCharging(last.record, chargeId)) return appliedOf(last, reader);
     const record = this.#platform.load();
     if (record === null || record.status === "charging") return refused({ code: "charging" });
     if (record.credits?.chargeId !== chargeId) return refused({ code: "charging" });
     const kind = decision.kind === "changed" ? "recorded" : "repeated";
-    return { kind, task: replyOf(record, role) };
+    return { kind, task: replyOf(record, reader) };
   }
 
   #isForeign(caller: Caller): boolean {

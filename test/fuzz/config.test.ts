@@ -109,7 +109,8 @@ function requireSound(config: Config): void {
     RELAY_SECRET:
       config.relaySecrets.length > 0 && config.relaySecrets.every((one) => utf8(one) >= 32),
     OPERATOR_KEYS:
-      config.operatorKeys.length > 0 && config.operatorKeys.every((one) => utf8(one) >= 16),
+      config.operatorKeys.length > 0 &&
+      config.operatorKeys.every(({ secret }) => utf8(secret) >= 16),
     SIGNING_SECRETS: secrets.every(isSecret),
     PROVIDERS: [...PROVIDERS.keys()].every((name) => config.connections.has(name)),
   };

@@ -113,7 +113,9 @@ fuzz(
     check: ({ query: text, accountId }) => {
       const given = new URLSearchParams(text);
       const caller: Caller =
-        accountId === null ? { kind: "operator" } : { kind: "account", id: accountId };
+        accountId === null
+          ? { kind: "operator", role: "all", key: "test" }
+          : { kind: "account", id: accountId, role: "full", key: "test" };
       const parsed = parsedBy(() => listQueryOf(given, caller, LIMITS));
       if (!parsed.isAccepted) return false;
       if (isForbidden(given, accountId)) throw new Error("a forbidden query was accepted");

@@ -26,7 +26,7 @@ const COMMON: readonly ProblemCode[] = [
   "invalid_json",
   "invalid_request",
   "unauthenticated",
-  "operator_only",
+  "forbidden",
   "not_found",
   "method_not_allowed",
   "payload_too_large",
@@ -41,7 +41,7 @@ async function keyReused(): Promise<Response> {
   return post("/v1/tasks", { model: "b" }, { headers });
 }
 
-async function operatorOnly(): Promise<Response> {
+async function forbidden(): Promise<Response> {
   const { key } = await aKey(await anAccount());
   return post("/v1/tasks", { model: "m" }, { key });
 }
@@ -66,7 +66,7 @@ const PROVOKED = {
   invalid_json: () => post("/v1/tasks", "{"),
   invalid_request: () => post("/v1/tasks", {}),
   unauthenticated: () => post("/v1/tasks", { model: "m" }, { key: null }),
-  operator_only: operatorOnly,
+  forbidden,
   insufficient_credits: async () => post("/v1/tasks", priced(await anAccount(), 1)),
   not_found: () => call("/v1"),
   unknown_task: () => call(`/v1/tasks/${crypto.randomUUID()}`),

@@ -17,7 +17,7 @@ export const createKey = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts/{account}/keys",
-    access: "operator",
+    access: "administer",
     summary: "Create an API key, shown once, or import one by its SHA-256",
     answers: { 201: "the key" },
     errors: ["not_found", "reference_reused"],
@@ -39,7 +39,7 @@ export const listKeys = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/keys",
-    access: "owner",
+    access: "keys",
     summary: "List API keys without the keys themselves",
     answers: { 200: "the keys" },
     errors: ["not_found"],
@@ -54,7 +54,7 @@ export const revokeKey = route(
   {
     method: "DELETE",
     path: "/v1/accounts/{account}/keys/{key}",
-    access: "operator",
+    access: "administer",
     summary: "Revoke an API key; it stops working everywhere within about a minute",
     answers: { 204: "revoked" },
     errors: ["not_found"],

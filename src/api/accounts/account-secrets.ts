@@ -12,7 +12,7 @@ export const readAccountSecrets = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/signing-secrets",
-    access: "owner",
+    access: "secrets",
     summary: "Read the secrets that the account's receivers verify callbacks with",
     answers: { 200: "the secrets, newest first" },
     errors: ["not_found"],
@@ -26,7 +26,7 @@ export const rotateAccountSecrets = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts/{account}/signing-secrets",
-    access: "operator",
+    access: "administer",
     summary: "Create a new callback secret; callbacks are still signed with the previous one too",
     answers: { 200: "the secrets, newest first" },
     errors: ["not_found"],

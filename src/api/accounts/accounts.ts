@@ -20,7 +20,7 @@ export const createAccount = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts",
-    access: "operator",
+    access: "administer",
     summary: "Create an account: a tenant with its own API keys, callback secret and credits",
     answers: { 201: "created", 200: "the account existed already" },
     errors: ["reference_reused"],
@@ -50,7 +50,7 @@ export const listAccounts = route(
   {
     method: "GET",
     path: "/v1/accounts",
-    access: "operator",
+    access: "inspect",
     summary: "List accounts, from the index",
     answers: { 200: "one page; ?cursor= takes the next_cursor of the page before" },
     errors: ["index_disabled"],
@@ -70,7 +70,7 @@ export const readAccount = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}",
-    access: "owner",
+    access: "read",
     summary: "Read an account and its balance",
     answers: { 200: "the account" },
     errors: ["not_found"],

@@ -10,7 +10,7 @@ export const grantCredits = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts/{account}/grants",
-    access: "operator",
+    access: "administer",
     summary: "Grant credits, once per reference",
     answers: { 201: "granted", 200: "the same grant again; nothing changed" },
     errors: ["not_found", "reference_reused"],
@@ -28,7 +28,7 @@ export const adjustCredits = bodyRoute(
   {
     method: "POST",
     path: "/v1/accounts/{account}/adjustments",
-    access: "operator",
+    access: "administer",
     summary: "Correct the balance by an amount of either sign, once per reference",
     answers: { 201: "booked", 200: "the same adjustment again; nothing changed" },
     errors: ["not_found", "reference_reused"],

@@ -23,7 +23,7 @@ export const deleteAccount = route(
   {
     method: "DELETE",
     path: "/v1/accounts/{account}",
-    access: "operator",
+    access: "administer",
     summary: "Delete an account: its keys end and nothing can be registered for it",
     answers: { 202: "deleted; its ledger is folded to one total later" },
     errors: ["not_found", "task_open", "index_disabled"],

@@ -13,7 +13,7 @@ export const listGrants = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/grants",
-    access: "owner",
+    access: "ledger",
     summary: "List grants, newest first",
     answers: { 200: "one page" },
     errors: ["not_found"],
@@ -25,7 +25,7 @@ export const listEntries = route(
   {
     method: "GET",
     path: "/v1/accounts/{account}/entries",
-    access: "owner",
+    access: "ledger",
     summary: "List all ledger entries, newest first, or export them as CSV or JSON lines",
     answers: { 200: "one page" },
     errors: ["not_found"],

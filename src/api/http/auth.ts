@@ -1,65 +1,68 @@
-import { sha256 } from "../../security/encoding.ts";
 import { verify } from "../../security/signature.ts";
+import { findKey, keyName } from "../../security/operator-keys.ts";
+import { describeHolders, isForAccounts, type Permission } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
-import type { Caller } from "../../task-object/caller.ts";
+import { type Caller, may } from "../../task-object/caller.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfKey } from "./key-owner.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * The callers that a route admits: `operator` only the operator; `owner` also the account to which the path's
- * account or task belongs; `upstream` the operator, or a sender that signs the body with one of the
- * `EVENTS_SECRETS`; `anyone` every caller. Whether a task belongs to the account is checked by the task's
- * object (task-object/task-object.ts).
+ * The permission that a route requires (security/roles.ts), or `anyone` for a route without authentication.
+ * Whether a task belongs to the account that calls is checked by the task's object
+ * (task-object/task-object.ts).
  */
-export type Access = "operator" | "owner" | "upstream" | "anyone";
+export type Access = Permission | "anyone";
 
-const REQUIRED = {
-  operator: "An operator key is required: Authorization: Bearer <key>.",
-  owner: "An operator or account key is required: Authorization: Bearer <key>.",
-  upstream: "An operator key or a Standard Webhooks signature is required.",
-};
-
-/**
- * Tells whether the request carries an operator key. The comparison takes the same time for every wrong key,
- * so that its duration reveals nothing.
- */
-export async function isOperator(headers: Headers, runtime: Runtime): Promise<boolean> {
+/** Identifies the operator by the key of a request; null when the request has no operator key. */
+export async function operatorOf(headers: Headers, runtime: Runtime): Promise<Caller | null> {
   const given = bearerOf(headers);
-  if (given === null) return false;
-  // Digests have the same length, so the comparison reveals nothing about the keys.
-  const digest = await sha256(given);
-  const matches = await Promise.all(
-    runtime.config.operatorKeys.map(async (key) =>
-      crypto.subtle.timingSafeEqual(digest, await sha256(key)),
-    ),
-  );
-  return matches.includes(true);
+  const key = given === null ? null : await findKey(runtime.operatorKeys, given);
+  return key === null ? null : { kind: "operator", role: key.role, key: key.name };
 }
 
 /**
- * Identifies the caller of a request by its API key, or by its signature of the body. The body is read only
- * to verify a signature.
- * @throws Problem `unauthenticated`; `operator_only` when an account calls a route for operators.
+ * Identifies the caller of a request by its API key, or by its signature of the body, and checks that it has
+ * the permission that the request needs. The body is read only to verify a signature.
+ * @throws Problem `unauthenticated`; `forbidden` when the role of the key does not have the permission.
  */
 export async function authenticate(
-  access: Exclude<Access, "anyone">,
+  permission: Permission,
   headers: Headers,
   body: () => Promise<Uint8Array<ArrayBuffer>>,
   runtime: Runtime,
   env: Env,
 ): Promise<Caller> {
-  if (access === "upstream" && !headers.has("Authorization") && headers.has("webhook-signature")) {
+  const isSigned = !headers.has("Authorization") && headers.has("webhook-signature");
+  if (permission === "report" && isSigned) {
     const { eventsSecrets } = runtime.keyring;
     if (await verify(headers, await body(), eventsSecrets, Date.now())) return { kind: "upstream" };
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
-  if (await isOperator(headers, runtime)) return { kind: "operator" };
+  const caller = (await operatorOf(headers, runtime)) ?? (await accountOf(headers, env));
+  if (caller === null) throw unauthenticated(requirementOf(permission));
+  if (may(caller, permission)) return caller;
+  throw new Problem("forbidden", {
+    detail: `This request needs ${describeHolders(permission)}.`,
+  });
+}
+
+/** Identifies the account to which the API key of a request belongs; null when it belongs to none. */
+async function accountOf(headers: Headers, env: Env): Promise<Caller | null> {
   const key = bearerOf(headers);
-  const accountId = key === null ? null : await ownerOfKey(env, key);
-  if (accountId === null) throw unauthenticated(REQUIRED[access]);
-  if (access === "owner") return { kind: "account", id: accountId };
-  throw new Problem("operator_only", { detail: "This route needs an operator key." });
+  const owner = key === null ? null : await ownerOfKey(env, key);
+  if (owner === null) return null;
+  const { accountId: id, role, hash } = owner;
+  return { kind: "account", id, role, key: keyName(hash) };
+}
+
+/** Describes the credentials that a request without any has to carry. */
+function requirementOf(permission: Permission): string {
+  if (permission === "report") {
+    return "An operator key or a Standard Webhooks signature is required.";
+  }
+  const keys = isForAccounts(permission) ? "An operator or account key" : "An operator key";
+  return `${keys} is required: Authorization: Bearer <key>.`;
 }
 
 function bearerOf(headers: Headers): string | null {

@@ -1,4 +1,5 @@
 import { sha256Hex } from "../../security/encoding.ts";
+import type { AccountRole } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
 import { keyObject, profileObject } from "../../account/object-names.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
@@ -15,18 +16,26 @@ const MAX_KEY_CHARS = 256;
 
 const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 
+/** The account that owns an API key, and what the key permits. */
+export interface KeyOwner {
+  readonly accountId: string;
+  readonly role: AccountRole;
+  /** SHA-256 of the key, in lower-case hex. */
+  readonly hash: string;
+}
+
 /**
  * Cache of the accounts that own valid API keys, by the hash of the key. A key that was revoked in another
  * isolate works in this one for up to a minute more.
  */
-const owners = isolateCache<string>();
+const owners = isolateCache<KeyOwner>();
 
 /**
  * Returns the account that owns an API key. Only the object of the key itself is asked: the account id in the
  * text of the key is not trusted, so a request with a made-up key reaches no account's object. Null means
  * that the key is unknown, malformed or revoked.
  */
-export async function ownerOfKey(env: Env, key: string): Promise<string | null> {
+export async function ownerOfKey(env: Env, key: string): Promise<KeyOwner | null> {
   if (key.length < MIN_KEY_CHARS || key.length > MAX_KEY_CHARS) return null;
   const hash = await sha256Hex(key);
   const known = owners.get(hash);
@@ -36,8 +45,9 @@ export async function ownerOfKey(env: Env, key: string): Promise<string | null> 
   if (use === null) return null;
   const { accountId } = use;
   if (use.isFirstOfDay) await noteUse(env, accountId, hash, today);
-  owners.set(hash, accountId);
-  return accountId;
+  const owner: KeyOwner = { accountId, role: "full", hash };
+  owners.set(hash, owner);
+  return owner;
 }
 
 /**

@@ -36,11 +36,12 @@ export const PROBLEMS = {
       "The price of the task exceeds the balance of its account. The members price and balance have both numbers.",
     cure: "Grant credits to the account, then register the task again.",
   },
-  operator_only: {
+  forbidden: {
     status: 403,
-    title: "Not allowed for account keys",
-    cause: "The key belongs to an account, and the route is for the operator.",
-    cure: "Use an operator key, or ask the operator to make the request.",
+    title: "Not allowed for this key",
+    cause:
+      "The key is valid, but its role does not permit the request. The member detail names the roles that do.",
+    cure: "Use a key with one of these roles, or ask the operator to make the request.",
   },
   not_found: {
     status: 404,

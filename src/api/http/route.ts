@@ -4,6 +4,7 @@ import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { placedRuntimeOf } from "../../account/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import type { Permission } from "../../security/roles.ts";
 import { authenticate, type Access } from "./auth.ts";
 import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsOf } from "./path.ts";
@@ -21,6 +22,11 @@ export interface Route {
   /** Path of the route, with `{id}` for a task and `{account}` for an account. */
   readonly path: string;
   readonly access: Access;
+  /**
+   * Permission that suffices for a request with `?dry_run=true`, which only counts; absent for a route
+   * without this parameter.
+   */
+  readonly dryRunAccess?: Permission;
   readonly summary: string;
   readonly body: z.ZodMiniType | null;
   /** Description of each answer other than a problem (RFC 9457), by HTTP status. */
@@ -57,7 +63,7 @@ export interface AuthenticatedRequest<P, Body = unknown> extends RouteRequest<P>
 }
 
 type RouteInfo<Path> = Omit<Route, "path" | "access" | "body" | "handle"> & { readonly path: Path };
-type ProtectedRouteInfo<Path> = RouteInfo<Path> & { readonly access: Exclude<Access, "anyone"> };
+type ProtectedRouteInfo<Path> = RouteInfo<Path> & { readonly access: Permission };
 type Handler<Path extends string, Body> = (
   call: AuthenticatedRequest<PathParams<Path>, Body>,
 ) => Promise<Response>;
@@ -102,7 +108,7 @@ export function bodyRoute<Path extends string, S extends z.ZodMiniType>(
 type RawBody = () => Promise<Uint8Array<ArrayBuffer>>;
 
 function guarded<Path extends string, Body>(
-  { access, path }: ProtectedRouteInfo<Path>,
+  { access, dryRunAccess, path }: ProtectedRouteInfo<Path>,
   bodyFrom: (rawBody: RawBody) => Promise<Body>,
   handle: Handler<Path, Body>,
 ): Route["handle"] {
@@ -111,7 +117,9 @@ function guarded<Path extends string, Body>(
     const runtime = await requireRuntime(env);
     let read: ReturnType<RawBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
-    const caller = await authenticate(access, request.headers, rawBody, runtime, env);
+    const isDryRun = url.searchParams.get("dry_run") === "true";
+    const permission = isDryRun ? (dryRunAccess ?? access) : access;
+    const caller = await authenticate(permission, request.headers, rawBody, runtime, env);
     const params = paramsOf(path, checkedParams(call.params, caller));
     const body = await bodyFrom(rawBody);
     return handle({ ...call, params, runtime, caller, body, origin: url.origin });

@@ -1,8 +1,8 @@
 import { toSeconds } from "../../core/time.ts";
-import type { Role } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/task-view.ts";
 import type { ListedTask } from "../../index-db/list.ts";
 import { listShards } from "../../index-db/list-shards.ts";
-import { roleOf } from "../../task-object/caller.ts";
+import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { route } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -15,7 +15,7 @@ export const listTasksRoute = route(
   {
     method: "GET",
     path: "/v1/tasks",
-    access: "owner",
+    access: "read",
     summary: "List tasks from the index, newest first",
     answers: { 200: "one page; it may be short, the last one has no next_cursor" },
     errors: ["index_disabled"],
@@ -29,7 +29,7 @@ export const listTasksRoute = route(
       listShards(shards, filters, after, limit, Date.now()),
     );
     const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
-    const data = tasks.map((task) => summaryOf(task, roleOf(caller)));
+    const data = tasks.map((task) => summaryOf(task, readerOf(caller)));
     return json({ data, next_cursor: nextCursor }, 200, {
       "Cache-Control": "private, no-store",
       ...(nextCursor !== null && { Link: linkTo(url, nextCursor) }),
@@ -43,7 +43,7 @@ function linkTo(url: URL, cursor: string): string {
   return `<${next.href}>; rel="next"`;
 }
 
-function summaryOf(task: ListedTask, role: Role) {
+function summaryOf(task: ListedTask, reader: Reader) {
   const { id, status, model, account, provider } = task;
   return {
     id,
@@ -53,7 +53,7 @@ function summaryOf(task: ListedTask, role: Role) {
     ...(task.completedAt !== null && { completed_at: toSeconds(task.completedAt) }),
     ...(task.settledAt !== null && { settled_at: toSeconds(task.settledAt) }),
     ...(account !== null && { account }),
-    ...(role === "operator" && provider !== null && { provider }),
+    ...(reader === "operator" && provider !== null && { provider }),
     callback: callbackOf(task),
   };
 }

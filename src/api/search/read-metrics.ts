@@ -29,7 +29,7 @@ export const readMetrics = route(
   {
     method: "GET",
     path: "/metrics",
-    access: "operator",
+    access: "statistics",
     summary: "Read counts and latencies of the last 48 hours as OpenMetrics text",
     answers: { 200: "the metrics" },
     errors: ["index_disabled"],

@@ -21,7 +21,7 @@ export const readStats = route(
   {
     method: "GET",
     path: "/v1/stats",
-    access: "operator",
+    access: "statistics",
     summary: "Read counts, rates and latencies of the tasks created in a window of whole hours",
     answers: { 200: "the statistics" },
     errors: ["index_disabled"],

@@ -18,7 +18,8 @@ export const redeliverMany = bodyRoute(
   {
     method: "POST",
     path: "/v1/redeliveries",
-    access: "owner",
+    access: "redeliver",
+    dryRunAccess: "read",
     summary:
       "Redeliver the settled callbacks of a list, one page per call; ?dry_run=true only counts",
     answers: { 200: "counts of this page; repeat the call with next_cursor" },

@@ -13,7 +13,7 @@ export const reindex = bodyRoute(
   {
     method: "POST",
     path: "/v1/reindex",
-    access: "operator",
+    access: "operate",
     summary: "Rebuild the index rows of up to 500 tasks",
     answers: { 200: "counts of tasks that will be written, are unknown, or failed" },
     errors: ["index_disabled"],

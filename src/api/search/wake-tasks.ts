@@ -52,7 +52,7 @@ export const wakeTasks = bodyRoute(
   {
     method: "POST",
     path: "/v1/wake",
-    access: "operator",
+    access: "operate",
     summary: "Start the due work of up to 500 tasks, also of those whose alarms were lost",
     answers: { 200: "counts of tasks that were woken, are unknown, or failed; and next_cursor" },
     errors: ["index_disabled"],

@@ -10,7 +10,7 @@ export const attachUpstream = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks/{id}/upstream",
-    access: "operator",
+    access: "operate",
     summary: "Attach the upstream job that the submit call returned",
     answers: { 200: "the task; hooks that arrived earlier are applied now" },
     errors: ["unknown_task", "task_settled"],

@@ -7,7 +7,7 @@ export const cancelTask = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks/{id}/cancel",
-    access: "operator",
+    access: "operate",
     summary: "Cancel an open task: it fails with code canceled and is refunded",
     answers: { 200: "the failed task" },
     errors: ["unknown_task", "task_settled"],

@@ -9,7 +9,7 @@ export const eraseTask = route(
   {
     method: "DELETE",
     path: "/v1/tasks/{id}",
-    access: "operator",
+    access: "administer",
     summary: "Erase a settled task",
     answers: { 204: "erased" },
     errors: ["unknown_task", "task_open", "series_running"],

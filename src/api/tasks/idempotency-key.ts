@@ -1,4 +1,4 @@
-import type { Role } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/task-view.ts";
 import { sha256, toHex } from "../../security/encoding.ts";
 import { invalidRequest } from "../http/problem.ts";
 
@@ -15,9 +15,9 @@ export function idempotencyKeyOf(headers: Headers): string | null {
 
 /**
  * Derives the id of a new task from the caller's `Idempotency-Key`, so that a repeated registration finds the
- * same task: a UUIDv8 (RFC 9562 §5.8) from a SHA-256 of the key and the caller's role.
+ * same task: a UUIDv8 (RFC 9562 §5.8) from a SHA-256 of the key and the kind of caller.
  */
-export async function idOfKey(caller: Role, key: string): Promise<string> {
+export async function idOfKey(caller: Reader, key: string): Promise<string> {
   const digest = await sha256(`${caller}\n${key}`);
   const hex = toHex(digest.slice(0, 16).map(withVersion));
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

@@ -1,6 +1,6 @@
-import type { Role } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/task-view.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
-import { roleOf } from "../../task-object/caller.ts";
+import { readerOf } from "../../task-object/caller.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
 import { route } from "../http/route.ts";
@@ -13,42 +13,43 @@ export const readTask = route(
   {
     method: "GET",
     path: "/v1/tasks/{id}",
-    access: "owner",
+    access: "read",
     summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
     answers: { 200: "the task", 304: "unchanged: If-None-Match names the current version" },
     errors: ["unknown_task"],
   },
   async ({ request, url, env, params: { id }, caller }) => {
-    const role = roleOf(caller);
+    const reader = readerOf(caller);
     const ifNoneMatch = request.headers.get("If-None-Match");
     const task = await pollUntil(
       () => taskClient(env, id).read(caller),
-      (reply) => (ifNoneMatch === null ? reply.isTerminal : !matchesEtag(reply, role, ifNoneMatch)),
+      (reply) =>
+        ifNoneMatch === null ? reply.isTerminal : !matchesEtag(reply, reader, ifNoneMatch),
       waitMsOf(url.searchParams, request.headers),
     );
     if (task === null) throw unknownTask();
     const headers = {
-      ETag: etagOf(task, role),
+      ETag: etagOf(task, reader),
       "Cache-Control": "private, no-cache",
       Vary: "Authorization",
       ...(task.isTerminal ? {} : { "Retry-After": RETRY_AFTER_S }),
     };
-    if (ifNoneMatch !== null && matchesEtag(task, role, ifNoneMatch)) {
+    if (ifNoneMatch !== null && matchesEtag(task, reader, ifNoneMatch)) {
       return new Response(null, { status: 304, headers });
     }
     return taskAnswer(task, 200, headers);
   },
 );
 
-function etagOf(task: TaskReply, role: Role): string {
-  return `"${task.version}-${role}"`;
+function etagOf(task: TaskReply, reader: Reader): string {
+  return `"${task.version}-${reader}"`;
 }
 
 /**
  * Tells whether the header `If-None-Match` contains the task's ETag, by weak comparison (RFC 9110 §13.1.2),
  * so that the answer is 304.
  */
-function matchesEtag(task: TaskReply, role: Role, ifNoneMatch: string): boolean {
+function matchesEtag(task: TaskReply, reader: Reader, ifNoneMatch: string): boolean {
   const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(etagOf(task, role));
+  return tags.includes("*") || tags.includes(etagOf(task, reader));
 }

@@ -5,7 +5,7 @@ import type { Account } from "../../core/record/task.ts";
 import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
-import { roleOf } from "../../task-object/caller.ts";
+import { readerOf } from "../../task-object/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireAcceptable } from "../callback-url.ts";
@@ -22,7 +22,7 @@ export const registerTask = bodyRoute(
   {
     method: "POST",
     path: "/v1/tasks",
-    access: "operator",
+    access: "operate",
     summary: "Register a task before it is submitted upstream, and charge its price",
     answers: { 201: "registered", 200: "the same registration again; nothing changed" },
     errors: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
@@ -34,7 +34,8 @@ export const registerTask = bodyRoute(
     if (body.credits !== null && body.id === null && key === null) throw nameRequired();
     const connection =
       body.provider === null ? null : requireConnection(body.provider, runtime.config);
-    const id = body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(roleOf(caller), key));
+    const id =
+      body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(readerOf(caller), key));
     const event: RegisterEvent = {
       type: "register",
       id,

@@ -13,7 +13,7 @@ const eventRoute = bodyRoute(
   {
     method: "POST",
     path: "/v1/events",
-    access: "upstream",
+    access: "report",
     summary: "Report a task's progress or result",
     answers: { 202: "recorded", 200: "the same event again; nothing changed" },
     errors: ["unknown_task", "conflicting_result", "not_found"],

@@ -10,19 +10,19 @@ import { toSeconds } from "../time.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { Upstream } from "../record/upstream.ts";
 
-/** Role of a reader. Only the operator sees the upstream and the answers of receivers. */
-export type Role = "operator" | "account";
+/** Kind of reader of a task. Only the operator sees the upstream and the answers of receivers. */
+export type Reader = "operator" | "account";
 
 /**
  * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with
  * its callback body, byte for byte. Lists show rows of the index instead (views/index-row.ts).
  */
-export function taskView(record: TaskRecord, role: Role): string {
+export function taskView(record: TaskRecord, reader: Reader): string {
   const extras = JSON.stringify({
-    callback: callbackView(record, role),
+    callback: callbackView(record, reader),
     ...optional("account", record.account?.id ?? null),
-    ...optional("provider", role === "operator" ? (record.upstream?.connection ?? null) : null),
-    ...optional("upstream", role === "operator" ? upstreamView(record.upstream) : null),
+    ...optional("provider", reader === "operator" ? (record.upstream?.connection ?? null) : null),
+    ...optional("upstream", reader === "operator" ? upstreamView(record.upstream) : null),
     ...optional("metadata", record.registration?.metadata ?? null),
     ...optional("credits", creditsView(record.credits)),
     ...(isTerminal(record)
@@ -38,20 +38,20 @@ function head(record: TaskRecord): string {
   return JSON.stringify({ id, status, model, created_at: toSeconds(record.createdAt) });
 }
 
-function callbackView(record: TaskRecord, role: Role) {
-  if (isTerminal(record)) return terminalCallbackView(record, role);
+function callbackView(record: TaskRecord, reader: Reader) {
+  if (isTerminal(record)) return terminalCallbackView(record, reader);
   if (record.callbackUrl === null) return null;
   return { url: record.callbackUrl, status: "waiting", attempts: [] };
 }
 
-function terminalCallbackView({ callback }: TerminalTask, role: Role) {
+function terminalCallbackView({ callback }: TerminalTask, reader: Reader) {
   if (callback === null) return null;
   const { state, deliveredAt } = callback;
   return {
     url: callback.url,
     status: callbackStatus(callback),
     attempts: [
-      ...callback.attempts.map((attempt) => attemptView(attempt, role)),
+      ...callback.attempts.map((attempt) => attemptView(attempt, reader)),
       ...openAttemptView(callback),
     ].slice(-MAX_ATTEMPTS_KEPT),
     ...optional("next_attempt_at", state.kind === "due" ? toSeconds(state.nextAttemptAt) : null),
@@ -59,7 +59,7 @@ function terminalCallbackView({ callback }: TerminalTask, role: Role) {
   };
 }
 
-function attemptView(attempt: Attempt, role: Role) {
+function attemptView(attempt: Attempt, reader: Reader) {
   return {
     number: attempt.number,
     series: attempt.series,
@@ -68,7 +68,7 @@ function attemptView(attempt: Attempt, role: Role) {
     outcome: attempt.outcome,
     ...optional("status_code", attempt.statusCode),
     ...optional("cloudflare_error", attempt.cloudflareError),
-    ...optional("response_excerpt", role === "operator" ? attempt.responseExcerpt : null),
+    ...optional("response_excerpt", reader === "operator" ? attempt.responseExcerpt : null),
   };
 }
 

@@ -1,0 +1,54 @@
+import { failure, type Result, success } from "../core/result.ts";
+import type { OperatorKey } from "../security/operator-keys.ts";
+import { isOperatorRole, OPERATOR_ROLES } from "../security/roles.ts";
+import { hasBytes } from "./readers.ts";
+
+const MIN_SECRET_BYTES = 16;
+/**
+ * Pattern of a role, known or not. A word with a digit in it is no role, so that a random key may contain a
+ * colon.
+ */
+const ROLE = /^([A-Za-z][A-Za-z_-]*):/;
+const LABEL = /^([a-z0-9-]{1,32})=/;
+
+/**
+ * Parses the entries `[role:][label=]secret` of `OPERATOR_KEYS`, which are separated by white space.
+ * @returns the keys; or the fault of an invalid entry, which names its position and quotes nothing, because
+ * any part of the entry may be secret.
+ */
+export function parseOperatorKeys(text: string): Result<readonly OperatorKey[], string> {
+  const entries = text.split(/\s+/).filter((entry) => entry !== "");
+  if (entries.length === 0) return failure("is required");
+  const keys: OperatorKey[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const key = keyOf(entry);
+    if (!key.ok) return failure(`has ${key.error} in entry ${index + 1}`);
+    const twin = keys.findIndex(({ secret }) => secret === key.value.secret);
+    if (twin >= 0) return failure(`has the same key in entries ${twin + 1} and ${index + 1}`);
+    keys.push(key.value);
+  }
+  return success(keys);
+}
+
+function keyOf(entry: string): Result<OperatorKey, string> {
+  const [prefix = "", word = null] = ROLE.exec(entry) ?? [];
+  if (word !== null && !isOperatorRole(word)) {
+    return failure(`a role that is none of ${OPERATOR_ROLES.join(", ")}`);
+  }
+  const rest = entry.slice(prefix.length);
+  if (rest === "") return failure("a role without a key");
+  const { label, secret } = labelledKeyOf(rest);
+  if (!isLong(secret)) return failure(`a key of less than ${MIN_SECRET_BYTES} characters`);
+  return success({ secret, role: word ?? "all", label });
+}
+
+/** Splits label and key. A text before `=` is a label only when a whole key follows: base64 may end in `=`. */
+function labelledKeyOf(text: string): Pick<OperatorKey, "label" | "secret"> {
+  const [prefix = "", label = null] = LABEL.exec(text) ?? [];
+  const secret = text.slice(prefix.length);
+  return isLong(secret) ? { label, secret } : { label: null, secret: text };
+}
+
+function isLong(secret: string): boolean {
+  return hasBytes(secret, MIN_SECRET_BYTES);
+}
