@@ -1,3 +1,4 @@
+import type { Orderer } from "../core/record/callback.ts";
 import type { Reader } from "../core/views/task-view.ts";
 import {
   type AccountRole,
@@ -54,4 +55,9 @@ export function accountOf(caller: Caller): string | null {
     case "account":
       return caller.id;
   }
+}
+
+/** Returns as whom the caller orders a redelivery: all keys of the operator are one caller. */
+export function ordererOf(caller: Caller): Orderer {
+  return caller.kind === "operator" ? "operator" : "owner";
 }

@@ -29,7 +29,7 @@ const Attempt = z.looseObject({
   cloudflareError: z._default(IntOrNull, null),
 });
 
-const Callback = z.looseObject({
+const StoredCallback = z.looseObject({
   url: z.string(),
   attempts: z.array(Attempt),
   lastNumber: Int,
@@ -43,7 +43,20 @@ const Callback = z.looseObject({
   ]),
   deliveredAt: TimeOrNull,
   lastOrderKey: TextOrNull,
+  lastOwnerOrderKey: z.optional(TextOrNull),
 });
+
+/**
+ * The callback of a task. The records of earlier builds have one key for all callers; it counts as the
+ * operator's and as the owner's, so that neither of them starts a redelivery twice by repeating it.
+ */
+const Callback = z.pipe(
+  StoredCallback,
+  z.transform(({ lastOwnerOrderKey, ...callback }: z.output<typeof StoredCallback>) => ({
+    ...callback,
+    lastOwnerOrderKey: lastOwnerOrderKey === undefined ? callback.lastOrderKey : lastOwnerOrderKey,
+  })),
+);
 
 const Job = z.looseObject({ id: z.string(), endpoint: TextOrNull });
 const Upstream = z.looseObject({ connection: z.string(), job: z.nullable(Job) });

@@ -2,21 +2,25 @@ import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { expire } from "../core/duties/expire.ts";
 import type { Decision } from "../core/events/decision.ts";
-import type { HookEvent, TaskEvent } from "../core/events/event.ts";
+import type { HookEvent, RedeliverEvent, TaskEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/hooks.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import type { Reader } from "../core/views/task-view.ts";
 import { errorText, log } from "../log.ts";
-import { accountOf, type Caller, readerOf } from "./caller.ts";
+import { accountOf, type Caller, ordererOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
 /**
- * Events that requests to the API send to the task object. All other events come from a provider's hook, the
- * cron trigger or the work loop of the object.
+ * Events that requests to the API send to the task object, which adds to a redelivery who ordered it. All
+ * other events come from a provider's hook, the cron trigger or the work loop of the object.
  */
-export type OutsideEvent = Extract<
+export type OutsideEvent =
+  | Exclude<AppliedEvent, { readonly type: "redeliver" }>
+  | Omit<RedeliverEvent, "orderedBy">;
+
+type AppliedEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
@@ -65,7 +69,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const applied = this.#isForeign(caller)
       ? refused({ code: "unknown_task" })
-      : await this.#applyEvent(event, readerOf(caller));
+      : await this.#applyEvent(withOrderer(event, caller), readerOf(caller));
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
@@ -169,7 +173,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return isLate ? "late_result" : refusal.code;
   }
 
-  async #applyEvent(event: OutsideEvent, reader: Reader): Promise<Applied> {
+  async #applyEvent(event: AppliedEvent, reader: Reader): Promise<Applied> {
     const decision = await this.#loop.applyAndErase(event);
     const chargeId = outstandingCharge(decision);
     if (chargeId === null) return appliedOf(decision, reader);
@@ -187,6 +191,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const accountId = accountOf(caller);
     return accountId !== null && this.#platform.load()?.account?.id !== accountId;
   }
+}
+
+function withOrderer(event: OutsideEvent, caller: Caller): AppliedEvent {
+  return event.type === "redeliver" ? { ...event, orderedBy: ordererOf(caller) } : event;
 }
 
 /**

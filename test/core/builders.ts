@@ -120,7 +120,8 @@ export function aReport(
 }
 
 export function aRedelivery(changes: Partial<Omit<RedeliverEvent, "type">> = {}): RedeliverEvent {
-  return { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey: null, ...changes };
+  const order = { attempts: 1, orderedBy: "operator", idempotencyKey: null } as const;
+  return { type: "redeliver", callbackUrl: null, ...order, ...changes };
 }
 
 /** The end of an attempt; by default the receiver answered 500. */
@@ -188,6 +189,7 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
     state: { kind: "delivered" },
     deliveredAt: NOW + 250,
     lastOrderKey: null,
+    lastOwnerOrderKey: null,
     ...changes,
   };
 }

@@ -145,6 +145,7 @@ describe("a redelivery to another URL", () => {
       state: { kind: "in_flight", number: 1, startedAt: NOW },
       deliveredAt: null,
       lastOrderKey: null,
+      lastOwnerOrderKey: null,
     });
   });
 });
@@ -162,6 +163,23 @@ describe("the Idempotency-Key of a redelivery", () => {
     const callback = callbackOf(apply(settled, aRedelivery({ idempotencyKey: "k2" })));
     expect(callback).toMatchObject({ lastOrderKey: "k2", series: { number: 3 } });
   });
+
+  it.each([
+    ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
+    ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
+  ] as const)(
+    "the Idempotency-Key of a redelivery by the %s hides no order of the %s, and both keys are remembered",
+    (orderedBy, other, keys) => {
+      const once = finish(finish(failed, { ...keyed, orderedBy }), anEnd(4));
+      const sameKey = finish(finish(once, { ...keyed, orderedBy: other }), anEnd(5));
+      expect(callbackOf(sameKey).series).toMatchObject({ number: 3 });
+      const second = aRedelivery({ idempotencyKey: "k2", orderedBy: other });
+      const record = finish(finish(sameKey, second), anEnd(6));
+      expect(callbackOf(record)).toMatchObject({ ...keys, series: { number: 4 } });
+      expectUnchanged(record, { ...keyed, orderedBy });
+      expectUnchanged(record, second);
+    },
+  );
 
   it("a second redelivery without an Idempotency-Key is not a repetition of the first", () => {
     expect(failed.callback?.lastOrderKey).toBeNull();

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
 import { parseRecord } from "../../src/task-object/record-schema.ts";
 import { runSeed } from "../simulation/run.ts";
-import { aCompletion, aPolicy } from "./builders.ts";
+import { aCompletion, aPolicy, aRedelivery } from "./builders.ts";
+import { expectUnchanged } from "./decisions.ts";
 import { MemoryHost } from "./loop/memory-host.ts";
 import accounts from "./stored-records/1-accounts.json" with { type: "json" };
 import providers from "./stored-records/2-providers.json" with { type: "json" };
@@ -56,6 +57,17 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
   });
 });
 
+it("a redelivery with the Idempotency-Key that an earlier build stored without its caller is repeated by neither the operator nor the owner", () => {
+  const records = [...Object.values(accounts), ...Object.values(providers)].map(parseRecord);
+  const keyed = records.filter((record) => orderKeyOf(record) !== null);
+  expect(keyed.length).toBeGreaterThan(0);
+  for (const record of keyed) {
+    for (const orderedBy of ["operator", "owner"] as const) {
+      expectUnchanged(record, aRedelivery({ orderedBy, idempotencyKey: orderKeyOf(record) }));
+    }
+  }
+});
+
 describe("the records that the current build writes", () => {
   it(`every record of ${LIVES} simulated task lives has only fields and kinds of values that occur in the stored example records`, async () => {
     const kept = new Set(CURRENT.flatMap(shapeOf));
@@ -74,6 +86,10 @@ function bookCharge({ id: taskId, credits }: TaskRecord, { ledger, clock }: Memo
   if (credits === null || credits.chargeId === null || credits.state.kind === "charging") return;
   const { accountId, chargeId, amount } = credits;
   ledger.charge({ taskId, accountId, chargeId, amount }, clock, clock);
+}
+
+function orderKeyOf(record: TaskRecord): string | null {
+  return isTerminal(record) ? (record.callback?.lastOrderKey ?? null) : null;
 }
 
 function automaticAttempts(record: TaskRecord): number {

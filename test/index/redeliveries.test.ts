@@ -134,6 +134,27 @@ it("a bulk redelivery ordered with an account key reaches only tasks of that acc
   expect(await timesSent(received, foreign)).toEqual([1]);
 });
 
+it("a bulk redelivery skips only tasks that the same caller redelivered under its Idempotency-Key, and all operator keys are one caller", async () => {
+  const received = aReceiver(status(200));
+  const account = await anAccount();
+  const { key } = await aKey(account);
+  const ids = await settledTasks(2, { account });
+  const ordered = { key, headers: { "Idempotency-Key": "outage-1" }, body: {} };
+  expect((await call(`/v1/tasks/${ids[0]}/redeliver`, ordered)).status).toBe(202);
+  expect(await timesSent(received, ids)).toEqual([2, 1]);
+  const operator = "test-only-operator-key";
+  const older = "test-only-older-operator-key";
+  for (const [bearer, times] of [
+    [operator, [3, 2]],
+    [key, [3, 3]],
+    [older, [3, 3]],
+    [key, [3, 3]],
+  ] as const) {
+    await redelivered("", "outage-1", bearer);
+    expect(await timesSent(received, ids)).toEqual(times);
+  }
+});
+
 it("a bulk redelivery takes 100 tasks by default and at most 500", async () => {
   await insert(...Array.from({ length: 501 }, () => aRow()));
   expect(await redelivered("?dry_run=true", null)).toMatchObject({ matched: 100 });

@@ -77,18 +77,26 @@ function settledFault(
 ): string | null {
   if (event.type === "report") return repeatFault(event, before, decision);
   if (event.type !== "redeliver") return null;
-  const { attempts, callbackUrl, idempotencyKey: key } = event;
-  const known = before.callback?.lastOrderKey ?? null;
-  if (key !== null && key === known) {
-    return firstViolation({ "a repeated order starts nothing": decision.kind === "unchanged" });
+  const { attempts, callbackUrl, idempotencyKey: key, orderedBy } = event;
+  const known = keysOf(before);
+  const isRepeat = key !== null && key === known[orderedBy];
+  if (decision.kind !== "changed" || !isEnded(decision.record)) {
+    const isKept = isRepeat === (decision.kind === "unchanged");
+    return firstViolation({ "a repeated order, and no other, starts nothing": isKept });
   }
-  if (decision.kind !== "changed" || !isEnded(decision.record)) return null;
   const { callback } = decision.record;
+  const keys = { ...known, ...(key !== null && { [orderedBy]: key }) };
   return firstViolation({
     "a redelivery uses the ordered URL": callback?.url === (callbackUrl ?? before.callback?.url),
     "a redelivery has the ordered number of attempts": callback?.series.ordered === attempts,
-    "the last key of an order is kept": callback?.lastOrderKey === (key ?? known),
+    "a repeated order starts nothing": !isRepeat,
+    "the last key of each orderer is kept": isEqual(keysOf(decision.record), keys),
   });
+}
+
+function keysOf({ callback }: TerminalTask) {
+  const { lastOrderKey = null, lastOwnerOrderKey = null } = callback ?? {};
+  return { operator: lastOrderKey, owner: lastOwnerOrderKey };
 }
 
 /** Checks that the same end again changes nothing, and that another end is a conflict. */

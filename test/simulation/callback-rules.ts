@@ -38,7 +38,7 @@ function stayFault(from: Callback, after: Callback, isOrdered: boolean): string 
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
     "the URL stays": isOrdered || after.url === from.url,
-    "the key of the last order stays": isOrdered || after.lastOrderKey === from.lastOrderKey,
+    "the keys of the last orders stay": isOrdered || keysOf(from) === keysOf(after),
   });
 }
 
@@ -132,6 +132,10 @@ function isOver({ state }: Callback): boolean {
   return state.kind === "delivered" || state.kind === "failed";
 }
 
+function keysOf({ lastOrderKey, lastOwnerOrderKey }: Callback): string {
+  return JSON.stringify([lastOrderKey, lastOwnerOrderKey]);
+}
+
 function unsent(url: string): Callback {
   return {
     url,
@@ -141,5 +145,6 @@ function unsent(url: string): Callback {
     state: { kind: "held" },
     deliveredAt: null,
     lastOrderKey: null,
+    lastOwnerOrderKey: null,
   };
 }

@@ -163,6 +163,7 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
       return build.aRedelivery({
         attempts,
         idempotencyKey,
+        orderedBy: random.pick(["operator", "owner"]),
         callbackUrl: random.pick([null, null, URL_B]),
       });
     }

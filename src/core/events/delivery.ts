@@ -1,7 +1,7 @@
 import { changed, conflict, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import type { Callback } from "../record/callback.ts";
+import { type Callback, isRepeatedOrder } from "../record/callback.ts";
 import { noticeOf, withNotice } from "../record/notice.ts";
 import { closeAttempt, openDueAttempt, orderedSeries } from "../record/attempt-plan.ts";
 import {
@@ -54,9 +54,7 @@ export function redeliver(
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (!isTerminal(record)) return conflict("task_open", record);
   const { callback } = record;
-  const { idempotencyKey } = event;
-  const isRepeat = idempotencyKey !== null && callback?.lastOrderKey === idempotencyKey;
-  if (isRepeat) return unchanged(record);
+  if (callback !== null && isRepeatedOrder(callback, event)) return unchanged(record);
   if (!isSettled(record)) return conflict("series_running", record);
   const url = event.callbackUrl ?? callback?.url ?? null;
   if (url === null) return conflict("no_callback", record);

@@ -82,7 +82,7 @@ export interface HookEvent {
   readonly isSigned: boolean;
 }
 
-/** Event of `POST /v1/tasks/{id}/redeliver`, which orders 1 to 3 attempts. */
+/** Event of `POST /v1/tasks/{id}/redeliver` and `POST /v1/redeliveries`, which order 1 to 3 attempts. */
 export interface RedeliverEvent extends RedeliveryOrder {
   readonly type: "redeliver";
   /** URL that replaces the task's `callback_url` from now on; null keeps the task's own. */

@@ -23,6 +23,7 @@ export function automaticSeries(url: string): Callback {
     state: { kind: "held" },
     deliveredAt: null,
     lastOrderKey: null,
+    lastOwnerOrderKey: null,
   };
 }
 
@@ -47,8 +48,17 @@ export function orderedSeries(
 ): Callback {
   const callback = previous ?? automaticSeries(url);
   const series = { number: callback.series.number + 1, started: 0, ordered: order.attempts };
-  const lastOrderKey = order.idempotencyKey ?? callback.lastOrderKey;
-  return begin({ ...callback, url, series, lastOrderKey }, policy, now);
+  return begin({ ...callback, url, series, ...lastKeys(callback, order) }, policy, now);
+}
+
+/** Returns the latest keys of the operator and of the owner after an order by one of them. */
+function lastKeys(
+  { lastOrderKey, lastOwnerOrderKey }: Callback,
+  { orderedBy, idempotencyKey }: RedeliveryOrder,
+): Pick<Callback, "lastOrderKey" | "lastOwnerOrderKey"> {
+  return orderedBy === "operator"
+    ? { lastOrderKey: idempotencyKey ?? lastOrderKey, lastOwnerOrderKey }
+    : { lastOrderKey, lastOwnerOrderKey: idempotencyKey ?? lastOwnerOrderKey };
 }
 
 /** Marks the attempt that is due as running; returns null when no attempt is due. */

@@ -17,8 +17,10 @@ export interface Callback {
    * none has.
    */
   readonly deliveredAt: number | null;
-  /** `Idempotency-Key` of the latest redelivery that had one; null when none had. */
+  /** `Idempotency-Key` of the operator's latest redelivery that had one; null when none had. */
   readonly lastOrderKey: string | null;
+  /** `Idempotency-Key` of the owner's latest redelivery that had one; null when none had. */
+  readonly lastOwnerOrderKey: string | null;
 }
 
 /**
@@ -76,7 +78,22 @@ export function unansweredAttempt(outcome: Outcome): AttemptResult {
 /** An order for a redelivery, which starts another series of attempts. */
 export interface RedeliveryOrder {
   readonly attempts: number;
+  readonly orderedBy: Orderer;
+  /** Key under which this orderer's order is carried out once; other orderers may use the same key. */
   readonly idempotencyKey: string | null;
+}
+
+/** The callers that order redeliveries: the operator, with any of its keys, and the account that owns the task. */
+export type Orderer = "operator" | "owner";
+
+/** Tells whether an order repeats the latest one that its orderer gave under an `Idempotency-Key`. */
+export function isRepeatedOrder(
+  callback: Callback,
+  { orderedBy, idempotencyKey }: Pick<RedeliveryOrder, "orderedBy" | "idempotencyKey">,
+): boolean {
+  if (idempotencyKey === null) return false;
+  const { lastOrderKey, lastOwnerOrderKey } = callback;
+  return idempotencyKey === (orderedBy === "operator" ? lastOrderKey : lastOwnerOrderKey);
 }
 
 export function isCallbackSettled({ state }: Callback): boolean {
