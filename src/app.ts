@@ -1,6 +1,7 @@
 import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
+import { requireHost } from "./api/http/host.ts";
 import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
@@ -19,6 +20,10 @@ app.use(async (c, next) => {
   if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
 });
 app.use(secureHeaders());
+app.use((c, next) => {
+  requireHost(c.req.raw);
+  return next();
+});
 
 for (const route of ROUTES) {
   app.on(route.method, honoPath(route.path), (c) =>
@@ -56,23 +61,23 @@ app.onError((error, c) => {
   return problemResponse(problem, originOf(c.env, c.req.url));
 });
 
-/**
- * Paths on which anyone may send a request without a key: those of the public routes, and `/*`, which matches
- * every path without a route.
- */
-const OPEN_PATHS: ReadonlySet<string> = new Set([
-  "/*",
-  ...ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
-]);
+/** Paths of the public routes, on which anyone may send a request without a key. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(
+  ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
+);
+
+/** Path of a refusal that concerns no route: the path has none, or the `Host` header is not a host. */
+const NO_ROUTE = "/*";
 
 /**
  * Returns the log level of a refused request: `warn` for a status from 500 on; `detail`, which is normally
- * not written, for 401 and for a 404 on a path that needs no key; else `info`. Strangers who scan the relay
- * get 401 and 404, and a line for each would let them fill the log.
+ * not written, for 401, for a 404 on a path that needs no key and for a request to no route; else `info`.
+ * Strangers who scan the relay get these answers, and a line for each would let them fill the log.
  */
 function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";
-  return status === 401 || (status === 404 && OPEN_PATHS.has(path)) ? "detail" : "info";
+  if (status === 401 || path === NO_ROUTE) return "detail";
+  return status === 404 && OPEN_PATHS.has(path) ? "detail" : "info";
 }
 
 function internalError(error: Error): Problem {
@@ -82,7 +87,8 @@ function internalError(error: Error): Problem {
   });
 }
 
+/** Returns the origin of the relay; "" for a URL that cannot be parsed, which makes links relative. */
 function originOf(env: Env, url: string): string {
   const result = configOf(env);
-  return (result.ok ? result.value.publicUrl : null) ?? new URL(url).origin;
+  return (result.ok ? result.value.publicUrl : null) ?? URL.parse(url)?.origin ?? "";
 }

@@ -1,0 +1,54 @@
+import { connect } from "node:net";
+import { expect, it } from "vitest";
+import { LOCAL_VARS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
+import { Workerd } from "../harness/workerd.ts";
+
+const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
+
+/** Sends a request over a socket, because `fetch` refuses such hosts, and returns the answer as text. */
+async function answerTo(line: string, host: string): Promise<string> {
+  const socket = connect(Number(new URL(relay.url).port), "127.0.0.1").setEncoding("utf8");
+  socket.write(`${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  return (await socket.toArray()).join("");
+}
+
+it.each([
+  "a b",
+  "x:99999",
+  "[::1",
+  "%",
+  "a\r\nHost: b",
+  "relay.example.com/v1/tasks?",
+  "relay.example.com?",
+  "relay.example.com#",
+  "relay.example.com\\",
+  "user:password@relay.example.com",
+  "relay\t.example.com",
+])(
+  "a request with the Host header %j, which is not a host, gets 400 invalid_request with a request id, on any path and with any method",
+  async (host) => {
+    for (const line of ["GET /healthz", "GET /v1/tasks", "GET /nowhere", "PATCH /v1/tasks"]) {
+      const [head = "", body = ""] = (await answerTo(line, host)).split("\r\n\r\n");
+      expect(head).toMatch(/^HTTP\/1\.1 400 /);
+      expect(head).toMatch(/^X-Request-Id: [-\da-f]{36}\r?$/m);
+      expect(head).toMatch(/^Content-Type: application\/problem\+json\r?$/m);
+      expect(JSON.parse(body)).toMatchObject({
+        type: expect.stringMatching(
+          /^(http:\/\/relay\.example\.com)?\/docs\/errors#invalid_request$/,
+        ),
+        code: "invalid_request",
+        issues: [{ path: "/Host" }],
+      });
+    }
+    expect(relay.output).not.toMatch(/request\.|exception/);
+  },
+);
+
+it.each(["relay.example.com", "relay.example.com:8443", "[::1]:8787", "127.0.0.1"])(
+  "a request with the Host header %j, which is a host, is answered by its route",
+  async (host) => {
+    expect(await answerTo("GET /healthz", host)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await answerTo("GET /nowhere", host)).toMatch(/^HTTP\/1\.1 404 /);
+  },
+);
