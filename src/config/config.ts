@@ -25,7 +25,10 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly allowLocalCallbacks: boolean;
   /** States that the relay may send requests to URLs with an IP address, which Cloudflare does not allow. */
   readonly allowIpCallbacks: boolean;
-  /** True while polls and callback attempts wait (`startAt` in core/policy.ts); everything else goes on. */
+  /**
+   * States that the relay is paused: polls and callback attempts wait (`startAt` in core/policy.ts), and
+   * everything else goes on.
+   */
   readonly paused: boolean;
   /** Origin under which others reach the relay; null means the origin that each request addressed. */
   readonly publicUrl: string | null;
@@ -108,7 +111,7 @@ export function parseConfig(
   });
 }
 
-/** Finds the compatibility flags that the relay depends on and that the isolate runs without. */
+/** Finds the compatibility flags that the relay needs and that are not set for the running isolate. */
 function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean): ConfigIssue[] {
   const required = isLocal ? [EVICTION_FLAG] : [PUBLIC_FETCH_FLAG, EVICTION_FLAG];
   return required.flatMap((flag) =>
@@ -117,8 +120,8 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
 }
 
 /**
- * Finds `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL` where they contain an IP address that the relay cannot
- * call, as on Cloudflare.
+ * Finds which of `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL` contain an IP address although the relay may
+ * not call any, as on Cloudflare.
  */
 function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
   if (data.ALLOW_IP_CALLBACKS) return [];
@@ -131,7 +134,8 @@ function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
 }
 
 /**
- * Selects the settings by which the core (src/core) decides what happens to tasks.
+ * Selects from the configuration the settings that decide what happens to tasks; the core (src/core) applies
+ * them.
  * @param jitter random number from 0 to 1.
  */
 export function policyOf(config: Config, now: number, jitter: number): Settings {
@@ -148,7 +152,10 @@ export function policyOf(config: Config, now: number, jitter: number): Settings 
   };
 }
 
-/** Selects how much of an upstream's own text the client of a task may read. */
+/**
+ * Returns the rule by which clients may read an upstream's own error text: not at all, or without the
+ * credentials of the connection.
+ */
 export function errorTextOf(config: Config, { key, webhookSecret }: Connection): ErrorText {
   // A key of two parts (`access:secret`) contains two secrets.
   const known = [key, ...(key ?? "").split(":"), webhookSecret];

@@ -71,9 +71,10 @@ function numberingIssues(
 }
 
 /**
- * Checks that no database of the index (shard), each of which takes the new tasks in turn, gets tasks again
- * before most rows of its last turn have expired. Rows of failed callbacks, which stay for `RETENTION_DAYS`,
- * and of tasks whose own deadline is later than `TASK_DEADLINE_HOURS` may still be there; lists find them.
+ * Checks that a database of the index (shard) gets no new tasks before most rows of its earlier turn have
+ * expired; the databases take the new tasks in turn. Two kinds of older rows may still be there: those of
+ * failed callbacks, which stay for `RETENTION_DAYS`, and those of tasks whose own deadline is later than
+ * `TASK_DEADLINE_HOURS`. Lists of tasks include both.
  * @returns the fault; `[]` when there is none.
  */
 function overlapIssues(

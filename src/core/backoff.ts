@@ -2,8 +2,8 @@ import { MINUTE_MS } from "./time.ts";
 
 const MIN_LOOK_MS = MINUTE_MS;
 /**
- * The longest wait between two checks, in milliseconds, while work on a task is prevented, e.g. because the
- * relay is paused; each check finds out whether the work can go on.
+ * The longest wait, in milliseconds, between two checks whether work on a task that something prevents, e.g.
+ * a pause of the relay, can go on.
  */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
 /** Largest random addition to a wait, as a fraction of the wait. */

@@ -7,8 +7,8 @@ export interface Entry {
    */
   readonly reference: string;
   /**
-   * Number of credits: more than 0, but of either sign in an adjustment, and any balance in an entry
-   * `opening`, which contains the balance of older entries that it has replaced.
+   * Number of credits: more than 0, except in an adjustment, which can have either sign, and in an entry
+   * `opening`, which replaces older entries and has their balance as its amount.
    */
   readonly amount: number;
   /** Balance of the account after this entry, in credits. */

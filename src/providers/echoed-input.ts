@@ -2,8 +2,8 @@ import { booleanAt, integerAt, textAt } from "./json-fields.ts";
 import type { Metadata } from "./observation.ts";
 
 /**
- * Reads output metadata from the input of the submit call, which some providers echo. Values that leave the
- * choice to the model (`-1`, `auto`) become null.
+ * Reads output metadata from the input of the submit call, which some providers repeat in their reports.
+ * Values that leave the choice to the model (`-1`, `auto`) become null.
  */
 export function submittedMetadata(input: unknown): Metadata {
   const ratio = textAt(input, "aspect_ratio");

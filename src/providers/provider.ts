@@ -4,9 +4,9 @@ import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
 
 /**
- * Proof that a hook carries where the connection is fully configured: that the provider wrote the body
- * (`body-signed`), that the provider sent it, with any body (`request-signed`), or only that the sender
- * knows the hook URL (`capability-url`).
+ * What a hook proves when the connection is fully configured: that the provider wrote the body
+ * (`body-signed`), that the provider sent the request, though its body may be another's (`request-signed`),
+ * or only that the sender knows the hook URL (`capability-url`).
  */
 export type Assurance = "body-signed" | "request-signed" | "capability-url";
 
@@ -39,7 +39,7 @@ export type Provider = UpstreamProvider | SimulatedProvider;
 export interface UpstreamProvider {
   /** Name of the provider, as in the field `provider` and in the path of hooks, e.g. `ark`. */
   readonly name: string;
-  /** Names of the variables of the default connection. */
+  /** Names of the variables that configure the provider's default connection. */
   readonly variables: ProviderVariables;
   /** Base URLs that a connection may name; the first is the default. Credentials are sent to no other host. */
   readonly baseUrls: readonly [string, ...string[]];
@@ -53,8 +53,8 @@ export interface UpstreamProvider {
 }
 
 /**
- * Names of the variables of the default connection; an absent name means that the provider has no such
- * setting.
+ * Names of the variables that configure the default connection of a provider; an absent name means that the
+ * provider has no such setting.
  */
 export interface ProviderVariables {
   readonly key: string;
@@ -145,8 +145,8 @@ export interface PollAdapter {
   /** Time after which the provider forgets a job, in milliseconds; null when unknown. */
   readonly maxAgeMs: number | null;
   /**
-   * Rules for the field `endpoint`, with which a job is attached to a task where polls need more than the
-   * job's id; null when the id is enough.
+   * Rules for the field `endpoint` of the request that attaches a job, for providers that need more than the
+   * job's id to be polled; null when the id is enough.
    */
   readonly endpoint: Endpoint | null;
   /** Builds the headers that authenticate a request at the time `now`, in Unix milliseconds. */

@@ -32,7 +32,10 @@ const MODELS = {
   "sandbox/late": { doneMs: Infinity, error: null, deadlineMs: 20 * SECOND_MS },
 } as const;
 
-/** Simulated provider for developers of receivers. The model chooses what happens, and is the id of the job. */
+/**
+ * Simulated provider for developers of receivers. The `model` of a task decides how its simulated job goes,
+ * and is also the id of the job.
+ */
 export const sandbox: SimulatedProvider = {
   name: "sandbox",
   hooks: null,

@@ -1,6 +1,6 @@
 /**
- * Derivation of those keys and secrets that no variable configures from `RELAY_SECRET`: HKDF-SHA-256 (RFC
- * 5869) without salt, with one label for each use. No two uses share a key, and no derived key reveals
+ * Derives from `RELAY_SECRET` the keys and secrets that no variable configures: by HKDF-SHA-256 (RFC 5869)
+ * without salt, with one label for each use. No two uses share a key, and no derived key reveals
  * `RELAY_SECRET`.
  */
 import { type Bytes, bytesOf, fromBase64, toBase64 } from "./encoding.ts";

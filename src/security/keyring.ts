@@ -101,7 +101,10 @@ export async function accountSecrets(
   return secrets.flat();
 }
 
-/** Builds the JWK of the public key (RFC 8037); its `kid` is the key itself, so it needs no registry. */
+/**
+ * Builds the JWK of the public key (RFC 8037). Its key id `kid` is the public key itself, so no list of ids
+ * is needed.
+ */
 export function publicJwk({ x }: SigningKey) {
   return { kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig", kid: x, x };
 }

@@ -42,7 +42,7 @@ const later = NOW + HOUR;
 const UNKNOWN: ChargeAnswer = { kind: "unknown" };
 
 describe("a registration with a price", () => {
-  it("registering a task with a price starts with the charge, which is due at once", () => {
+  it("the first step after registering a task with a price is the charge of its account, due at once", () => {
     const record = apply(null, aPricedRegistration());
     expect(record).toEqual(aChargingTask());
     const charge = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
@@ -78,11 +78,14 @@ describe("a registration with a price", () => {
     ["price", aPricedRegistration({ credits: PRICE + 1 })],
     ["account", aPricedRegistration({ accountId: "other" })],
     ["callback_url", aPricedRegistration({ callbackUrl: URL_B })],
-  ])("registering an id with another %s during its charge is refused", (_what, other) => {
-    expectRefused(aChargingTask(), other, "charging", later);
-  });
+  ])(
+    "registering a task id again with another %s is refused while the task's price is being charged",
+    (_what, other) => {
+      expectRefused(aChargingTask(), other, "charging", later);
+    },
+  );
 
-  it("registering the same id with another price is a conflict once the price is charged", () => {
+  it("registering a task id again with another price is a conflict once the first price is charged", () => {
     const record = aChargedTask();
     const other = aPricedRegistration({ credits: PRICE + 1 });
     expectRefused(record, other, "task_exists", later);
@@ -149,7 +152,7 @@ describe("the answer of the ledger", () => {
     ],
     [{ kind: "unknown_account" }, { code: "unknown_account" }],
   ])(
-    "a charge that the ledger refuses as $kind erases the task and returns this reason",
+    "a charge that the ledger refuses with the reason $kind erases the task, and the caller gets this reason",
     (answer, because) => {
       const record = aChargingTask();
       const decision = transition(record, aChargeEnd(answer), POLICY, later);
@@ -182,7 +185,7 @@ describe("the answer of the ledger", () => {
     ["a task without a price", anOpenTask()],
     ["a completed task", aFinishedTask({ credits: credits() })],
     ["a failed task", aRefundingTask()],
-  ])("the answer to a charge does not change %s", (_what, record) => {
+  ])("the answer to a charge is ignored when it arrives for %s", (_what, record) => {
     for (const answer of [undefined, UNKNOWN, { kind: "unknown_account" } as const]) {
       expectUnchanged(record, aChargeEnd(answer), later);
     }

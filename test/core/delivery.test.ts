@@ -219,7 +219,7 @@ describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedAt: until - MINUTE });
   const held: TimedEvent = [0, report, paused];
 
-  it("a task that ends while the relay is paused opens no callback attempt and sets its alarm for the next check of the pause", () => {
+  it("a task that ends while the relay is paused opens no callback attempt and sets its alarm for the next check whether the pause is over", () => {
     const record = taskAfter(held);
     expect(callbackOf(record)).toMatchObject({
       lastNumber: 0,

@@ -54,7 +54,7 @@ describe("an unsigned hook where nobody can be asked", () => {
   );
 
   it.each(HOOK_TASKS)(
-    "an unsigned hook that reports progress sets to processing a task that cannot be polled and %s",
+    "a task that cannot be polled and %s becomes processing when an unsigned hook reports progress",
     (_where, task) => {
       const record = apply(task, aHook(PROCESSING), later, NO_KEY);
       expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
@@ -182,7 +182,7 @@ describe("an unsigned hook of the attached job", () => {
     expectUnchanged(task, hook, later, POLICY, "nudged");
   });
 
-  it("when a task's record says that a success came without output, an unsigned hook that reports output does not remove this entry", () => {
+  it("once a task's record notes that a success came without output, an unsigned hook that reports output does not remove the note", () => {
     const task = anAttachedTask({ isOutputMissing: true });
     const record = apply(task, aHook(aCompletion()));
     expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: true } } });

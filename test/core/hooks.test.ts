@@ -114,7 +114,7 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
     expect(finish(task, hook, later).status).toBe("completed");
   });
 
-  it(`a signed hook that reports processing makes a pending task processing, once, when the task ${state}`, () => {
+  it(`a signed hook that reports processing sets a pending task that ${state} to processing, and the same hook again changes nothing`, () => {
     const hook = aHook(PROCESSING, signed);
     const record = apply(task, hook, later);
     expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
@@ -129,17 +129,17 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
 
 describe("a hook that is no news", () => {
   it.each([
-    ["queued, about a pending task without a job", QUEUED, unattached],
-    ["queued, about a pending task with its job", QUEUED, attached],
-    ["queued, about a task that is processing", QUEUED, processing],
-    ["processing, about a task that is processing", PROCESSING, processing],
+    ["queued about a pending task without a job", QUEUED, unattached],
+    ["queued about a pending task with its job", QUEUED, attached],
+    ["queued about a task that is processing", QUEUED, processing],
+    ["processing about a task that is processing", PROCESSING, processing],
     [
-      "processing, about a task that is processing without a job",
+      "processing about a task that is processing without a job",
       PROCESSING,
       aProvidedTask(running()),
     ],
   ])(
-    "a hook that does not advance the status of a task changes nothing, for example one that reports %s",
+    "a hook changes nothing when it does not advance the status of its task: it reports %s",
     (_what, said, record) => {
       for (const isSigned of [true, false]) {
         for (const policy of [POLICY, NO_KEY]) {

@@ -11,9 +11,9 @@ const DATABASE = {};
 const THREE = { INDEX_DB: DATABASE, INDEX_DB_1: DATABASE, INDEX_DB_2: DATABASE };
 
 it.each<[fault: string, name: string, bindings: object]>([
-  ["several databases but no INDEX_SHARD_HOURS", "INDEX_SHARD_HOURS", THREE],
+  ["several databases for the index but no INDEX_SHARD_HOURS", "INDEX_SHARD_HOURS", THREE],
   [
-    "INDEX_SHARD_HOURS too short for several databases",
+    "INDEX_SHARD_HOURS too short for several databases of the index",
     "INDEX_SHARD_HOURS",
     { ...THREE, INDEX_SHARD_HOURS: 86 },
   ],
@@ -28,17 +28,17 @@ it.each<[fault: string, name: string, bindings: object]>([
     { ...THREE, INDEX_SHARD_HOURS: 87, TASK_DEADLINE_HOURS: 75 },
   ],
   [
-    "INDEX_SHARD_HOURS for one database",
+    "INDEX_SHARD_HOURS but only one database for the index",
     "INDEX_SHARD_HOURS",
     { INDEX_DB: DATABASE, INDEX_SHARD_HOURS: 24 },
   ],
   [
-    "a gap in the numbers of the databases",
+    "a gap in the numbers of the databases of the index",
     "INDEX_DB_1",
     { ...THREE, INDEX_DB_1: undefined, INDEX_SHARD_HOURS: 87 },
   ],
   [
-    "a database number with a leading zero",
+    "a database of the index whose number has a leading zero",
     "INDEX_DB_1",
     { INDEX_DB: DATABASE, INDEX_DB_01: DATABASE },
   ],
@@ -48,24 +48,24 @@ it.each<[fault: string, name: string, bindings: object]>([
     "INDEX_RETENTION_DAYS",
     { INDEX_RETENTION_DAYS: 29 },
   ],
-])("a configuration of the index with %s is refused with an issue at %s", (_, name, bindings) => {
+])("a configuration with %s is refused with an error at the variable %s", (_, name, bindings) => {
   const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
   expect(result).toMatchObject({ ok: false, error: [{ path: name }] });
 });
 
 it.each<[what: string, bindings: object, config: object]>([
-  ["no index", {}, { isIndexed: false, indexDatabases: [], indexRetentionMs: 7 * DAY }],
+  ["no index database", {}, { isIndexed: false, indexDatabases: [], indexRetentionMs: 7 * DAY }],
   [
-    "RETENTION_DAYS below 7, which also limits the retention of rows,",
+    "RETENTION_DAYS below 7, which also limits the retention of index rows,",
     { INDEX_DB: DATABASE, RETENTION_DAYS: 3 },
     { isIndexed: true, indexDatabases: ["INDEX_DB"], indexRetentionMs: 3 * DAY },
   ],
   [
-    "three databases",
+    "three databases for the index",
     { ...THREE, INDEX_SHARD_HOURS: 87 },
     { indexDatabases: Object.keys(THREE), indexShardMs: 87 * HOUR },
   ],
-])("a configuration of the index with %s is accepted", (_, bindings, config) => {
+])("a configuration with %s is accepted", (_, bindings, config) => {
   const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
   expect(result).toMatchObject({ ok: true, value: config });
 });

@@ -232,7 +232,7 @@ describe("the row of a finished task", () => {
 });
 
 describe("the row", () => {
-  it("the index row of a task is the same whatever its record holds about earlier index writes and unsent operator notices", () => {
+  it("the index row of a task is the same whatever the task's record holds about earlier index writes and unsent operator notices", () => {
     const record = aFinishedTask({ callback: givenUp });
     const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
     const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 3 } as const;

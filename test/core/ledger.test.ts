@@ -20,6 +20,7 @@ function refused(reason: Extract<Posting, { kind: "refused" }>["reason"]): Posti
 }
 
 const REUSED = refused("reference_reused");
+const TOO_LARGE = refused("too_large");
 
 function booking(kind: EntryKind, amount: number, balance: number): Posting {
   return { kind: "book", entry: { kind, reference: "r", amount, balance } };
@@ -33,11 +34,11 @@ describe("a grant", () => {
   it.each<[string, number, Entry | null, number, Posting]>([
     ["adds to an empty balance", 0, null, 40, booking("grant", 40, 40)],
     ["adds to the balance", 60, null, 40, booking("grant", 40, 100)],
-    ["may reach the largest balance", MAX - 40, null, 40, booking("grant", 40, MAX)],
-    ["beyond the largest balance by one is refused", MAX - 39, null, 40, refused("too_large")],
-    ["of the largest amount to a balance of 1 is refused", 1, null, MAX, refused("too_large")],
+    ["may raise the balance to the maximum", MAX - 40, null, 40, booking("grant", 40, MAX)],
+    ["that would exceed the maximum balance by one is refused", MAX - 39, null, 40, TOO_LARGE],
+    ["of the maximum balance is refused when the balance is 1", 1, null, MAX, TOO_LARGE],
     ["that is repeated under its reference changes nothing", 100, anEntry("grant"), 40, BOOKED],
-    ["that is repeated changes nothing at the largest balance", MAX, anEntry("grant"), 40, BOOKED],
+    ["that is repeated at the maximum balance changes nothing", MAX, anEntry("grant"), 40, BOOKED],
     ["that repeats a reference with fewer credits is refused", 100, anEntry("grant"), 39, REUSED],
     ["that repeats a reference with more credits is refused", 100, anEntry("grant"), 41, REUSED],
   ])("a grant %s", (_what, balance, known, amount, posting) => {
@@ -51,9 +52,9 @@ describe("a charge", () => {
     ["may take the whole balance", 40, null, 40, booking("charge", 40, 0)],
     ["of one credit more than the balance is refused", 39, null, 40, refused("insufficient")],
     ["of an account without credits is refused", 0, null, 1, refused("insufficient")],
-    ["far above the balance is refused", 40, null, MAX, refused("insufficient")],
+    ["of an amount far above the balance is refused", 40, null, MAX, refused("insufficient")],
     ["that is repeated under its reference changes nothing", 100, anEntry("charge"), 40, BOOKED],
-    ["that is repeated changes nothing at a balance of 0", 0, anEntry("charge"), 40, BOOKED],
+    ["that is repeated at a balance of 0 changes nothing", 0, anEntry("charge"), 40, BOOKED],
     ["that repeats a reference with more credits is refused", 100, anEntry("charge"), 41, REUSED],
   ])("a charge %s", (_what, balance, known, amount, posting) => {
     expect(charge(balance, known, { ...order, amount })).toEqual(posting);
@@ -69,13 +70,13 @@ describe("an adjustment", () => {
     ["adds to the balance", 60, null, 40, booking("adjustment", 40, 100)],
     ["takes from the balance", 60, null, -40, booking("adjustment", -40, 20)],
     ["may turn a positive balance negative", 30, null, -40, booking("adjustment", -40, -10)],
-    ["may leave a negative balance negative", -50, null, 40, booking("adjustment", 40, -10)],
-    ["may reach the largest balance", MAX - 40, null, 40, booking("adjustment", 40, MAX)],
-    ["beyond the largest balance by one is refused", MAX - 39, null, 40, refused("too_large")],
-    ["may reach the lowest balance", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
-    ["beyond the lowest balance by one is refused", 39 - MAX, null, -40, refused("too_large")],
+    ["may add to a balance that stays negative", -50, null, 40, booking("adjustment", 40, -10)],
+    ["may raise the balance to the maximum", MAX - 40, null, 40, booking("adjustment", 40, MAX)],
+    ["that would exceed the maximum balance by one is refused", MAX - 39, null, 40, TOO_LARGE],
+    ["may lower the balance to the minimum", 40 - MAX, null, -40, booking("adjustment", -40, -MAX)],
+    ["that would undercut the minimum balance by one is refused", 39 - MAX, null, -40, TOO_LARGE],
     [
-      "may lower a balance that is above the largest allowed balance",
+      "may lower a balance that is above the maximum",
       MAX + 9,
       null,
       -1,
@@ -90,7 +91,7 @@ describe("an adjustment", () => {
       40,
       REUSED,
     ],
-  ])("an adjustment %s", (_what, balance, known, amount, posting) => {
+  ])("an adjustment by the operator %s", (_what, balance, known, amount, posting) => {
     expect(adjust(balance, known, { reference: "r", amount, reason: "why" })).toEqual(posting);
   });
 });
@@ -109,7 +110,7 @@ describe("a refund", () => {
   it.each<[string, number, Entry | null, Entry | null, Posting]>([
     ["gives back what was charged", 60, charged, null, booking("refund", 40, 100)],
     ["that is repeated changes nothing", 100, charged, anEntry("refund"), BOOKED],
-    ["may raise a balance above the largest", MAX, charged, null, booking("refund", 40, MAX + 40)],
+    ["may exceed the balance limit of grants", MAX, charged, null, booking("refund", 40, MAX + 40)],
     ["without a charge is refused", 60, null, null, refused("no_charge")],
     [
       "whose charge does not exist is refused, even if the refund itself is booked already",

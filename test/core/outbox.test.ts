@@ -57,7 +57,7 @@ describe("the end of a publication", () => {
   it.each([
     ["does not exist", null],
     ["was registered again under the same id and is being charged", aChargingTask()],
-  ])("the end of an index write changes nothing for a task that %s", (_what, record) => {
+  ])("the result of an index write is ignored when the task %s", (_what, record) => {
     expect(decide(record, published(NOW))).toEqual({ kind: "unchanged", record });
   });
 });
@@ -84,7 +84,7 @@ describe("the end of a notice", () => {
   it.each([
     ["does not exist", null],
     ["was created again under the same id", anOpenTask()],
-  ])("the result of sending an operator notice changes nothing when the task %s", (_what, gone) => {
+  ])("the result of sending an operator notice is ignored when the task %s", (_what, gone) => {
     expect(decide(gone, ended(true))).toEqual({ kind: "unchanged", record: gone });
   });
 });
@@ -96,7 +96,7 @@ describe("an order to write the row again", () => {
   const order = { type: "republish", isAlwaysDue: true } as const;
 
   it.each(visible)(
-    "an order to write the index row again makes the row of %s due now and does not change the task's version",
+    "an order to write the index row again makes the write due at once for %s and does not change the task's version",
     (_what, record) => {
       for (const publication of [known, missing]) {
         const after = committed(decide({ ...record, publication }, order));
@@ -109,7 +109,7 @@ describe("an order to write the row again", () => {
     },
   );
 
-  it("an order that repairs lost index rows makes a written row due again, but does not hasten an index write that is planned already", () => {
+  it("an order that repairs lost index rows plans another write of a row that was written before, but does not hasten a write that is planned already", () => {
     const repair = { ...order, isAlwaysDue: false };
     const record = aFinishedTask({ publication: missing });
     expect(decide(record, repair)).toEqual({ kind: "unchanged", record });

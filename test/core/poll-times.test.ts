@@ -169,7 +169,7 @@ describe("a nudge while a poll is in flight", () => {
 });
 
 it.each([0, 0.5, 1])(
-  "with %d as the random number (0 to 1) of the jitter, the poll after a rate limit of one hour waits an hour plus that part of 12 minutes",
+  "with %d as the random number (0 to 1) of the jitter, the poll after a rate limit of one hour waits an hour plus the random number times 12 minutes",
   (jitter) => {
     const policy = aPolicy({ jitter });
     const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);

@@ -124,7 +124,7 @@ describe("an upstream that is still at work at the deadline", () => {
     },
   );
 
-  it("a task's deadline is extended when the upstream limits the poll, and the upstream is polled after the limit", () => {
+  it("a task's deadline is extended when the provider refuses the poll at the deadline by its rate limit, and the next poll waits until the limit ends", () => {
     const record = asked(rateLimited(10 * MINUTE));
     expect(record).toMatchObject({ deadlineAt: LATE + HOUR, tracking: { isExtended: true } });
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);

@@ -213,7 +213,7 @@ describe("success without output", () => {
     ["success with output", aCompletion(), "completed"],
     ["processing", PROCESSING, "processing"],
   ] as const)(
-    "after one report of success without output, a poll that reports %s counts as if that report had not come",
+    "after one report of success without output, a poll that reports %s is handled as if that report had not come",
     (_what, news, status) => {
       const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
       expect(record.status).toBe(status);

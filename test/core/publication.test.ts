@@ -72,12 +72,12 @@ describe("a change is written to the index", () => {
 
   it.each([
     [
-      "a task is written to the index before its next callback attempt if there is just time for the longest write",
+      "a task is written to the index before its next callback attempt if even a write that lasts as long as it may would end in time",
       5 * SECOND + SOON,
       NOW + 5 * SECOND,
     ],
     [
-      "a task is not written to the index before its next callback attempt if the longest write would end a millisecond too late",
+      "a task is not written to the index before its next callback attempt if a write that lasts as long as it may would end a millisecond too late",
       5 * SECOND + SOON - 1,
       null,
     ],
@@ -118,7 +118,7 @@ describe("the next write of a row after a failed one", () => {
     expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
   });
 
-  it("an index write is repeated at the time stored in the task's record; if none is stored, the time counts from the task's last change", () => {
+  it("the times of repeated index writes count from the time stored in the task's record or, if none is stored, from the task's last change", () => {
     const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
     expect(retryAfter(planned, NOW)).toBe(NOW + HOUR);
     expect(retryAfter(aFinishedTask(), NOW)).toBe(NOW + 5 * SECOND);

@@ -188,7 +188,7 @@ describe("the end of a refund", () => {
     ["a task without a price", aFinishedTask()],
     ["a completed task", aFinishedTask({ credits: credits() })],
     ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded" }) })],
-  ])("the answer to a refund does not change %s", (_what, record) => {
+  ])("the answer to a refund is ignored when it arrives for %s", (_what, record) => {
     for (const isRefunded of [true, false]) {
       expectUnchanged(record, aRefundEnd(isRefunded), later);
     }

@@ -97,7 +97,8 @@ describe("checkCallbackUrl", () => {
     "the IPv6 loopback address": "https://[::1]/",
     "the unspecified IPv6 address (::)": "https://[::]/",
     "the loopback address mapped to IPv6 (::ffff:127.0.0.1)": "https://[::ffff:127.0.0.1]/",
-    "a public IPv4 address mapped to IPv6": "https://[::ffff:8.8.8.8]/",
+    "a public IPv4 address mapped to IPv6, which is no public range (::ffff:8.8.8.8)":
+      "https://[::ffff:8.8.8.8]/",
     "the loopback address translated to IPv6 (::ffff:0:127.0.0.1)": "https://[::ffff:0:127.0.0.1]/",
     "a private address in the NAT64 range of IPv6": "https://[64:ff9b::10.0.0.1]/",
     "the loopback address in the 6to4 range of IPv6": "https://[2002:7f00:1::]/",
@@ -209,7 +210,7 @@ describe("checkCallbackUrl with local callbacks", () => {
     "the relay's port over https:": "https://localhost:8787/",
     "the relay's IPv4 address": "http://127.0.0.1:8787/x",
     "the relay's IPv4 address as one hexadecimal": "http://0x7f000001:8787/x",
-    "a loopback address other than the relay's, with the relay's port": "http://127.8.8.8:8787/",
+    "the relay's port on another loopback address (127.8.8.8)": "http://127.8.8.8:8787/",
     "the relay's IPv6 address": "http://[::1]:8787/",
     "a host name under .localhost and the relay's port": "http://relay.localhost.:8787/",
   });

@@ -10,7 +10,10 @@ export interface Poll {
   /** Name of the connection to the provider. */
   readonly connection: string;
   readonly job: Job;
-  /** Number of nudges (hooks that asked for an earlier poll) before this poll was sent. */
+  /**
+   * Number of nudges in the task's record when this poll was sent; a nudge is a hook that asked for an
+   * earlier poll.
+   */
   readonly nudges: number;
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;

@@ -111,8 +111,8 @@ export interface PollEndedEvent {
   readonly type: "poll_ended";
   readonly job: Job;
   /**
-   * Number of nudges (hooks) before the poll; a larger number in the record means that a hook came
-   * meanwhile.
+   * Number of nudges (hooks that asked for an earlier poll) in the task's record when the poll was sent; a
+   * larger number in the record now means that a hook came meanwhile.
    */
   readonly nudges: number;
   /** Time at which the poll was sent, in Unix milliseconds; decides whether it was the poll at the deadline. */

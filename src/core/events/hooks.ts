@@ -98,8 +98,9 @@ function applyNews(task: OpenTask, news: UpstreamNews, policy: Policy, now: numb
 }
 
 /**
- * Handles a hook whose body nothing proves: brings the next poll forward, or keeps the hook until a job is
- * attached to the task. A hook that reports nothing new is ignored.
+ * Handles a hook that may not change the status of the task, because no signature proves its body or it
+ * reports success without output: brings the next poll forward, or keeps the hook until a job is attached to
+ * the task. A hook that reports nothing new is ignored.
  */
 function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): Decision {
   const { tracking } = task;

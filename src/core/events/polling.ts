@@ -32,14 +32,14 @@ export function endPoll(
   return changed(isAtDeadline ? extendDeadline(task, now) : task);
 }
 
-/** Returns the poll plan of the attached job; null when `job` is not the attached one. */
+/** Returns the plan of polls when `job` is the job attached to the task; null when it is not. */
 function planFor(job: Job, { upstream, tracking }: OpenTask): PollPlan | null {
   return sameJob(upstream?.job ?? null, job) ? tracking.poll : null;
 }
 
 /**
- * Tells whether news ends the task. Success without output is polled once more, unless this is the last
- * poll.
+ * Tells whether news ends the task. After a success without output the task stays open for one more poll,
+ * unless this was the last one.
  */
 function isEnd(news: UpstreamNews, isLastPoll: boolean): news is UpstreamEnd {
   switch (news.status) {
@@ -55,8 +55,8 @@ function isEnd(news: UpstreamNews, isLastPoll: boolean): news is UpstreamEnd {
 }
 
 /**
- * Tells whether the deadline is extended: true when the upstream reported progress or limited the rate of
- * polls, or when a hook arrived during this poll.
+ * Tells whether the deadline is extended: true when the upstream reported the job as queued or processing or
+ * limited the rate of polls, or when a hook arrived during this poll.
  */
 function deservesExtension(poll: PollPlan, event: PollEndedEvent): boolean {
   const { kind } = event.answer;

@@ -10,8 +10,8 @@ export interface PollPlan {
   /** Number of polls that ended without a final result. */
   readonly tries: number;
   /**
-   * Number of nudges: hooks that asked for an earlier poll. When it rises during a poll, the answer may be
-   * outdated.
+   * Number of nudges, i.e. hooks that asked for an earlier poll. When the number rises during a poll, the
+   * answer to that poll may be outdated.
    */
   readonly nudges: number;
   /**
@@ -83,8 +83,9 @@ export function planNextPoll(
 }
 
 /**
- * Nudges: brings the next poll forward to now, or to the earliest time that the provider allows. Changes
- * nothing when the poll is already planned for that time and cannot have begun.
+ * Applies a nudge, a hook that asks for an earlier poll: brings the next poll forward to now, or to the
+ * earliest time that the provider allows. Changes nothing when the poll is planned for that time already and
+ * the time has not come.
  */
 export function nudge(plan: PollPlan, now: number): PollPlan {
   const at = Math.max(now, plan.notBefore);

@@ -12,8 +12,8 @@ const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
- * Returns the state of a task whose row in the index is outdated since `now`. An outdated row is written at
- * once, and again at the times that `retryAfter` computes until a write succeeds.
+ * Returns the state of an index row that became outdated at `now`. An outdated row is written at once, and
+ * again at the times that `retryAfter` computes until a write succeeds.
  */
 export function missingSince(publication: Publication, now: number): Publication {
   return { ...publication, retryAt: now, tries: 0 };

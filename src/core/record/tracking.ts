@@ -28,8 +28,8 @@ const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
 
 /**
- * Returns the first plan of polls for a task that becomes open at `now`, without kept hooks; no poll is
- * planned while no job is attached.
+ * Returns the tracking of a task that becomes open at `now`: without kept hooks, and with a planned first
+ * poll when a job is attached.
  */
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);

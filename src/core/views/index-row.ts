@@ -57,8 +57,8 @@ export interface IndexRow {
 }
 
 /**
- * Longest time for which an attempt of a callback can run: the largest timeout that can be configured for
- * receivers, and five seconds more.
+ * Longest time for which an attempt of a callback can run, in milliseconds: the largest timeout that can be
+ * configured for receivers, plus a margin of five seconds.
  */
 const MAX_ATTEMPT_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 

@@ -168,7 +168,7 @@ describe("an error around an attempt", () => {
     await expect(rung).rejects.toThrow("commit is broken");
   });
 
-  it("a callback attempt that is opened but not yet requested when an error occurs is sent by the next run of the same instance", async () => {
+  it("a callback attempt whose start is stored but whose request an error prevents is sent when the same instance next runs the work loop", async () => {
     let loads = 0;
     host.isBroken = (operation) => operation === "load" && ++loads === 2;
     host.loop.apply(finish);

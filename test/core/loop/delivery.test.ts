@@ -57,21 +57,21 @@ describe("a task from its first event to its end", () => {
   });
 
   it.each<[string, TaskEvent[], isIndexed: boolean, writes: string[]]>([
-    ["two commits when an event created the task", [finish], false, [...COMMIT, ...COMMIT]],
+    ["two storage commits when an event created the task", [finish], false, [...COMMIT, ...COMMIT]],
     [
-      "three commits when the task was registered first",
+      "three storage commits when the task was registered first",
       [aRegistration(), aReport()],
       false,
       [...COMMIT, ...COMMIT, ...COMMIT],
     ],
     [
-      "three commits, with two writes of the alarm, when an event created the task and the index is enabled",
+      "three storage commits, with two writes of the alarm, when an event created the task and the index is enabled",
       [finish],
       true,
       [...COMMIT, "put", ...COMMIT],
     ],
   ])(
-    "a task whose first callback attempt is delivered takes, until its erasure, %s",
+    "until its erasure, a task whose first callback attempt is delivered needs %s",
     async (_what, events, isIndexed, writes) => {
       host.policyAt = () => aPolicy({ isIndexed });
       for (const event of events) host.loop.apply(event);

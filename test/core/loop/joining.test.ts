@@ -77,7 +77,7 @@ describe("an event in any turn around the end of a run", () => {
     },
   );
 
-  it("a redelivery ordered while the work loop ends is refused, or accepted with a watchdog alarm set, whether the alarm handler has returned or not", async () => {
+  it("a redelivery that is accepted while the work loop ends always sets a watchdog alarm, whether the alarm handler has returned or not", async () => {
     const seen = new Set<string>();
     for (const count of allTurns) {
       const one = new MemoryHost();
@@ -119,7 +119,7 @@ describe("read", () => {
 });
 
 describe("an erasure", () => {
-  it("an erasure in progress does not remove a task that is created again before it ends", async () => {
+  it("an erasure in progress does not remove a task that is created again before the erasure ends", async () => {
     host.loop.apply(finish);
     await host.answer("delivered");
     const { promise, resolve } = Promise.withResolvers<void>();
