@@ -76,7 +76,7 @@ function readingOfStatus({ status }: GetAnswer, { readsErrors }: PollAdapter): R
   return isReadable ? null : UNCLEAR;
 }
 
-/** Returns the reading of an answer, or `unclear` when the answer is about another job. */
+/** Returns what the adapter has read from an answer, or `unclear` when the answer is about another job. */
 function checkJob(reading: FinalReading, { id }: Job): FinalReading {
   if (reading.kind !== "observed") return reading;
   const { jobId } = reading.observation;

@@ -163,7 +163,7 @@ describe("an attachment where the upstream can be polled", () => {
     ["success without output", NO_OUTPUT],
     ["processing", PROCESSING],
   ])(
-    "attaching a job plans a poll at once when an unsigned hook that arrived earlier has reported this status: %s",
+    "attaching a job plans a poll at once when an unsigned hook that arrived earlier has reported %s",
     (_what, news) => {
       const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
       for (const jobId of [JOB.id, null]) {

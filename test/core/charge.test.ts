@@ -160,7 +160,7 @@ describe("the answer of the ledger", () => {
     },
   );
 
-  it("a charge without an answer is repeated after 5 s, 10 s … 5 min, without end", () => {
+  it("a charge without an answer is repeated after 5 s, then after twice the wait each time, and at last every 5 min without end", () => {
     let record: TaskRecord = aChargingTask();
     const waits: number[] = [];
     let now = NOW;

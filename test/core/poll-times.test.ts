@@ -159,7 +159,11 @@ describe("a nudge while a poll is in flight", () => {
       aHook(aCompletion()),
       newsAnswer(anUpstreamFailure()),
     ],
-    ["success without output, as the poll does", aHook(NO_OUTPUT), newsAnswer(NO_OUTPUT)],
+    [
+      "success without output and the poll reports the same",
+      aHook(NO_OUTPUT),
+      newsAnswer(NO_OUTPUT),
+    ],
   ])(
     "the poll, not an unsigned hook during it, decides the task's result when the hook reports %s",
     (_what, hook, answer) => {

@@ -155,7 +155,7 @@ describe("the Idempotency-Key of a redelivery", () => {
   const running = finish(failed, keyed);
   const settled = finish(running, anEnd(4));
 
-  it("a redelivery repeated with the same Idempotency-Key happens once, while its series runs and after it", () => {
+  it("a redelivery repeated with the same Idempotency-Key starts no second series, neither while the first one runs nor after it", () => {
     for (const record of [running, settled]) expectUnchanged(record, keyed, NOW + HOUR);
   });
 

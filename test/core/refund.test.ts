@@ -153,7 +153,7 @@ describe("the end of a refund", () => {
     expect(wakeAt(record, POLICY)).toBe(later + 28 * DAY);
   });
 
-  it("a refund without an answer is repeated after 5 s, 10 s … 5 min, without end", () => {
+  it("a refund without an answer is repeated after 5 s, then after twice the wait each time, and at last every 5 min without end", () => {
     let record: TaskRecord = held;
     const waits: number[] = [];
     let now = NOW;

@@ -179,7 +179,7 @@ describe("an error around an attempt", () => {
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it("an event after a failed alarm handler sets the alarm of the task again, before its due steps run", async () => {
+  it("an event after a failed alarm handler sets the alarm of the task again, before the due steps of the task run", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     breakOnly("send");

@@ -94,7 +94,7 @@ describe("an event in any turn around the end of a run", () => {
 });
 
 describe("read", () => {
-  it("reading a task sets its alarm again when it is overdue by more than a minute", async () => {
+  it("reading a task sets the task's alarm again when that alarm is overdue by more than a minute", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [HOUR] });
     host.loop.apply(finish);
     host.alarm = null;
