@@ -97,8 +97,7 @@ describe("checkCallbackUrl", () => {
     "the IPv6 loopback address": "https://[::1]/",
     "the unspecified IPv6 address (::)": "https://[::]/",
     "the loopback address mapped to IPv6 (::ffff:127.0.0.1)": "https://[::ffff:127.0.0.1]/",
-    "a public IPv4 address mapped to IPv6, which is no public range (::ffff:8.8.8.8)":
-      "https://[::ffff:8.8.8.8]/",
+    "a public IPv4 address mapped to IPv6 (no public range)": "https://[::ffff:8.8.8.8]/",
     "the loopback address translated to IPv6 (::ffff:0:127.0.0.1)": "https://[::ffff:0:127.0.0.1]/",
     "a private address in the NAT64 range of IPv6": "https://[64:ff9b::10.0.0.1]/",
     "the loopback address in the 6to4 range of IPv6": "https://[2002:7f00:1::]/",
