@@ -25,6 +25,12 @@ app.use((c, next) => {
   return next();
 });
 
+app.use(async (c, next) => {
+  // Hono's router would ignore the slash, so that each route had two paths.
+  if (c.req.path.length > 1 && c.req.path.endsWith("/")) throw noRoute();
+  await next();
+});
+
 for (const route of ROUTES) {
   app.on(route.method, honoPath(route.path), (c) =>
     route.handle({
@@ -46,7 +52,7 @@ for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
 
 // A catch-all route, because `app.notFound` bypasses the middleware above.
 app.all("*", () => {
-  throw new Problem("not_found", { detail: "No route has this path." });
+  throw noRoute();
 });
 
 app.onError((error, c) => {
@@ -78,6 +84,10 @@ function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";
   if (status === 401 || path === NO_ROUTE) return "detail";
   return status === 404 && OPEN_PATHS.has(path) ? "detail" : "info";
+}
+
+function noRoute(): Problem {
+  return new Problem("not_found", { detail: "No route has this path." });
 }
 
 function internalError(error: Error): Problem {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { cursorOf, positionOf } from "../../src/api/search/cursor.ts";
-import { listQueryOf } from "../../src/api/search/filters.ts";
+import { readQuery } from "../../src/api/http/query.ts";
+import { filtersOf, TaskPage } from "../../src/api/search/filters.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
 import type { Caller } from "../../src/task-object/caller.ts";
 import type { Filters } from "../../src/index-db/list.ts";
@@ -78,7 +79,6 @@ const parameter = fc
 const query = fc
   .array(parameter, { maxLength: 4 })
   .map((pairs) => new URLSearchParams(pairs).toString());
-const LIMITS = { fallback: 50, max: 200, hasDryRun: false };
 
 const cursor = fc.oneof(
   ...MADE.map((made) =>
@@ -116,7 +116,10 @@ fuzz(
         accountId === null
           ? { kind: "operator", role: "all", key: "test" }
           : { kind: "account", id: accountId, role: "full", key: "test" };
-      const parsed = parsedBy(() => listQueryOf(given, caller, LIMITS));
+      const parsed = parsedBy(() => {
+        const { limit, ...page } = readQuery(TaskPage, given);
+        return { limit, filters: filtersOf(page, caller) };
+      });
       if (!parsed.isAccepted) return false;
       if (isForbidden(given, accountId)) throw new Error("a forbidden query was accepted");
       const { filters, limit } = parsed.value;

@@ -101,9 +101,41 @@ it.each([
   "/V1/events",
   "//v1/events",
   "/v1/tasks//redeliver",
+  ...ROUTES.map(({ path }) => `${path.replaceAll(/\{\w+\}/g, ID)}/`),
 ])("the unknown path %s gets 404", async (path) => {
   const unknown = { status: 404, code: "not_found" };
   expect(await refusal(await call(`${ORIGIN}${path}`))).toEqual(unknown);
+});
+
+const V1_ROUTES = ROUTES.filter(({ path }) => path.startsWith("/v1/"));
+
+it.each(V1_ROUTES)(
+  "$method $path refuses unknown query parameters, and each of its own that is given twice",
+  async ({ method, path, query }) => {
+    const target = path.replaceAll(/\{\w+\}/g, ID);
+    const names = Object.keys(query?.shape ?? {});
+    const message = "Unknown parameter";
+    expect(await issuesOf(method, `${target}?strange=1&strange=2&__proto__=3`)).toEqual(
+      ["/strange", "/__proto__"].map((pointer) => ({ path: pointer, message })),
+    );
+    const twice = names.map((name) => ({ path: `/${name}`, message: "must be given once" }));
+    const text = names.map((name) => `${name}=1&${name}=2`).join("&");
+    if (names.length > 0) expect(await issuesOf(method, `${target}?${text}`)).toEqual(twice);
+  },
+);
+
+async function issuesOf(method: string, path: string) {
+  return ProblemBody.parse(await (await call(path, { method })).json())["issues"];
+}
+
+it.each([
+  [`/hooks/ark/${ID}/${"A".repeat(43)}`, "POST", 404],
+  ["/healthz", "GET", 200],
+  ["/docs/errors", "GET", 200],
+  ["/.well-known/jwks.json", "GET", 200],
+  ["/metrics", "GET", 501],
+])("%s ignores unknown and repeated query parameters", async (path, method, status) => {
+  expect((await call(`${path}?strange=1&strange=2`, { method })).status).toBe(status);
 });
 
 const NO_KEY = { key: null };

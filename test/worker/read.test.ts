@@ -123,8 +123,6 @@ it("GET /v1/tasks/{id}?wait=600 asks the object of an open task again after 1, 1
 
 it.each([
   ["?wait=0", "", 0],
-  ["?wait=-5", "", 0],
-  ["?wait=2.5", "", 2500],
   ["?wait=60", "", 60_000],
   ["?wait=99999999999999999999", "", 60_000],
   ["", "wait=3", 3000],
@@ -145,7 +143,7 @@ it.each([
   },
 );
 
-it.each(["", "abc", "5s", "NaN", "1,5", "%20"])(
+it.each(["", "abc", "5s", "NaN", "1,5", "%20", "-5", "2.5", "0x5", "1e3", "%2B5"])(
   "GET /v1/tasks/{id} rejects the query ?wait=%s",
   async (wait) => {
     const id = await register();

@@ -43,9 +43,3 @@ export const NewKey = z.strictObject({
   label: optional(z.string().check(z.maxLength(100))),
   sha256: optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits"))),
 });
-
-/** Query of `GET /v1/accounts`, which lists accounts. */
-export const Page = z.strictObject({
-  limit: z.optional(z.string()),
-  cursor: z._default(z.string().check(z.maxLength(64)), ""),
-});

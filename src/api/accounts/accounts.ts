@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import type { AccountState } from "../../account/account-object.ts";
 import { ledgerObject, profileObject } from "../../account/object-names.ts";
 import { toSeconds } from "../../core/time.ts";
@@ -7,14 +8,17 @@ import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { listAccountIds, noteAccount } from "../../index-db/accounts.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { withTimeout } from "../../timeout.ts";
-import { validate } from "../http/body.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
-import { limitOf, queryOf } from "../http/query.ts";
-import { bodyRoute, route } from "../http/route.ts";
-import { NewAccount, Page } from "./account-schemas.ts";
+import { pageLimit } from "../http/query.ts";
+import { bodyRoute, queryRoute, route } from "../http/route.ts";
+import { NewAccount } from "./account-schemas.ts";
 
-const LIMITS = { fallback: 50, max: 200 };
+/** Query of `GET /v1/accounts`. */
+const Page = z.strictObject({
+  limit: pageLimit({ fallback: 50, max: 200 }),
+  cursor: z._default(z.string().check(z.maxLength(64)), ""),
+});
 
 export const createAccount = bodyRoute(
   {
@@ -46,7 +50,7 @@ export const createAccount = bodyRoute(
   },
 );
 
-export const listAccounts = route(
+export const listAccounts = queryRoute(
   {
     method: "GET",
     path: "/v1/accounts",
@@ -55,10 +59,9 @@ export const listAccounts = route(
     answers: { 200: "one page; ?cursor= takes the next_cursor of the page before" },
     errors: ["index_disabled"],
   },
-  async ({ env, runtime, url }) => {
+  Page,
+  async ({ env, runtime, query: { limit, cursor } }) => {
     const { first } = requireIndex(env, runtime);
-    const { limit: limitText, cursor } = validate(Page, queryOf(url.searchParams));
-    const limit = limitOf(limitText, LIMITS);
     const accounts = await queryIndex(() => listAccountIds(first, cursor, limit));
     const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
     const next_cursor = data.length === limit ? (data.at(-1)?.id ?? null) : null;

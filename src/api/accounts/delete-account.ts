@@ -1,4 +1,5 @@
 import pMap from "p-map";
+import * as z from "zod/mini";
 import { ledgerObject, profileObject } from "../../account/object-names.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { refundableMs } from "../../core/policy.ts";
@@ -6,9 +7,9 @@ import type { Env } from "../../env.ts";
 import { forgetListedAccount } from "../../index-db/accounts.ts";
 import { findOpenTask } from "../../index-db/open-tasks.ts";
 import { callObject } from "../http/object-call.ts";
-import { invalidRequest, Problem } from "../http/problem.ts";
-import { queryOf } from "../http/query.ts";
-import { route } from "../http/route.ts";
+import { Problem } from "../http/problem.ts";
+import { Flag } from "../http/query.ts";
+import { queryRoute } from "../http/route.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { callProfile, forgetAccount } from "./account-client.ts";
 import { revoke } from "./account-keys.ts";
@@ -16,10 +17,16 @@ import { revoke } from "./account-keys.ts";
 const CONCURRENCY = 6;
 
 /**
+ * Query of `DELETE /v1/accounts/{account}`. With `force` the account is deleted in spite of tasks without a
+ * result.
+ */
+const Deletion = z.strictObject({ force: Flag });
+
+/**
  * Deletes an account. A request that failed half-way is completed by sending it again, because each of its
  * steps may be repeated. Charges of the account are still refunded for as long as one of its tasks may fail.
  */
-export const deleteAccount = route(
+export const deleteAccount = queryRoute(
   {
     method: "DELETE",
     path: "/v1/accounts/{account}",
@@ -28,10 +35,10 @@ export const deleteAccount = route(
     answers: { 202: "deleted; its ledger is folded to one total later" },
     errors: ["not_found", "task_open", "index_disabled"],
   },
-  async ({ env, url, runtime, params: { account: id } }) => {
-    const isForced = isForceGiven(url);
+  Deletion,
+  async ({ env, query: { force }, runtime, params: { account: id } }) => {
     const { deletedAt } = await callProfile(env, id, (object) => object.profile());
-    if (deletedAt === null && !isForced) await requireNoOpenTask(env, runtime, id);
+    if (deletedAt === null && !force) await requireNoOpenTask(env, runtime, id);
     const foldAt = Date.now() + refundableMs(runtime.config.retentionMs);
     await callObject(() => ledgerObject(env, id).deleteLedger(foldAt));
     const hashes = await callProfile(env, id, (object) => object.deleteProfile());
@@ -43,17 +50,6 @@ export const deleteAccount = route(
     return new Response(null, { status: 202 });
   },
 );
-
-/**
- * Reads the query parameter `force`, which deletes an account in spite of tasks without a result; false when
- * it is absent.
- * @throws Problem `invalid_request` unless it is true or false.
- */
-function isForceGiven(url: URL): boolean {
-  const { force = "false" } = queryOf(url.searchParams);
-  if (force === "true" || force === "false") return force === "true";
-  throw invalidRequest([{ path: "/force", message: "must be true or false" }]);
-}
 
 /**
  * Checks that the index has no task of the account without a result.

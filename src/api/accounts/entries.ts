@@ -1,15 +1,33 @@
+import * as z from "zod/mini";
+import type { Env } from "../../env.ts";
 import { json } from "../http/answer.ts";
-import { limitOf } from "../http/query.ts";
-import { type AuthenticatedRequest, route } from "../http/route.ts";
+import { pageLimit, wholeNumber } from "../http/query.ts";
+import { queryRoute } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";
-import { exportEntries } from "./entry-export.ts";
-import { entryView, sequenceOf } from "./entry-view.ts";
-
-type Call = AuthenticatedRequest<{ readonly account: string }>;
+import { exportEntries, MAX_EXPORTED } from "./entry-export.ts";
+import { EntryCursor, entryView } from "./entry-view.ts";
 
 const LIMITS = { fallback: 50, max: 200 };
+const LIMIT_MESSAGE = `must be a whole number from 1 to ${LIMITS.max}, or to ${MAX_EXPORTED} with format`;
 
-export const listGrants = route(
+/** Query of `GET /v1/accounts/{account}/grants`. */
+const GrantPage = z.strictObject({ limit: pageLimit(LIMITS), cursor: EntryCursor });
+
+/** Query of `GET /v1/accounts/{account}/entries`. With a format the page is an export, which may be larger. */
+const EntryPage = z
+  .strictObject({
+    format: z.optional(z.enum(["csv", "jsonl"], "must be csv or jsonl")),
+    limit: z.optional(wholeNumber(1, MAX_EXPORTED, LIMIT_MESSAGE)),
+    cursor: EntryCursor,
+  })
+  .check(
+    z.refine(({ format, limit = 1 }) => format !== undefined || limit <= LIMITS.max, {
+      path: ["limit"],
+      message: LIMIT_MESSAGE,
+    }),
+  );
+
+export const listGrants = queryRoute(
   {
     method: "GET",
     path: "/v1/accounts/{account}/grants",
@@ -18,10 +36,11 @@ export const listGrants = route(
     answers: { 200: "one page" },
     errors: ["not_found"],
   },
-  (call) => pageOf(call, "grant"),
+  GrantPage,
+  ({ env, params, query }) => pageOf(env, params.account, "grant", query),
 );
 
-export const listEntries = route(
+export const listEntries = queryRoute(
   {
     method: "GET",
     path: "/v1/accounts/{account}/entries",
@@ -30,21 +49,25 @@ export const listEntries = route(
     answers: { 200: "one page" },
     errors: ["not_found"],
   },
-  (call) => {
-    const format = call.url.searchParams.get("format");
-    return format === null ? pageOf(call, null) : exportEntries(call, format);
-  },
+  EntryPage,
+  ({ env, params: { account }, query: { format, limit, cursor } }) =>
+    format === undefined
+      ? pageOf(env, account, null, { limit: limit ?? LIMITS.fallback, cursor })
+      : exportEntries(env, account, format, { limit: limit ?? MAX_EXPORTED, cursor }),
 );
 
 /**
  * Answers with one page of the ledger of an account as JSON: only the grants, or with `kind` null all
  * entries.
  */
-async function pageOf({ env, url, params }: Call, kind: "grant" | null): Promise<Response> {
-  const limit = limitOf(url.searchParams.get("limit"), LIMITS);
-  const before = sequenceOf(url.searchParams.get("cursor"));
-  const entries = await callLedger(env, params.account, (object) =>
-    object.entries(kind, before, limit + 1),
+async function pageOf(
+  env: Env,
+  accountId: string,
+  kind: "grant" | null,
+  { limit, cursor }: z.output<typeof GrantPage>,
+): Promise<Response> {
+  const entries = await callLedger(env, accountId, (object) =>
+    object.entries(kind, cursor, limit + 1),
   );
   const page = entries.slice(0, limit);
   const nextCursor = entries.length > limit ? (page.at(-1)?.seq ?? null) : null;

@@ -1,12 +1,10 @@
 import type { StoredEntry } from "../../account/entry-table.ts";
 import type { Env } from "../../env.ts";
-import { invalidRequest } from "../http/problem.ts";
-import { limitOf } from "../http/query.ts";
 import { callLedger } from "./account-client.ts";
-import { entryView, sequenceOf } from "./entry-view.ts";
+import { entryView } from "./entry-view.ts";
 
-/** Default (`fallback`) and largest (`max`) number of ledger entries on one page of an export. */
-const LIMITS = { fallback: 10_000, max: 10_000 };
+/** Default and largest number of ledger entries on one page of an export. */
+export const MAX_EXPORTED = 10_000;
 /**
  * Number of ledger entries that one call to the account's object returns; a page is read in several calls.
  */
@@ -27,36 +25,29 @@ interface Format {
   readonly line: (entry: StoredEntry) => string;
 }
 
-interface ExportRequest {
-  readonly env: Env;
-  readonly url: URL;
-  readonly params: { readonly account: string };
-}
-
 const COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
 
-const FORMATS: ReadonlyMap<string, Format> = new Map([
-  ["csv", { mediaType: "text/csv; charset=utf-8", header: csvRow(COLUMNS), line: csvLine }],
-  ["jsonl", { mediaType: "application/jsonl", header: "", line: jsonLine }],
-]);
+const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {
+  csv: { mediaType: "text/csv; charset=utf-8", header: csvRow(COLUMNS), line: csvLine },
+  jsonl: { mediaType: "application/jsonl", header: "", line: jsonLine },
+};
 
 /**
  * Answers with one page of the ledger as text (CSV or JSON lines), newest entries first. The header
  * `Next-Cursor` has the cursor of the next page; on the last page it is absent. The whole page is read before
  * the answer begins, so a failure during the reading is answered with a problem and not with a shorter page.
  */
-export async function exportEntries(call: ExportRequest, formatName: string): Promise<Response> {
-  const { env, url, params } = call;
-  const format = FORMATS.get(formatName);
-  if (format === undefined) {
-    throw invalidRequest([{ path: "/format", message: "must be csv or jsonl" }]);
-  }
-  const limit = limitOf(url.searchParams.get("limit"), LIMITS);
-  const before = sequenceOf(url.searchParams.get("cursor"));
-  const { text, next } = await pageOf(env, params.account, format, before, limit);
+export async function exportEntries(
+  env: Env,
+  accountId: string,
+  formatName: keyof typeof FORMATS,
+  { limit, cursor }: { readonly limit: number; readonly cursor: number },
+): Promise<Response> {
+  const format = FORMATS[formatName];
+  const { text, next } = await pageOf(env, accountId, format, cursor, limit);
   const headers = new Headers({
     "Content-Type": format.mediaType,
-    "Content-Disposition": `attachment; filename="${params.account}-entries.${formatName}"`,
+    "Content-Disposition": `attachment; filename="${accountId}-entries.${formatName}"`,
   });
   if (next !== null) headers.set("Next-Cursor", String(next));
   return new Response(text, { headers });

@@ -40,12 +40,17 @@ export function readJson(body: Uint8Array): unknown {
 
 /**
  * Validates a value with a schema and returns the result.
+ * @param noun word by which the message calls an unknown member of the value.
  * @throws Problem `invalid_request`, with an issue for every invalid field.
  */
-export function validate<S extends z.ZodMiniType>(schema: S, value: unknown): z.output<S> {
+export function validate<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+  noun: "field" | "parameter" = "field",
+): z.output<S> {
   const parsed = schema.safeParse(value, { error: messageOf });
   if (parsed.success) return parsed.data;
-  throw invalidRequest(parsed.error.issues.flatMap(issuesOf));
+  throw invalidRequest(parsed.error.issues.flatMap((issue) => issuesOf(issue, noun)));
 }
 
 /** Formats the path of a field as a JSON Pointer (RFC 6901). */
@@ -53,11 +58,11 @@ export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-function issuesOf(issue: z.core.$ZodIssue): Issue[] {
+function issuesOf(issue: z.core.$ZodIssue, noun: string): Issue[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({
       path: jsonPointer([...issue.path, key]),
-      message: "Unknown field",
+      message: `Unknown ${noun}`,
     }));
   }
   return [{ path: jsonPointer(issue.path), message: issue.message }];

@@ -1,29 +1,49 @@
-import { jsonPointer } from "./body.ts";
+import * as z from "zod/mini";
+import { jsonPointer, validate } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Default (`fallback`) and largest (`max`) number of entries on one page of a list. */
-export interface PageLimits {
+/** Schema of the query of a route that takes no parameters. */
+export const NoQuery = z.strictObject({});
+
+/** Schema of the query of a page whose parameters are ignored. */
+export const AnyQuery = z.object({});
+
+/** Schema of an optional parameter that is `true` or `false`; false when it is absent. */
+export const Flag = z.pipe(
+  z.optional(z.enum(["true", "false"], "must be true or false")),
+  z.transform((value) => value === "true"),
+);
+
+/** Numbers of entries on one page of a list: `fallback` without the parameter `limit`, and at most `max`. */
+interface PageLimits {
   readonly fallback: number;
   readonly max: number;
 }
 
-/** Reads the parameters of a query as an object. @throws Problem `invalid_request` when one occurs twice. */
-export function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
-  const repeated = [...new Set(query.keys())].filter((name) => query.getAll(name).length > 1);
-  if (repeated.length === 0) return Object.fromEntries(query);
-  throw invalidRequest(
-    repeated.map((name) => ({ path: jsonPointer([name]), message: "must be given once" })),
-  );
+/** Schema of the parameter `limit` of a list. */
+export function pageLimit({ fallback, max }: PageLimits) {
+  return z._default(wholeNumber(1, max, `must be a whole number from 1 to ${max}`), fallback);
+}
+
+/** Schema of a number that is written in decimal digits, from `min` to `max`, both included. */
+export function wholeNumber(min: number, max: number, message: string) {
+  const params = { message, abort: true };
+  return z
+    .pipe(z.string().check(z.regex(/^\d{1,16}$/, params)), z.transform(Number))
+    .check(z.refine((value) => value >= min && value <= max, params));
 }
 
 /**
- * Reads the parameter `limit` of a list.
- * @throws Problem `invalid_request` unless it is a whole number from 1 to `max`.
+ * Reads the parameters of a query by the schema of the route.
+ * @throws Problem `invalid_request` with an issue for every parameter that is invalid, unknown or repeated.
  */
-export function limitOf(text: string | null | undefined, { fallback, max }: PageLimits): number {
-  if (text === null || text === undefined) return fallback;
-  const limit = Number(text);
-  if (/^\d{1,5}$/.test(text) && limit >= 1 && limit <= max) return limit;
-  const message = `must be a whole number from 1 to ${max}`;
-  throw invalidRequest([{ path: "/limit", message }]);
+export function readQuery<S extends z.ZodMiniObject>(
+  schema: S,
+  query: URLSearchParams,
+): z.output<S> {
+  const repeated = Object.keys(schema.shape).filter((name) => query.getAll(name).length > 1);
+  if (repeated.length === 0) return validate(schema, Object.fromEntries(query), "parameter");
+  throw invalidRequest(
+    repeated.map((name) => ({ path: jsonPointer([name]), message: "must be given once" })),
+  );
 }

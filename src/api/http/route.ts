@@ -10,6 +10,7 @@ import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsOf } from "./path.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./problem.ts";
 import type { ProblemCode } from "./problem-list.ts";
+import { NoQuery, readQuery } from "./query.ts";
 import { AccountId, TaskId } from "./fields.ts";
 
 /**
@@ -28,6 +29,8 @@ export interface Route {
    */
   readonly dryRunAccess?: Permission;
   readonly summary: string;
+  /** Schema of the query; null for a public route, which ignores its query. */
+  readonly query: z.ZodMiniObject | null;
   readonly body: z.ZodMiniType | null;
   /** Description of each answer other than a problem (RFC 9457), by HTTP status. */
   readonly answers: Readonly<Record<number, string>>;
@@ -54,18 +57,20 @@ export interface RouteRequest<P> {
  * A request whose caller is authenticated, on a relay whose configuration is valid. The task id and the
  * account id in its path have been checked.
  */
-export interface AuthenticatedRequest<P, Body = unknown> extends RouteRequest<P> {
+export interface AuthenticatedRequest<P, Query = unknown, Body = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;
+  readonly query: Query;
   readonly body: Body;
   /** Origin (scheme and host) to which the caller sent the request. */
   readonly origin: string;
 }
 
-type RouteInfo<Path> = Omit<Route, "path" | "access" | "body" | "handle"> & { readonly path: Path };
+type Declared = "path" | "access" | "query" | "body" | "handle";
+type RouteInfo<Path> = Omit<Route, Declared> & { readonly path: Path };
 type ProtectedRouteInfo<Path> = RouteInfo<Path> & { readonly access: Permission };
-type Handler<Path extends string, Body> = (
-  call: AuthenticatedRequest<PathParams<Path>, Body>,
+type Handler<Path extends string, Query, Body> = (
+  call: AuthenticatedRequest<PathParams<Path>, Query, Body>,
 ) => Promise<Response>;
 
 /**
@@ -79,40 +84,78 @@ export function publicRoute<Path extends string>(
   return {
     ...info,
     access: "anyone",
+    query: null,
     body: null,
     handle: (call) => handle({ ...call, params: paramsOf(info.path, call.params) }),
   };
 }
 
-/** Declares a route that needs a key and takes no body. */
+/** Declares a route that needs a key and takes neither a body nor parameters in its query. */
 export function route<Path extends string>(
   info: ProtectedRouteInfo<Path>,
-  handle: Handler<Path, null>,
+  handle: Handler<Path, object, null>,
 ): Route {
-  return { ...info, body: null, handle: guarded(info, async () => null, handle) };
+  return guarded(info, NoQuery, NO_BODY, handle);
+}
+
+/** Declares a route that needs a key and takes parameters in its query, but no body. */
+export function queryRoute<Path extends string, Q extends z.ZodMiniObject>(
+  info: ProtectedRouteInfo<Path>,
+  query: Q,
+  handle: Handler<Path, z.output<Q>, null>,
+): Route {
+  return guarded(info, query, NO_BODY, handle);
 }
 
 /** Declares a route that needs a key or a signature and takes a JSON body. An empty body is read as `{}`. */
 export function bodyRoute<Path extends string, S extends z.ZodMiniType>(
   info: ProtectedRouteInfo<Path>,
-  schema: S,
-  handle: Handler<Path, z.output<S>>,
+  body: S,
+  handle: Handler<Path, object, z.output<S>>,
 ): Route {
-  const read = async (rawBody: RawBody) => {
-    const bytes = await rawBody();
-    return validate(schema, bytes.length === 0 ? {} : readJson(bytes));
-  };
-  return { ...info, body: schema, handle: guarded(info, read, handle) };
+  return guarded(info, NoQuery, jsonBody(body), handle);
+}
+
+/** Declares a route that needs a key and takes both parameters in its query and a JSON body. */
+export function queryBodyRoute<
+  Path extends string,
+  Q extends z.ZodMiniObject,
+  S extends z.ZodMiniType,
+>(
+  info: ProtectedRouteInfo<Path>,
+  query: Q,
+  body: S,
+  handle: Handler<Path, z.output<Q>, z.output<S>>,
+): Route {
+  return guarded(info, query, jsonBody(body), handle);
 }
 
 type RawBody = () => Promise<Uint8Array<ArrayBuffer>>;
 
-function guarded<Path extends string, Body>(
-  { access, dryRunAccess, path }: ProtectedRouteInfo<Path>,
-  bodyFrom: (rawBody: RawBody) => Promise<Body>,
-  handle: Handler<Path, Body>,
-): Route["handle"] {
-  return async (call) => {
+/** Reader of the body of a request. */
+interface BodyReader<Body> {
+  readonly schema: z.ZodMiniType | null;
+  readonly read: (rawBody: RawBody) => Promise<Body>;
+}
+
+const NO_BODY: BodyReader<null> = { schema: null, read: async () => null };
+
+function jsonBody<S extends z.ZodMiniType>(schema: S): BodyReader<z.output<S>> {
+  const read = async (rawBody: RawBody) => {
+    const bytes = await rawBody();
+    return validate(schema, bytes.length === 0 ? {} : readJson(bytes));
+  };
+  return { schema, read };
+}
+
+function guarded<Path extends string, Q extends z.ZodMiniObject, Body>(
+  info: ProtectedRouteInfo<Path>,
+  querySchema: Q,
+  bodyReader: BodyReader<Body>,
+  handle: Handler<Path, z.output<Q>, Body>,
+): Route {
+  const { access, dryRunAccess, path } = info;
+  const handleGuarded: Route["handle"] = async (call) => {
     const { request, env, url } = call;
     const runtime = await requireRuntime(env);
     let read: ReturnType<RawBody> | null = null;
@@ -121,9 +164,11 @@ function guarded<Path extends string, Body>(
     const permission = isDryRun ? (dryRunAccess ?? access) : access;
     const caller = await authenticate(permission, request.headers, rawBody, runtime, env);
     const params = paramsOf(path, checkedParams(call.params, caller));
-    const body = await bodyFrom(rawBody);
-    return handle({ ...call, params, runtime, caller, body, origin: url.origin });
+    const query = readQuery(querySchema, url.searchParams);
+    const body = await bodyReader.read(rawBody);
+    return handle({ ...call, params, runtime, caller, query, body, origin: url.origin });
   };
+  return { ...info, query: querySchema, body: bodyReader.schema, handle: handleGuarded };
 }
 
 /**

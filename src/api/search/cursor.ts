@@ -26,11 +26,11 @@ export async function cursorOf(
  * @throws Problem `invalid_request` for a cursor that the relay has not made for these filters.
  */
 export async function positionOf(
-  cursor: string | null,
+  cursor: string | undefined,
   filters: Filters,
   keys: readonly CryptoKey[],
 ): Promise<Position | null> {
-  if (cursor === null) return null;
+  if (cursor === undefined) return null;
   const [, createdAt = "", id = "", mac = ""] = CURSOR.exec(cursor) ?? [];
   const content = contentOf(`${createdAt}_${id}`, filters);
   if (mac !== "" && (await verifyAny(keys, fromBase64(mac), content))) {

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
 import type { Filters } from "../../index-db/list.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
-import { jsonPointer, validate } from "../http/body.ts";
+import { jsonPointer } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { limitOf, type PageLimits, queryOf } from "../http/query.ts";
+import { Flag, pageLimit } from "../http/query.ts";
 import { AccountId } from "../http/fields.ts";
 
 /**
@@ -14,7 +14,8 @@ export const QueryTimeS = z.optional(
   z.pipe(z.string().check(z.regex(/^\d{1,11}$/, "must be Unix seconds")), z.transform(Number)),
 );
 
-const Query = z.object({
+/** Schemas of the parameters that every list of tasks takes: its filters, and the cursor of a page. */
+const ListParameters = {
   status: z.optional(z.enum(["pending", "processing", "completed", "failed"])),
   callback: z.optional(z.enum(["waiting", "sending", "delivered", "failed"])),
   model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
@@ -23,67 +24,48 @@ const Query = z.object({
   host: z.optional(z.string().check(z.minLength(1), z.maxLength(253), z.toLowerCase())),
   since: QueryTimeS,
   until: QueryTimeS,
-  limit: z.optional(z.string()),
   cursor: z.optional(z.string().check(z.maxLength(512))),
-  dry_run: z.optional(z.enum(["true", "false"])),
+};
+
+/** Query of `GET /v1/tasks`. */
+export const TaskPage = z.strictObject({
+  ...ListParameters,
+  limit: pageLimit({ fallback: 50, max: 200 }),
 });
 
-export interface ListQuery {
-  readonly filters: Filters;
-  readonly limit: number;
-  readonly cursor: string | null;
-  /**
-   * True when `dry_run=true` asks a bulk redelivery only to count the tasks; false on a route without this
-   * parameter.
-   */
-  readonly isDryRun: boolean;
-}
+/** Query of `POST /v1/redeliveries`. With `dry_run` the tasks are only counted. */
+export const RedeliveryPage = z.strictObject({
+  ...ListParameters,
+  limit: pageLimit({ fallback: 100, max: 500 }),
+  dry_run: Flag,
+});
 
-export interface ListOptions extends PageLimits {
-  readonly hasDryRun: boolean;
-}
+type ListQuery = z.output<z.ZodMiniObject<typeof ListParameters>>;
 
 /**
- * Reads the parameters of a request for a list of tasks.
- * @throws Problem `invalid_request` with an issue for every invalid parameter.
+ * Returns the filters of a list of tasks.
+ * @throws Problem `invalid_request` when an account gives `account`, because an account lists only its own
+ * tasks, or `provider`, because an account must not learn the provider of its tasks.
  */
-export function listQueryOf(
-  query: URLSearchParams,
-  caller: Caller,
-  options: ListOptions,
-): ListQuery {
-  const given = validate(Query, queryOf(query));
-  refuseUnknown(query, caller, options);
+export function filtersOf(query: ListQuery, caller: Caller): Filters {
+  const own = accountOf(caller);
+  const withheld = own === null ? [] : (["provider", "account"] as const);
+  const refused = withheld.filter((name) => query[name] !== undefined);
+  if (refused.length > 0) {
+    throw invalidRequest(
+      refused.map((name) => ({ path: jsonPointer([name]), message: "Unknown parameter" })),
+    );
+  }
   return {
-    filters: {
-      status: given.status ?? null,
-      callback: given.callback ?? null,
-      model: given.model ?? null,
-      host: given.host ?? null,
-      provider: given.provider ?? null,
-      account: accountOf(caller) ?? given.account ?? null,
-      since: ms(given.since),
-      until: ms(given.until),
-    },
-    limit: limitOf(given.limit, options),
-    cursor: given.cursor ?? null,
-    isDryRun: given.dry_run === "true",
+    status: query.status ?? null,
+    callback: query.callback ?? null,
+    model: query.model ?? null,
+    host: query.host ?? null,
+    provider: query.provider ?? null,
+    account: own ?? query.account ?? null,
+    since: ms(query.since),
+    until: ms(query.until),
   };
-}
-
-/**
- * Refuses a query with unknown parameters. From an account it also refuses `account`, because an account
- * lists only its own tasks, and `provider`, because an account must not learn the provider of its tasks.
- */
-function refuseUnknown(query: URLSearchParams, caller: Caller, options: ListOptions): void {
-  const withheld = accountOf(caller) === null ? [] : ["provider", "account"];
-  const refused = [...(options.hasDryRun ? [] : ["dry_run"]), ...withheld];
-  const known = Object.keys(Query.shape).filter((name) => !refused.includes(name));
-  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  throw invalidRequest(
-    unknown.map((name) => ({ path: jsonPointer([name]), message: "Unknown parameter" })),
-  );
 }
 
 function ms(seconds: number | undefined): number | null {

@@ -4,14 +4,12 @@ import type { ListedTask } from "../../index-db/list.ts";
 import { listShards } from "../../index-db/list-shards.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
-import { route } from "../http/route.ts";
+import { queryRoute } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
-import { listQueryOf } from "./filters.ts";
+import { filtersOf, TaskPage } from "./filters.ts";
 
-const OPTIONS = { fallback: 50, max: 200, hasDryRun: false };
-
-export const listTasksRoute = route(
+export const listTasksRoute = queryRoute(
   {
     method: "GET",
     path: "/v1/tasks",
@@ -20,13 +18,14 @@ export const listTasksRoute = route(
     answers: { 200: "one page; it may be short, the last one has no next_cursor" },
     errors: ["index_disabled"],
   },
-  async ({ env, url, runtime, caller }) => {
+  TaskPage,
+  async ({ env, url, query, runtime, caller }) => {
     const shards = requireIndex(env, runtime);
-    const { filters, limit, cursor } = listQueryOf(url.searchParams, caller, OPTIONS);
+    const filters = filtersOf(query, caller);
     const { cursorKeys } = runtime.keyring;
-    const after = await positionOf(cursor, filters, cursorKeys);
+    const after = await positionOf(query.cursor, filters, cursorKeys);
     const { tasks, next } = await queryIndex(() =>
-      listShards(shards, filters, after, limit, Date.now()),
+      listShards(shards, filters, after, query.limit, Date.now()),
     );
     const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
     const data = tasks.map((task) => summaryOf(task, readerOf(caller)));

@@ -4,7 +4,8 @@ import { BOUNDS_MS } from "../../index-db/buckets.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import type { Histogram, Statistics } from "../../index-db/stats.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
-import { route } from "../http/route.ts";
+import { AnyQuery } from "../http/query.ts";
+import { queryRoute } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
@@ -25,7 +26,7 @@ interface Rendered {
  */
 const cached = new WeakMap<Env, Rendered>();
 
-export const readMetrics = route(
+export const readMetrics = queryRoute(
   {
     method: "GET",
     path: "/metrics",
@@ -34,6 +35,7 @@ export const readMetrics = route(
     answers: { 200: "the metrics" },
     errors: ["index_disabled"],
   },
+  AnyQuery,
   async ({ env, runtime }) => {
     const shards = requireIndex(env, runtime);
     const now = Date.now();

@@ -4,10 +4,8 @@ import { quantile } from "../../index-db/buckets.ts";
 import type { Count, Histogram, Statistics } from "../../index-db/stats.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
-import { validate } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { queryOf } from "../http/query.ts";
-import { route } from "../http/route.ts";
+import { queryRoute } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { QueryTimeS } from "./filters.ts";
 
@@ -15,9 +13,10 @@ const HOUR_S = 3600;
 const DEFAULT_HOURS = 24;
 const TOP_HOSTS = 10;
 
+/** Query of `GET /v1/stats`. */
 const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
-export const readStats = route(
+export const readStats = queryRoute(
   {
     method: "GET",
     path: "/v1/stats",
@@ -26,10 +25,11 @@ export const readStats = route(
     answers: { 200: "the statistics" },
     errors: ["index_disabled"],
   },
-  async ({ env, runtime, url }) => {
+  Window,
+  async ({ env, runtime, query }) => {
     const shards = requireIndex(env, runtime);
     const now = Date.now();
-    const window = windowOf(url.searchParams, toSeconds(now));
+    const window = windowOf(query, toSeconds(now));
     const found = await queryIndex(() =>
       shardStatistics(shards, { since: window.since * 1000, until: window.until * 1000 }, now),
     );
@@ -38,11 +38,9 @@ export const readStats = route(
 );
 
 /**
- * Reads the parameters `since` and `until` of the statistics, in Unix seconds, and extends the time between
- * them to whole hours. Without parameters it is the last 24 hours and the present one.
+ * Extends the time between the parameters `since` and `until`, in Unix seconds, to whole hours. Without parameters it is the last 24 hours and the present one.
  */
-function windowOf(query: URLSearchParams, nowS: number) {
-  const given = validate(Window, queryOf(query));
+function windowOf(given: z.output<typeof Window>, nowS: number) {
   const until = given.until ?? nowS + 1;
   const end = Math.ceil(until / HOUR_S) * HOUR_S;
   const since = given.since ?? Math.max(0, end - (DEFAULT_HOURS + 1) * HOUR_S);

@@ -3,18 +3,16 @@ import { listShards } from "../../index-db/list-shards.ts";
 import type { Caller } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { bodyRoute } from "../http/route.ts";
+import { queryBodyRoute } from "../http/route.ts";
 import { NoFields } from "../http/fields.ts";
 import { idempotencyKeyOf } from "../tasks/idempotency-key.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import { callTasks } from "./call-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
-import { listQueryOf } from "./filters.ts";
+import { filtersOf, RedeliveryPage } from "./filters.ts";
 
-const OPTIONS = { fallback: 100, max: 500, hasDryRun: true };
-
-export const redeliverMany = bodyRoute(
+export const redeliverMany = queryBodyRoute(
   {
     method: "POST",
     path: "/v1/redeliveries",
@@ -25,11 +23,12 @@ export const redeliverMany = bodyRoute(
     answers: { 200: "counts of this page; repeat the call with next_cursor" },
     errors: ["index_disabled"],
   },
+  RedeliveryPage,
   NoFields,
-  async ({ request, env, url, runtime, caller }) => {
+  async ({ request, env, query, runtime, caller }) => {
     const shards = requireIndex(env, runtime);
-    const query = listQueryOf(url.searchParams, caller, OPTIONS);
-    const { filters, limit, isDryRun } = query;
+    const { limit, dry_run: isDryRun } = query;
+    const filters = filtersOf(query, caller);
     const key = idempotencyKeyOf(request.headers);
     if (key === null && !isDryRun) throw keyRequired();
     const { cursorKeys } = runtime.keyring;

@@ -1,15 +1,16 @@
+import * as z from "zod/mini";
 import type { Reader } from "../../core/views/task-view.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { unknownTask } from "../http/problem.ts";
-import { route } from "../http/route.ts";
+import { queryRoute } from "../http/route.ts";
 import { taskClient } from "./task-client.ts";
-import { pollUntil, waitMsOf } from "./wait.ts";
+import { pollUntil, Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-export const readTask = route(
+export const readTask = queryRoute(
   {
     method: "GET",
     path: "/v1/tasks/{id}",
@@ -18,14 +19,15 @@ export const readTask = route(
     answers: { 200: "the task", 304: "unchanged: If-None-Match names the current version" },
     errors: ["unknown_task"],
   },
-  async ({ request, url, env, params: { id }, caller }) => {
+  z.strictObject({ wait: Wait }),
+  async ({ request, query, env, params: { id }, caller }) => {
     const reader = readerOf(caller);
     const ifNoneMatch = request.headers.get("If-None-Match");
     const task = await pollUntil(
       () => taskClient(env, id).read(caller),
       (reply) =>
         ifNoneMatch === null ? reply.isTerminal : !matchesEtag(reply, reader, ifNoneMatch),
-      waitMsOf(url.searchParams, request.headers),
+      waitMsOf(query.wait, request.headers),
     );
     if (task === null) throw unknownTask();
     const headers = {

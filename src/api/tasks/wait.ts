@@ -1,4 +1,4 @@
-import { invalidRequest } from "../http/problem.ts";
+import * as z from "zod/mini";
 
 const MAX_WAIT_S = 60;
 /**
@@ -8,22 +8,24 @@ const MAX_WAIT_S = 60;
 const PAUSES_MS = [1000, 1000, 2000, 2000, 3000];
 const LATER_PAUSE_MS = 5000;
 
+/** Schema of the parameter `wait`, in seconds. */
+export const Wait = z.optional(
+  z.pipe(
+    z.string().check(z.regex(/^\d+$/, "must be a whole number of seconds")),
+    z.transform(Number),
+  ),
+);
+
 /**
- * Reads for how long the answer to a request may be delayed until the task has a result, and returns
- * milliseconds: `?wait=N`, else `Prefer: wait=N` (RFC 7240 §4.3), in seconds, limited to 0…60.
- * @throws Problem `invalid_request` when the parameter is not a number.
+ * Returns for how many milliseconds the answer to a request may be delayed until the task has a result:
+ * `?wait=N`, else `Prefer: wait=N` (RFC 7240 §4.3), in seconds, limited to 60.
  */
-export function waitMsOf(query: URLSearchParams, headers: Headers): number {
-  const param = query.get("wait");
+export function waitMsOf(param: number | undefined, headers: Headers): number {
   const preferred = /(?:^|,)\s*wait\s*=\s*"?(\d+)"?\s*(?:[;,]|$)/i.exec(
     headers.get("Prefer") ?? "",
   );
-  const wait = param ?? preferred?.[1] ?? "0";
-  const seconds = wait.trim() === "" ? NaN : Number(wait);
-  if (Number.isNaN(seconds)) {
-    throw invalidRequest([{ path: "/wait", message: "must be a number of seconds" }]);
-  }
-  return Math.min(Math.max(seconds, 0), MAX_WAIT_S) * 1000;
+  const seconds = param ?? Number(preferred?.[1] ?? 0);
+  return Math.min(seconds, MAX_WAIT_S) * 1000;
 }
 
 /**
