@@ -77,8 +77,9 @@ function node(name: string, include: string[], options: object = {}) {
 function workerd(name: string, include: string[], hasIndex: boolean, options: object = {}) {
   const wrangler = { configPath: copyWranglerConfig(wranglerDirectory, hasIndex) };
   const d1Databases = hasIndex ? SHARDS : [];
+  const setupFiles = ["test/worker/storage-limit.ts"];
   return {
     plugins: [cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases } })],
-    test: { name, include, testTimeout: 60_000, maxWorkers: 2, ...options },
+    test: { name, include, setupFiles, testTimeout: 60_000, maxWorkers: 2, ...options },
   };
 }

@@ -141,7 +141,7 @@ function simulatedConnection(provider: SimulatedProvider): Connection {
 }
 
 function withoutSlash({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`.replace(/\/+$/, "");
+  return `${origin}${pathname}`.replace(/(?<!\/)\/+$/, "");
 }
 
 function pollLimits({ name, provider, key }: Connection): readonly [string, PollLimits][] {

@@ -1,5 +1,5 @@
 import type { UpstreamFailure, FailureCategory } from "../core/record/upstream.ts";
-import { publicText } from "./redaction.ts";
+import { MAX_CHARS_READ, publicText } from "./redaction.ts";
 
 /** A failure of a job as the provider reports it. */
 export interface UpstreamError {
@@ -60,5 +60,6 @@ function messageOf(text: string, { isGeneric, secrets }: ErrorText): string {
 }
 
 function categoryOf(report: string): FailureCategory {
-  return CATEGORIES.find(([, pattern]) => pattern.test(report))?.[0] ?? "provider";
+  const examined = report.slice(0, MAX_CHARS_READ);
+  return CATEGORIES.find(([, pattern]) => pattern.test(examined))?.[0] ?? "provider";
 }

@@ -1,52 +1,48 @@
-/** A kind of text that clients must not read, and its replacement. */
+/** A kind of text that clients must not read, and the function that removes it in linear time. */
 interface Redaction {
   readonly what: string;
-  readonly pattern: RegExp;
-  readonly replacement: string;
+  readonly redact: (text: string) => string;
 }
 
-/** Redactions in the order in which they are applied. All patterns are global. */
+/** Redactions in the order in which they are applied. */
 export const REDACTIONS: readonly Redaction[] = [
+  { what: "user name and password of a URL", redact: inWords(withoutUserinfo) },
+  { what: "query and fragment of a URL", redact: inWords(withoutQuery) },
+  { what: "query of an incomplete URL", redact: replacing(/\?[\w.-]+=[^\s"'<>]*/g, "") },
+  { what: "hook URL", redact: replacing(/(\/hooks\/[\w-]+\/)[^\s"'<>]+/gi, "$1…") },
   {
-    what: "user name and password of a URL",
-    pattern: /(\b[a-z][a-z\d+.-]*:\/\/)(?:[^\s/?#"'<>]*|[^\s/?#:@"'<>]+:[^\s?#@"'<>]*)@/gi,
-    replacement: "$1",
+    what: "JSON Web Token",
+    // The lookahead refuses a run of characters without a dot once, not at every "eyJ" in it.
+    redact: replacing(
+      /(?<![\w-])(?=[\w-]+\.[\w-])((?:[\w-]*?-)??)eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g,
+      "$1…",
+    ),
   },
-  {
-    what: "query and fragment of a URL",
-    pattern: /(\b[a-z][a-z\d+.-]*:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi,
-    replacement: "$1",
-  },
-  { what: "query of an incomplete URL", pattern: /\?[\w.-]+=[^\s"'<>]*/g, replacement: "" },
-  { what: "hook URL", pattern: /(\/hooks\/[\w-]+\/)[^\s"'<>]+/gi, replacement: "$1…" },
-  { what: "JSON Web Token", pattern: /\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g, replacement: "…" },
   {
     what: "Authorization header",
-    pattern: /\b(authorization["']?\s*[=:]\s*["']?(?:[a-z]+\s+)?)[^\s"',;]+/gi,
-    replacement: "$1…",
+    redact: replacing(/\b(authorization["']?\s*[=:]\s*["']?(?:[a-z]+\s+)?)[^\s"',;]+/gi, "$1…"),
   },
   {
     what: "token after the name of an authentication scheme",
-    pattern: /\b(bearer|basic|token|key)\s+(?=\S*\d)[\w.~+/=:-]{8,}/gi,
-    replacement: "$1 …",
+    redact: replacing(/\b(bearer|basic|token|key)\s+(?=\S*\d)[\w.~+/=:-]{8,}/gi, "$1 …"),
   },
   {
     what: "value after the name of a secret",
-    pattern:
+    redact: replacing(
       /((?<![a-z])(?:api|access|secret)[-_ ]?key(?:[-_ ]?id)?|(?<![a-z])(?:token|secret|password|signature|credential))(["']?\s*[=:]\s*["']?)[^\s"',;&]{4,}/gi,
-    replacement: "$1$2…",
+      "$1$2…",
+    ),
   },
   {
     what: "key with a known prefix",
-    pattern: /\b(?:sk|pk|rk|r8|whsec|key|vda)[-_][\w-]{8,}/g,
-    replacement: "…",
+    redact: replacing(/\b(?:sk|pk|rk|r8|whsec|key|vda)[-_][\w-]{8,}/g, "…"),
   },
-  { what: "access key id", pattern: /\bA(?:KIA|SIA|KLT)[A-Z\d]{12,}/gi, replacement: "…" },
+  { what: "access key id", redact: replacing(/\bA(?:KIA|SIA|KLT)[A-Z\d]{12,}/gi, "…") },
 ];
 
 const MAX_BYTES = 1024;
 /** Number of characters that are examined of a text, to limit the work; the rest is cut off. */
-const MAX_CHARS_READ = 8192;
+export const MAX_CHARS_READ = 8192;
 
 /**
  * Removes from an upstream's text what clients must not read, and shortens the text to 1 KB.
@@ -57,10 +53,7 @@ export function publicText(text: string, secrets: readonly string[]): string {
   const withoutSecrets = longestFirst
     .reduce((rest, secret) => rest.replaceAll(secret, "…"), text)
     .slice(0, MAX_CHARS_READ);
-  const redacted = REDACTIONS.reduce(
-    (rest, { pattern, replacement }) => rest.replace(pattern, replacement),
-    withoutSecrets,
-  );
+  const redacted = REDACTIONS.reduce((rest, { redact }) => redact(rest), withoutSecrets);
   return firstBytes(redacted.trim(), MAX_BYTES);
 }
 
@@ -69,4 +62,31 @@ function firstBytes(text: string, max: number): string {
   if (bytes.length <= max) return text;
   // A character that was cut in half decodes to U+FFFD, which is dropped.
   return new TextDecoder().decode(bytes.subarray(0, max - 3)).replace(/\uFFFD$/, "") + "…";
+}
+
+/** Returns a redaction that replaces what a pattern matches. @param pattern a global pattern. */
+function replacing(pattern: RegExp, replacement: string): Redaction["redact"] {
+  return (text) => text.replace(pattern, replacement);
+}
+
+/** Returns a redaction that is applied to each part of a text that may hold URLs. */
+function inWords(redactWord: (word: string) => string): Redaction["redact"] {
+  return (text) => text.replace(/[^\s"'<>]+/g, redactWord);
+}
+
+function withoutUserinfo(word: string): string {
+  const [before = "", ...rest] = word.split("://");
+  const shown = rest.map((part) => {
+    const end = part.search(/[/?#]/);
+    const userinfoEnd = part.lastIndexOf("@", end < 0 ? part.length : end) + 1;
+    // A password may contain a slash.
+    return userinfoEnd > 0 ? part.slice(userinfoEnd) : part.replace(/^[^/?#:@]+:[^?#@]*@/, "");
+  });
+  return [before, ...shown].join("://");
+}
+
+function withoutQuery(word: string): string {
+  const start = word.indexOf("://");
+  const length = start < 0 ? -1 : word.slice(start).search(/[?#]/);
+  return length < 0 ? word : word.slice(0, start + length);
 }

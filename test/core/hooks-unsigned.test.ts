@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nextStep } from "../../src/core/step.ts";
+import { storedBytes } from "../../src/core/record/stored-size.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
@@ -145,11 +146,11 @@ describe("an unsigned hook before the job is attached", () => {
     expect(again).toEqual({ kind: "unchanged", record, note: "kept" });
   });
 
-  it("while no job is attached to a task, an unsigned hook is stored up to 8192 bytes, its job id included, and a larger one ignored", () => {
+  it("while no job is attached to a task, an unsigned hook is stored if it takes up to 8192 bytes in the record, its job id included, and a larger one is ignored", () => {
     const { jobId } = aHook(aCompletion());
-    const base = JSON.stringify({ jobId, news: aCompletion({ urls: [""] }) }).length;
+    const base = storedBytes({ jobId, news: aCompletion({ urls: ["x".repeat(8000)] }) }) - 8000;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
-    const larger = aCompletion({ urls: [`\u00E9${"x".repeat(8191 - base)}`] });
+    const larger = aCompletion({ urls: ["x".repeat(8193 - base)] });
     expect(transition(unattached, aHook(fitting), POLICY, later).kind).toBe("changed");
     expectUnchanged(unattached, aHook(larger), later, POLICY, "ignored");
   });

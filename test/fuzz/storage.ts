@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { requireStorable } from "../simulation/storage-limit.ts";
 
 type Row = Record<string, unknown>;
 
@@ -8,7 +9,10 @@ export class MemoryStorage {
   #database: DatabaseSync | null = null;
   readonly kv = {
     get: (key: string): unknown => structuredClone(this.#values.get(key)),
-    put: (key: string, value: unknown): void => void this.#values.set(key, structuredClone(value)),
+    put: (key: string, value: unknown): void => {
+      requireStorable(value);
+      this.#values.set(key, structuredClone(value));
+    },
   };
   readonly sql = {
     exec: (query: string, ...values: readonly unknown[]) => {

@@ -4,6 +4,7 @@ import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstrea
 import { CONNECTION, DAY } from "../core/builders.ts";
 import { type Change, firstViolation } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
+import { OVERSIZED } from "./oversized.ts";
 import type { Setting } from "./setting.ts";
 import type { EndResult } from "./task-history.ts";
 
@@ -16,6 +17,7 @@ export const TIMEOUT_CONTENT = JSON.stringify("upstream_timeout");
 export function endResultOf(
   news: UpstreamResult | UpstreamNews | { readonly status: "processing" },
 ): EndResult | null {
+  if (isOversized(news)) return { status: "failed", content: JSON.stringify("upstream_error") };
   switch (news.status) {
     case "completed":
       return { status: "completed", content: JSON.stringify(news.urls) };
@@ -27,6 +29,11 @@ export function endResultOf(
     case "processing":
       return null;
   }
+}
+
+/** Returns whether a hook or a poll reports a result that cannot be stored. */
+export function isOversized(news: object): boolean {
+  return OVERSIZED.some((one) => one === news);
 }
 
 /** Returns the end in the stored callback body. */

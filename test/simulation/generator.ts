@@ -13,6 +13,7 @@ import {
   QUEUED,
 } from "../core/upstream-builders.ts";
 import type { Action, Move, OutsideEvent } from "./moves.ts";
+import { OVERSIZED } from "./oversized.ts";
 import type { Random } from "./random.ts";
 import { type Setting, settingFrom } from "./setting.ts";
 import type { World } from "./world.ts";
@@ -32,6 +33,8 @@ const NEWS: readonly UpstreamNews[] = [
   NO_OUTPUT,
   anUpstreamFailure(),
 ];
+/** Share of the hooks that report a result which cannot be stored. */
+const OVERSIZED_SHARE = 0.02;
 /** Probability that the next move does not wait, and the turns it waits at most. */
 const HURRY = 0.15;
 const MAX_TURNS = 14;
@@ -153,7 +156,8 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
     case "hook": {
       const jobId = random.pick([JOB.id, JOB.id, null, OTHER_JOB.id]);
       const connection = random.pick([CONNECTION, CONNECTION, CONNECTION, "fal"]);
-      return aHook(random.pick(NEWS), { jobId, connection, isSigned: random.isLucky(0.4) });
+      const news = random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS);
+      return aHook(news, { jobId, connection, isSigned: random.isLucky(0.4) });
     }
     case "attach":
       return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION);

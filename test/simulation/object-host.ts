@@ -6,6 +6,7 @@ import type { Disk } from "./disk.ts";
 import type { Parties } from "./parties.ts";
 import { reread } from "./reread.ts";
 import { policyOf, type Setting } from "./setting.ts";
+import { requireStorable } from "./storage-limit.ts";
 import { Death, type Host, type SimulatedObject } from "./simulated-object.ts";
 import type { InvariantChecker } from "./invariant-checker.ts";
 
@@ -75,6 +76,7 @@ export class ObjectHost implements Host {
   commit(record: TaskRecord, alarmAt: number | null, caller: SimulatedObject): void {
     const { disk, checker } = this.#shared;
     const before = disk.written.record;
+    requireStorable(record);
     disk.write({ record });
     caller.commits.push(record);
     checker.onCommit(before, record, caller);

@@ -11,6 +11,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
   const by = isEnd && storedResult(after).content === TIMEOUT_CONTENT ? "its deadline" : source;
   const seen: readonly (readonly [what: string, isSeen: boolean])[] = [
     [`a task ends by ${by}`, isEnd],
+    ["a result is too large", isEnd && after.body.includes("too large to be stored")],
     ["a callback is redelivered", callback !== null && callback.series.number > 1],
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],

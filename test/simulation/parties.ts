@@ -14,6 +14,7 @@ import {
 } from "../core/upstream-builders.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { CallObserver, OpenCall } from "./open-call.ts";
+import { TOO_MANY_LINKS } from "./oversized.ts";
 import type { CallName, Outside, SimulatedObject } from "./simulated-object.ts";
 
 /** One possible end of a call: whether it has its effect outside, and the answer to the caller. */
@@ -44,6 +45,7 @@ export const POLL_ANSWERS: readonly PollAnswer[] = [
   rateLimited(HOUR),
   UNAUTHORIZED,
   UNANSWERED,
+  newsAnswer(TOO_MANY_LINKS),
 ];
 const DONE_OR_NOT: readonly Ending<boolean>[] = [
   { isDone: true, answer: true },

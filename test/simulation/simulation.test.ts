@@ -28,6 +28,7 @@ const EXPECTED_EVENTS = [
   "a task ends by poll",
   "a task ends by cancel",
   "a task ends by its deadline",
+  "a result is too large",
   "a task expires",
   "an id is used again",
 ];

@@ -2,7 +2,13 @@ import { isOpen, type OpenTask } from "../../src/core/record/task.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { MINUTE } from "../core/builders.ts";
 import { type Answer, type Change, isEqual, firstViolation } from "./change.ts";
-import { endResultOf, isPollable, isResponsive, isWithoutOutput } from "./end-rules.ts";
+import {
+  endResultOf,
+  isOversized,
+  isPollable,
+  isResponsive,
+  isWithoutOutput,
+} from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
 
 type Attachment = Extract<OutsideEvent, { readonly type: "attach" }>;
@@ -80,8 +86,12 @@ function keptFault({ jobId, news }: Hook, before: OpenTask, after: OpenTask): st
     (hook) => hook.jobId !== jobId || hook.news.status !== news.status,
   );
   const kept = [...others, { jobId, news }].slice(-HOOKS_KEPT);
-  const isKept = isEqual(after.tracking.keptHooks, kept);
-  return firstViolation({ "a hook that comes before its job is kept": isKept });
+  const isKept = isOversized(news)
+    ? isEqual(after.tracking, before.tracking)
+    : isEqual(after.tracking.keptHooks, kept);
+  return firstViolation({
+    "a hook that comes before its job is kept unless it is too large": isKept,
+  });
 }
 
 function nudgeFault(plan: PollPlan, { tracking }: OpenTask, now: number): string | null {

@@ -19,7 +19,7 @@ export const PROBLEMS = {
     status: 400,
     title: "The request is not valid",
     cause:
-      "A field, parameter or header is missing, unknown, or has a value that is not allowed. Each entry of issues has its JSON Pointer and a message.",
+      "A field, parameter or header is missing, unknown, or has a value that is not allowed. Each entry of issues has its JSON Pointer and a message; of more than 20 faults, more_issues counts the rest.",
     cure: "Correct every field that issues names. Nothing has been changed.",
   },
   unauthenticated: {
@@ -111,8 +111,9 @@ export const PROBLEMS = {
   payload_too_large: {
     status: 413,
     title: "The body is too large",
-    cause: "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it.",
-    cure: "Send less, or have the operator raise MAX_BODY_KB.",
+    cause:
+      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
+    cure: "Send less, or, for a body over MAX_BODY_KB, have the operator raise it.",
   },
   idempotency_key_reused: {
     status: 422,

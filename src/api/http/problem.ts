@@ -22,6 +22,9 @@ export interface ProblemDetails {
   readonly reason?: string | null;
 }
 
+/** Largest number of issues in an answer. */
+const MAX_ISSUES = 20;
+
 /** Error with which the API refuses a request; `app.ts` turns it into the HTTP response. */
 export class Problem extends Error {
   override readonly name = "Problem";
@@ -35,10 +38,16 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * Builds the problem `invalid_request`. Its member `issues` has the first 20 faults, and `more_issues` the
+ * number of the others, so that no request has an answer much larger than itself.
+ */
 export function invalidRequest(issues: readonly Issue[]): Problem {
+  const more = issues.length - MAX_ISSUES;
   return new Problem("invalid_request", {
-    detail: "The member issues names every invalid field.",
-    issues,
+    detail: "The member issues names the invalid fields.",
+    issues: issues.slice(0, MAX_ISSUES),
+    ...(more > 0 && { members: { more_issues: more } }),
   });
 }
 

@@ -45,6 +45,10 @@ function problemOf(refusal: Refusal): Problem {
       return unknownTask();
     case "unknown_account":
       return unknownAccount();
+    case "too_large":
+      return new Problem("payload_too_large", {
+        detail: `The task with this body would take more than ${refusal.maxBytes} bytes as it is stored.`,
+      });
     case "charging":
       return unavailable("The charge for this task is still in progress.");
     case "insufficient_credits": {

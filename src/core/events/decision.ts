@@ -26,6 +26,8 @@ export type ChargeRefusal =
 /** Reason why an event is rejected; `task` is the stored record that conflicts with the event. */
 export type Rejection =
   | { readonly code: "unknown_task" | "unknown_account" }
+  /** Rejection of a registration or a result with which the record of the task would be too large. */
+  | { readonly code: "too_large"; readonly maxBytes: number }
   /**
    * Rejection while the price of the task is being charged; the task is not visible before the ledger
    * answers.

@@ -3,8 +3,14 @@ import { automaticSeries, release } from "../record/attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { metadataOf } from "../record/metadata.ts";
+import { isStorable } from "../record/stored-size.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
-import type { Failure, UpstreamEnd, UpstreamResult } from "../record/upstream.ts";
+import {
+  areUrlsInBounds,
+  type Failure,
+  type UpstreamEnd,
+  type UpstreamResult,
+} from "../record/upstream.ts";
 
 /** Value of `error.code` for a task that has no result at its deadline. */
 export const TIMEOUT_CODE = "upstream_timeout";
@@ -38,10 +44,27 @@ export function finish(
 }
 
 /**
+ * Ends a task with the upstream's news, or fails it when the result is too large: nobody could be told to
+ * send less, and a task whose result cannot be stored would stay open.
+ */
+export function finishFromNews(
+  task: OpenTask,
+  news: UpstreamEnd,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  if (news.status === "completed" && !areUrlsInBounds(news.urls)) {
+    return finishTooLarge(task, policy, now);
+  }
+  const ended = finishAsReported(task, news, policy, now);
+  return isStorable(ended) ? ended : finishTooLarge(task, policy, now);
+}
+
+/**
  * Ends a task with the upstream's news. The submitted parameters fill in output metadata that the news
  * lacks.
  */
-export function finishFromNews(
+function finishAsReported(
   task: OpenTask,
   news: UpstreamEnd,
   policy: Policy,
@@ -62,6 +85,14 @@ export function finishFromNews(
       return finish(task, { status: "failed", error }, failure, policy, now);
     }
   }
+}
+
+/** Fails a task whose upstream reported a result that cannot be stored. */
+function finishTooLarge(task: OpenTask, policy: Policy, now: number): TerminalTask {
+  const message = "The upstream reported a result too large to be stored.";
+  const failure: Failure = { category: "provider", retryable: false };
+  const error = { code: "upstream_error", message };
+  return finish(task, { status: "failed", error }, failure, policy, now);
 }
 
 export function finishCanceled(task: OpenTask, policy: Policy, now: number): TerminalTask {

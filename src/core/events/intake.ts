@@ -16,6 +16,7 @@ import { sameResult } from "../record/callback-body.ts";
 import type { Credits } from "../record/credits.ts";
 import { NO_COUNTS } from "../record/counts.ts";
 import { UNPUBLISHED } from "../record/publication.ts";
+import { isStorable, maxBytesOf } from "../record/stored-size.ts";
 import {
   isOpen,
   nextVersion,
@@ -52,14 +53,14 @@ export function register(
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const open = { ...task, status: "pending", tracking: trackingOf(upstream, policy, now) } as const;
-  if (amount === null || accountId === null) return changed({ ...open, account, credits: null });
+  if (amount === null || accountId === null) return accept({ ...open, account, credits: null });
   const price = { accountId, amount };
   if (chargeId === null) {
     const credits: Credits = { ...price, chargeId, state: { kind: "charged" } };
-    return changed({ ...open, account, credits });
+    return accept({ ...open, account, credits });
   }
   const state = { kind: "charging", retryAt: now, tries: 0 } as const;
-  return changed({
+  return accept({
     ...task,
     account: null,
     credits: { ...price, chargeId, state },
@@ -100,7 +101,13 @@ function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number
   if (event.news.status === "processing") {
     return changed({ ...task, version: nextVersion(task, now), status: "processing" });
   }
-  return changed(finish(task, event.news, null, policy, now));
+  return accept(finish(task, event.news, null, policy, now));
+}
+
+/** Accepts a registration or a result, unless its record would be too large. */
+function accept(record: TaskRecord): Decision {
+  if (isStorable(record)) return changed(record);
+  return { kind: "reject", rejection: { code: "too_large", maxBytes: maxBytesOf(record) } };
 }
 
 function createFromEvent(

@@ -1,5 +1,6 @@
 import type { Policy } from "../policy.ts";
 import { planFirstPoll, type PollPlan } from "./poll-plan.ts";
+import { storedBytes } from "./stored-size.ts";
 import type { Upstream, UpstreamNews } from "./upstream.ts";
 
 /**
@@ -39,11 +40,10 @@ export function trackingOf(upstream: Upstream | null, policy: Policy, now: numbe
 
 /**
  * Stores a hook with the task until its job is attached. Nothing is lost when a hook is not stored, because
- * the upstream is polled after the attachment anyway. Returns null when the hook is larger than 8 KiB.
+ * the upstream is polled after the attachment anyway. Returns null when the hook would take more than 8 KiB.
  */
 export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
-  const { length } = new TextEncoder().encode(JSON.stringify(hook));
-  if (length > MAX_KEPT_BYTES) return null;
+  if (storedBytes(hook) > MAX_KEPT_BYTES) return null;
   const others = tracking.keptHooks.filter(
     ({ jobId, news }) => jobId !== hook.jobId || news.status !== hook.news.status,
   );

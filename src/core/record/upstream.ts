@@ -19,6 +19,18 @@ export function sameJob(a: Job | null, b: Job): boolean {
   return a !== null && a.id === b.id && a.endpoint === b.endpoint;
 }
 
+/** Largest number of output URLs of a result. */
+export const MAX_OUTPUT_URLS = 1_000;
+/** Largest length of an output URL, in characters. */
+export const MAX_OUTPUT_URL_CHARS = 8_192;
+
+/** Tells whether a result has no more output URLs than allowed, and none that is too long. */
+export function areUrlsInBounds(urls: readonly string[]): boolean {
+  return (
+    urls.length <= MAX_OUTPUT_URLS && urls.every(({ length }) => length <= MAX_OUTPUT_URL_CHARS)
+  );
+}
+
 /** The final result of a job: completed or failed. */
 export type UpstreamResult =
   | {

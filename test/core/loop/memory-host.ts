@@ -14,6 +14,7 @@ import { runMicrotasks } from "../../simulation/microtasks.ts";
 import type { CallObserver, OpenCall } from "../../simulation/open-call.ts";
 import { ANSWERED_OUTCOMES, Parties, POLL_ANSWERS } from "../../simulation/parties.ts";
 import { type CallName, type Host, SimulatedObject } from "../../simulation/simulated-object.ts";
+import { requireStorable } from "../../simulation/storage-limit.ts";
 import { DAY, NOW, POLICY } from "../builders.ts";
 
 /** Something that a test can make throw. */
@@ -75,6 +76,7 @@ export class MemoryHost implements Host, CallObserver {
 
   commit(record: TaskRecord, alarmAt: number | null): void {
     this.#throwIfBroken("commit");
+    requireStorable(record);
     this.writes.push("put");
     if (!this.isForgetful) this.#stored = structuredClone(record);
     this.history.push(record);

@@ -1,0 +1,72 @@
+import { isTerminal, type TaskRecord } from "./task.ts";
+
+/** Largest size of a key with its value that the platform stores in an object, in bytes ("2 MB"). */
+const PLATFORM_LIMIT_BYTES = 2_000_000;
+/**
+ * Part of the platform's limit that is kept free when a task ends, for what is stored later without being
+ * measured, at most about 60 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB), another
+ * callback URL (4 KB), idempotency keys and notices. The rest is for fields of later releases.
+ */
+const RESERVE_BYTES = 250_000;
+/** Largest size of the record of a task that ends, in bytes. */
+export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
+/**
+ * Largest size of the record of a registered task, in bytes. It leaves 750 KB for the result, and more than
+ * enough for 8 kept hooks (64 KB) until then.
+ */
+export const MAX_REGISTERED_BYTES = 1_000_000;
+
+/** Size of a number in bytes: a tag and a double. Small integers may take less. */
+const NUMBER_BYTES = 9;
+const TWO_BYTE_CHARACTER = /[\u0100-\uffff]/;
+
+/** Tells whether a record that a registration or a result makes may be stored. */
+export function isStorable(record: TaskRecord): boolean {
+  return storedBytes(record) <= maxBytesOf(record);
+}
+
+/** Returns the largest size of a record when a registration or a result makes it, in bytes. */
+export function maxBytesOf(record: TaskRecord): number {
+  return isTerminal(record) ? MAX_ENDED_BYTES : MAX_REGISTERED_BYTES;
+}
+
+/**
+ * Returns the number of bytes that the platform needs at most to store a value of JSON types. It serialises
+ * values with V8: text takes one byte per character, or two when any of its characters is beyond U+00FF.
+ */
+export function storedBytes(value: unknown): number {
+  switch (typeof value) {
+    case "string":
+      return textBytes(value);
+    case "number":
+      return NUMBER_BYTES;
+    case "object":
+      if (value === null) return 1;
+      return Array.isArray(value) ? listBytes(value) : objectBytes(value);
+    default:
+      return 1;
+  }
+}
+
+function textBytes(text: string): number {
+  if (!TWO_BYTE_CHARACTER.test(text)) return 1 + varintBytes(text.length) + text.length;
+  const bytes = 2 * text.length;
+  // One byte may be inserted so that the characters begin at an even position.
+  return 1 + varintBytes(bytes) + 1 + bytes;
+}
+
+function listBytes(list: readonly unknown[]): number {
+  const frame = 3 + 2 * varintBytes(list.length);
+  return list.reduce<number>((sum, item) => sum + storedBytes(item), frame);
+}
+
+function objectBytes(object: object): number {
+  const members = Object.entries(object);
+  const frame = 2 + varintBytes(members.length);
+  return members.reduce((sum, [key, value]) => sum + textBytes(key) + storedBytes(value), frame);
+}
+
+/** Returns the number of bytes in which V8 writes a length: seven bits in each. */
+function varintBytes(length: number): number {
+  return Math.max(1, Math.ceil(Math.log2(length + 1) / 7));
+}

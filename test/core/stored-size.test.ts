@@ -1,0 +1,173 @@
+import { serialize } from "node:v8";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import type { JsonValue } from "../../src/core/json.ts";
+import {
+  MAX_ENDED_BYTES,
+  MAX_REGISTERED_BYTES,
+  storedBytes,
+} from "../../src/core/record/stored-size.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import { transition } from "../../src/core/transition.ts";
+import { requireStorable } from "../simulation/storage-limit.ts";
+import {
+  aCompletion,
+  aCreation,
+  anEnd,
+  anOpenTask,
+  aPolicy,
+  aRedelivery,
+  aRegistration,
+  aReport,
+  callbackOf,
+  CONNECTION,
+  DAY,
+  NOW,
+  POLICY,
+  URL_B,
+  VIDEO,
+} from "./builders.ts";
+import { apply, finish } from "./decisions.ts";
+import {
+  aHook,
+  anAttachedTask,
+  anUpstreamFailure,
+  aPollEnd,
+  newsAnswer,
+  NO_KEY,
+} from "./upstream-builders.ts";
+
+/** Bytes of the header with which V8 begins every value. */
+const HEADER_BYTES = 2;
+
+/** Text of two bytes per character. */
+function wide(length: number): string {
+  return "画".repeat(length);
+}
+
+function aNote(note: JsonValue) {
+  return aCompletion({ metadata: { note } });
+}
+
+function links(count: number, length = VIDEO.length) {
+  return aCompletion({ urls: Array.from({ length: count }, () => VIDEO.padEnd(length, "x")) });
+}
+
+const TOO_LONG = [
+  ["1.8 million characters", aNote("x".repeat(1_800_000))],
+  ["900,000 characters and one beyond U+00FF", aNote(`画${"x".repeat(900_000)}`)],
+  ["90,000 numbers 1e20", aNote(Array.from({ length: 90_000 }, () => 1e20))],
+] as const;
+const TOO_MANY = [
+  ["1,001 output URLs", links(1_001)],
+  ["an output URL of 8,193 characters", links(1, 8_193)],
+] as const;
+
+it("the size that the relay computes for a stored value is never less than the size in V8's format", () => {
+  const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }));
+  const numbers = fc.array(fc.oneof(fc.integer(), fc.double({ noNaN: true })));
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(text, numbers, fc.boolean(), fc.constant(null), tie("list"), tie("object")),
+    list: fc.array(tie("value")),
+    object: fc.dictionary(text, tie("value")),
+  }));
+  fc.assert(
+    fc.property(value, (given) => {
+      expect(storedBytes(given)).toBeGreaterThanOrEqual(serialize(given).length - HEADER_BYTES);
+    }),
+  );
+});
+
+it.each([127, 128, 16_383, 16_384, 2_097_152])(
+  "the size that the relay computes for text of %i characters is at most one byte more than in V8's format",
+  (length) => {
+    for (const text of ["x".repeat(length), "é".repeat(length), wide(length)]) {
+      expect([0, 1]).toContain(storedBytes(text) - (serialize(text).length - HEADER_BYTES));
+    }
+  },
+);
+
+it.each(TOO_LONG)(
+  "a reported result of %s is refused as too large, and changes nothing",
+  (_, result) => {
+    const rejection = { code: "too_large", maxBytes: 1_750_000 };
+    for (const task of [null, anOpenTask()]) {
+      const event = aReport(result, aCreation());
+      expect(transition(task, event, POLICY, NOW)).toEqual({ kind: "reject", rejection });
+    }
+  },
+);
+
+it.each([...TOO_LONG, ...TOO_MANY])(
+  "a signed hook or a poll with a result of %s fails the task with upstream_error",
+  (_, result) => {
+    const events = [aHook(result, { isSigned: true }), aPollEnd(newsAnswer(result))];
+    for (const event of events) {
+      const { status, body, failure } = finish(anAttachedTask(), event);
+      expect({ status, failure }).toEqual({
+        status: "failed",
+        failure: { category: "provider", retryable: false },
+      });
+      expect(JSON.parse(body)).toMatchObject({
+        error: {
+          code: "upstream_error",
+          message: "The upstream reported a result too large to be stored.",
+        },
+      });
+    }
+  },
+);
+
+it.each([
+  ["1,000 output URLs", links(1_000, 1_500)],
+  ["output URLs of 8,192 characters", links(200, 8_192)],
+])("a signed hook with a result of %s completes the task", (_, result) => {
+  const task = finish(anAttachedTask(), aHook(result, { isSigned: true }));
+  expect(JSON.parse(task.body)).toMatchObject({ output: { urls: result.urls } });
+});
+
+/** Returns the length of a text with which something that is stored has exactly the largest size. */
+function lengthFor(maxBytes: number, stored: (text: string) => unknown): number {
+  const tried = 900_000;
+  return maxBytes - storedBytes(stored("x".repeat(tried))) + tried;
+}
+
+it("a registration of the largest size is accepted, with room for kept hooks and a failure, and a larger one refused", () => {
+  const event = (text: string) => aRegistration({ provider: CONNECTION, parameters: { text } });
+  const length = lengthFor(MAX_REGISTERED_BYTES, (text) => apply(null, event(text)));
+  const rejection = { code: "too_large", maxBytes: 1_000_000 };
+  const larger = event("x".repeat(length + 1));
+  expect(transition(null, larger, POLICY, NOW)).toEqual({ kind: "reject", rejection });
+  let task = apply(null, event("x".repeat(length)));
+  for (let job = 0; job < 9; job++) {
+    task = apply(task, aHook(links(1, 8_000), { jobId: `job-${job}` }));
+  }
+  requireStorable(task);
+  const error = { code: "upstream_error", message: "\u0000".repeat(1_024) };
+  const failed = aHook(anUpstreamFailure({ error }), { isSigned: true, jobId: null });
+  expect(finish(task, failed, NOW, NO_KEY).body).toContain(JSON.stringify(error));
+});
+
+it("a task that ends with the largest size can be stored with all attempts, redeliveries and notices that follow", () => {
+  const policy = aPolicy({ isOperatorNotified: true });
+  const event = (text: string) => aReport(aNote(text), aCreation());
+  const length = lengthFor(MAX_ENDED_BYTES, (text) => apply(null, event(text)));
+  let now = NOW;
+  let task: TaskRecord = apply(null, event("x".repeat(length)), now, policy);
+  const responseExcerpt = wide(1_024);
+  for (let number = 1; number <= 30; number++) {
+    now += DAY;
+    if (!isInFlight(task)) task = apply(task, { type: "attempt_started" }, now, policy);
+    task = apply(task, anEnd(number, { responseExcerpt }), now, policy);
+    if (number < 3) continue;
+    const url = `${URL_B}/${wide(2_000)}`;
+    const order = aRedelivery({ callbackUrl: url, idempotencyKey: "k".repeat(250) + number });
+    task = apply(task, order, now, policy);
+    requireStorable(task);
+  }
+  expect(storedBytes(task)).toBeLessThan(MAX_ENDED_BYTES + 70_000);
+});
+
+function isInFlight(task: TaskRecord): boolean {
+  return callbackOf(task).state.kind === "in_flight";
+}
