@@ -27,7 +27,7 @@ export const Variables = z.object({
     wholeMs(days * DAY_MS),
   ),
   TASK_DEADLINE_HOURS: convert(positiveNumber("72", 8760), (hours) => wholeMs(hours * HOUR_MS)),
-  // Two bodies and the attempts share one stored value of at most 2 MB.
+  // A body may grow when it is stored; core/record/stored-size.ts limits the record.
   MAX_BODY_KB: convert(numberBetween("256", 1, 400), (kb) => kb * 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),

@@ -126,6 +126,14 @@ it.each([
   expect(JSON.parse(task.body)).toMatchObject({ output: { urls: result.urls } });
 });
 
+function largeRegistration(text: string) {
+  return aRegistration({ provider: CONNECTION, parameters: { text } });
+}
+
+function largeReport(text: string) {
+  return aReport(aNote(text), aCreation());
+}
+
 /** Returns the length of a text with which something that is stored has exactly the largest size. */
 function lengthFor(maxBytes: number, stored: (text: string) => unknown): number {
   const tried = 900_000;
@@ -133,12 +141,11 @@ function lengthFor(maxBytes: number, stored: (text: string) => unknown): number 
 }
 
 it("a registration of the largest size is accepted, with room for kept hooks and a failure, and a larger one refused", () => {
-  const event = (text: string) => aRegistration({ provider: CONNECTION, parameters: { text } });
-  const length = lengthFor(MAX_REGISTERED_BYTES, (text) => apply(null, event(text)));
+  const length = lengthFor(MAX_REGISTERED_BYTES, (text) => apply(null, largeRegistration(text)));
   const rejection = { code: "too_large", maxBytes: 1_000_000 };
-  const larger = event("x".repeat(length + 1));
+  const larger = largeRegistration("x".repeat(length + 1));
   expect(transition(null, larger, POLICY, NOW)).toEqual({ kind: "reject", rejection });
-  let task = apply(null, event("x".repeat(length)));
+  let task = apply(null, largeRegistration("x".repeat(length)));
   for (let job = 0; job < 9; job++) {
     task = apply(task, aHook(links(1, 8_000), { jobId: `job-${job}` }));
   }
@@ -150,10 +157,9 @@ it("a registration of the largest size is accepted, with room for kept hooks and
 
 it("a task that ends with the largest size can be stored with all attempts, redeliveries and notices that follow", () => {
   const policy = aPolicy({ isOperatorNotified: true });
-  const event = (text: string) => aReport(aNote(text), aCreation());
-  const length = lengthFor(MAX_ENDED_BYTES, (text) => apply(null, event(text)));
+  const length = lengthFor(MAX_ENDED_BYTES, (text) => apply(null, largeReport(text)));
   let now = NOW;
-  let task: TaskRecord = apply(null, event("x".repeat(length)), now, policy);
+  let task: TaskRecord = apply(null, largeReport("x".repeat(length)), now, policy);
   const responseExcerpt = wide(1_024);
   for (let number = 1; number <= 30; number++) {
     now += DAY;

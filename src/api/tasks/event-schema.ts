@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { JsonObject } from "../../core/json.ts";
+import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import {
   AccountId,
   JsonField,
@@ -40,10 +41,21 @@ const Metadata = z.pipe(
   z.transform(withoutNulls),
 );
 
-const OutputUrl = z.string().check(z.refine(isHttpUrl, "must be an http(s) URL"));
+const OutputUrl = z
+  .string()
+  .check(
+    z.maxLength(MAX_OUTPUT_URL_CHARS, { abort: true }),
+    z.refine(isHttpUrl, "must be an http(s) URL"),
+  );
+
+/** Schema of a list of links. Their number is checked before the links, to limit the work. */
+const OutputUrls = z.pipe(
+  z.array(z.unknown()).check(z.minLength(1), z.maxLength(MAX_OUTPUT_URLS)),
+  z.array(OutputUrl),
+);
 
 const Output = z.object({
-  urls: z.array(OutputUrl).check(z.minLength(1)),
+  urls: OutputUrls,
   metadata: withDefault(Metadata, {}),
 });
 

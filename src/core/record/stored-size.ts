@@ -35,17 +35,10 @@ export function maxBytesOf(record: TaskRecord): number {
  * values with V8: text takes one byte per character, or two when any of its characters is beyond U+00FF.
  */
 export function storedBytes(value: unknown): number {
-  switch (typeof value) {
-    case "string":
-      return textBytes(value);
-    case "number":
-      return NUMBER_BYTES;
-    case "object":
-      if (value === null) return 1;
-      return Array.isArray(value) ? listBytes(value) : objectBytes(value);
-    default:
-      return 1;
-  }
+  if (typeof value === "string") return textBytes(value);
+  if (typeof value === "number") return NUMBER_BYTES;
+  if (typeof value !== "object" || value === null) return 1;
+  return Array.isArray(value) ? listBytes(value) : objectBytes(value);
 }
 
 function textBytes(text: string): number {

@@ -1,0 +1,88 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { invalid, post, ProblemBody, refusal } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
+import { expectUnchanged, stubOf, untilIdle, wake } from "./objects.ts";
+import { anOutside, answering } from "./outside.ts";
+import { aCompletion, CALLBACK_URL, finish, read, register, report, VIDEO } from "./tasks.ts";
+
+useClock();
+
+/** Just under 256 KB, of which 2.3 MB would be stored: 1e20 is written out, in two bytes per character. */
+const LONG = `{"n":[${"1e20,".repeat(52_000)}0],"note":"画"}`;
+/** Many links, about 7 MB. */
+const LINKS = Array.from({ length: 90_000 }, (_, i) => `${VIDEO}?${"x".repeat(40)}${i}`);
+
+function sendLong(id: string): Promise<Response> {
+  const event = JSON.stringify(aCompletion(id, { output: { urls: [VIDEO], metadata: {} } }));
+  return post("/v1/events", event.replace('"metadata":{}', `"metadata":${LONG}`));
+}
+
+it("the storage of the tests refuses a value of more than 2 MB, as Cloudflare does and local workerd does not", async () => {
+  await runInDurableObject(stubOf(crypto.randomUUID()), (_, { storage }) => {
+    expect(() => storage.kv.put("task", "x".repeat(2_000_000))).toThrow("SQLITE_TOOBIG");
+    expect(storage.kv.get("task")).toBeUndefined();
+  });
+});
+
+it("an event within MAX_BODY_KB of which more than 1.75 MB would be stored gets 413, and the task can still end", async () => {
+  anOutside().on(CALLBACK_URL, answering("thank you"));
+  const id = await register();
+  await expectUnchanged(id, async () => {
+    const response = await sendLong(id);
+    expect(response.status).toBe(413);
+    const { code, detail } = ProblemBody.parse(await response.json());
+    expect(code).toBe("payload_too_large");
+    expect(detail).toContain("1750000 bytes as it is stored");
+  });
+  await finish(aCompletion(id));
+  expect(await read(id)).toMatchObject({ status: "completed", callback: { status: "delivered" } });
+});
+
+it("a registration of which more than 1 MB would be stored gets 413 and creates no task", async () => {
+  const id = crypto.randomUUID();
+  const body = `{"id":"${id}","model":"m","parameters":{"n":[${"1,".repeat(120_000)}1]}}`;
+  await expectUnchanged(id, async () => {
+    expect((await post("/v1/tasks", body)).status).toBe(413);
+  });
+});
+
+it.each([
+  ["a poll", "replicate", { REPLICATE_API_TOKEN: "test-only-token" }],
+  ["a hook of a provider without a key", "replicate", {}],
+])(
+  "%s with a result of too many links ends the task as failed with upstream_error, and the callback says so",
+  async (source, provider, keys) => {
+    const outside = anOutside();
+    const isPoll = source === "a poll";
+    const job = {
+      id: "job-1",
+      status: "succeeded",
+      output: isPoll ? LINKS : LINKS.slice(0, 1_001),
+    };
+    outside.on("https://api.replicate.com", answering(job));
+    outside.on(CALLBACK_URL, answering("thank you"));
+    const task = await hooked({ provider, bindings: { ...env, ...keys } });
+    await attach(task, "job-1");
+    if (isPoll) await wake(task.id, 60_000);
+    else expect((await sendHook(task, JSON.stringify(job))).status).toBe(200);
+    await untilIdle(task.id);
+    expect(await readHooked(task)).toMatchObject({
+      status: "failed",
+      error: { code: "upstream_error", message: expect.stringContaining("result too large") },
+      failure: { category: "provider", retryable: false },
+      callback: { status: "delivered" },
+    });
+    expect(outside.sentTo(CALLBACK_URL)).toMatchObject([{ headers: { "x-event": "task.failed" } }]);
+  },
+);
+
+it.each([
+  ["1,001 links", LINKS.slice(0, 1_001), ["/output/urls"]],
+  ["a link of 8,193 characters", [VIDEO, VIDEO.padEnd(8_193, "x")], ["/output/urls/1"]],
+])("an event with %s gets 400, which names the field", async (_, urls, paths) => {
+  const response = await report(aCompletion(await register(), { output: { urls } }));
+  expect(await refusal(response)).toEqual(invalid(...paths));
+});
