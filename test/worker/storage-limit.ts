@@ -13,7 +13,7 @@ beforeAll(() =>
   runInDurableObject(env.TASKS.getByName("storage-limit"), (_, { storage }) => {
     const kv: object = Object.getPrototypeOf(storage.kv);
     if (LIMITED in kv) return;
-    // oxlint-disable-next-line unbound-method
+    // oxlint-disable-next-line unbound-method -- it is called with its `this`
     const { put } = storage.kv;
     Object.defineProperty(kv, LIMITED, { value: true });
     Object.defineProperty(kv, "put", {
