@@ -1,7 +1,7 @@
 import { serialize } from "node:v8";
 
 /** Largest size of a key with its value in an object of Cloudflare, in bytes. Local workerd stores more. */
-export const PLATFORM_LIMIT_BYTES = 2_000_000;
+const PLATFORM_LIMIT_BYTES = 2_000_000;
 /** Length of the longest key that the relay uses, in bytes. */
 const KEY_BYTES = 10;
 
