@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { type Finding, ok, problem, unchecked } from "./finding.ts";
 import type { Answer } from "./relay.ts";
 
@@ -53,7 +54,8 @@ export function configurationFindings(health: Health, url: URL, isLocal: boolean
       : []),
   ];
   const findings = problems.length > 0 ? problems : [ok("configuration: valid")];
-  return [...findings, secretsFinding(health), ...connectionFindings(health)];
+  const limits = limitsFinding(health);
+  return [...findings, secretsFinding(health), ...connectionFindings(health), limits];
 }
 
 /**
@@ -105,5 +107,15 @@ function connectionFindings({ connections }: Health): Finding[] {
   if (refused.length === 0) return [ok(`providers: ${names.length} with an API key`)];
   return refused.map((name) =>
     problem(`providers: ${name} refuses its API key`, `set a valid key for ${name} and deploy`),
+  );
+}
+
+/** Names the rate limits that are not bound: they limit nothing. */
+function limitsFinding({ configuration }: Health): Finding {
+  const missing = RATE_LIMITS.filter((name) => configuration[name] !== true);
+  if (missing.length === 0) return ok(`limits: ${RATE_LIMITS.join(", ")}`);
+  const verb = missing.length === 1 ? "is" : "are";
+  return unchecked(
+    `limits: ${missing.join(", ")} ${verb} not bound and limit nothing ([[ratelimits]] in wrangler.toml)`,
   );
 }

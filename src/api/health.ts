@@ -1,3 +1,4 @@
+import { RATE_LIMITS } from "../config/rate-limits.ts";
 import type { Config } from "../config/config.ts";
 import { versionOf } from "../config/runtime.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, toSeconds } from "../core/time.ts";
@@ -35,7 +36,7 @@ export const readHealth = publicRoute(
     if (operator === null || !may(operator, "statistics")) return json({ status: "ok" });
     const { config } = runtime;
     const connections = await connectionsOf(config, env);
-    const configuration = settingsOf(config);
+    const configuration = { ...settingsOf(config), ...rateLimitsOf(env) };
     return json({ status: "ok", version: versionOf(env), configuration, connections });
   },
 );
@@ -53,6 +54,11 @@ async function connectionsOf({ connections }: Config, env: Env) {
     return [name, { provider: provider.name, ...state }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Returns which rate limits are bound, for `/healthz`, by their names. */
+function rateLimitsOf(env: Env) {
+  return Object.fromEntries(RATE_LIMITS.map((name) => [name, env[name] !== undefined]));
 }
 
 /**

@@ -21,6 +21,7 @@ export const testCallback = bodyRoute(
     method: "POST",
     path: "/v1/callbacks/test",
     access: "redeliver",
+    rateLimit: "LIMIT_TESTS",
     summary: "Send one sample callback and return its outcome",
     answers: { 200: "the outcome of the attempt" },
     errors: [],

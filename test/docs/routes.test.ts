@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import API_PAGE from "../../docs/api.md?raw";
+import WRANGLER_TOML from "../../wrangler.toml?raw";
 import { ROUTES } from "../../src/api/routes.ts";
+import { RATE_LIMITS } from "../../src/config/rate-limits.ts";
 import { PERMISSIONS } from "../../src/security/roles.ts";
 
 const rolesIn = (text = "") => (text === "–" ? [] : text.split(", "));
@@ -19,4 +21,25 @@ it("docs/api.md lists every access with the roles of operator keys and of accoun
     { operators: rolesIn(operators), accounts: rolesIn(accounts) },
   ]);
   expect(Object.fromEntries(listed)).toEqual(PERMISSIONS);
+});
+
+it("docs/api.md lists every rate limit with its number in wrangler.toml and the routes that it counts", () => {
+  const table = API_PAGE.matchAll(/^\| `(LIMIT_\w+)` \| (\d+) \| \w+ \| (.+) \|$/gm);
+  const listed = [...table].map(([, name, limit, counted = ""]) => [
+    name,
+    { limit, routes: [...counted.matchAll(/`([A-Z]+ \/[^`]*)`/g)].map(([, route]) => route) },
+  ]);
+  const bound =
+    /^\[\[ratelimits\]\]\nname = "(\w+)"\nnamespace_id = "\d+"\nsimple = \{ limit = (\d+), period = 60 \}$/gm;
+  const configured = [...WRANGLER_TOML.matchAll(bound)].map(([, name, limit]) => [
+    name,
+    {
+      limit,
+      routes: ROUTES.filter(({ rateLimit }) => rateLimit === name).map(
+        ({ method, path }) => `${method} ${path}`,
+      ),
+    },
+  ]);
+  expect(listed.map(([name]) => name)).toEqual(RATE_LIMITS);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(configured));
 });

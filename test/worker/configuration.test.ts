@@ -180,6 +180,10 @@ it("GET /healthz shows the operator the value of every setting, which is its def
       LOCATION_HINT: null,
       PUBLIC_URL: null,
       SETTLEMENT_URL: null,
+      LIMIT_TESTS: false,
+      LIMIT_BULK: false,
+      LIMIT_LISTS: false,
+      LIMIT_REFUSALS: false,
       secrets: {
         RELAY_SECRET: 1,
         OPERATOR_KEYS: 2,

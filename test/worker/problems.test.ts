@@ -6,6 +6,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { expectUnchanged, failing, stubOf } from "./objects.ts";
+import { aRateLimit } from "./rate-limits.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
   aCompletion,
@@ -21,7 +22,7 @@ import { useClock } from "./clock.ts";
 
 useClock();
 
-/** Codes that any route may answer with: authentication, body and platform. */
+/** Codes that any route may answer with: authentication, body, rate limits and platform. */
 const COMMON: readonly ProblemCode[] = [
   "invalid_json",
   "invalid_request",
@@ -30,6 +31,7 @@ const COMMON: readonly ProblemCode[] = [
   "not_found",
   "method_not_allowed",
   "payload_too_large",
+  "rate_limited",
   "internal_error",
   "not_configured",
   "unavailable",
@@ -62,6 +64,8 @@ async function unreadable(v = 1): Promise<string> {
 const overloaded = () =>
   Object.assign(new Error("Durable Object is overloaded."), { overloaded: true });
 
+const HOOK = { body: {}, key: null };
+
 const PROVOKED = {
   invalid_json: () => post("/v1/tasks", "{"),
   invalid_request: () => post("/v1/tasks", {}),
@@ -80,6 +84,7 @@ const PROVOKED = {
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
   idempotency_key_reused: keyReused,
+  rate_limited: () => callWith({ ...env, LIMIT_REFUSALS: aRateLimit(0) }, "/hooks/ark/x/y", HOOK),
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
   index_disabled: () => call("/v1/accounts"),
   not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),
@@ -136,7 +141,7 @@ it.each(Object.entries(PROVOKED))(
       issues: code.startsWith("invalid_"),
       challenge: response.status === 401,
       allow: response.status === 405,
-      retryAfter: response.status === 503,
+      retryAfter: response.status === 429 || response.status === 503,
       requestId: true,
       type: expect.stringMatching(/^application\/problem\+json/),
     });

@@ -40,6 +40,7 @@ export const listKeys = route(
     method: "GET",
     path: "/v1/accounts/{account}/keys",
     access: "keys",
+    rateLimit: "LIMIT_LISTS",
     summary: "List API keys without the keys themselves",
     answers: { 200: "the keys" },
     errors: ["not_found"],

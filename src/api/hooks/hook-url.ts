@@ -1,7 +1,6 @@
 import { hookToken, isHookToken } from "../../security/hook-token.ts";
 import type { Connection, HookAdapter } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
-import { unknownTask } from "../http/problem.ts";
 import type { PathParams } from "../http/path.ts";
 import { TaskId } from "../http/fields.ts";
 
@@ -38,18 +37,16 @@ type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
  * Checks the token of a hook URL and returns the connection and the task that the URL belongs to, without a
- * call to any Durable Object.
- * @throws Problem `unknown_task` when the relay did not make the URL.
+ * call to any Durable Object; null when the relay did not make the URL.
  */
 export async function authenticateHookUrl(
   { provider: name, id, token }: HookParams,
   runtime: Runtime,
-): Promise<HookTarget> {
+): Promise<HookTarget | null> {
   const taskId = TaskId.safeParse(id);
   const connection = runtime.config.connections.get(name);
   const adapter = connection?.provider.hooks ?? null;
-  if (!taskId.success || connection === undefined || adapter === null) throw unknownTask();
+  if (!taskId.success || connection === undefined || adapter === null) return null;
   const isOurs = await isHookToken(token, name, taskId.data, runtime.keyring.hookKeys);
-  if (!isOurs) throw unknownTask();
-  return { connection, adapter, taskId: taskId.data };
+  return isOurs ? { connection, adapter, taskId: taskId.data } : null;
 }

@@ -11,6 +11,7 @@ import { readBody } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, repeatable, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../http/fields.ts";
+import { countFailedCredential } from "../http/rate-limit.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
 import { HOOK_PATH, authenticateHookUrl, type HookTarget } from "./hook-url.ts";
 
@@ -20,13 +21,17 @@ const hookRoute = publicRoute(
     path: HOOK_PATH,
     summary: "Receive a provider's completion hook",
     answers: { 200: "ok, also for a hook that changes nothing; or the answer to a handshake" },
-    errors: ["unknown_task", "unauthenticated", "unavailable"],
+    errors: ["unknown_task", "unauthenticated", "rate_limited", "unavailable"],
   },
   async ({ request, env, url, params }) => {
     const runtime = await requireRuntime(env);
-    const target = await authenticateHookUrl(params, runtime);
-    const body = await readBody(request, runtime.config.maxBodyBytes);
     const { headers } = request;
+    const target = await authenticateHookUrl(params, runtime);
+    if (target === null) {
+      await countFailedCredential(headers, env);
+      throw unknownTask();
+    }
+    const body = await readBody(request, runtime.config.maxBodyBytes);
     const hook: Hook = { path: url.pathname, query: url.search.slice(1), headers, body };
     const json = parseJson(new TextDecoder().decode(body));
     const handshake = target.adapter.preflight?.(json) ?? null;

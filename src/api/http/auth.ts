@@ -5,6 +5,7 @@ import type { Env } from "../../env.ts";
 import { type Caller, may } from "../../task-object/caller.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfKey } from "./key-owner.ts";
+import { countFailedCredential } from "./rate-limit.ts";
 import { Problem } from "./problem.ts";
 
 /**
@@ -24,7 +25,8 @@ export async function operatorOf(headers: Headers, runtime: Runtime): Promise<Ca
 /**
  * Identifies the caller of a request by its API key, or by its signature of the body, and checks that it has
  * the permission that the request needs. The body is read only to verify a signature.
- * @throws Problem `unauthenticated`; `forbidden` when the role of the key does not have the permission.
+ * @throws Problem `unauthenticated`; `rate_limited` instead when too many credentials from the caller's
+ * address have failed; `forbidden` when the role of the key does not have the permission.
  */
 export async function authenticate(
   permission: Permission,
@@ -37,6 +39,7 @@ export async function authenticate(
   if (permission === "report" && isSigned) {
     const { eventsSecrets } = runtime.keyring;
     if (await verify(headers, await body(), eventsSecrets, Date.now())) return { kind: "upstream" };
+    await countFailedCredential(headers, env);
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
   const caller = (await operatorOf(headers, runtime)) ?? (await accountOf(headers, env));

@@ -122,6 +122,13 @@ export const PROBLEMS = {
       "A task was registered under this Idempotency-Key with another body. The member task is that task.",
     cure: "Use a new key for a new task. To repeat a registration, send exactly the same body.",
   },
+  rate_limited: {
+    status: 429,
+    title: "Too many requests",
+    cause:
+      "The account has sent too many requests of this kind within a minute, or too many wrong keys, hook URLs or event signatures have come from the address of the caller. The member detail names the limit.",
+    cure: "Repeat the request after the seconds in Retry-After. After wrong credentials, correct those that are sent from this address. The operator sets the limits, which do not count the operator's own requests.",
+  },
   internal_error: {
     status: 500,
     title: "The relay failed",

@@ -8,6 +8,7 @@ import type { Permission } from "../../security/roles.ts";
 import { authenticate, type Access } from "./auth.ts";
 import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsOf } from "./path.ts";
+import { type AccountLimit, countRequest } from "./rate-limit.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./problem.ts";
 import type { ProblemCode } from "./problem-list.ts";
 import { NoQuery, readQuery } from "./query.ts";
@@ -28,6 +29,8 @@ export interface Route {
    * without this parameter.
    */
   readonly dryRunAccess?: Permission;
+  /** Rate limit that counts the requests of accounts to this route; absent where none does. */
+  readonly rateLimit?: AccountLimit;
   readonly summary: string;
   /** Schema of the query; null for a public route, which ignores its query. */
   readonly query: z.ZodMiniObject | null;
@@ -36,7 +39,7 @@ export interface Route {
   readonly answers: Readonly<Record<number, string>>;
   /**
    * Codes of the problems with which this route may answer, besides those that all routes share: faults of
-   * the key, of the body or of the platform.
+   * the key, of the body or of the platform, and rate limits.
    */
   readonly errors: readonly ProblemCode[];
   readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
@@ -154,7 +157,7 @@ function guarded<Path extends string, Q extends z.ZodMiniObject, Body>(
   bodyReader: BodyReader<Body>,
   handle: Handler<Path, z.output<Q>, Body>,
 ): Route {
-  const { access, dryRunAccess, path } = info;
+  const { access, dryRunAccess, rateLimit, path } = info;
   const handleGuarded: Route["handle"] = async (call) => {
     const { request, env, url } = call;
     const runtime = await requireRuntime(env);
@@ -163,6 +166,7 @@ function guarded<Path extends string, Q extends z.ZodMiniObject, Body>(
     const isDryRun = url.searchParams.get("dry_run") === "true";
     const permission = isDryRun ? (dryRunAccess ?? access) : access;
     const caller = await authenticate(permission, request.headers, rawBody, runtime, env);
+    if (rateLimit !== undefined) await countRequest(rateLimit, caller, env);
     const params = paramsOf(path, checkedParams(call.params, caller));
     const query = readQuery(querySchema, url.searchParams);
     const body = await bodyReader.read(rawBody);

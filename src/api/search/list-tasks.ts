@@ -14,6 +14,7 @@ export const listTasksRoute = queryRoute(
     method: "GET",
     path: "/v1/tasks",
     access: "read",
+    rateLimit: "LIMIT_LISTS",
     summary: "List tasks from the index, newest first",
     answers: { 200: "one page; it may be short, the last one has no next_cursor" },
     errors: ["index_disabled"],

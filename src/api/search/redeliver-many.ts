@@ -18,6 +18,7 @@ export const redeliverMany = queryBodyRoute(
     path: "/v1/redeliveries",
     access: "redeliver",
     dryRunAccess: "read",
+    rateLimit: "LIMIT_BULK",
     summary:
       "Redeliver the settled callbacks of a list, one page per call; ?dry_run=true only counts",
     answers: { 200: "counts of this page; repeat the call with next_cursor" },

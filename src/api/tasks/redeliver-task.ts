@@ -10,6 +10,7 @@ export const redeliverTask = bodyRoute(
     method: "POST",
     path: "/v1/tasks/{id}/redeliver",
     access: "redeliver",
+    rateLimit: "LIMIT_LISTS",
     summary: "Send a settled callback again, optionally to a corrected URL",
     answers: { 202: "a new series has started, or had started earlier under this Idempotency-Key" },
     errors: ["unknown_task", "task_open", "series_running", "no_callback"],

@@ -13,6 +13,8 @@ interface WranglerDevOptions {
   readonly config?: string;
   /** Whether the relay's own configuration keeps its D1 binding; by default it does. */
   readonly hasIndex?: boolean;
+  /** Whether the relay's own configuration keeps its rate limits; by default it does not. */
+  readonly hasLimits?: boolean;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;
 }
@@ -36,9 +38,9 @@ export class WranglerDev implements AsyncDisposable {
   }
 
   static async start(options: WranglerDevOptions): Promise<WranglerDev> {
-    const { vars, hasIndex = true, parent = tmpdir() } = options;
+    const { vars, hasIndex = true, hasLimits = false, parent = tmpdir() } = options;
     const home = await mkdtemp(join(parent, "task-relay-dev-"));
-    const config = options.config ?? copyWranglerConfig(home, hasIndex);
+    const config = options.config ?? copyWranglerConfig(home, hasIndex, hasLimits);
     const [port, inspectorPort] = [await freePort(), await freePort()];
     const ports = ["--port", String(port), "--inspector-port", String(inspectorPort)];
     const settings = Object.entries(vars).flatMap(([name, text]) => ["--var", `${name}:${text}`]);

@@ -9,7 +9,7 @@ import { WranglerDev } from "../harness/wrangler-dev.ts";
 import { Workerd } from "../harness/workerd.ts";
 
 const vars = { ...SECRETS, ALLOW_LOCAL_CALLBACKS: "true" };
-const relay = await forThisFile(WranglerDev.start({ vars }));
+const relay = await forThisFile(WranglerDev.start({ vars, hasLimits: true }));
 
 /** Runs `npm run doctor` with these arguments. */
 async function doctor(args: readonly string[], key = OPERATOR_KEY) {
@@ -30,6 +30,7 @@ it("npm run doctor reports no problem with a relay that has just been started", 
     "ok           configuration: valid",
     "ok           secrets: 1 in RELAY_SECRET, 1 in OPERATOR_KEYS",
     "ok           providers: 0 with an API key",
+    "ok           limits: LIMIT_TESTS, LIMIT_BULK, LIMIT_LISTS, LIMIT_REFUSALS",
     "ok           clock: within 60 s of this one",
     "ok           hooks: reach the relay",
     "ok           callback: delivered",
@@ -39,7 +40,7 @@ it("npm run doctor reports no problem with a relay that has just been started", 
   ]);
 });
 
-it("npm run doctor reports that callbacks were not checked if the relay allows no local receiver, and that late alarms were not checked if the relay has no index", async () => {
+it("npm run doctor reports that callbacks were not checked if the relay allows no local receiver, that late alarms were not checked if it has no index, and that limits without a binding limit nothing", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -47,6 +48,9 @@ it("npm run doctor reports that callbacks were not checked if the relay allows n
     "not checked  callback: a receiver on this machine needs ALLOW_LOCAL_CALLBACKS",
   );
   expect(lines.join("\n")).toContain("not checked  late alarms: there is no index");
+  expect(lines.join("\n")).toContain(
+    "not checked  limits: LIMIT_TESTS, LIMIT_BULK, LIMIT_LISTS, LIMIT_REFUSALS are not bound",
+  );
 });
 
 it.each([

@@ -1,0 +1,83 @@
+import type { RateLimitName } from "../../config/rate-limits.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+import { errorText, log, type LogLine } from "../../log.ts";
+import { clientNetwork } from "../../security/client-network.ts";
+import { accountOf, type Caller } from "../../task-object/caller.ts";
+import { withinTime } from "../../timeout.ts";
+import { isolateCache } from "./isolate-cache.ts";
+import { Problem } from "./problem.ts";
+
+/** Rate limits that a route can declare: they count the requests of an account. */
+export type AccountLimit = Exclude<RateLimitName, "LIMIT_REFUSALS">;
+
+/**
+ * Longest wait in seconds until a refused request is allowed again: the `period` of the bindings in
+ * wrangler.toml. A binding does not tell when its period ends.
+ */
+const RETRY_AFTER_S = 60;
+
+/** Longest time in milliseconds that a request waits for a rate limit, which counts in memory nearby. */
+const TIMEOUT_MS = SECOND_MS / 2;
+
+/** Name under which the requests without an address of their sender are counted together. */
+const NO_ADDRESS = "unknown";
+
+/** Log lines that this isolate has written within the last minute, by their subject. */
+const recentLines = isolateCache<true>();
+
+/**
+ * Counts a request of an account. Requests of operators and of senders that sign events are not counted.
+ * @throws Problem `rate_limited` when the account has reached the limit.
+ */
+export async function countRequest(limit: AccountLimit, caller: Caller, env: Env): Promise<void> {
+  const account = accountOf(caller);
+  if (account === null || (await isWithin(limit, account, env))) return;
+  logOnceAMinute(`${limit} ${account}`, { event: "limit.reached", limit, account });
+  throw rateLimited(`The account has sent too many requests of this kind (${limit}).`);
+}
+
+/**
+ * Counts a credential that has failed, or that is about to be looked up, for the address of the request's
+ * sender. The log names the address once a minute.
+ * @throws Problem `rate_limited` when too many credentials from this address have failed.
+ */
+export async function countFailedCredential(headers: Headers, env: Env): Promise<void> {
+  const limit = "LIMIT_REFUSALS";
+  const address = clientNetwork(headers.get("CF-Connecting-IP") ?? "") ?? NO_ADDRESS;
+  if (await isWithin(limit, address, env)) return;
+  logOnceAMinute(`${limit} ${address}`, { event: "limit.reached", limit, address });
+  throw rateLimited(`Too many wrong credentials came from this address (${limit}).`);
+}
+
+/**
+ * Counts one request under a key and tells whether the limit still permits it. A binding that is missing,
+ * fails or does not answer in time limits nothing.
+ */
+async function isWithin(limit: RateLimitName, key: string, env: Env): Promise<boolean> {
+  const binding = env[limit];
+  if (binding === undefined) return true;
+  try {
+    const { success } = await withinTime(() => binding.limit({ key }), PERMITTED, TIMEOUT_MS);
+    return success;
+  } catch (error) {
+    const line = { event: "call.unanswered", what: limit, error: errorText(error) };
+    logOnceAMinute(limit, line, "warn");
+    return true;
+  }
+}
+
+const PERMITTED: RateLimitOutcome = { success: true };
+
+function logOnceAMinute(subject: string, line: LogLine, level: "info" | "warn" = "info"): void {
+  if (recentLines.has(subject)) return;
+  recentLines.set(subject, true);
+  log(line, level);
+}
+
+function rateLimited(detail: string): Problem {
+  return new Problem("rate_limited", {
+    detail: `${detail} Try again later.`,
+    headers: { "Retry-After": String(RETRY_AFTER_S) },
+  });
+}
