@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { failure, type Result, success } from "../core/result.ts";
+import { at } from "../providers/json-fields.ts";
 import type { UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import type { ConfigIssue } from "./issue.ts";
@@ -125,17 +126,21 @@ function repetitions(drafts: readonly Draft[]): ConfigIssue[] {
 }
 
 function draftsOf(variable: string, value: unknown): Result<readonly Draft[], ConfigIssue> {
-  const parsed = Entries.safeParse(typeof value === "string" ? parseJson(value) : value);
-  if (parsed.success) {
+  const json = typeof value === "string" ? parseJson(value) : value;
+  const parsed = Entries.safeParse(json);
+  // The schema drops an entry of this name without an issue.
+  const dropped = at(json, "__proto__") === undefined ? [] : ["__proto__"];
+  if (parsed.success && dropped.length === 0) {
     const entries = Object.entries(parsed.data);
     return success(entries.map(([name, entry]) => ({ variable, isDefault: false, name, entry })));
   }
   // The message contains the place of the fault, never the value, which may be a key.
-  const wrong = parsed.error.issues.map((issue) => {
+  const wrong = (parsed.error?.issues ?? []).map((issue) => {
     const keys = issue.code === "unrecognized_keys" ? issue.keys : [];
     return [...issue.path, ...keys].join(".");
   });
-  const where = wrong.some(Boolean) ? ` (see ${wrong.filter(Boolean).join(", ")})` : "";
+  const places = [...dropped, ...wrong.filter(Boolean)];
+  const where = places.length === 0 ? "" : ` (see ${places.join(", ")})`;
   const shape = '{"ark-cn": {"provider": "ark", "key": "…", "base_url": "…"}}';
   const message = `must be JSON like ${shape}, with names of a-z 0-9 -${where}`;
   return failure({ path: variable, message });

@@ -38,18 +38,16 @@ export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
   return parse(text(""), (value) => (value === "" ? success(null) : parser(value)));
 }
 
-/** Reads a variable as a number from `min` to `max`, both included; `min` is more than 0. */
-export function numberBetween(fallback: string, min: number, max: number) {
-  return convert(text(fallback), Number).check(
-    z.refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`),
-  );
-}
-
-/** Reads a variable as a number above 0 and up to `max`. */
-export function positiveNumber(fallback: string, max: number) {
-  return convert(text(fallback), Number).check(
-    z.refine((value) => value > 0 && value <= max, `must be more than 0 and at most ${max}`),
-  );
+/**
+ * Reads a variable as a whole number in decimal digits, from `min` to `max`, both included, and returns it
+ * times `unit`.
+ */
+export function wholeNumber(fallback: string, min: number, max: number, unit: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return parse(text(fallback), (value) => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    return number >= min && number <= max ? success(number * unit) : failure(message);
+  });
 }
 
 /** Reads a variable by another reader; null when the variable is absent. */

@@ -7,8 +7,8 @@ import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
-import { convert, flag, hasBytes, httpUrl, list, nullIfEmpty, numberBetween } from "./readers.ts";
-import { oneOf, optional, parse, parseOptional, positiveNumber, text } from "./readers.ts";
+import { convert, flag, hasBytes, httpUrl, list, nullIfEmpty } from "./readers.ts";
+import { oneOf, optional, parse, parseOptional, text, wholeNumber } from "./readers.ts";
 
 const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
@@ -19,16 +19,11 @@ const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-se
  */
 export const Variables = z.object({
   CALLBACK_SCHEDULE_S: parse(text("0,180,600"), scheduleOf),
-  CALLBACK_TIMEOUT_S: convert(
-    numberBetween("10", 1, MAX_CALLBACK_TIMEOUT_MS / SECOND_MS),
-    (seconds) => Math.round(seconds * SECOND_MS),
-  ),
-  RETENTION_DAYS: convert(positiveNumber("28", MAX_RETENTION_MS / DAY_MS), (days) =>
-    wholeMs(days * DAY_MS),
-  ),
-  TASK_DEADLINE_HOURS: convert(positiveNumber("72", 8760), (hours) => wholeMs(hours * HOUR_MS)),
+  CALLBACK_TIMEOUT_S: wholeNumber("10", 1, MAX_CALLBACK_TIMEOUT_MS / SECOND_MS, SECOND_MS),
+  RETENTION_DAYS: wholeNumber("28", 1, MAX_RETENTION_MS / DAY_MS, DAY_MS),
+  TASK_DEADLINE_HOURS: wholeNumber("72", 1, 8760, HOUR_MS),
   // A body may grow when it is stored; core/record/stored-size.ts limits the record.
-  MAX_BODY_KB: convert(numberBetween("256", 1, 400), (kb) => kb * 1024),
+  MAX_BODY_KB: wholeNumber("256", 1, 400, 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
   // Holds back polls and callback attempts (`startAt` in core/policy.ts).
@@ -47,15 +42,8 @@ export const Variables = z.object({
   SETTLEMENT_URL: convert(httpUrl(), (url) => url?.href ?? null),
   OPERATOR_CALLBACK_URL: convert(httpUrl(), (url) => url?.href ?? null),
   INDEX_DB: z.optional(z.unknown()),
-  INDEX_RETENTION_DAYS: convert(optional(positiveNumber("", 365)), (days) =>
-    days === null ? null : wholeMs(days * DAY_MS),
-  ),
-  INDEX_SHARD_HOURS: convert(
-    optional(numberBetween("", 1, 8760)).check(
-      z.refine((hours) => hours === null || Number.isInteger(hours), "must be whole hours"),
-    ),
-    (hours) => (hours === null ? null : hours * HOUR_MS),
-  ),
+  INDEX_RETENTION_DAYS: optional(wholeNumber("", 1, 365, DAY_MS)),
+  INDEX_SHARD_HOURS: optional(wholeNumber("", 1, 8760, HOUR_MS)),
   SANDBOX: flag(),
   ERROR_TEXT: text("upstream").check(
     z.refine((value) => value === "upstream" || value === "generic", "must be upstream or generic"),
@@ -70,10 +58,6 @@ export const Variables = z.object({
 });
 
 export type ParsedVariables = z.output<typeof Variables>;
-
-function wholeMs(ms: number): number {
-  return Math.max(1, Math.round(ms));
-}
 
 function scheduleOf(value: string): Result<readonly number[], string> {
   const waits = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));

@@ -122,6 +122,8 @@ async function postOnce(
 async function excerptOf(response: Response): Promise<string | null> {
   // A body that breaks off changes nothing: the status line has decided the outcome.
   const { bytes } = await readUpTo(response.body, MAX_RESPONSE_READ_BYTES);
-  const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES));
+  const isCut = bytes.length > MAX_EXCERPT_BYTES;
+  // With `stream` the decoder leaves out a character that the cut has split.
+  const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: isCut });
   return text === "" ? null : text;
 }

@@ -50,18 +50,24 @@ export const MAX_CHARS_READ = 8192;
  */
 export function publicText(text: string, secrets: readonly string[]): string {
   const longestFirst = secrets.filter(Boolean).toSorted((a, b) => b.length - a.length);
-  const withoutSecrets = longestFirst
-    .reduce((rest, secret) => rest.replaceAll(secret, "…"), text)
-    .slice(0, MAX_CHARS_READ);
+  const withoutSecrets = firstChars(
+    longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "…"), text),
+    MAX_CHARS_READ,
+  );
   const redacted = REDACTIONS.reduce((rest, { redact }) => redact(rest), withoutSecrets);
   return firstBytes(redacted.trim(), MAX_BYTES);
+}
+
+/** Cuts a text to `max` UTF-16 units, without half of a surrogate pair at the end. */
+function firstChars(text: string, max: number): string {
+  return text.length <= max ? text : text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");
 }
 
 function firstBytes(text: string, max: number): string {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length <= max) return text;
-  // A character that was cut in half decodes to U+FFFD, which is dropped.
-  return new TextDecoder().decode(bytes.subarray(0, max - 3)).replace(/\uFFFD$/, "") + "…";
+  // With `stream` the decoder leaves out a character that the cut has split.
+  return new TextDecoder().decode(bytes.subarray(0, max - 3), { stream: true }) + "…";
 }
 
 /** Returns a redaction that replaces what a pattern matches. @param pattern a global pattern. */

@@ -114,6 +114,8 @@ it.each([
     "CONNECTIONS_2",
     "which CONNECTIONS defines already",
   ],
+  [{ CONNECTIONS: `{"__proto__":{"key":"${MARK}"}}` }, "CONNECTIONS", "(see __proto__)"],
+  [{ CONNECTIONS: `{"a":{"__proto__":{"key":"${MARK}"}}}` }, "CONNECTIONS", "a.__proto__"],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { ark: KEY } }, "CONNECTIONS_2", "the name of a provider"],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { a: { ...KEY, key: "ü" } } }, "CONNECTIONS_2", "printable"],
 ])(

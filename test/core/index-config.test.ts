@@ -20,7 +20,7 @@ it.each<[fault: string, name: string, bindings: object]>([
   [
     "INDEX_RETENTION_DAYS too long for INDEX_SHARD_HOURS",
     "INDEX_SHARD_HOURS",
-    { ...THREE, INDEX_SHARD_HOURS: 87, INDEX_RETENTION_DAYS: 7.2 },
+    { ...THREE, INDEX_SHARD_HOURS: 87, INDEX_RETENTION_DAYS: 8 },
   ],
   [
     "TASK_DEADLINE_HOURS too long for INDEX_SHARD_HOURS",

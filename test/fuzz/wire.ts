@@ -14,6 +14,10 @@ const isTextOf =
   (min: number, max: number): Test =>
   (value) =>
     typeof value === "string" && value.length >= min && value.length <= max;
+const isNameOf =
+  (min: number, max: number): Test =>
+  (value) =>
+    isTextOf(min, max)(value) && hasWholeCharacters(value);
 const isLike =
   (pattern: RegExp): Test =>
   (value) =>
@@ -23,6 +27,8 @@ const isBetween =
   (value) =>
     Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
 const isTime = isBetween(0, 99_999_999_999);
+const isCreatedAt: Test = (value) =>
+  isTime(value) && Number(value) * 1000 <= Date.now() + 86_400_000;
 const isObject: Test = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isMissing: Test = (value) => value === undefined || value === null;
@@ -77,8 +83,8 @@ const OUTPUT: Shape = {
 const FAILURE: Shape = { code: isTextOf(1, Infinity), message: isTextOf(1, Infinity) };
 const CREATION: Shape = {
   id: isLike(ID),
-  model: orMissing(isTextOf(1, 256)),
-  created_at: orMissing(isTime),
+  model: orMissing(isNameOf(1, 256)),
+  created_at: orMissing(isCreatedAt),
   callback_url: orMissing(isText),
   account: orMissing(isLike(ACCOUNT)),
 };
@@ -103,11 +109,23 @@ export function isEvent(value: unknown): boolean {
   return fits(CREATION, value) && fits(EVENTS[status] ?? {}, value);
 }
 
+/** Tells whether no key and no text in a JSON value has a lone surrogate. */
+function hasWholeCharacters(value: unknown): boolean {
+  const texts: string[] = [];
+  JSON.stringify(value, (key, member: unknown) => {
+    texts.push(key, typeof member === "string" ? member : "");
+    return member;
+  });
+  return texts.every((text) => text.isWellFormed());
+}
+
 const isLabels: Test = (value) =>
-  isObject(value) && new TextEncoder().encode(JSON.stringify(value)).length <= 4096;
+  isObject(value) &&
+  new TextEncoder().encode(JSON.stringify(value)).length <= 4096 &&
+  hasWholeCharacters(value);
 const REGISTRATION: Shape = {
   id: orMissing(isLike(ID)),
-  model: isTextOf(1, 256),
+  model: isNameOf(1, 256),
   callback_url: orMissing(isText),
   account: orMissing(isLike(ACCOUNT)),
   provider: orMissing(isText),
@@ -144,19 +162,19 @@ export const SMALL_BODIES = {
   nothing: exactly({}),
   account: exactly({ id: isLike(ACCOUNT) }),
   grant: exactly({
-    reference: isTextOf(1, 255),
+    reference: isNameOf(1, 255),
     amount: isBetween(1, Number.MAX_SAFE_INTEGER),
   }),
   adjustment: exactly({
-    reference: isTextOf(1, 255),
+    reference: isNameOf(1, 255),
     amount: (value) => Number.isSafeInteger(value) && value !== 0,
-    reason: isTextOf(1, 500),
+    reason: isNameOf(1, 500),
   }),
   rotation: exactly({
     generation: orMissing(isBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
   }),
   key: exactly({
-    label: orMissing(isTextOf(0, 100)),
+    label: orMissing(isNameOf(0, 100)),
     sha256: orMissing(isLike(/^[0-9a-f]{64}$/)),
   }),
 };

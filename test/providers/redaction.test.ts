@@ -87,6 +87,11 @@ it.each([
   },
 );
 
+it("publicText, which makes a provider's text safe to show, leaves out a surrogate pair that the limit of the characters it examines would split", () => {
+  const url = "https://a.example/?".padEnd(8190, "q");
+  expect(publicText(`${url} 🦊🦊`, [])).toBe("https://a.example/");
+});
+
 // Work that grows with the square of the length would exceed the time limit of a test.
 it.each(["https://", "key ", "api_key=", "http://a@", "token: ", "bearer\t"])(
   "publicText, which makes a provider's text safe to show, shortens 4 MB of repeated %j in linear time",

@@ -100,6 +100,7 @@ it.each([
 // The fuzz test of bodies compares every field with the contract.
 it.each<[string, unknown, string]>([
   ["a hash in upper case", { sha256: "A".repeat(64) }, "/sha256"],
+  ["a label with a lone surrogate", { label: "\ud800a" }, "/label"],
   ["a key chosen by the caller", { key: "mine" }, "/key"],
 ])("POST /v1/accounts/{account}/keys rejects %s and stores no key", async (_, body, path) => {
   const account = await anAccount();

@@ -93,6 +93,12 @@ it("grants raise the balance up to 2^52, and adjustments change it down to -2^52
 // The fuzz test of bodies compares every field with the contract.
 it.each([
   ["a grant of zero credits", give, { ...GRANT, amount: 0 }, "/amount"],
+  [
+    "a grant whose reference has a lone surrogate",
+    give,
+    { ...GRANT, reference: "\ud800" },
+    "/reference",
+  ],
   ["a grant without reference", give, { amount: 1 }, "/reference"],
   ["an adjustment of zero credits", adjust, { ...ADJUSTMENT, amount: 0 }, "/amount"],
   ["an adjustment without reason", adjust, { ...ADJUSTMENT, reason: undefined }, "/reason"],

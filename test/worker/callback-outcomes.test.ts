@@ -143,14 +143,14 @@ it("a callback attempt is shown without an excerpt of the answer when the receiv
   expect(JSON.stringify(await callbackAfter(status(500)))).not.toContain("response_excerpt");
 });
 
-it("the excerpt of a receiver's answer that a callback attempt keeps is valid text when the answer is binary or cut within a character", async () => {
+it("the excerpt of a receiver's answer that a callback attempt keeps replaces bytes that are no text by U+FFFD, and ends with a whole character where it is cut", async () => {
   const bytes = new Uint8Array([0x22, 0xff, 0x00, 0x0a]);
   expect(await callbackAfter(() => new Response(bytes, { status: 400 }))).toMatchObject({
     attempts: [{ response_excerpt: '"\ufffd\u0000\n' }],
   });
   const long = `x${"ü".repeat(600)}`;
   expect(await callbackAfter(status(400, long))).toMatchObject({
-    attempts: [{ response_excerpt: expect.stringMatching(/^xü{511}\ufffd?$/) }],
+    attempts: [{ response_excerpt: expect.stringMatching(/^xü{511}$/) }],
   });
 });
 

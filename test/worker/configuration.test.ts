@@ -113,11 +113,26 @@ it("a relay with several wrong variables names all of them at once", async () =>
 });
 
 it("the configuration accepts numbers and booleans as TOML writes them, and takes a variable that is blank as absent", async () => {
-  const typed = { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2.5, PUBLIC_URL: " " };
+  const typed = { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2, PUBLIC_URL: " " };
   const response = await callWith({ ...env, ...typed }, "/healthz");
   expect(await response.json()).toMatchObject({
-    configuration: { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2.5, PUBLIC_URL: null },
+    configuration: { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2, PUBLIC_URL: null },
   });
+});
+
+it.each([
+  "CALLBACK_TIMEOUT_S",
+  "RETENTION_DAYS",
+  "TASK_DEADLINE_HOURS",
+  "MAX_BODY_KB",
+  "INDEX_RETENTION_DAYS",
+  "INDEX_SHARD_HOURS",
+])("%s is refused unless it is a whole number in decimal digits", (name) => {
+  for (const value of ["0x5", "1e1", "1.5", 1.5, "5.0", "+5", "-5", "0", "٥", "9".repeat(400)]) {
+    const result = parseConfig({ ...REQUIRED, [name]: value }, Cloudflare.compatibilityFlags);
+    const message = expect.stringMatching(/^must be a whole number from 1 to \d+$/);
+    expect([value, result]).toEqual([value, { ok: false, error: [{ path: name, message }] }]);
+  }
 });
 
 it.each(FLAGS)(

@@ -32,7 +32,7 @@ it("POST /v1/events answers 202 with the task to an event that reports processin
 it("POST /v1/events creates an unregistered task from an event with a model", async () => {
   aReceiver();
   const id = crypto.randomUUID();
-  const created = { model: "kling", created_at: 1_700_000_000, account: await anAccount() };
+  const created = { model: "kling", created_at: START_S + 86_400, account: await anAccount() };
   await finish(aCompletion(id, { ...created, callback_url: CALLBACK_URL, completed_at: 7 }));
   const callback = { url: CALLBACK_URL, status: "delivered" };
   expect(await read(id)).toMatchObject({ ...created, completed_at: 7, callback });
@@ -142,6 +142,8 @@ it("an event with another output after a completion gets 409 with the task, and 
 it.each<[string, object, string]>([
   ["an unknown status", { status: "done" }, "/status"],
   ["a completion without output", { output: undefined }, "/output"],
+  ["a created_at more than a day ahead", { created_at: START_S + 86_401 }, "/created_at"],
+  ["a model with a lone surrogate", { model: "a\ud800" }, "/model"],
   ["a relative output URL", { output: { urls: [VIDEO, "/video.mp4"] } }, "/output/urls/1"],
   [
     "a seed with a fraction",

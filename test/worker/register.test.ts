@@ -85,6 +85,9 @@ it("POST /v1/tasks accepts as an id any hex digits in the form of a UUID, in upp
 it.each([
   ["an unknown field whose name contains a slash and a tilde", { "a/b~c": 1 }, "/a~1b~0c"],
   ["a missing model", { model: undefined }, "/model"],
+  ["a model with a lone surrogate", { model: "\udc00a" }, "/model"],
+  ["metadata with a lone surrogate in a text", { metadata: { a: [{ b: "\ud800" }] } }, "/metadata"],
+  ["metadata with a lone surrogate in a key", { metadata: { a: { "\udfff": 1 } } }, "/metadata"],
   ["a deadline that has passed", { deadline_at: START_S - 1 }, "/deadline_at"],
   ["metadata over 4 KB", { metadata: { a: "ä".repeat(2048) } }, "/metadata"],
   ["a callback_url on the relay's own origin", { callback_url: `${ORIGIN}/x` }, "/callback_url"],

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { AccountId, optional } from "../http/fields.ts";
+import { AccountId, optional, text } from "../http/fields.ts";
 
 /**
  * Name that the caller gives to a grant or an adjustment; the same reference is booked only once, so a
  * request can be repeated.
  */
-const Reference = z.string().check(z.minLength(1), z.maxLength(255));
+const Reference = text(1, 255);
 
 /** Body of `POST /v1/accounts`, which creates an account. */
 export const NewAccount = z.strictObject({ id: AccountId });
@@ -23,7 +23,7 @@ export const Grant = z.strictObject({
 export const Adjustment = z.strictObject({
   reference: Reference,
   amount: z.int().check(z.refine((amount) => amount !== 0, "must not be 0")),
-  reason: z.string().check(z.minLength(1), z.maxLength(500)),
+  reason: text(1, 500),
 });
 
 /**
@@ -40,6 +40,6 @@ export const Rotation = z.strictObject({
  * an existing one given by its hash.
  */
 export const NewKey = z.strictObject({
-  label: optional(z.string().check(z.maxLength(100))),
+  label: optional(text(0, 100)),
   sha256: optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits"))),
 });

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { JsonObject } from "../../core/json.ts";
 
+export const LONE_SURROGATE = "must not contain a lone surrogate";
 const MAX_TIME_S = 99_999_999_999;
 
 /**
@@ -13,7 +14,17 @@ export const AccountId = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -"));
 
-export const Model = z.string().check(z.minLength(1), z.maxLength(256));
+/**
+ * Schema of a text of `min` to `max` characters. A surrogate without its other half is refused: UTF-8 cannot
+ * carry it, and some receivers refuse JSON that contains it.
+ */
+export function text(min: number, max: number) {
+  return z
+    .string()
+    .check(z.minLength(min), z.maxLength(max), z.refine(isWellFormed, LONE_SURROGATE));
+}
+
+export const Model = text(1, 256);
 
 /** Schema of a time in Unix seconds. A time in milliseconds exceeds the maximum and is refused. */
 export const TimeS = z.int().check(z.minimum(0), z.maximum(MAX_TIME_S, "must be Unix seconds"));
@@ -35,6 +46,10 @@ export function withDefault<S extends z.ZodMiniType, const D>(schema: S, fallbac
     z.nullish(schema),
     z.transform((value) => value ?? fallback),
   );
+}
+
+function isWellFormed(value: string): boolean {
+  return value.isWellFormed();
 }
 
 function isObject(value: unknown): boolean {

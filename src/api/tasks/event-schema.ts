@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { JsonObject } from "../../core/json.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
+import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import {
   AccountId,
   JsonField,
@@ -62,6 +63,13 @@ const Output = z.object({
 const NonEmpty = z.string().check(z.minLength(1));
 const TaskError = z.object({ code: NonEmpty, message: NonEmpty });
 
+const CreatedAtS = TimeS.check(
+  z.refine(
+    (seconds) => seconds * SECOND_MS <= Date.now() + DAY_MS,
+    "must be at most one day in the future",
+  ),
+);
+
 /**
  * Fields that an event of any status may have. All except `id` are used only when no task of this id exists,
  * so that the event creates it.
@@ -69,7 +77,7 @@ const TaskError = z.object({ code: NonEmpty, message: NonEmpty });
 const creation = {
   id: TaskId,
   model: optional(Model),
-  created_at: optional(TimeS),
+  created_at: optional(CreatedAtS),
   callback_url: optional(z.string()),
   account: optional(AccountId),
 };

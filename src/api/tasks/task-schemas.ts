@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
+import type { JsonValue } from "../../core/json.ts";
 import {
   AccountId,
   JsonField,
+  LONE_SURROGATE,
   Model,
   optional,
   TaskId,
@@ -16,6 +18,7 @@ const Labels = JsonField.check(
     (labels) => new TextEncoder().encode(JSON.stringify(labels)).length <= MAX_METADATA_BYTES,
     `must be at most ${MAX_METADATA_BYTES} bytes of JSON`,
   ),
+  z.refine(isWellFormed, LONE_SURROGATE),
 );
 
 /** Body of `POST /v1/tasks`, which registers a task. */
@@ -61,3 +64,10 @@ export const RedeliverOrder = z.strictObject({
   attempts: withDefault(z.int().check(z.minimum(1), z.maximum(3)), 1),
   callback_url: optional(z.string()),
 });
+
+/** Tells whether the keys and texts of a JSON value, at every level, contain no lone surrogate. */
+function isWellFormed(value: JsonValue): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member));
+}
