@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -70,20 +70,4 @@ function killGroup(child: ChildProcess): void {
   } catch {
     // The process group has exited already.
   }
-}
-
-/** Returns `preferred` when that port is free, otherwise any free port. */
-async function freePort(preferred: number): Promise<number> {
-  for (const port of [preferred, 0]) {
-    const found = await new Promise<number | null>((resolve) => {
-      const server = createServer();
-      server.once("error", () => resolve(null));
-      server.listen(port, "127.0.0.1", () => {
-        const address = server.address();
-        server.close(() => resolve(typeof address === "object" ? (address?.port ?? null) : null));
-      });
-    });
-    if (found !== null) return found;
-  }
-  throw new Error("no free port on 127.0.0.1");
 }

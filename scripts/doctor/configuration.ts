@@ -86,7 +86,8 @@ function publicProblems({ configuration }: Health, url: URL): Finding[] {
     const text = "address: workers.dev cannot be reached from mainland China and has no firewall";
     found.push(problem(text, DOMAIN));
   } else if (PUBLIC_URL === null) {
-    const text = "configuration: PUBLIC_URL is not set, so hook URLs follow the caller's address";
+    const text =
+      "configuration: PUBLIC_URL is not set, so hook URLs and the relay's own address follow the caller's Host";
     found.push(problem(text, DOMAIN));
   }
   if (PUBLIC_URL !== null && PUBLIC_URL !== url.origin) {

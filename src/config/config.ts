@@ -164,11 +164,12 @@ export function errorTextOf(config: Config, { key, webhookSecret }: Connection):
 }
 
 /**
- * Selects the rules that decide whether a `callback_url` is accepted.
- * @param origin origin of the relay (scheme, host and port), as the caller addressed it.
+ * Selects the rules that decide whether a `callback_url` is accepted. The relay itself is what `PUBLIC_URL`
+ * names; a caller can address the relay under any name.
+ * @param origin origin of the relay (scheme, host and port), as the caller addressed it, which counts only
+ * without `PUBLIC_URL`.
  */
 export function urlPolicyOf(config: Config, origin: string): UrlPolicy {
-  const ownOrigins = config.publicUrl === null ? [origin] : [origin, config.publicUrl];
-  const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp } = config;
-  return { allowLocal, allowIp, ownOrigins };
+  const { allowLocalCallbacks: allowLocal, allowIpCallbacks: allowIp, publicUrl } = config;
+  return { allowLocal, allowIp, ownOrigin: publicUrl ?? origin };
 }

@@ -2,7 +2,7 @@ import type { PollLimits } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, SimulatedProvider, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
-import { isLoopback } from "../security/url-policy.ts";
+import { hasCredentials, isLoopback } from "../security/url-policy.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 
@@ -110,7 +110,7 @@ function secretIssues(
 function isPinned(text: string, hosts: readonly string[], allowLocal: boolean): boolean {
   const url = URL.parse(text);
   // A base URL may not contain even a bare ? or #, because the path of a request would be lost behind it.
-  if (url === null || url.username !== "" || url.password !== "" || /[?#]/.test(text)) return false;
+  if (url === null || hasCredentials(text, url) || /[?#]/.test(text)) return false;
   if (allowLocal && isLoopback(url)) return true;
   return hosts.some((host) => new URL(host).origin === url.origin);
 }

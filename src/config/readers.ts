@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
+import { CREDENTIALS_REFUSAL, hasCredentials } from "../security/url-policy.ts";
 
 /** Reads a variable as text. TOML numbers and booleans are converted; an empty variable counts as absent. */
 export function text(fallback: string) {
@@ -59,12 +60,12 @@ export function optional<T>(reader: z.ZodMiniType<T>) {
   });
 }
 
-/** Reads a variable as an http(s) URL; null when the variable is absent. */
+/** Reads a variable as an http(s) URL without user name and password; null when the variable is absent. */
 export function httpUrl() {
   return parseOptional((value) => {
     const url = URL.parse(value);
-    const isHttp = url !== null && /^https?:$/.test(url.protocol);
-    return isHttp ? success(url) : failure("must be an http(s) URL");
+    if (url === null || !/^https?:$/.test(url.protocol)) return failure("must be an http(s) URL");
+    return hasCredentials(value, url) ? failure(CREDENTIALS_REFUSAL) : success(url);
   });
 }
 

@@ -32,6 +32,9 @@ const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 export const IP_REFUSAL =
   "must use a host name: Cloudflare Workers cannot call IP addresses (error 1003); elsewhere ALLOW_IP_CALLBACKS allows them";
 
+/** Reason for refusing a URL with credentials, in the same form; `fetch` would drop them or refuse the URL. */
+export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
+
 /** The rules of this deployment for URLs that clients write. */
 export interface UrlPolicy {
   /** States that `http:` and loopback hosts are allowed too, for development. */
@@ -39,10 +42,10 @@ export interface UrlPolicy {
   /** States that public IP addresses are allowed too, for a relay that does not run on Cloudflare. */
   readonly allowIp: boolean;
   /**
-   * Origins under which the relay itself is reached, e.g. "https://relay.example.com". A URL that leads to
-   * one of them is refused; an origin that is not a URL is ignored.
+   * Origin under which the relay itself is reached, e.g. "https://relay.example.com". A URL that leads to it
+   * is refused; an origin that is not a URL is ignored.
    */
-  readonly ownOrigins: readonly string[];
+  readonly ownOrigin: string;
 }
 
 /**
@@ -68,19 +71,19 @@ function textObjection(text: string, url: URL): string | null {
   if (SILENTLY_DROPPED.test(text)) {
     return "must not contain control characters or surrounding whitespace";
   }
-  if (url.username !== "" || url.password !== "" || USERINFO.test(text)) {
-    return "must not contain a user name or password";
-  }
-  return null;
+  return hasCredentials(text, url) ? CREDENTIALS_REFUSAL : null;
+}
+
+/** Tells whether a URL contains a user name or a password, even an empty one, which `url` does not show. */
+export function hasCredentials(text: string, url: URL): boolean {
+  return url.username !== "" || url.password !== "" || USERINFO.test(text);
 }
 
 function targetObjection(url: URL, policy: UrlPolicy): string | null {
   if (url.protocol !== "https:" && !(policy.allowLocal && url.protocol === "http:")) {
     return policy.allowLocal ? "must use https: or http:" : "must use https:";
   }
-  if (policy.ownOrigins.some((origin) => reachesRelay(url, origin))) {
-    return "must not point at the relay itself";
-  }
+  if (reachesRelay(url, policy.ownOrigin)) return "must not point at the relay itself";
   const host = hostOf(url);
   if (policy.allowLocal && LOOPBACK.test(host)) return null;
   return isIpHost(host) ? ipObjection(host, policy) : nameObjection(host);

@@ -12,7 +12,7 @@ import { hostOf } from "../core/url.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { type AccountBindings, ledgerObject } from "../account/object-names.ts";
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
-import { policyOf } from "../config/config.ts";
+import { policyOf, urlPolicyOf } from "../config/config.ts";
 import { describeIssues } from "../config/issue.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../index-db/database.ts";
@@ -21,6 +21,7 @@ import { shardsOf } from "../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../log.ts";
 import { askUpstream } from "../outbound/ask-upstream.ts";
 import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
+import type { UrlPolicy } from "../security/url-policy.ts";
 import { withinTime } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
 import type { Platform } from "./platform.ts";
@@ -96,6 +97,11 @@ export class ObjectPlatform implements Platform {
 
   policy(now: number): Settings {
     return policyOf(this.#prepared().config, now, this.#jitter);
+  }
+
+  /** Returns the rules for the `callback_url` of a task that was created under this origin of the relay. */
+  urlPolicy(origin: string): UrlPolicy {
+    return urlPolicyOf(this.#prepared().config, origin);
   }
 
   load(): TaskRecord | null {

@@ -2,28 +2,15 @@ import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { expire } from "../core/duties/expire.ts";
 import type { Decision } from "../core/events/decision.ts";
-import type { HookEvent, RedeliverEvent, TaskEvent } from "../core/events/event.ts";
+import type { HookEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/hooks.ts";
 import type { TaskRecord } from "../core/record/task.ts";
-import type { Reader } from "../core/views/task-view.ts";
 import { errorText, log } from "../log.ts";
-import { accountOf, type Caller, ordererOf, readerOf } from "./caller.ts";
+import { accountOf, type Caller, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
+import { attributed, nameOf, type OutsideEvent, urlRefusalOf } from "./outside-event.ts";
 import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
-
-/**
- * Events that requests to the API send to the task object, which adds to a redelivery who ordered it. All
- * other events come from a provider's hook, the cron trigger or the work loop of the object.
- */
-export type OutsideEvent =
-  | Exclude<AppliedEvent, { readonly type: "redeliver" }>
-  | Omit<RedeliverEvent, "orderedBy">;
-
-type AppliedEvent = Extract<
-  TaskEvent,
-  { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
->;
 
 /**
  * Types of the events that a person orders. They are logged at `info`, as every refusal is; other events only
@@ -69,7 +56,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const applied = this.#isForeign(caller)
       ? refused({ code: "unknown_task" })
-      : await this.#applyEvent(withOrderer(event, caller), readerOf(caller));
+      : await this.#applyEvent(event, caller);
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
     const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
@@ -173,8 +160,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return isLate ? "late_result" : refusal.code;
   }
 
-  async #applyEvent(event: AppliedEvent, reader: Reader): Promise<Applied> {
-    const decision = await this.#loop.applyAndErase(event);
+  async #applyEvent(event: OutsideEvent, caller: Caller): Promise<Applied> {
+    const refusal = urlRefusalOf(event, this.#platform);
+    if (refusal !== null) return refused(refusal);
+    const reader = readerOf(caller);
+    const decision = await this.#loop.applyAndErase(attributed(event, caller));
     const chargeId = outstandingCharge(decision);
     if (chargeId === null) return appliedOf(decision, reader);
     // Only the ledger's answer tells whether there is a task.
@@ -193,10 +183,6 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 }
 
-function withOrderer(event: OutsideEvent, caller: Caller): AppliedEvent {
-  return event.type === "redeliver" ? { ...event, orderedBy: ordererOf(caller) } : event;
-}
-
 /**
  * Returns the id of the charge of a new task that the ledger has not answered yet; null when there is none. A
  * task with a price exists only after the ledger has accepted its charge.
@@ -208,11 +194,4 @@ function outstandingCharge(decision: Decision): string | null {
 
 function isCharging(record: TaskRecord, chargeId: string): boolean {
   return record.status === "charging" && record.credits.chargeId === chargeId;
-}
-
-/**
- * Returns the name of an event for the log: its type, or for a report the reported status, e.g. `completed`.
- */
-function nameOf(event: OutsideEvent): string {
-  return event.type === "report" ? event.news.status : event.type;
 }

@@ -5,7 +5,7 @@ import { fuzz } from "./fuzz.ts";
 import { changedText } from "./text.ts";
 
 const OWN = "https://relay.example.com";
-const POLICY = { allowLocal: false, allowIp: true, ownOrigins: [OWN, "not a URL"] };
+const POLICY = { allowLocal: false, allowIp: true, ownOrigin: OWN };
 
 const PUBLIC = ["client.example.net", "client.example.net.", "127.0.0.1.nip.io"];
 const OWN_HOSTS = ["relay.example.com", "RELAY.example.com."];

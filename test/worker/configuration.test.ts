@@ -18,7 +18,7 @@ const jwk = (fields: object) =>
 
 /** Variables whose values are checked; the fuzz test of the configuration tries many wrong ones. */
 const CHECKED =
-  "CALLBACK_SCHEDULE_S CALLBACK_TIMEOUT_S RETENTION_DAYS TASK_DEADLINE_HOURS MAX_BODY_KB ALLOW_LOCAL_CALLBACKS ALLOW_IP_CALLBACKS LOG PAUSED SANDBOX ERROR_TEXT CONNECTIONS ARK_BASE_URL JURISDICTION LOCATION_HINT PUBLIC_URL EVENTS_SECRETS".split(
+  "CALLBACK_SCHEDULE_S CALLBACK_TIMEOUT_S RETENTION_DAYS TASK_DEADLINE_HOURS MAX_BODY_KB ALLOW_LOCAL_CALLBACKS ALLOW_IP_CALLBACKS LOG PAUSED SANDBOX ERROR_TEXT CONNECTIONS ARK_BASE_URL JURISDICTION LOCATION_HINT EVENTS_SECRETS".split(
     " ",
   );
 
@@ -35,8 +35,17 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ...Object.fromEntries(CHECKED.map((name) => [name, { [`"${MARK}"`]: MARK }])),
   INDEX_RETENTION_DAYS: { [`"${MARK}"`]: MARK, "0": 0, "29 (more than RETENTION_DAYS)": 29 },
   INDEX_SHARD_HOURS: { [`"${MARK}"`]: MARK, "1.5": 1.5 },
-  SETTLEMENT_URL: { "no URL": MARK, "a URL with an IP address": `https://8.8.8.8/${MARK}` },
-  OPERATOR_CALLBACK_URL: { "no URL": MARK, "a local URL": `http://127.1/${MARK}` },
+  SETTLEMENT_URL: {
+    "no URL": MARK,
+    "a URL with an IP address": `https://8.8.8.8/${MARK}`,
+    "a URL with a user name and a password": `https://user:${MARK}@billing.example.com/`,
+  },
+  OPERATOR_CALLBACK_URL: {
+    "no URL": MARK,
+    "a local URL": `http://127.1/${MARK}`,
+    "a URL with a password only": `https://:${MARK}@operator.example.com/`,
+  },
+  PUBLIC_URL: { "no URL": MARK, "a URL with a user name": `https://${MARK}@relay.example.com/` },
   SIGNING_SECRETS: {
     "without the prefix whsec_": btoa(MARK.repeat(2)),
     "a secret of only 23 bytes": whsec(23),

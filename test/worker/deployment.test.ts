@@ -24,14 +24,19 @@ it("PUBLIC_URL is the origin of the type URL in error answers and of the URL in 
 });
 
 it.each([
-  "https://public.example.org/x",
-  "https://PUBLIC.example.org.:8443/",
-  "https://relay.example.com/",
+  ["refuses", "https://public.example.org/x"],
+  ["refuses", "https://PUBLIC.example.org.:8443/"],
+  ["accepts", "https://client.example.net/"],
+  ["accepts", "https://relay.example.com/"],
 ])(
-  "POST /v1/tasks refuses a callback_url on the origin of PUBLIC_URL or of the request: %s",
-  async (callback_url) => {
-    const response = await callWith(PUBLIC, "/v1/tasks", { body: { model: "m", callback_url } });
-    expect(await refusal(response)).toEqual(invalid("/callback_url"));
+  "with PUBLIC_URL https://public.example.org, POST /v1/tasks %s the callback_url %s, whatever host the request was sent to",
+  async (verb, callback_url) => {
+    for (const host of ["public.example.org", "client.example.net", "relay.example.com"]) {
+      const body = { model: "m", callback_url };
+      const response = await callWith(PUBLIC, `https://${host}/v1/tasks`, { body });
+      if (verb === "accepts") expect(response.status).toBe(201);
+      else expect(await refusal(response)).toEqual(invalid("/callback_url"));
+    }
   },
 );
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { invalid, ORIGIN, refusal } from "./client.ts";
+import { call, invalid, ORIGIN, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { expectUnchanged, untilIdle } from "./objects.ts";
 import { aReceiver, refused, status } from "./receiver.ts";
@@ -92,6 +92,18 @@ it.each([
     const response = await redeliver(id, { callback_url: REPAIRED });
     const problem = { code, task: await read(id) };
     expect([response.status, await response.json()]).toMatchObject([409, problem]);
+  });
+});
+
+it("POST /v1/tasks/{id}/redeliver refuses a callback_url on the origin under which the task was created, also when the redelivery is sent to another origin", async () => {
+  aReceiver();
+  const id = await completed();
+  const path = `https://other.example.com/v1/tasks/${id}/redeliver`;
+  await expectUnchanged(id, async () => {
+    for (const own of [ORIGIN, "https://other.example.com"]) {
+      const response = await call(path, { body: { callback_url: `${own}/x` } });
+      expect(await refusal(response)).toEqual(invalid("/callback_url"));
+    }
   });
 });
 

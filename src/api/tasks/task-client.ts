@@ -1,7 +1,7 @@
 import type { Env } from "../../env.ts";
 import type { Applied, Refusal, TaskReply } from "../../task-object/reply.ts";
 import type { Caller } from "../../task-object/caller.ts";
-import type { OutsideEvent } from "../../task-object/task-object.ts";
+import type { OutsideEvent } from "../../task-object/outside-event.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";

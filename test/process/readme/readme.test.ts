@@ -16,7 +16,7 @@ function fenced(language: string): string[] {
   return [...blocks].map(([, content]) => (content ?? "").trim());
 }
 
-it("the shell blocks of README.md run in order in a fresh clone and leave no change that git would show", async () => {
+it("the shell blocks of README.md run in order in a fresh clone and leave no change that git would show, and npm start sets PUBLIC_URL to the address that it prints", async () => {
   const port = await freePort();
   let server: Child | null = null;
   const blocks = fenced("sh");
@@ -30,6 +30,11 @@ it("the shell blocks of README.md run in order in a fresh clone and leave no cha
         const args = ["-c", `cd ${clone.directory} && ${command}`];
         server = new Child("bash", args, newcomersEnvironment());
         await server.answering(`http://localhost:${port}/healthz`);
+        expect(server.output).toContain(`Ready on http://localhost:${port}`);
+        const problem = await fetch(`http://127.0.0.1:${port}/nowhere`);
+        expect(await problem.json()).toMatchObject({
+          type: `http://localhost:${port}/docs/errors#not_found`,
+        });
       }
     }
   } finally {

@@ -67,7 +67,7 @@ describe("a relay in production", async () => {
     },
   );
 
-  it("a relay in production refuses a callback_url that leads to the host under which it received the request", async () => {
+  it("a relay in production refuses a callback_url that leads to the loopback address and port on which it listens", async () => {
     const { host } = new URL(ownUrl);
     for (const own of [host, host.replace("127.0.0.1", "localhost")]) {
       await expectRefused(client, settledId, `https://${own}/v1/events`);

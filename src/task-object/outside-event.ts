@@ -1,0 +1,47 @@
+import type { RedeliverEvent, TaskEvent } from "../core/events/event.ts";
+import { checkCallbackUrl } from "../security/url-policy.ts";
+import { type Caller, ordererOf } from "./caller.ts";
+import type { ObjectPlatform } from "./object-platform.ts";
+import type { Refusal } from "./reply.ts";
+
+/**
+ * Events that requests to the API send to the task object, which adds to a redelivery who ordered it. All
+ * other events come from a provider's hook, the cron trigger or the work loop of the object.
+ */
+export type OutsideEvent =
+  | Exclude<AttributedEvent, { readonly type: "redeliver" }>
+  | Omit<RedeliverEvent, "orderedBy">;
+
+/** An event of a request, with its orderer when it is a redelivery. */
+export type AttributedEvent = Extract<
+  TaskEvent,
+  { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
+>;
+
+/** Adds to a redelivery who ordered it. */
+export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent {
+  return event.type === "redeliver" ? { ...event, orderedBy: ordererOf(caller) } : event;
+}
+
+/**
+ * Returns the name of an event for the log: its type, or for a report the reported status, e.g. `completed`.
+ */
+export function nameOf(event: OutsideEvent): string {
+  return event.type === "report" ? event.news.status : event.type;
+}
+
+/**
+ * Returns the refusal of a redelivery to a URL that its attempts would not call; null for any other event. The
+ * attempts judge by the origin under which the task was created, and the caller may have used another one.
+ */
+export function urlRefusalOf(
+  event: OutsideEvent,
+  platform: Pick<ObjectPlatform, "load" | "urlPolicy">,
+): Refusal | null {
+  if (event.type !== "redeliver" || event.callbackUrl === null) return null;
+  const record = platform.load();
+  if (record === null || record.status === "charging") return null;
+  const verdict = checkCallbackUrl(event.callbackUrl, platform.urlPolicy(record.origin));
+  if (verdict.ok) return null;
+  return { code: "invalid_field", field: "/callback_url", message: verdict.error };
+}
