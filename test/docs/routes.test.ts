@@ -7,11 +7,25 @@ import { PERMISSIONS } from "../../src/security/roles.ts";
 
 const rolesIn = (text = "") => (text === "–" ? [] : text.split(", "));
 
+const rowOf = (route: string) =>
+  API_PAGE.split("\n").find((line) => line.startsWith(`| \`${route}\` |`)) ?? "";
+
 it("docs/api.md lists every route with the access it requires, and no route that does not exist", () => {
   const rows = API_PAGE.matchAll(/^\| (`[A-Z]+ \/\S*`) \| (\w+) \|/gm);
   const listed = [...rows].map(([, route, access]) => `${route} ${access}`);
   const existing = ROUTES.map(({ method, path, access }) => `\`${method} ${path}\` ${access}`);
   expect(listed.toSorted()).toEqual(existing.toSorted());
+});
+
+it("docs/api.md names every query parameter of each route in the row of the route", () => {
+  const missing = ROUTES.flatMap(({ method, path, query }) => {
+    const route = `${method} ${path}`;
+    const row = rowOf(route).replace("the parameters of `GET /v1/tasks`", rowOf("GET /v1/tasks"));
+    const names = Object.keys(query?.shape ?? {});
+    const isNamed = (name: string) => row.includes(`\`${name}\``) || row.includes(`?${name}=`);
+    return names.filter((name) => !isNamed(name)).map((name) => `${route}: ${name}`);
+  });
+  expect(missing).toEqual([]);
 });
 
 it("docs/api.md lists every access with the roles of operator keys and of account keys that have it", () => {
