@@ -8,26 +8,36 @@ import type { StoredEntry } from "./entry-table.ts";
 import { KeyMethods } from "./key-methods.ts";
 import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
 
+/** Methods that the platform may repeat after a lost connection, because a repetition changes nothing. */
+const REPEATABLE = [
+  "charge",
+  "refund",
+  "profile",
+  "describe",
+  "useListedKey",
+  "keyRefusedAt",
+] as const;
+
 export interface AccountState extends Profile {
   readonly balance: number;
 }
 
 /**
- * Durable Object of an account, an API key, a connection, a receiver's host or the deployment: one class for
- * objects of six kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
+ * Durable Object of an account, a part of all API keys, a connection, a receiver's host or the deployment: one
+ * class for objects of six kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
  * cannot equal a name of another kind. Each object uses the storage keys, tables and methods of its kind:
  *
  * | name                     | one per    | stores                              | methods                          |
  * | ------------------------ | ---------- | ----------------------------------- | -------------------------------- |
  * | account id               | account    | `account`, `fold_at`, `entries`     | `create` to `deleteLedger`       |
- * | `account-keys:<account>` | account    | `account`, table `keys`             | `createProfile` to `forgetKeys`  |
- * | `key:<sha256>`           | API key    | `account_id`, `used_day`            | `claimKey` to `disownKey`        |
+ * | `account-keys:<account>` | account    | `account`, table `api_keys`         | `createProfile` to `forgetKeys`  |
+ * | `keys:<digit>`           | 16 in all  | claims to keys, by their SHA-256    | `claimKeyHash` to `releaseKeyHashes` |
  * | `connection:<name>`      | connection | `refused_at`, `told_at`             | `noteRefusedKey`, `keyRefusedAt` |
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
  * | `index:`                 | deployment | `told_at`, `full_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
- * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `keys` the API keys
- * (key-table.ts). The object named after the account only books money. Requests are authenticated, and tasks
+ * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of
+ * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account only books money. Requests are authenticated, and tasks
  * without a price registered, without a call to it, because it handles its calls one after the other. Both
  * objects of an account store nothing until the account is created; until then their other methods answer
  * null, false or `unknown_account`. Methods contain no `await` where possible, so that no other call can
@@ -35,10 +45,7 @@ export interface AccountState extends Profile {
  */
 export class AccountObject extends KeyMethods {
   static {
-    // Repeating these methods changes nothing, so the platform may do it after a lost connection.
-    for (const name of ["charge", "refund", "profile", "describe", "keyRefusedAt"] as const) {
-      retryable(this.prototype[name]);
-    }
+    for (const name of REPEATABLE) retryable(this.prototype[name]);
   }
 
   readonly #ledger = new LedgerBook(this.ctx.storage);

@@ -1,17 +1,20 @@
+import type { AccountRole } from "../security/roles.ts";
 import { AccountProfile, type Profile } from "./account-profile.ts";
 import { FailureMethods } from "./failure-methods.ts";
-import { KeyOwnership, type KeyUse } from "./key-ownership.ts";
+import { type KeyClaim, KeyClaims, type KeyUse } from "./key-claims.ts";
 import { KeyTable, type StoredKey } from "./key-table.ts";
 
-/** Methods of `AccountObject` for the profile and the API keys of an account, and for a single API key. */
+/**
+ * Methods of `AccountObject` for the profile and the API keys of one account, and for the claims of all
+ * accounts to API keys.
+ */
 export abstract class KeyMethods extends FailureMethods {
   protected readonly storedProfile = new AccountProfile(this.ctx.storage.kv);
   readonly #keys = new KeyTable(this.ctx.storage.sql);
-  readonly #ownership = new KeyOwnership(this.ctx.storage.kv);
+  readonly #claims = new KeyClaims(this.ctx.storage.kv);
 
   /** Stores the profile of an account unless there is one. */
   createProfile({ generation, createdAt }: Profile): void {
-    this.#keys.create();
     this.storedProfile.create({ generation, createdAt, deletedAt: null });
   }
 
@@ -25,7 +28,7 @@ export abstract class KeyMethods extends FailureMethods {
   }
 
   /** Adds an API key. @returns the stored key, which is an older one when its hash is known already. */
-  addKey(key: StoredKey, sha256: string): StoredKey | null {
+  addListedKey(key: StoredKey, sha256: string): StoredKey | null {
     return this.storedProfile.active() === null ? null : this.#keys.add(key, sha256);
   }
 
@@ -41,8 +44,9 @@ export abstract class KeyMethods extends FailureMethods {
     if (this.storedProfile.exists()) this.#keys.remove(id);
   }
 
-  noteKeyUse(sha256: string, today: number): void {
-    if (this.storedProfile.exists()) this.#keys.markUsed(sha256, today);
+  /** Returns the role of an API key of the account, and stores the day of its use; see `KeyTable.use`. */
+  useListedKey(sha256: string, today: number): AccountRole | null {
+    return this.storedProfile.active() === null ? null : this.#keys.use(sha256, today);
   }
 
   /** Marks the account as deleted. @returns the hashes of its API keys; null without such an account. */
@@ -55,21 +59,23 @@ export abstract class KeyMethods extends FailureMethods {
     if (this.storedProfile.exists()) this.#keys.removeAll();
   }
 
-  /** Makes `accountId` the owner of this object's API key, unless it has one. @returns the owner. */
-  claimKey(accountId: string): string {
-    return this.#ownership.claim(accountId);
+  /** Makes an account the owner of an API key, unless the key has one. @returns the stored claim. */
+  claimKeyHash(sha256: string, claim: KeyClaim): KeyClaim {
+    return this.#claims.claim(sha256, claim);
   }
 
-  /** Returns the owner of this object's API key, and stores the day of its use; see `KeyOwnership.use`. */
-  useKey(today: number): KeyUse | null {
-    return this.#ownership.use(today);
+  /** Returns the owner of an API key, and stores the day of the use; see `KeyClaims.use`. */
+  useKeyHash(sha256: string, today: number): KeyUse | null {
+    return this.#claims.use(sha256, today);
   }
 
-  /**
-   * Revokes this API key if `accountId` owns it, by erasing the object of the key; otherwise changes
-   * nothing.
-   */
-  async disownKey(accountId: string): Promise<void> {
-    if (this.#ownership.owner() === accountId) await this.ctx.storage.deleteAll();
+  /** Ends the claim of an account to an API key; changes nothing if another account owns the key. */
+  releaseKeyHash(sha256: string, accountId: string): void {
+    this.#claims.release(sha256, accountId);
+  }
+
+  /** Ends all claims of an account that this object stores. */
+  releaseKeyHashes(accountId: string): void {
+    this.#claims.releaseAll(accountId);
   }
 }

@@ -25,12 +25,15 @@ export function profileObject(env: AccountBindings, accountId: string) {
   return objectNamed(env.ACCOUNTS, `account-keys:${accountId}`, env);
 }
 
+/** First digits of hashes; one object stores the claims to all API keys whose hashes begin with a digit. */
+export const HASH_DIGITS = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
+
 /**
  * Returns the Durable Object that stores which account owns an API key.
- * @param hash SHA-256 of the key, in hex.
+ * @param hash SHA-256 of the key, in hex, or its first digit, which names the object.
  */
-export function keyObject(env: AccountBindings, hash: string) {
-  return objectNamed(env.ACCOUNTS, `key:${hash}`, env);
+export function claimObject(env: AccountBindings, hash: string) {
+  return objectNamed(env.ACCOUNTS, `keys:${hash.slice(0, 1)}`, env);
 }
 
 /** Returns the Durable Object that counts the failed attempts at a receiver's host. */

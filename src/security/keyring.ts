@@ -43,6 +43,8 @@ export interface Keyring {
   readonly cursorKeys: readonly CryptoKey[];
   /** Keys that make and check the tokens in hook URLs. */
   readonly hookKeys: readonly CryptoKey[];
+  /** Keys that make and check the MACs in generated API keys of accounts. */
+  readonly accountMacKeys: readonly CryptoKey[];
 }
 
 /** An Ed25519 key pair that signs callbacks. */
@@ -83,6 +85,7 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
     settlementSecrets: await derivedSecrets(relaySecrets, "settlement"),
     operatorSecrets: await derivedSecrets(relaySecrets, "operator"),
     hookKeys: await derivedHmacKeys(relaySecrets, "hooks"),
+    accountMacKeys: await derivedHmacKeys(relaySecrets, "account-keys"),
     cursorKeys: await derivedHmacKeys(relaySecrets, "cursors"),
   };
 }

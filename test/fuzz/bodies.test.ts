@@ -148,7 +148,7 @@ const SMALL: readonly [string, z.ZodMiniType, object[], (value: unknown) => bool
   [
     "a new account key",
     NewKey,
-    [{}, { label: "production" }, { sha256: "0f".repeat(32) }],
+    [{}, { label: "production", role: "read" }, { sha256: "0f".repeat(32) }],
     SMALL_BODIES.key,
   ],
 ];

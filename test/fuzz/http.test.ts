@@ -140,12 +140,12 @@ function requireUnchanged(world: World): void {
   if (changed.length > 0) throw new Error(`a refused request changed ${changed.join(", ")}`);
 }
 
-/** Requires that a request without a right key reaches no object but the one that would know the key. */
+/** Requires that a request without a right key reaches no object but those that know keys. */
 function requireGuarded({ sender, isOpen }: SentRequest, { status }: Response, world: World): void {
   const isStranger = sender === "wrong" || sender === "nobody";
   if (isOpen || !isStranger) return;
   if (status < 400) throw new Error(`a stranger was answered ${status}`);
-  const reached = world.reached.filter((name) => !name.startsWith("account key:"));
+  const reached = world.reached.filter((name) => !name.startsWith("account keys:"));
   if (reached.length > 0) throw new Error(`a stranger reached ${reached.join(", ")}`);
 }
 
@@ -165,7 +165,7 @@ it("the platform may repeat, after a lost connection, only calls of those method
   );
   expect(marked).toEqual([
     ["hook", "read", "republish", "wake"],
-    ["charge", "describe", "keyRefusedAt", "profile", "refund"],
+    ["charge", "describe", "keyRefusedAt", "profile", "refund", "useListedKey"],
   ]);
 });
 

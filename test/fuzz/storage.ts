@@ -13,6 +13,8 @@ export class MemoryStorage {
       requireStorable(value);
       this.#values.set(key, structuredClone(value));
     },
+    delete: (key: string): boolean => this.#values.delete(key),
+    list: (): Iterable<[string, unknown]> => structuredClone(this.#values),
   };
   readonly sql = {
     exec: (query: string, ...values: readonly unknown[]) => {

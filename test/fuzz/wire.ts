@@ -175,6 +175,7 @@ export const SMALL_BODIES = {
   }),
   key: exactly({
     label: orMissing(isNameOf(0, 100)),
+    role: orMissing(oneOf("read", "full")),
     sha256: orMissing(isLike(/^[0-9a-f]{64}$/)),
   }),
 };

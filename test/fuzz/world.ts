@@ -109,17 +109,17 @@ export class World {
   }
 }
 
-/** Prepares the one known account, which has credits and a key: its two objects, and that of the key. */
+/** Prepares the one known account, which has credits and a key: its two objects, and the claim to the key. */
 function prepareAccount(name: string, create: () => AccountObject): void {
   const object = create();
-  if (name === `key:${KEY_HASH}`) {
-    object.claimKey(ACCOUNT.id);
+  if (name === `keys:${KEY_HASH.slice(0, 1)}`) {
+    object.claimKeyHash(KEY_HASH, { accountId: ACCOUNT.id, role: "full" });
     // The first use of a day writes the day.
-    object.useKey(Math.floor(Date.now() / DAY));
+    object.useKeyHash(KEY_HASH, Math.floor(Date.now() / DAY));
   } else if (name === `account-keys:${ACCOUNT.id}`) {
-    const key = { id: "key-1", prefix: "trk_", label: null, createdAt: NOW, lastUsedDay: null };
+    const shown = { id: "key-1", prefix: "trk_", label: null, role: "full" } as const;
     object.createProfile({ generation: ACCOUNT.generation, createdAt: NOW, deletedAt: null });
-    object.addKey(key, KEY_HASH);
+    object.addListedKey({ ...shown, createdAt: NOW, lastUsedDay: null }, KEY_HASH);
   } else if (name === ACCOUNT.id) {
     object.create();
     object.grant({ reference: "invoice-1", amount: 100 });

@@ -1,9 +1,11 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { hex } from "../providers/hook.ts";
-import { aKey, anAccount, calledAccountObjects, expecting } from "./accounts.ts";
+import { AccountObject } from "../../src/account/account-object.ts";
+import { sha256Hex } from "../../src/security/encoding.ts";
+import { aForeignKey, aKey, anAccount, anImportedKey } from "./accounts.ts";
 import { call, invalid, post, refusal } from "./client.ts";
 import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
+import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 
@@ -11,11 +13,6 @@ const ID = expect.stringMatching(/^\S{8,}$/);
 const REUSED = { status: 409, code: "reference_reused" };
 const Created = z.looseObject({ id: z.string(), key: z.string().optional() });
 const Keys = z.strictObject({ data: z.array(z.looseObject({ id: z.string() })) });
-
-async function sha256(key: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
-  return hex(new Uint8Array(digest));
-}
 
 const make = (account: string, body: unknown) => post(`/v1/accounts/${account}/keys`, body);
 const revoke = (account: string, id: string) =>
@@ -29,23 +26,17 @@ async function statusFor(account: string, key: string): Promise<number> {
   return (await call(`/v1/accounts/${account}`, { key })).status;
 }
 
-/** Imports a key, as another system would have made it. */
-async function imported(account: string, key = `sk-live-${crypto.randomUUID()}`) {
-  const response = await expecting(201, make(account, { sha256: await sha256(key), label: "old" }));
-  const view = Created.parse(await response.json());
-  return { id: view.id, key, view };
-}
-
-it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the same path shows only its prefix, label and times", async () => {
+it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the same path shows only its prefix, label, role and times", async () => {
   const account = await anAccount();
   const response = await make(account, { label: "production" });
   expect([response.status, response.headers.get("Cache-Control")]).toEqual([201, "no-store"]);
   const { key = "", ...view } = Created.parse(await response.json());
-  expect(key).toMatch(new RegExp(`^trk_${account}_[0-9a-f]{48}$`));
+  expect(key).toMatch(new RegExp(`^trk_${account}_[0-9a-f]{48}_[A-Za-z0-9_-]{43}$`));
   expect(view).toEqual({
     id: ID,
     prefix: key.slice(0, `trk_${account}_`.length + 6),
     label: "production",
+    role: "full",
     created_at: START_S,
   });
   expect(await keysOf(account)).toEqual([view]);
@@ -54,7 +45,7 @@ it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the sa
   const last_used_at = Math.floor(START / DAY_MS) * (DAY_MS / 1000);
   expect(JSON.parse(text)).toEqual({ data: [{ ...view, last_used_at }] });
   expect(text).not.toContain(key.slice(-42));
-  expect(text).not.toContain(await sha256(key));
+  expect(text).not.toContain(await sha256Hex(key));
 });
 
 it("POST /v1/accounts/{account}/keys generates a different working key for each request without a label", async () => {
@@ -67,30 +58,64 @@ it("POST /v1/accounts/{account}/keys generates a different working key for each 
 
 it("POST /v1/accounts/{account}/keys imports a client's existing key by its SHA-256 hash, even when the key's text contains the id of another account", async () => {
   const account = await anAccount();
-  const { key, view } = await imported(account, `trk_somebody_${crypto.randomUUID()}`);
+  const { key, view } = await anImportedKey(account, `trk_somebody_${crypto.randomUUID()}`);
   expect(view).toMatchObject({ id: ID, label: "old", created_at: START_S });
   expect(view).not.toHaveProperty("key");
   expect(await statusFor(account, key)).toBe(200);
   expect(await statusFor(account, `${key}x`)).toBe(401);
 });
 
-it("POST /v1/accounts/{account}/keys returns the same key when the same hash is imported twice", async () => {
+it("POST /v1/accounts/{account}/keys returns the same key when the same hash is imported twice, and answers 409 to another role", async () => {
   const account = await anAccount();
-  const first = await imported(account);
+  const { id, key } = await anImportedKey(account);
   pass(5000);
-  expect((await imported(account, first.key)).id).toBe(first.id);
-  expect(await keysOf(account)).toHaveLength(1);
+  expect((await anImportedKey(account, key)).id).toBe(id);
+  const other = await make(account, { sha256: await sha256Hex(key), role: "read" });
+  expect(await refusal(other)).toEqual(REUSED);
+  expect(await keysOf(account)).toMatchObject([{ id, role: "full" }]);
 });
 
+it("POST /v1/accounts/{account}/keys gives generated and imported keys the role read on demand, with which they read but do not test callbacks", async () => {
+  const account = await anAccount();
+  const foreign = aForeignKey();
+  const response = await make(account, { role: "read" });
+  const generated = Created.parse(await response.json()).key ?? "";
+  await make(account, { role: "read", sha256: await sha256Hex(foreign) });
+  expect(await keysOf(account)).toMatchObject([{ role: "read" }, { role: "read" }]);
+  for (const key of [generated, foreign]) {
+    expect(await statusFor(account, key)).toBe(200);
+    const test = post("/v1/callbacks/test", { callback_url: CALLBACK_URL }, { key });
+    expect(await refusal(await test)).toEqual({ status: 403, code: "forbidden" });
+  }
+});
+
+it("an import that was interrupted between the two places where a key is stored is completed by a repeat", async () => {
+  const account = await anAccount();
+  const key = aForeignKey();
+  failOnce("addListedKey");
+  expect((await make(account, { sha256: await sha256Hex(key) })).status).toBe(500);
+  expect(await keysOf(account)).toEqual([]);
+  await anImportedKey(account, key);
+  expect(await keysOf(account)).toHaveLength(1);
+  expect(await statusFor(account, key)).toBe(200);
+});
+
+/** Makes the next call of a method of account objects fail. */
+function failOnce(method: "addListedKey" | "removeKey"): void {
+  vi.spyOn(AccountObject.prototype, method).mockImplementationOnce(() => {
+    throw new Error("planted failure");
+  });
+}
+
 it.each([
-  ["imported", imported],
+  ["imported", anImportedKey],
   ["generated", aKey],
 ])(
   "POST /v1/accounts/{account}/keys answers 409 to the import of a key that was %s by another account",
   async (_, making) => {
     const [owner, thief] = [await anAccount(), await anAccount()];
     const { key } = await making(owner);
-    expect(await refusal(await make(thief, { sha256: await sha256(key) }))).toEqual(REUSED);
+    expect(await refusal(await make(thief, { sha256: await sha256Hex(key) }))).toEqual(REUSED);
     expect(await keysOf(thief)).toEqual([]);
     expect(await statusFor(owner, key)).toBe(200);
     expect(await statusFor(thief, key)).toBe(404);
@@ -108,43 +133,25 @@ it.each<[string, unknown, string]>([
   expect(await keysOf(account)).toEqual([]);
 });
 
-it("a request with an unknown key calls only the Durable Object for that key's hash, not one of an account", async () => {
-  const account = await anAccount();
-  const key = `trk_${account}_${"0".repeat(48)}`;
-  const called = calledAccountObjects();
-  expect(await statusFor(account, key)).toBe(401);
-  expect(called.filter((name) => name !== "index:")).toEqual([`key:${await sha256(key)}`]);
-});
-
-it("requests with an account key, and requests about keys and signing secrets, never call the object with the account's ledger", async () => {
-  const account = await anAccount();
-  const called = calledAccountObjects();
-  const { id, key } = await aKey(account);
-  const path = `/v1/accounts/${account}`;
-  expect((await call(`/v1/tasks/${crypto.randomUUID()}`, { key })).status).toBe(404);
-  expect((await call(`${path}/signing-secrets`, { key })).status).toBe(200);
-  expect((await call(`${path}/keys`)).status).toBe(200);
-  expect((await post("/v1/tasks", { model: "m", account })).status).toBe(201);
-  expect((await revoke(account, id)).status).toBe(204);
-  expect(called.length).toBeGreaterThan(4);
-  expect(called).not.toContain(account);
-});
-
-it("a request with an account key records the day as that of the key's last use", async () => {
-  const account = await anAccount();
-  const { key } = await aKey(account);
-  for (const days of [0, 1]) {
-    pass(days * DAY_MS);
-    await statusFor(account, key);
-    const last_used_at = (Math.floor(START / DAY_MS) + days) * (DAY_MS / 1000);
-    expect(await keysOf(account)).toMatchObject([{ last_used_at }]);
-  }
-});
-
-it.each([
+const MAKERS = [
   ["a generated", aKey],
-  ["an imported", imported],
-])(
+  ["an imported", anImportedKey],
+] as const;
+
+it.each(MAKERS)(
+  "DELETE /v1/accounts/{account}/keys/{key} that was interrupted is completed by a repeat for %s key",
+  async (_, making) => {
+    const account = await anAccount();
+    const { id, key } = await making(account);
+    failOnce("removeKey");
+    expect((await revoke(account, id)).status).toBe(500);
+    expect((await revoke(account, id)).status).toBe(204);
+    expect(await keysOf(account)).toEqual([]);
+    expect(await statusFor(account, key)).toBe(401);
+  },
+);
+
+it.each(MAKERS)(
   "DELETE /v1/accounts/{account}/keys/{key} makes %s key invalid within 60 s, even when it was used just before",
   async (_, making) => {
     const account = await anAccount();
@@ -172,9 +179,9 @@ it("DELETE /v1/accounts/{account}/keys/{key} takes effect at once for a key that
 
 it("DELETE /v1/accounts/{account}/keys/{key} lets another account import a key after its revocation", async () => {
   const [first, second] = [await anAccount(), await anAccount()];
-  const { id, key } = await imported(first);
+  const { id, key } = await anImportedKey(first);
   await revoke(first, id);
-  await imported(second, key);
+  await anImportedKey(second, key);
   expect(await statusFor(second, key)).toBe(200);
 });
 

@@ -4,6 +4,7 @@ import { vi } from "vitest";
 import * as z from "zod";
 import { ledgerObject, profileObject } from "../../src/account/object-names.ts";
 import { app } from "../../src/app.ts";
+import { sha256Hex } from "../../src/security/encoding.ts";
 import { aRequest, call, post } from "./client.ts";
 import { until } from "./clock.ts";
 import { CALLBACK_URL } from "./tasks.ts";
@@ -43,6 +44,17 @@ export async function aKey(
 ): Promise<{ readonly id: string; readonly key: string }> {
   const response = await expecting(201, post(`/v1/accounts/${account}/keys`, ""));
   return z.looseObject({ id: z.string(), key: z.string() }).parse(await response.json());
+}
+
+/** Returns a new key as another system may have made it. */
+export const aForeignKey = () => `sk-live-${crypto.randomUUID()}`;
+
+/** Imports a key of another system, and returns it with what the relay shows of it. */
+export async function anImportedKey(account: string, key = aForeignKey()) {
+  const body = { sha256: await sha256Hex(key), label: "old" };
+  const response = await expecting(201, post(`/v1/accounts/${account}/keys`, body));
+  const view = z.looseObject({ id: z.string() }).parse(await response.json());
+  return { id: view.id, key, view };
 }
 
 /** Builds the registration of a new task with a price. */

@@ -2,9 +2,9 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
-import { keyObject } from "../../src/account/object-names.ts";
-import { sha256, toHex } from "../../src/security/encoding.ts";
-import { accountStub, aKey, anAccount, priced, profileStub } from "./accounts.ts";
+import { claimObject } from "../../src/account/object-names.ts";
+import { sha256Hex } from "../../src/security/encoding.ts";
+import { accountStub, aKey, anAccount, anImportedKey, priced, profileStub } from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import { call, post } from "./client.ts";
 import { DAY_MS, pass, useClock } from "./clock.ts";
@@ -44,8 +44,8 @@ function accountCalls(): () => number {
     vi.spyOn(prototype, "entries"),
     vi.spyOn(prototype, "adjust"),
     vi.spyOn(prototype, "profile"),
-    vi.spyOn(prototype, "useKey"),
-    vi.spyOn(prototype, "noteKeyUse"),
+    vi.spyOn(prototype, "useListedKey"),
+    vi.spyOn(prototype, "useKeyHash"),
   ];
   return () => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
 }
@@ -144,22 +144,28 @@ describe("the object of an account", () => {
     expect(rows()).toBe(0);
   });
 
-  it("the object of an account is not called to verify a key; the key's own object is called instead, once a minute", async () => {
-    const account = await anAccount();
-    const { key } = await aKey(account);
-    const hash = toHex(await sha256(key));
-    const objects = [accountStub(account), profileStub(account), keyObject(env, hash)];
-    const counters = await Promise.all(objects.map(accountRows));
-    const rows = () => counters.map((count) => count());
-    const calls = accountCalls();
-    const url = `/v1/tasks/${crypto.randomUUID()}`;
-    for (let count = 0; count < 5; count++) {
-      expect((await call(url, { key })).status).toBe(404);
-    }
-    // The first use of a day is noted in the list of the account.
-    expect([calls(), rows()]).toEqual([2, [0, 1, 1]]);
-    pass(60_000);
-    await call(url, { key });
-    expect([calls(), rows()]).toEqual([3, [0, 1, 1]]);
-  });
+  it.each([
+    { made: "generated", making: aKey, calls: 1, rows: [0, 1, 0] },
+    { made: "imported", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
+  ])(
+    "the ledger object of an account is not called to verify its key, and other objects once a minute and $calls time(s) in the first of a day, when the key was $made",
+    async ({ making, calls: first, rows }) => {
+      const account = await anAccount();
+      const { key } = await making(account);
+      const claims = claimObject(env, await sha256Hex(key));
+      const objects = [accountStub(account), profileStub(account), claims];
+      const counters = await Promise.all(objects.map(accountRows));
+      const written = () => counters.map((count) => count());
+      const calls = accountCalls();
+      const url = `/v1/tasks/${crypto.randomUUID()}`;
+      for (let count = 0; count < 5; count++) {
+        expect((await call(url, { key })).status).toBe(404);
+      }
+      // The first use of a day is noted in the list of the account.
+      expect([calls(), written()]).toEqual([first, rows]);
+      pass(60_000);
+      await call(url, { key });
+      expect([calls(), written()]).toEqual([first + 1, rows]);
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { AccountId, optional, text } from "../http/fields.ts";
+import { AccountId, optional, text, withDefault } from "../http/fields.ts";
 
 /**
  * Name that the caller gives to a grant or an adjustment; the same reference is booked only once, so a
@@ -41,5 +41,6 @@ export const Rotation = z.strictObject({
  */
 export const NewKey = z.strictObject({
   label: optional(text(0, 100)),
+  role: withDefault(z.enum(["read", "full"]), "full"),
   sha256: optional(z.string().check(z.regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits"))),
 });

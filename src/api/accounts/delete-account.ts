@@ -1,6 +1,5 @@
-import pMap from "p-map";
 import * as z from "zod/mini";
-import { ledgerObject, profileObject } from "../../account/object-names.ts";
+import { ledgerObject } from "../../account/object-names.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { refundableMs } from "../../core/policy.ts";
 import type { Env } from "../../env.ts";
@@ -12,9 +11,7 @@ import { Flag } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
 import { callProfile, forgetAccount } from "./account-client.ts";
-import { revoke } from "./account-keys.ts";
-
-const CONCURRENCY = 6;
+import { removeKeys } from "./key-storage.ts";
 
 /**
  * Query of `DELETE /v1/accounts/{account}`. With `force` the account is deleted in spite of tasks without a
@@ -43,8 +40,7 @@ export const deleteAccount = queryRoute(
     await callObject(() => ledgerObject(env, id).deleteLedger(foldAt));
     const hashes = await callProfile(env, id, (object) => object.deleteProfile());
     forgetAccount(id);
-    await pMap(hashes, (hash) => revoke(env, id, hash), { concurrency: CONCURRENCY });
-    await callObject(() => profileObject(env, id).forgetKeys());
+    await removeKeys(env, id, hashes);
     const { INDEX_DB: db } = env;
     if (db !== undefined) await queryIndex(() => forgetListedAccount(db, id));
     return new Response(null, { status: 202 });

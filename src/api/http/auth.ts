@@ -42,7 +42,7 @@ export async function authenticate(
     await countFailedCredential(headers, env);
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
-  const caller = (await operatorOf(headers, runtime)) ?? (await accountOf(headers, env));
+  const caller = (await operatorOf(headers, runtime)) ?? (await accountOf(headers, runtime, env));
   if (caller === null) throw unauthenticated(requirementOf(permission));
   if (may(caller, permission)) return caller;
   throw new Problem("forbidden", {
@@ -51,9 +51,9 @@ export async function authenticate(
 }
 
 /** Identifies the account to which the API key of a request belongs; null when it belongs to none. */
-async function accountOf(headers: Headers, env: Env): Promise<Caller | null> {
+async function accountOf(headers: Headers, { keyring }: Runtime, env: Env): Promise<Caller | null> {
   const key = bearerOf(headers);
-  const owner = key === null ? null : await ownerOfKey(env, key);
+  const owner = key === null ? null : await ownerOfKey(env, keyring.accountMacKeys, key);
   if (owner === null) return null;
   const { accountId: id, role, hash } = owner;
   return { kind: "account", id, role, key: keyName(hash) };

@@ -1,7 +1,8 @@
+import { accountOfKey } from "../../security/account-key.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import type { AccountRole } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
-import { keyObject, profileObject } from "../../account/object-names.ts";
+import { claimObject, profileObject } from "../../account/object-names.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { withTimeout } from "../../timeout.ts";
 import { isolateCache } from "./isolate-cache.ts";
@@ -25,44 +26,79 @@ export interface KeyOwner {
 }
 
 /**
- * Cache of the accounts that own valid API keys, by the hash of the key. A key that was revoked in another
- * isolate works in this one for up to a minute more.
+ * Cache of the owners of valid API keys, by the hash of the key. A key that was revoked in another isolate
+ * works in this one for up to a minute more.
  */
 const owners = isolateCache<KeyOwner>();
 
 /**
- * Returns the account that owns an API key. Only the object of the key itself is asked: the account id in the
- * text of the key is not trusted, so a request with a made-up key reaches no account's object. Null means
- * that the key is unknown, malformed or revoked.
+ * Cache of the hashes of keys that no account owns. It is separate, so that guesses displace no valid key. A
+ * key that is imported in another isolate is refused in this one for up to a minute more.
  */
-export async function ownerOfKey(env: Env, key: string): Promise<KeyOwner | null> {
+const unknownHashes = isolateCache<true>();
+
+/**
+ * Returns the owner of an API key; null when the key is unknown, malformed or revoked. A key that the relay
+ * has generated, which its MAC proves, is looked up in the list of its account. For any other key, one of 16
+ * objects is asked, so that made-up keys create no further object.
+ * @param macKeys keys that make and check the MACs in generated API keys.
+ */
+export async function ownerOfKey(
+  env: Env,
+  macKeys: readonly CryptoKey[],
+  key: string,
+): Promise<KeyOwner | null> {
   if (key.length < MIN_KEY_CHARS || key.length > MAX_KEY_CHARS) return null;
   const hash = await sha256Hex(key);
   const known = owners.get(hash);
   if (known !== undefined) return known;
+  if (unknownHashes.has(hash)) return null;
   const today = Math.floor(Date.now() / DAY_MS);
-  const use = await callObject(() => keyObject(env, hash).useKey(today));
-  if (use === null) return null;
-  const { accountId } = use;
-  if (use.isFirstOfDay) await noteUse(env, accountId, hash, today);
-  const owner: KeyOwner = { accountId, role: "full", hash };
-  owners.set(hash, owner);
+  const accountId = await accountOfKey(key, macKeys);
+  const owner =
+    accountId === null
+      ? await findClaim(env, hash, today)
+      : await findListed(env, accountId, hash, today);
+  if (owner === null) unknownHashes.set(hash, true);
+  else owners.set(hash, owner);
   return owner;
+}
+
+/**
+ * Removes an API key from the caches of this isolate, so that the next request with the key asks the object
+ * that knows it.
+ */
+export function forgetKey(hash: string): void {
+  owners.delete(hash);
+  unknownHashes.delete(hash);
+}
+
+/** Looks up a generated key in the list of the account that its text names. */
+async function findListed(
+  env: Env,
+  accountId: string,
+  hash: string,
+  today: number,
+): Promise<KeyOwner | null> {
+  const list = profileObject(env, accountId);
+  const role = await callObject(() => list.useListedKey(hash, today));
+  return role === null ? null : { accountId, role, hash };
+}
+
+/** Looks up an imported key, or a generated one whose MAC no configured secret has made. */
+async function findClaim(env: Env, hash: string, today: number): Promise<KeyOwner | null> {
+  const use = await callObject(() => claimObject(env, hash).useKeyHash(hash, today));
+  if (use === null) return null;
+  const { accountId, role, isFirstOfDay } = use;
+  if (isFirstOfDay) await noteUse(env, accountId, hash, today);
+  return { accountId, role, hash };
 }
 
 /**
  * Stores the day of a key's use in the account's list of keys. When this fails, the list does not show this
  * use.
  */
-function noteUse(env: Env, accountId: string, hash: string, today: number): Promise<void> {
-  const call = async () => profileObject(env, accountId).noteKeyUse(hash, today);
-  return withTimeout("key use", call, undefined, NOTE_TIMEOUT_MS);
-}
-
-/**
- * Removes an API key from this isolate's cache of key owners, so that the next request with it asks the key's
- * object.
- */
-export function forgetKey(hash: string): void {
-  owners.delete(hash);
+async function noteUse(env: Env, accountId: string, hash: string, today: number): Promise<void> {
+  const call = async () => profileObject(env, accountId).useListedKey(hash, today);
+  await withTimeout("key use", call, null, NOTE_TIMEOUT_MS);
 }

@@ -25,7 +25,16 @@ export const QUERY_TOKEN = random();
 export const SETTLEMENT_TOKEN = random();
 export const OPERATOR_URL_TOKEN = random();
 
-const LABELS = ["callbacks", "events", "settlement", "operator", "hooks", "cursors", "ed25519"];
+const LABELS = [
+  "callbacks",
+  "events",
+  "settlement",
+  "operator",
+  "hooks",
+  "cursors",
+  "account-keys",
+  "ed25519",
+];
 const GIVEN_LABELS = ["callbacks", "events", "settlement", "operator"];
 export const FOR_OPERATORS = /^(?:operator|older) GET \/v1\/signing-secrets$/;
 const FOR_ACCOUNTS =
@@ -57,7 +66,7 @@ export function secretsOf(exercise: Exercise): readonly Secret[] {
     textual("the upstream's signing secret", WEBHOOK_SECRET),
     textual("SETTLEMENT_URL", SETTLEMENT_TOKEN),
     textual("OPERATOR_CALLBACK_URL", OPERATOR_URL_TOKEN),
-    textual("an account's key", accountKey.slice(-48), ACCOUNT_KEYS),
+    textual("an account's key", accountKey.slice(-92), ACCOUNT_KEYS),
     { what: "the hash of a key", spellings: [importedHash], givenBy: null },
     { what: "a hook's token", spellings: [hookToken], givenBy: /^operator POST \/v1\/tasks$/ },
     textual("a callback_url's query", QUERY_TOKEN, TASKS),

@@ -1,0 +1,81 @@
+/**
+ * Storage of an API key in two places: the claim of its account, under the hash of the key, and the account's
+ * list of keys. A key is claimed first and listed last, and is removed in the same order, so that a request
+ * that was interrupted between the two is completed by sending it again.
+ */
+import pMap from "p-map";
+import { claimObject, HASH_DIGITS, profileObject } from "../../account/object-names.ts";
+import type { StoredKey } from "../../account/key-table.ts";
+import type { Env } from "../../env.ts";
+import { forgetKey } from "../http/key-owner.ts";
+import { callObject } from "../http/object-call.ts";
+import { Problem, unknownAccount } from "../http/problem.ts";
+
+const CONCURRENCY = 6;
+
+/** An API key to be stored. */
+export type NewStoredKey = Pick<StoredKey, "prefix" | "label" | "role"> & {
+  readonly sha256: string;
+};
+
+/**
+ * Stores an API key with the account as its owner. A key that the account has already stays as it is.
+ * @throws Problem `reference_reused` when another account owns the key, or when it has another role.
+ */
+export async function storeKey(
+  env: Env,
+  accountId: string,
+  { sha256, ...shown }: NewStoredKey,
+): Promise<StoredKey> {
+  const { role } = shown;
+  const claim = await callObject(() =>
+    claimObject(env, sha256).claimKeyHash(sha256, { accountId, role }),
+  );
+  if (claim.accountId !== accountId) throw reused("This key belongs to another account.");
+  const id = crypto.randomUUID();
+  const key = { id, ...shown, role: claim.role, createdAt: Date.now(), lastUsedDay: null };
+  const listed = await callObject(() => profileObject(env, accountId).addListedKey(key, sha256));
+  if (listed === null) {
+    // The account was deleted meanwhile, perhaps before this key was claimed.
+    await releaseKey(env, accountId, sha256);
+    throw unknownAccount();
+  }
+  forgetKey(sha256);
+  if (listed.role === role) return listed;
+  throw reused(`This key has the role ${listed.role}. To change it, delete the key first.`);
+}
+
+/** Removes an API key of an account. @returns false when the account has no key with this id. */
+export async function removeKey(env: Env, accountId: string, id: string): Promise<boolean> {
+  const list = profileObject(env, accountId);
+  const hash = await callObject(() => list.keyHash(id));
+  if (hash === null) return false;
+  await releaseKey(env, accountId, hash);
+  await callObject(() => list.removeKey(id));
+  forgetKey(hash);
+  return true;
+}
+
+/**
+ * Removes all API keys of a deleted account, also those that its list lacks because their import was
+ * interrupted. @param hashes hashes of the keys in the list.
+ */
+export async function removeKeys(
+  env: Env,
+  accountId: string,
+  hashes: readonly string[],
+): Promise<void> {
+  const release = (digit: string) =>
+    callObject(() => claimObject(env, digit).releaseKeyHashes(accountId));
+  await pMap(HASH_DIGITS, release, { concurrency: CONCURRENCY });
+  await callObject(() => profileObject(env, accountId).forgetKeys());
+  for (const hash of hashes) forgetKey(hash);
+}
+
+function releaseKey(env: Env, accountId: string, hash: string): Promise<void> {
+  return callObject(() => claimObject(env, hash).releaseKeyHash(hash, accountId));
+}
+
+function reused(detail: string): Problem {
+  return new Problem("reference_reused", { detail });
+}

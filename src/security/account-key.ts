@@ -1,0 +1,37 @@
+/**
+ * API keys of accounts that the relay generates: `trk_<account>_<random digits>_<MAC>`, in which the MAC is
+ * an HMAC over the text before it. So the relay recognizes its own keys before it asks any Durable Object,
+ * and a made-up key never leads to the object of an account.
+ */
+import { bytesOf, fromBase64, toBase64Url, toHex } from "./encoding.ts";
+import { signWithNewest, verifyAny } from "./hmac.ts";
+
+const RANDOM_BYTES = 24;
+/** Number of random digits that lists show, by which people tell keys apart. */
+const SHOWN_DIGITS = 6;
+/** Pattern of a generated key: the text that the MAC covers, the account id in it, and the MAC. */
+const KEY = /^(trk_([A-Za-z0-9_-]{1,64})_[0-9a-f]{48})_([A-Za-z0-9_-]{43})$/;
+
+/** Generates an API key for an account, and the prefix of the key that lists show in place of it. */
+export async function generateAccountKey(
+  accountId: string,
+  keys: readonly CryptoKey[],
+): Promise<{ readonly key: string; readonly prefix: string }> {
+  const digits = toHex(crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)));
+  const text = `trk_${accountId}_${digits}`;
+  const mac = toBase64Url(await signWithNewest(keys, bytesOf(text)));
+  return { key: `${text}_${mac}`, prefix: `trk_${accountId}_${digits.slice(0, SHOWN_DIGITS)}` };
+}
+
+/**
+ * Returns the account for which an API key was generated, after checking its MAC in constant time; null when
+ * none of `keys` made the MAC. The key may have been revoked.
+ */
+export async function accountOfKey(
+  key: string,
+  keys: readonly CryptoKey[],
+): Promise<string | null> {
+  const [, text = "", accountId = "", mac = ""] = KEY.exec(key) ?? [];
+  const isOwn = mac !== "" && (await verifyAny(keys, fromBase64(mac), bytesOf(text)));
+  return isOwn ? accountId : null;
+}

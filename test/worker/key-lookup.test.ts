@@ -1,0 +1,98 @@
+import { env } from "cloudflare:workers";
+import { expect, it, vi } from "vitest";
+import { claimObject } from "../../src/account/object-names.ts";
+import { sha256Hex } from "../../src/security/encoding.ts";
+import { aForeignKey, aKey, anAccount, anImportedKey, calledAccountObjects } from "./accounts.ts";
+import { call, callWith, post } from "./client.ts";
+import { DAY_MS, pass, START, useClock } from "./clock.ts";
+
+useClock();
+
+async function statusFor(account: string, key: string): Promise<number> {
+  return (await call(`/v1/accounts/${account}`, { key })).status;
+}
+
+it("a request with a key calls one object within 60 s: for a generated key the list of its account, for any other key the one for the first digit of its hash", async () => {
+  const account = await anAccount();
+  const [{ key: generated }, { key: own }] = [await aKey(account), await anImportedKey(account)];
+  await statusFor(account, own);
+  pass(60_000);
+  const unknown = `trk_${account}_${"0".repeat(48)}_${generated.slice(-43)}`;
+  for (const [key, status, list] of [
+    [generated, 200, `account-keys:${account}`],
+    [own, 200, `keys:${(await sha256Hex(own)).slice(0, 1)}`],
+    [unknown, 401, `keys:${(await sha256Hex(unknown)).slice(0, 1)}`],
+  ] as const) {
+    const called = calledAccountObjects();
+    for (let count = 0; count < 3; count++) {
+      expect((await call("/v1/tasks/1", { key })).status).toBe(status === 200 ? 404 : status);
+    }
+    expect(called.filter((name) => name !== "index:")).toEqual([list]);
+    vi.restoreAllMocks();
+  }
+});
+
+it("a generated key works, and can be revoked, after RELAY_SECRET was rotated and the secret that made the key was removed", async () => {
+  const account = await anAccount();
+  const { id, key } = await aKey(account);
+  const newer = "n".repeat(32);
+  const path = `/v1/accounts/${account}`;
+  const called = calledAccountObjects();
+  for (const RELAY_SECRET of [`${newer} ${env.RELAY_SECRET}`, newer]) {
+    pass(60_000);
+    expect((await callWith({ ...env, RELAY_SECRET }, path, { key })).status).toBe(200);
+  }
+  expect(called).toContain(`keys:${(await sha256Hex(key)).slice(0, 1)}`);
+  expect((await call(`${path}/keys/${id}`, { method: "DELETE" })).status).toBe(204);
+  for (const RELAY_SECRET of [env.RELAY_SECRET, newer]) {
+    pass(60_000);
+    expect((await callWith({ ...env, RELAY_SECRET }, path, { key })).status).toBe(401);
+  }
+});
+
+it("requests with an account key, and requests about keys and signing secrets, never call the object with the account's ledger", async () => {
+  const account = await anAccount();
+  const called = calledAccountObjects();
+  const { id, key } = await aKey(account);
+  const path = `/v1/accounts/${account}`;
+  expect((await call(`/v1/tasks/${crypto.randomUUID()}`, { key })).status).toBe(404);
+  expect((await call(`${path}/signing-secrets`, { key })).status).toBe(200);
+  expect((await call(`${path}/keys`)).status).toBe(200);
+  expect((await post("/v1/tasks", { model: "m", account })).status).toBe(201);
+  expect((await call(`${path}/keys/${id}`, { method: "DELETE" })).status).toBe(204);
+  expect(called.length).toBeGreaterThan(4);
+  expect(called).not.toContain(account);
+});
+
+it.each([
+  ["a generated", aKey],
+  ["an imported", anImportedKey],
+])(
+  "a request with %s key of an account records the day as that of the key's last use",
+  async (_, making) => {
+    const account = await anAccount();
+    const { key } = await making(account);
+    for (const days of [0, 1]) {
+      pass(days * DAY_MS);
+      await statusFor(account, key);
+      const last_used_at = (Math.floor(START / DAY_MS) + days) * (DAY_MS / 1000);
+      expect(await (await call(`/v1/accounts/${account}/keys`)).json()).toMatchObject({
+        data: [{ last_used_at }],
+      });
+    }
+  },
+);
+
+it("a key that was tried before its import works at once where it was imported, and after 60 s in other isolates", async () => {
+  const account = await anAccount();
+  const [here, elsewhere] = [aForeignKey(), aForeignKey()];
+  for (const key of [here, elsewhere]) expect(await statusFor(account, key)).toBe(401);
+  await anImportedKey(account, here);
+  expect(await statusFor(account, here)).toBe(200);
+  const hash = await sha256Hex(elsewhere);
+  await claimObject(env, hash).claimKeyHash(hash, { accountId: account, role: "full" });
+  pass(59_999);
+  expect(await statusFor(account, elsewhere)).toBe(401);
+  pass(1);
+  expect(await statusFor(account, elsewhere)).toBe(200);
+});
