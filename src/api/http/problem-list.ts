@@ -87,7 +87,7 @@ export const PROBLEMS = {
     status: 409,
     title: "The reference is already in use",
     cause:
-      "The reference was used for another grant or adjustment, the imported key belongs to another account, or the id belonged to an account that was deleted.",
+      "The reference was used for another grant or adjustment, the imported key belongs to another account or has another role, or the id belonged to an account that was deleted.",
     cure: "Use a new reference for a new grant or adjustment, one key for one account only, and a new id for a new account.",
   },
   conflicting_result: {
