@@ -80,7 +80,7 @@ it("JURISDICTION and LOCATION_HINT determine where every object that a request c
   expect(names).toContain(id);
   expect(names).toContain(`acct_${id}`);
   expect(names).toContain("connection:ark");
-  expect(names.some((name) => name.startsWith("key:"))).toBe(true);
+  expect(names.some((name) => name.startsWith("keys:"))).toBe(true);
 });
 
 it("JURISDICTION and LOCATION_HINT determine where the account object that a task calls is placed", async () => {
