@@ -148,7 +148,7 @@ export async function holdLedger(account: string): Promise<() => Promise<void>> 
 }
 
 /** Awaits a response and throws unless it has the expected status. */
-export async function expecting(status: number, answer: Promise<Response>): Promise<Response> {
+async function expecting(status: number, answer: Promise<Response>): Promise<Response> {
   const response = await answer;
   if (response.status === status) return response;
   throw new Error(`${response.status} ${await response.text()}`);
