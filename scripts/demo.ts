@@ -5,11 +5,11 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseEnv } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { createDemoClient } from "./demo-client.ts";
 import { startDemoUpstream, submit } from "./demo-upstream.ts";
 import { startDevRelay } from "./dev-relay.ts";
+import { operatorKeyIn } from "./operator-keys.ts";
 import { writeSecrets } from "./secrets-files.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(0));
@@ -95,8 +95,8 @@ async function call(path: string, init: RequestInit): Promise<Response> {
 }
 
 function operatorKeyOf(devVars: string): string {
-  const key = parseEnv(devVars)["OPERATOR_KEYS"]?.split(/\s+/)[0];
-  if (key === undefined) throw new Error(".dev.vars has no OPERATOR_KEYS");
+  const key = operatorKeyIn(devVars, "administer");
+  if (key === null) throw new Error(".dev.vars has no key with the role all in OPERATOR_KEYS");
   return key;
 }
 

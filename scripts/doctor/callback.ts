@@ -18,6 +18,12 @@ const CURES: Readonly<Record<string, string>> = {
   blocked: "use a public https URL without an IP address",
 };
 
+/** Advice to the operator for a test callback that the relay refused to send, by problem code. */
+const REFUSAL_CURES: Readonly<Record<string, string>> = {
+  invalid_request: "give a public https URL with a host name in --to",
+  forbidden: "set OPERATOR_KEY to a key with the role operate or all",
+};
+
 /**
  * Has the relay send a sample callback to this URL, and returns whether it was delivered, as one of the
  * results that `npm run doctor` prints.
@@ -41,10 +47,7 @@ function callbackFindingOf({ status, json }: Answer): Finding {
     return problem(`callback: ${sent.outcome}${detail}`, cure);
   }
   const { code = "no problem code" } = Refusal.safeParse(json).data ?? {};
-  const cure =
-    code === "invalid_request"
-      ? "give a public https URL with a host name in --to"
-      : "look it up in docs/errors.md";
+  const cure = REFUSAL_CURES[code] ?? "look it up in docs/errors.md";
   return problem(`callback: the relay answered ${status} ${code}`, cure);
 }
 

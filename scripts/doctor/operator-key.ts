@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseEnv } from "node:util";
+import { operatorKeyIn } from "../operator-keys.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -14,13 +14,12 @@ export function keyFile(isLocal: boolean): string {
 
 /**
  * Returns an operator key: the environment variable `OPERATOR_KEY`, or else the first key in the file of
- * secrets; null when there is none.
+ * secrets that may send test callbacks; null when there is none.
  */
 export function operatorKey(isLocal: boolean): string | null {
   const given = process.env["OPERATOR_KEY"]?.trim();
   if (given !== undefined && given !== "") return given;
-  const keys = parseEnv(contentOf(join(root, keyFile(isLocal))))["OPERATOR_KEYS"];
-  return keys?.trim().split(/\s+/)[0] || null;
+  return operatorKeyIn(contentOf(join(root, keyFile(isLocal))), "redeliver");
 }
 
 function contentOf(path: string): string {

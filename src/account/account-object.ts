@@ -79,12 +79,13 @@ export class AccountObject extends KeyMethods {
     return this.storedProfile.exists() && this.#ledger.refund(reference, taskId);
   }
 
-  grant(order: Booking): CreditAnswer | null {
-    return this.storedProfile.active() === null ? null : this.#ledger.grant(order);
+  /** Books a grant. @param bookedBy name of the API key that orders it; an earlier release sends none. */
+  grant(order: Booking, bookedBy: string | null = null): CreditAnswer | null {
+    return this.storedProfile.active() === null ? null : this.#ledger.grant(order, bookedBy);
   }
 
-  adjust(order: Adjustment): CreditAnswer | null {
-    return this.storedProfile.active() === null ? null : this.#ledger.adjust(order);
+  adjust(order: Adjustment, bookedBy: string | null = null): CreditAnswer | null {
+    return this.storedProfile.active() === null ? null : this.#ledger.adjust(order, bookedBy);
   }
 
   /** Returns a page of ledger entries; see `LedgerBook.page`. Null when there is no such account. */

@@ -2,11 +2,12 @@ import type { Entry, EntryKind } from "../core/ledger.ts";
 
 /**
  * Optional data of a ledger entry that do not affect the balance: the task of a charge or a refund, the
- * reason of an adjustment. An absent field is stored as null.
+ * reason of an adjustment, the key that ordered a grant or an adjustment. An absent field is stored as null.
  */
 export interface Annotation {
   readonly taskId?: string | null;
   readonly reason?: string | null;
+  readonly bookedBy?: string | null;
 }
 
 /** A ledger entry as it is stored. */
@@ -16,16 +17,22 @@ export interface StoredEntry extends Entry {
   readonly taskId: string | null;
   /** Reason of an adjustment; null for other entries. */
   readonly reason: string | null;
+  /**
+   * Name of the API key that ordered a grant or an adjustment; null for other entries, and for entries of
+   * earlier releases.
+   */
+  readonly bookedBy: string | null;
   /** Time at which the entry was booked, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
-/** Row of the table `entries`; `reason` is missing where an earlier release created the table. */
+/** Row of the table `entries`; the optional columns are missing where an earlier release created the table. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> & {
     kind: EntryKind;
     task_id: string | null;
     reason?: string | null;
+    booked_by?: string | null;
   };
 
 const COLUMNS = "seq, kind, reference, amount, balance, task_id, created_at";
@@ -39,9 +46,12 @@ const schemaOf = (table: string) => `
     task_id TEXT,
     created_at INTEGER NOT NULL,
     reason TEXT,
+    booked_by TEXT,
     UNIQUE (kind, reference)
   ) STRICT`;
-const HAS_REASON = "SELECT 1 FROM pragma_table_info('entries') WHERE name = 'reason'";
+const OPTIONAL_COLUMNS =
+  "SELECT name FROM pragma_table_info('entries') WHERE name IN ('reason', 'booked_by')";
+const ADD_BOOKED_BY = "ALTER TABLE entries ADD COLUMN booked_by TEXT";
 const REPLACEMENT = [
   schemaOf("entries_signed"),
   `INSERT INTO entries_signed (${COLUMNS}) SELECT ${COLUMNS} FROM entries`,
@@ -55,9 +65,9 @@ const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY 
 const INSERT = `
   INSERT INTO entries (kind, reference, amount, balance, task_id, created_at)
   VALUES (?, ?, ?, ?, ?, ?)`;
-const INSERT_WITH_REASON = `
-  INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason)
-  VALUES (?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_ANNOTATED = `
+  INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason, booked_by)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 /**
  * Query for the last entry booked before the time `?1`, searched only among the oldest `?2` entries, to limit
  * the work of one call.
@@ -99,15 +109,16 @@ export class EntryTable {
     return entry ?? null;
   }
 
-  insert(entry: Entry, { taskId = null, reason = null }: Annotation, now: number): void {
+  insert(entry: Entry, annotation: Annotation, now: number): void {
     const { kind, reference, amount, balance } = entry;
+    const { taskId = null, reason = null, bookedBy = null } = annotation;
     const values = [kind, reference, amount, balance, taskId, now];
-    if (reason === null) {
+    if (reason === null && bookedBy === null) {
       this.#sql.exec(INSERT, ...values);
       return;
     }
-    this.#allowSigned();
-    this.#sql.exec(INSERT_WITH_REASON, ...values, reason);
+    this.#addColumns();
+    this.#sql.exec(INSERT_ANNOTATED, ...values, reason, bookedBy);
   }
 
   /**
@@ -133,19 +144,21 @@ export class EntryTable {
   }
 
   /**
-   * Replaces a table that an earlier release created, which has no column `reason` and refuses negative
-   * amounts. Only adjustments need either, so this is called before the first adjustment.
+   * Adds the columns that a table of an earlier release lacks. A table without `reason` also refuses negative
+   * amounts and is replaced. Only grants and adjustments need this, so it is done before one of them.
    */
-  #allowSigned(): void {
-    const [isSigned] = this.#sql.exec(HAS_REASON);
-    if (isSigned !== undefined) return;
-    for (const statement of REPLACEMENT) this.#sql.exec(statement);
+  #addColumns(): void {
+    const columns = this.#sql.exec<{ name: string }>(OPTIONAL_COLUMNS).toArray();
+    const has = (column: string) => columns.some(({ name }) => name === column);
+    if (!has("reason")) for (const statement of REPLACEMENT) this.#sql.exec(statement);
+    else if (!has("booked_by")) this.#sql.exec(ADD_BOOKED_BY);
   }
 
   #read(query: string, ...values: readonly (string | number)[]): StoredEntry[] {
     return Array.from(this.#sql.exec<Row>(query, ...values), (row) => {
-      const { task_id: taskId, created_at: createdAt, reason = null, ...entry } = row;
-      return { ...entry, taskId, reason, createdAt };
+      const { task_id: taskId, created_at: createdAt, reason = null, ...others } = row;
+      const { booked_by: bookedBy = null, ...entry } = others;
+      return { ...entry, taskId, reason, bookedBy, createdAt };
     });
   }
 }

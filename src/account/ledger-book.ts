@@ -84,17 +84,19 @@ export class LedgerBook {
     return posting.kind !== "refused";
   }
 
-  grant(order: Booking): CreditAnswer {
+  /** Books a grant. @param bookedBy name of the API key that orders it. */
+  grant(order: Booking, bookedBy: string | null): CreditAnswer {
     const known = this.#entries.find("grant", order.reference);
     const posting = grant(this.balance(), known, order);
-    this.#book(posting, {});
+    this.#book(posting, { bookedBy });
     return this.#answer(posting);
   }
 
-  adjust(order: Adjustment): CreditAnswer {
+  /** Books an adjustment. @param bookedBy name of the API key that orders it. */
+  adjust(order: Adjustment, bookedBy: string | null): CreditAnswer {
     const known = this.#entries.find("adjustment", order.reference);
     const posting = adjust(this.balance(), known, order);
-    this.#book(posting, { reason: order.reason });
+    this.#book(posting, { reason: order.reason, bookedBy });
     return this.#answer(posting);
   }
 

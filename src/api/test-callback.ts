@@ -3,7 +3,7 @@ import { callbackBody } from "../core/record/callback-body.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
 import { deliver } from "../outbound/webhooks.ts";
-import { accountOf } from "../task-object/caller.ts";
+import { accountOf, keyNameOf } from "../task-object/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
@@ -50,7 +50,8 @@ export const testCallback = bodyRoute(
     );
     const durationMs = Date.now() - startedAt;
     const code = cloudflareError === null ? {} : { cloudflare_error: cloudflareError };
-    const line = { outcome, status_code: statusCode, ...code, duration_ms: durationMs };
+    const by = keyNameOf(caller);
+    const line = { by, outcome, status_code: statusCode, ...code, duration_ms: durationMs };
     log({ event: "callback.test", ...line });
     return json({
       outcome,

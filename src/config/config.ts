@@ -4,7 +4,7 @@ import type { LogSettings } from "../log.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
-import type { OperatorKey } from "../security/operator-keys.ts";
+import type { OperatorKey } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback, type UrlPolicy } from "../security/url-policy.ts";
 import { parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";

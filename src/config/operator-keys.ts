@@ -1,6 +1,5 @@
 import { failure, type Result, success } from "../core/result.ts";
-import type { OperatorKey } from "../security/operator-keys.ts";
-import { isOperatorRole, OPERATOR_ROLES } from "../security/roles.ts";
+import { isOperatorRole, OPERATOR_ROLES, type OperatorKey } from "../security/roles.ts";
 import { hasBytes } from "./readers.ts";
 
 const MIN_SECRET_BYTES = 16;

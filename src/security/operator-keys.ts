@@ -1,17 +1,8 @@
 import { type Bytes, sha256, toHex } from "./encoding.ts";
-import type { OperatorRole } from "./roles.ts";
+import type { OperatorKey, OperatorRole } from "./roles.ts";
 
 /** Number of hex digits of a key's SHA-256 that name a key without a label. */
 const NAME_DIGITS = 8;
-
-/** An operator key, as configured. */
-export interface OperatorKey {
-  /** The key itself, which its holder sends as bearer token. */
-  readonly secret: string;
-  readonly role: OperatorRole;
-  /** Label by which logs and records name the key; null when it has none. */
-  readonly label: string | null;
-}
 
 /** An operator key, prepared for comparison with the key of a request. */
 export interface HashedKey {

@@ -7,6 +7,15 @@
 export const OPERATOR_ROLES = ["read", "metrics", "operate", "all"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
+/** An operator key, as configured. */
+export interface OperatorKey {
+  /** The key itself, which its holder sends as bearer token. */
+  readonly secret: string;
+  readonly role: OperatorRole;
+  /** Label by which logs and records name the key; null when it has none. */
+  readonly label: string | null;
+}
+
 /** Role of an account's API key, chosen when the key is created. */
 export type AccountRole = "read" | "full";
 

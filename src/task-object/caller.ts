@@ -23,6 +23,11 @@ export type Caller =
       readonly key: string;
     };
 
+/** Returns the name of the caller's API key for logs and records; null when the request is signed instead. */
+export function keyNameOf(caller: Caller): string | null {
+  return caller.kind === "upstream" ? null : caller.key;
+}
+
 /** Tells whether the caller has a permission; an account has it only for what belongs to it. */
 export function may(caller: Caller, permission: Permission): boolean {
   switch (caller.kind) {

@@ -1,26 +1,27 @@
-import type { RedeliverEvent, TaskEvent } from "../core/events/event.ts";
+import type { TaskEvent } from "../core/events/event.ts";
 import { checkCallbackUrl } from "../security/url-policy.ts";
-import { type Caller, ordererOf } from "./caller.ts";
+import { type Caller, keyNameOf, ordererOf } from "./caller.ts";
 import type { ObjectPlatform } from "./object-platform.ts";
 import type { Refusal } from "./reply.ts";
 
 /**
- * Events that requests to the API send to the task object, which adds to a redelivery who ordered it. All
- * other events come from a provider's hook, the cron trigger or the work loop of the object.
+ * Events that requests to the API send to the task object, which adds the caller to them. All other events
+ * come from a provider's hook, the cron trigger or the work loop of the object.
  */
-export type OutsideEvent =
-  | Exclude<AttributedEvent, { readonly type: "redeliver" }>
-  | Omit<RedeliverEvent, "orderedBy">;
+export type OutsideEvent = WithoutCaller<AttributedEvent>;
 
-/** An event of a request, with its orderer when it is a redelivery. */
+type WithoutCaller<Event> = Event extends unknown ? Omit<Event, "keyName" | "orderedBy"> : never;
+
+/** An event of a request, with its caller. */
 export type AttributedEvent = Extract<
   TaskEvent,
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
-/** Adds to a redelivery who ordered it. */
+/** Adds the caller to an event: the name of its key, and as whom it orders a redelivery. */
 export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent {
-  return event.type === "redeliver" ? { ...event, orderedBy: ordererOf(caller) } : event;
+  const sender = { keyName: keyNameOf(caller), orderedBy: ordererOf(caller) };
+  return { ...event, ...sender };
 }
 
 /**

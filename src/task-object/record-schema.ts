@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { type JsonObject, parseJson } from "../core/json.ts";
 import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
 import { NO_COUNTS } from "../core/record/counts.ts";
+import { NO_KEY_NAMES } from "../core/record/key-names.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
@@ -27,13 +28,19 @@ const Attempt = z.looseObject({
   statusCode: IntOrNull,
   responseExcerpt: TextOrNull,
   cloudflareError: z._default(IntOrNull, null),
+  keyName: z._default(TextOrNull, null),
 });
 
 const StoredCallback = z.looseObject({
   url: z.string(),
   attempts: z.array(Attempt),
   lastNumber: Int,
-  series: z.looseObject({ number: Int, started: Int, ordered: IntOrNull }),
+  series: z.looseObject({
+    number: Int,
+    started: Int,
+    ordered: IntOrNull,
+    keyName: z._default(TextOrNull, null),
+  }),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("held") }),
     z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
@@ -117,6 +124,12 @@ const Credits = z.looseObject({
   ]),
 });
 
+const KeyNames = z.looseObject({
+  registeredBy: TextOrNull,
+  attachedBy: TextOrNull,
+  reportedBy: TextOrNull,
+});
+
 const Registration = z.looseObject({
   callbackUrl: TextOrNull,
   provider: z._default(TextOrNull, null),
@@ -138,6 +151,7 @@ const base = {
   createdAt: Time,
   publication: z._default(Publication, { ...UNPUBLISHED }),
   counts: z._default(Counts, { ...NO_COUNTS }),
+  keyNames: z._default(KeyNames, { ...NO_KEY_NAMES }),
   origin: z.string(),
   registration: z.nullable(Registration),
 };

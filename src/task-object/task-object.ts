@@ -6,7 +6,7 @@ import type { HookEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/hooks.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { errorText, log } from "../log.ts";
-import { accountOf, type Caller, readerOf } from "./caller.ts";
+import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import { attributed, nameOf, type OutsideEvent, urlRefusalOf } from "./outside-event.ts";
 import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
@@ -59,7 +59,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       : await this.#applyEvent(event, caller);
     const outcome = this.#outcomeOf(applied, event);
     const durationMs = Date.now() - startedAt;
-    const line = { task_id: this.#taskId, outcome, duration_ms: durationMs };
+    const by = keyNameOf(caller);
+    const line = { task_id: this.#taskId, by, outcome, duration_ms: durationMs };
     const level = applied.kind === "refused" || RARE.has(event.type) ? "info" : "detail";
     this.#platform.log({ event: `task.${nameOf(event)}`, ...line }, level);
     return applied;

@@ -9,6 +9,7 @@ import type {
   TaskEvent,
 } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
+import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
 import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
@@ -23,10 +24,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 
-export const SECOND = 1_000;
-export const MINUTE = 60 * SECOND;
-export const HOUR = 60 * MINUTE;
-export const DAY = 24 * HOUR;
+export const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
 /** 2026-10-20T12:00:00.250Z: not a whole second, so that lost milliseconds show. */
 export const NOW = 1_792_497_600_250;
@@ -69,7 +67,7 @@ type RegistrationChanges = Partial<Registration & Omit<RegisterEvent, "type" | "
 
 export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent {
   const { id = ID, model = MODEL, origin = ORIGIN, account = null, ...others } = changes;
-  const { chargeId = null, job = null, deadlineMs = null, ...rest } = others;
+  const { chargeId = null, job = null, deadlineMs = null, keyName = null, ...rest } = others;
   const registration = {
     callbackUrl: URL_A,
     provider: null,
@@ -80,8 +78,8 @@ export function aRegistration(changes: RegistrationChanges = {}): RegisterEvent 
     credits: null,
     ...rest,
   };
-  const options = { job, deadlineMs };
-  return { type: "register", id, model, account, chargeId, origin, registration, ...options };
+  const event = { id, model, account, chargeId, origin, registration, keyName, job, deadlineMs };
+  return { type: "register", ...event };
 }
 
 type Completion = Extract<UpstreamResult, { status: "completed" }>;
@@ -116,12 +114,12 @@ export function aReport(
   news: ReportEvent["news"] = aCompletion(),
   creation: Creation | null = null,
 ): ReportEvent {
-  return { type: "report", id: ID, news, creation };
+  return { type: "report", id: ID, news, creation, keyName: null };
 }
 
 export function aRedelivery(changes: Partial<Omit<RedeliverEvent, "type">> = {}): RedeliverEvent {
-  const order = { attempts: 1, orderedBy: "operator", idempotencyKey: null } as const;
-  return { type: "redeliver", callbackUrl: null, ...order, ...changes };
+  const order = { attempts: 1, idempotencyKey: null, orderedBy: "operator" } as const;
+  return { type: "redeliver", callbackUrl: null, ...order, keyName: null, ...changes };
 }
 
 /** The end of an attempt; by default the receiver answered 500. */
@@ -144,6 +142,7 @@ const BASE = {
   createdAt: NOW,
   publication: { ...UNPUBLISHED, retryAt: NOW },
   counts: NO_COUNTS,
+  keyNames: NO_KEY_NAMES,
   origin: ORIGIN,
 } as const;
 
@@ -185,7 +184,7 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
     url: URL_A,
     attempts: [anAttempt()],
     lastNumber: 1,
-    series: { number: 1, started: 1, ordered: null },
+    series: { number: 1, started: 1, ordered: null, keyName: null },
     state: { kind: "delivered" },
     deliveredAt: NOW + 250,
     lastOrderKey: null,
@@ -204,6 +203,7 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
     statusCode: 200,
     responseExcerpt: null,
     cloudflareError: null,
+    keyName: null,
     ...changes,
   };
 }

@@ -1,6 +1,7 @@
 import type { Credits, CreditsState } from "../../src/core/record/credits.ts";
 import type { ChargeAnswer, ChargeEndedEvent, RegisterEvent } from "../../src/core/events/event.ts";
 import type { ChargingTask, OpenTask, TerminalTask } from "../../src/core/record/task.ts";
+import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
 import { UNPUBLISHED } from "../../src/core/record/publication.ts";
 import {
@@ -73,6 +74,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     upstream: null,
     publication: { ...UNPUBLISHED, retryAt: NOW },
     counts: NO_COUNTS,
+    keyNames: NO_KEY_NAMES,
     status: "charging",
     credits: {
       accountId: ACCOUNT.id,
@@ -113,7 +115,7 @@ export function aHeldCallback() {
   return aCallback({
     attempts: [],
     lastNumber: 0,
-    series: { number: 1, started: 0, ordered: null },
+    series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
   });

@@ -38,7 +38,7 @@ describe("the deadline of an open task", () => {
         callback: aCallback({
           attempts: [],
           lastNumber: 1,
-          series: { number: 1, started: 1, ordered: null },
+          series: { number: 1, started: 1, ordered: null, keyName: null },
           state: { kind: "in_flight", number: 1, startedAt: AT },
           deliveredAt: null,
         }),

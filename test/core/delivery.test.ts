@@ -96,7 +96,7 @@ describe("an automatic series", () => {
     };
     expect(callbackAfter(...untilFailed)).toMatchObject({
       lastNumber: 3,
-      series: { number: 1, started: 3, ordered: null },
+      series: { number: 1, started: 3, ordered: null, keyName: null },
       deliveredAt: null,
       attempts: [
         { ...ended, number: 1, startedAt: NOW, durationMs: 2 * SECOND },
@@ -125,7 +125,7 @@ describe("an automatic series", () => {
   it("the record of an ended callback attempt has the answer's status code, Cloudflare's error code and the start of the answer's body", () => {
     const answer = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy" };
     const end = { outcome: "unreachable", ...answer } as const;
-    const attempt = { number: 1, series: 1, startedAt: NOW, durationMs: 5 };
+    const attempt = { number: 1, series: 1, startedAt: NOW, durationMs: 5, keyName: null };
     expect(callbackAfter(finish, [5, anEnd(1, end)]).attempts).toEqual([{ ...attempt, ...end }]);
   });
 

@@ -50,7 +50,7 @@ describe("the first attempt of a row", () => {
   const second = { kind: "in_flight", number: 2, startedAt: NOW + HOUR } as const;
   const late = anAttempt({ number: 2, startedAt: NOW + HOUR });
   const first = { kind: "in_flight", number: 1, startedAt: NOW + HOUR } as const;
-  const ordered = { number: 2, started: 1, ordered: 1 };
+  const ordered = { number: 2, started: 1, ordered: 1, keyName: null };
   const redelivered = anAttempt({ series: 2, startedAt: NOW + HOUR });
 
   it.each([

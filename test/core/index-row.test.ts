@@ -91,7 +91,7 @@ const givenUp = aCallback({
     }),
   ],
   lastNumber: 3,
-  series: { number: 1, started: 3, ordered: null },
+  series: { number: 1, started: 3, ordered: null, keyName: null },
   state: { kind: "failed" },
   deliveredAt: null,
 });

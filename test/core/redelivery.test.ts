@@ -36,7 +36,7 @@ const failed = aFinishedTask({
   callback: aCallback({
     attempts: [1, 2, 3].map((number) => anAttempt({ number, outcome: "timeout" })),
     lastNumber: 3,
-    series: { number: 1, started: 3, ordered: null },
+    series: { number: 1, started: 3, ordered: null, keyName: null },
     state: { kind: "failed" },
     deliveredAt: null,
   }),
@@ -55,7 +55,7 @@ describe("a redelivery", () => {
       callback: {
         ...failed.callback,
         lastNumber: 4,
-        series: { number: 2, started: 1, ordered: 1 },
+        series: { number: 2, started: 1, ordered: 1, keyName: null },
         state: { kind: "in_flight", number: 4, startedAt: NOW + HOUR },
       },
     });
@@ -97,7 +97,7 @@ describe("a redelivery", () => {
     const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     expect(callbackAfter(...delivered, [HOUR, aRedelivery(), paused])).toMatchObject({
       lastNumber: 1,
-      series: { number: 2, started: 0, ordered: 1 },
+      series: { number: 2, started: 0, ordered: 1, keyName: null },
       state: due(HOUR),
     });
   });
@@ -141,7 +141,7 @@ describe("a redelivery to another URL", () => {
       url: URL_B,
       attempts: [],
       lastNumber: 1,
-      series: { number: 2, started: 1, ordered: 1 },
+      series: { number: 2, started: 1, ordered: 1, keyName: null },
       state: { kind: "in_flight", number: 1, startedAt: NOW },
       deliveredAt: null,
       lastOrderKey: null,

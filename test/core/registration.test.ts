@@ -34,7 +34,7 @@ describe("register", () => {
       accountId: "acme",
       credits: null,
     };
-    const event = aRegistration({ account: ACCOUNT, ...registration });
+    const event = aRegistration({ account: ACCOUNT, keyName: "alice", ...registration });
     expect(transition(null, event, POLICY, NOW)).toEqual({
       kind: "changed",
       record: {
@@ -46,6 +46,7 @@ describe("register", () => {
         upstream: { connection: "ark", job: null },
         publication: { version: 0, retryAt: NOW, tries: 0 },
         counts: { hooks: 0, polls: 0 },
+        keyNames: { registeredBy: "alice", attachedBy: null, reportedBy: null },
         createdAt: NOW,
         origin: ORIGIN,
         registration,

@@ -31,7 +31,7 @@ describe("a terminal report for an open task", () => {
     const callback = aCallback({
       attempts: [],
       lastNumber: 1,
-      series: { number: 1, started: 1, ordered: null },
+      series: { number: 1, started: 1, ordered: null, keyName: null },
       state: IN_FLIGHT,
       deliveredAt: null,
     });

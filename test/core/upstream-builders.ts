@@ -87,7 +87,7 @@ export function anAttachedTask(
 }
 
 export function anAttachment(job: Job = JOB, connection = CONNECTION): AttachEvent {
-  return { type: "attach", connection, job };
+  return { type: "attach", connection, job, keyName: null };
 }
 
 /** Not signed, about the attached job. */

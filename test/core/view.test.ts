@@ -77,7 +77,7 @@ const sending = aFinishedTask({
   callback: aCallback({
     attempts: [refused, cut],
     lastNumber: 2,
-    series: { number: 1, started: 2, ordered: null },
+    series: { number: 1, started: 2, ordered: null, keyName: null },
     state: { kind: "due", nextAttemptAt: NOW + 2 * HOUR + 999 },
     deliveredAt: null,
   }),
@@ -181,7 +181,7 @@ describe("the view of a finished task", () => {
       "an attempt in flight without an outcome",
       aCallback({
         lastNumber: 2,
-        series: { number: 2, started: 1, ordered: 1 },
+        series: { number: 2, started: 1, ordered: 1, keyName: null },
         state: { kind: "in_flight", number: 2, startedAt: NOW + HOUR },
       }),
       "sending",

@@ -141,7 +141,7 @@ function unsent(url: string): Callback {
     url,
     attempts: [],
     lastNumber: 0,
-    series: { number: 1, started: 0, ordered: null },
+    series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
     lastOrderKey: null,

@@ -17,6 +17,7 @@ export const Entry = z.strictObject({
   task_id: z.string().optional(),
   reason: z.string().optional(),
   created_at: z.int(),
+  booked_by: z.string().optional(),
 });
 export type Entry = z.output<typeof Entry>;
 

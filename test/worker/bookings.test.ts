@@ -10,7 +10,7 @@ import {
   grant,
   priced,
 } from "./accounts.ts";
-import { invalid, post, refusal } from "./client.ts";
+import { invalid, OPERATOR_NAME, post, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { aReceiver } from "./receiver.ts";
 import { aFailure, finish, read } from "./tasks.ts";
@@ -45,7 +45,8 @@ it.each([
       pass(5000);
     }
     const [entry, ...others] = await entriesOf(account);
-    expect(entry).toEqual({ kind, ...order, balance, created_at: START_S });
+    const booked = { created_at: START_S, booked_by: OPERATOR_NAME };
+    expect(entry).toEqual({ kind, ...order, balance, ...booked });
     expect(others).toMatchObject([{ amount: 20 }]);
   },
 );
@@ -119,28 +120,31 @@ it("a task with a price is refused to an account with a negative balance until e
   expect(await balanceOf(account)).toBe(0);
 });
 
-/** The table as the builds before adjustments created it. */
-const EARLIER_TABLE = `
-  CREATE TABLE entries (
-    seq INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,
-    reference TEXT NOT NULL,
-    amount INTEGER NOT NULL CHECK (amount >= 0),
-    balance INTEGER NOT NULL CHECK (balance >= 0),
-    task_id TEXT,
-    created_at INTEGER NOT NULL,
-    UNIQUE (kind, reference)
-  ) STRICT`;
+/** Replaces the table of entries by one of an earlier build, with other columns and a least amount. */
+function replaceTable(sql: SqlStorage, least: number, columns: string): void {
+  sql.exec("DROP TABLE entries");
+  sql.exec(`
+    CREATE TABLE entries (
+      seq INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL,
+      reference TEXT NOT NULL,
+      amount INTEGER NOT NULL CHECK (amount >= ${least}),
+      balance INTEGER NOT NULL CHECK (balance >= ${least}),
+      task_id TEXT,
+      created_at INTEGER NOT NULL,
+      ${columns}
+      UNIQUE (kind, reference)
+    ) STRICT`);
+}
+
+const FIRST_GRANT = `
+  INSERT INTO entries (kind, reference, amount, balance, created_at)
+  VALUES ('grant', 'first', 10, 10, 0)`;
 
 it.each([
-  ["the present release", (sql: SqlStorage) => sql.exec("SELECT 1")],
-  [
-    "a release before adjustments",
-    (sql: SqlStorage) => {
-      sql.exec("DROP TABLE entries");
-      sql.exec(EARLIER_TABLE);
-    },
-  ],
+  ["the present release", () => {}],
+  ["a release before adjustments", (sql: SqlStorage) => replaceTable(sql, 0, "")],
+  ["a release before names of keys", (sql: SqlStorage) => replaceTable(sql, -MAX, "reason TEXT,")],
 ])(
   "the ledger of an account that %s created books an adjustment that makes the balance negative, and then a refund",
   async (_, prepare) => {
@@ -148,14 +152,16 @@ it.each([
     const account = await anAccount();
     await runInDurableObject(accountStub(account), (_object, { storage }) => {
       prepare(storage.sql);
+      storage.sql.exec(FIRST_GRANT);
     });
-    await grant(account, 10);
     const id = await aCharged(account, 4);
     const before = await entriesOf(account);
     for (const status of [201, 200]) {
       expect((await adjust(account, ADJUSTMENT)).status).toBe(status);
     }
-    expect((await entriesOf(account)).slice(1)).toEqual(before);
+    const [adjustment, ...others] = await entriesOf(account);
+    expect(others).toEqual(before);
+    expect(adjustment?.booked_by).toBe(OPERATOR_NAME);
     await finish(aFailure(id));
     expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
     expect(received).toHaveLength(1);

@@ -4,6 +4,8 @@ import { app } from "../../src/app.ts";
 
 export const ORIGIN = "https://relay.example.com";
 export const OPERATOR_KEY = "test-only-operator-key";
+/** Name of `OPERATOR_KEY`: it has no label, so it is called by the beginning of its SHA-256. */
+export const OPERATOR_NAME = "32848f64";
 export const UNAUTHENTICATED = { status: 401, code: "unauthenticated" };
 export const UNKNOWN_TASK = { status: 404, code: "unknown_task" };
 

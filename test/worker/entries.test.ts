@@ -1,7 +1,16 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { accountStub, aCharged, anAccount, balanceOf, entriesOf, grant, Page } from "./accounts.ts";
-import { call, invalid, post, refusal } from "./client.ts";
+import {
+  accountStub,
+  aCharged,
+  aKey,
+  anAccount,
+  balanceOf,
+  entriesOf,
+  grant,
+  Page,
+} from "./accounts.ts";
+import { call, invalid, OPERATOR_NAME, post, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { aReceiver } from "./receiver.ts";
 import { aFailure, finish } from "./tasks.ts";
@@ -54,6 +63,7 @@ it("GET /v1/accounts/{account}/entries lists all ledger entries, newest first, e
       balance: 10,
       reference: expect.any(String),
       created_at: START_S,
+      booked_by: OPERATOR_NAME,
     },
   ]);
   expect(await balanceOf(account)).toBe(10);
@@ -110,7 +120,8 @@ it("GET /v1/accounts/{account}/grants finds the grants by a SQL index and reads 
   expect(plan[0]?.detail).toMatch(/^SEARCH entries USING INDEX \S+ \(kind=\?\)$/);
 });
 
-const HEADER = "kind,amount,balance,reference,task_id,reason,created_at\r\n";
+const OWN_HEADER = "kind,amount,balance,reference,task_id,reason,created_at\r\n";
+const HEADER = OWN_HEADER.replace("\r", ",booked_by\r");
 
 function download(account: string, query: string): Promise<Response> {
   return call(`/v1/accounts/${account}/entries?${query}`);
@@ -156,9 +167,9 @@ it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as R
   expect(await response.text()).toBe(
     [
       HEADER,
-      `adjustment,-8,-3,t,,"two\nlines",${START_S}\r\n`,
-      `charge,4,5,${charge?.reference},${id},,${START_S}\r\n`,
-      `grant,9,9,"May, ""first""",,,${START_S}\r\n`,
+      `adjustment,-8,-3,t,,"two\nlines",${START_S},${OPERATOR_NAME}\r\n`,
+      `charge,4,5,${charge?.reference},${id},,${START_S},\r\n`,
+      `grant,9,9,"May, ""first""",,,${START_S},${OPERATOR_NAME}\r\n`,
     ].join(""),
   );
   const { headers } = response;
@@ -181,6 +192,20 @@ it("GET /v1/accounts/{account}/entries for an account without entries is only th
   const account = await anAccount();
   expect(await (await download(account, "format=csv")).text()).toBe(HEADER);
   expect(await textOf(await download(account, "format=jsonl"))).toBe("");
+});
+
+it("an account reads its ledger entries, as JSON and as CSV, without the name of the operator key that booked them", async () => {
+  const account = await anAccount(9);
+  const { key } = await aKey(account);
+  const read = async (query: string) => {
+    const response = await call(`/v1/accounts/${account}/entries${query}`, { key });
+    return response.text();
+  };
+  expect(Page.parse(JSON.parse(await read("")))).toMatchObject({ data: [{ amount: 9 }] });
+  expect(await read("?format=csv")).toContain(OWN_HEADER);
+  for (const query of ["", "?format=csv", "?format=jsonl"]) {
+    expect(await read(query)).not.toContain(OPERATOR_NAME);
+  }
 });
 
 it("GET /v1/accounts/{account}/entries?format=jsonl has 10,000 rows a page at most, without gaps or repeats", async () => {

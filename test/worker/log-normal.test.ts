@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { callWith } from "./client.ts";
+import { callWith, OPERATOR_NAME } from "./client.ts";
 import { until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { restart, untilIdle, wake } from "./objects.ts";
@@ -36,6 +36,9 @@ const SETTLED = {
   refunded: null,
   open_ms: expect.any(Number),
   settling_ms: expect.any(Number),
+  registered_by: OPERATOR_NAME,
+  attached_by: null,
+  reported_by: null,
   version: expect.any(String),
 };
 
@@ -55,7 +58,9 @@ it("the log has one line for a task that a hook ends and whose callback arrives,
     await untilIdle(id);
     await sendHook(task, JSON.stringify(job));
   });
-  expect(logged).toEqual([{ ...SETTLED, task_id: id, connection: "ark", hooks: 1, polls: 1 }]);
+  expect(logged).toEqual([
+    { ...SETTLED, task_id: id, connection: "ark", attached_by: OPERATOR_NAME, hooks: 1, polls: 1 },
+  ]);
 });
 
 it("without LOG=all the log has one line for each failed callback attempt, and task.settled as a warning after the last", async () => {
@@ -69,7 +74,14 @@ it("without LOG=all the log has one line for each failed callback attempt, and t
   expect(logged).toMatchObject([
     { event: "callback.attempt", number: 1, outcome: "rejected" },
     { event: "callback.attempt", number: 2, outcome: "unreachable" },
-    { ...SETTLED, task_id: id, status: "failed", callback: "failed", attempts: 3 },
+    {
+      ...SETTLED,
+      task_id: id,
+      status: "failed",
+      callback: "failed",
+      attempts: 3,
+      reported_by: OPERATOR_NAME,
+    },
     { event: "callback.attempt", number: 3, outcome: "rejected" },
   ]);
 });

@@ -4,6 +4,8 @@ import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
 import { callProfile, forgetAccount, requireAccount } from "./account-client.ts";
 import { ledgerObject } from "../../account/object-names.ts";
 import { callObject } from "../http/object-call.ts";
+import { log } from "../../log.ts";
+import { keyNameOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { bodyRoute, route } from "../http/route.ts";
 import { Rotation } from "./account-schemas.ts";
@@ -32,7 +34,7 @@ export const rotateAccountSecrets = bodyRoute(
     errors: ["not_found"],
   },
   Rotation,
-  async ({ env, runtime, params, body }) => {
+  async ({ env, runtime, params, caller, body }) => {
     const { account: id } = params;
     const { generation } = await callProfile(env, id, (object) =>
       object.rotateSecret(body.generation),
@@ -40,6 +42,7 @@ export const rotateAccountSecrets = bodyRoute(
     // If this call fails, repeating the request makes it again.
     await callObject(() => ledgerObject(env, id).noteGeneration(generation));
     forgetAccount(id);
+    log({ event: "secret.rotate", account: id, generation, by: keyNameOf(caller) });
     return secretsAnswer(runtime, { id, generation });
   },
 );

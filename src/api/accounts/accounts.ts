@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import type { AccountState } from "../../account/account-object.ts";
 import { ledgerObject, profileObject } from "../../account/object-names.ts";
 import { toSeconds } from "../../core/time.ts";
+import { log } from "../../log.ts";
+import { keyNameOf } from "../../task-object/caller.ts";
 import { callLedger } from "./account-client.ts";
 import { json } from "../http/answer.ts";
 import { queryIndex, requireIndex } from "../search/query-index.ts";
@@ -30,7 +32,7 @@ export const createAccount = bodyRoute(
     errors: ["reference_reused"],
   },
   NewAccount,
-  async ({ env, body: { id } }) => {
+  async ({ env, caller, body: { id } }) => {
     // An object that still runs an earlier release answers without `deletedAt`.
     const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
     if (account.deletedAt != null) throw idTaken();
@@ -46,6 +48,7 @@ export const createAccount = bodyRoute(
         INDEX_TIMEOUT_MS,
       );
     }
+    if (isNew) log({ event: "account.create", account: id, by: keyNameOf(caller) });
     return json(accountView(id, account), isNew ? 201 : 200);
   },
 );

@@ -1,4 +1,6 @@
 import type { CreditAnswer } from "../../account/ledger-book.ts";
+import { log } from "../../log.ts";
+import { keyNameOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { unknownAnswer } from "../http/object-call.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
@@ -16,10 +18,10 @@ export const grantCredits = bodyRoute(
     errors: ["not_found", "reference_reused"],
   },
   Grant,
-  async ({ env, params, body }) => {
-    const answer = await callLedger<CreditAnswer>(env, params.account, (object) =>
-      object.grant(body),
-    );
+  async ({ env, params: { account }, caller, body }) => {
+    const by = keyNameOf(caller);
+    const answer = await callLedger<CreditAnswer>(env, account, (object) => object.grant(body, by));
+    logBooking("credits.grant", account, body.amount, answer, by);
     return creditResponse(body, answer, "Another amount was granted under this reference.");
   },
 );
@@ -34,13 +36,25 @@ export const adjustCredits = bodyRoute(
     errors: ["not_found", "reference_reused"],
   },
   Adjustment,
-  async ({ env, params, body }) => {
-    const answer = await callLedger<CreditAnswer>(env, params.account, (object) =>
-      object.adjust(body),
+  async ({ env, params: { account }, caller, body }) => {
+    const by = keyNameOf(caller);
+    const answer = await callLedger<CreditAnswer>(env, account, (object) =>
+      object.adjust(body, by),
     );
+    logBooking("credits.adjustment", account, body.amount, answer, by);
     return creditResponse(body, answer, "Another adjustment was booked under this reference.");
   },
 );
+
+function logBooking(
+  event: string,
+  account: string,
+  amount: number,
+  answer: CreditAnswer,
+  by: string | null,
+): void {
+  log({ event, account, amount, outcome: answer.kind, by });
+}
 
 /**
  * Converts the ledger's answer to a grant or an adjustment to an HTTP response.

@@ -3,6 +3,8 @@ import { ledgerObject } from "../../account/object-names.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { refundableMs } from "../../core/policy.ts";
 import type { Env } from "../../env.ts";
+import { log } from "../../log.ts";
+import { keyNameOf } from "../../task-object/caller.ts";
 import { forgetListedAccount } from "../../index-db/accounts.ts";
 import { findOpenTask } from "../../index-db/open-tasks.ts";
 import { callObject } from "../http/object-call.ts";
@@ -33,7 +35,7 @@ export const deleteAccount = queryRoute(
     errors: ["not_found", "task_open", "index_disabled"],
   },
   Deletion,
-  async ({ env, query: { force }, runtime, params: { account: id } }) => {
+  async ({ env, query: { force }, runtime, caller, params: { account: id } }) => {
     const { deletedAt } = await callProfile(env, id, (object) => object.profile());
     if (deletedAt === null && !force) await requireNoOpenTask(env, runtime, id);
     const foldAt = Date.now() + refundableMs(runtime.config.retentionMs);
@@ -43,6 +45,7 @@ export const deleteAccount = queryRoute(
     await removeKeys(env, id, hashes);
     const { INDEX_DB: db } = env;
     if (db !== undefined) await queryIndex(() => forgetListedAccount(db, id));
+    log({ event: "account.delete", account: id, by: keyNameOf(caller) });
     return new Response(null, { status: 202 });
   },
 );

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import type { Env } from "../../env.ts";
+import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { pageLimit, wholeNumber } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";
-import { exportEntries, MAX_EXPORTED } from "./entry-export.ts";
+import { exportEntries, type LedgerRequest, MAX_EXPORTED } from "./entry-export.ts";
 import { EntryCursor, entryView } from "./entry-view.ts";
 
 const LIMITS = { fallback: 50, max: 200 };
@@ -38,7 +38,7 @@ export const listGrants = queryRoute(
     errors: ["not_found"],
   },
   GrantPage,
-  ({ env, params, query }) => pageOf(env, params.account, "grant", query),
+  (call) => pageOf(call, "grant", call.query),
 );
 
 export const listEntries = queryRoute(
@@ -52,10 +52,12 @@ export const listEntries = queryRoute(
     errors: ["not_found"],
   },
   EntryPage,
-  ({ env, params: { account }, query: { format, limit, cursor } }) =>
-    format === undefined
-      ? pageOf(env, account, null, { limit: limit ?? LIMITS.fallback, cursor })
-      : exportEntries(env, account, format, { limit: limit ?? MAX_EXPORTED, cursor }),
+  (call) => {
+    const { format, limit, cursor } = call.query;
+    return format === undefined
+      ? pageOf(call, null, { limit: limit ?? LIMITS.fallback, cursor })
+      : exportEntries(call, format, { limit: limit ?? MAX_EXPORTED, cursor });
+  },
 );
 
 /**
@@ -63,18 +65,17 @@ export const listEntries = queryRoute(
  * entries.
  */
 async function pageOf(
-  env: Env,
-  accountId: string,
+  { env, params, caller }: LedgerRequest,
   kind: "grant" | null,
   { limit, cursor }: z.output<typeof GrantPage>,
 ): Promise<Response> {
-  const entries = await callLedger(env, accountId, (object) =>
+  const entries = await callLedger(env, params.account, (object) =>
     object.entries(kind, cursor, limit + 1),
   );
   const page = entries.slice(0, limit);
   const nextCursor = entries.length > limit ? (page.at(-1)?.seq ?? null) : null;
   return json({
-    data: page.map(entryView),
+    data: page.map((entry) => entryView(entry, readerOf(caller))),
     next_cursor: nextCursor === null ? null : String(nextCursor),
   });
 }

@@ -1,5 +1,7 @@
 import type { StoredEntry } from "../../account/entry-table.ts";
-import type { Env } from "../../env.ts";
+import type { Reader } from "../../core/views/task-view.ts";
+import { readerOf } from "../../task-object/caller.ts";
+import type { AuthenticatedRequest } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";
 
@@ -21,15 +23,23 @@ const MAX_CHARS = 4 * 1024 * 1024;
  */
 interface Format {
   readonly mediaType: string;
-  readonly header: string;
-  readonly line: (entry: StoredEntry) => string;
+  readonly header: (reader: Reader) => string;
+  readonly line: (entry: StoredEntry, reader: Reader) => string;
 }
 
-const COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
+/** A request that reads the ledger of an account. */
+export type LedgerRequest = Pick<
+  AuthenticatedRequest<{ readonly account: string }>,
+  "env" | "params" | "caller"
+>;
+
+const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
+/** Columns of the CSV, which are the fields of `entryView`, for each reader. */
+const COLUMNS = { account: OWN_COLUMNS, operator: [...OWN_COLUMNS, "booked_by"] };
 
 const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {
-  csv: { mediaType: "text/csv; charset=utf-8", header: csvRow(COLUMNS), line: csvLine },
-  jsonl: { mediaType: "application/jsonl", header: "", line: jsonLine },
+  csv: { mediaType: "text/csv; charset=utf-8", header: csvHeader, line: csvLine },
+  jsonl: { mediaType: "application/jsonl", header: () => "", line: jsonLine },
 };
 
 /**
@@ -38,38 +48,37 @@ const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {
  * the answer begins, so a failure during the reading is answered with a problem and not with a shorter page.
  */
 export async function exportEntries(
-  env: Env,
-  accountId: string,
+  call: LedgerRequest,
   formatName: keyof typeof FORMATS,
   { limit, cursor }: { readonly limit: number; readonly cursor: number },
 ): Promise<Response> {
   const format = FORMATS[formatName];
-  const { text, next } = await pageOf(env, accountId, format, cursor, limit);
+  const { text, next } = await pageOf(call, format, cursor, limit);
   const headers = new Headers({
     "Content-Type": format.mediaType,
-    "Content-Disposition": `attachment; filename="${accountId}-entries.${formatName}"`,
+    "Content-Disposition": `attachment; filename="${call.params.account}-entries.${formatName}"`,
   });
   if (next !== null) headers.set("Next-Cursor", String(next));
   return new Response(text, { headers });
 }
 
 async function pageOf(
-  env: Env,
-  accountId: string,
+  { env, params, caller }: LedgerRequest,
   { header, line }: Format,
   start: number,
   limit: number,
 ): Promise<{ readonly text: string; readonly next: number | null }> {
-  let [text, before, rows] = [header, start, 0];
+  const reader = readerOf(caller);
+  let [text, before, rows] = [header(reader), start, 0];
   for (;;) {
     const size = Math.min(BATCH, limit - rows);
     const [cursor] = [before];
     // One row more than needed is read, to learn whether another page follows.
-    const entries = await callLedger(env, accountId, (object) =>
+    const entries = await callLedger(env, params.account, (object) =>
       object.entries(null, cursor, size + 1),
     );
     const page = entries.slice(0, size);
-    text += page.map(line).join("");
+    text += page.map((entry) => line(entry, reader)).join("");
     rows += page.length;
     before = page.at(-1)?.seq ?? before;
     if (entries.length <= size) return { text, next: null };
@@ -77,13 +86,17 @@ async function pageOf(
   }
 }
 
-function jsonLine(entry: StoredEntry): string {
-  return `${JSON.stringify(entryView(entry))}\n`;
+function jsonLine(entry: StoredEntry, reader: Reader): string {
+  return `${JSON.stringify(entryView(entry, reader))}\n`;
 }
 
-function csvLine(entry: StoredEntry): string {
-  const view: Readonly<Record<string, string | number>> = entryView(entry);
-  return csvRow(COLUMNS.map((name) => String(view[name] ?? "")));
+function csvHeader(reader: Reader): string {
+  return csvRow(COLUMNS[reader]);
+}
+
+function csvLine(entry: StoredEntry, reader: Reader): string {
+  const view: Readonly<Record<string, string | number>> = entryView(entry, reader);
+  return csvRow(COLUMNS[reader].map((name) => String(view[name] ?? "")));
 }
 
 /** Formats the fields of one CSV row as RFC 4180 demands. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
+import type { Reader } from "../../core/views/task-view.ts";
 import type { StoredEntry } from "../../account/entry-table.ts";
 import { wholeNumber } from "../http/query.ts";
 
@@ -11,9 +12,9 @@ const MAX_CURSOR = Number.MAX_SAFE_INTEGER;
  */
 export const EntryCursor = z._default(wholeNumber(1, MAX_CURSOR, "is not a cursor"), MAX_CURSOR);
 
-/** Returns a ledger entry in the form in which the API shows it. */
-export function entryView(entry: StoredEntry) {
-  const { kind, reference, amount, balance, taskId, reason, createdAt } = entry;
+/** Returns a ledger entry in the form in which the API shows it to the reader. */
+export function entryView(entry: StoredEntry, reader: Reader) {
+  const { kind, reference, amount, balance, taskId, reason, bookedBy, createdAt } = entry;
   return {
     kind,
     amount,
@@ -22,5 +23,6 @@ export function entryView(entry: StoredEntry) {
     ...(taskId !== null && { task_id: taskId }),
     ...(reason !== null && { reason }),
     created_at: toSeconds(createdAt),
+    ...(reader === "operator" && bookedBy !== null && { booked_by: bookedBy }),
   };
 }

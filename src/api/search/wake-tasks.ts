@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
 import { type UnsettledTask, unsettledTasks } from "../../index-db/open-tasks.ts";
+import { log } from "../../log.ts";
+import { keyNameOf } from "../../task-object/caller.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
 import type { Env } from "../../env.ts";
 import { json } from "../http/answer.ts";
@@ -58,10 +60,12 @@ export const wakeTasks = bodyRoute(
     errors: ["index_disabled"],
   },
   WakeOrder,
-  async ({ env, runtime, body: { ids, cursor } }) => {
+  async ({ env, runtime, caller, body: { ids, cursor } }) => {
     if (ids !== null) {
       const { woken, unknown, failed, unasked } = countsOf(await wake(env, ids));
-      return json({ woken, unknown, failed: failed + unasked, next_cursor: null });
+      const counts = { woken, unknown, failed: failed + unasked };
+      log({ event: "tasks.wake", ...counts, by: keyNameOf(caller) });
+      return json({ ...counts, next_cursor: null });
     }
     const shards = requireIndex(env, runtime);
     const after = cursor ?? START;
@@ -71,6 +75,7 @@ export const wakeTasks = bodyRoute(
       page.map(({ id }) => id),
     );
     const { woken, unknown, failed } = countsOf(outcomes);
+    log({ event: "tasks.wake", woken, unknown, failed, by: keyNameOf(caller) });
     const next = endOf(page, outcomes, after);
     return json({ woken, unknown, failed, next_cursor: next === null ? null : cursorOf(next) });
   },

@@ -17,6 +17,7 @@ import { bodyRoute } from "../http/route.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import type { Applied } from "../../task-object/reply.ts";
+import type { OutsideEvent } from "../../task-object/outside-event.ts";
 
 export const registerTask = bodyRoute(
   {
@@ -36,7 +37,7 @@ export const registerTask = bodyRoute(
       body.provider === null ? null : requireConnection(body.provider, runtime.config);
     const id =
       body.id ?? (key === null ? crypto.randomUUID() : await idOfKey(readerOf(caller), key));
-    const event: RegisterEvent = {
+    const event: Extract<OutsideEvent, { type: "register" }> = {
       type: "register",
       id,
       model: body.model,

@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { ReportEvent } from "../../core/events/event.ts";
 import type { Env } from "../../env.ts";
+import type { OutsideEvent } from "../../task-object/outside-event.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { refusalOf } from "../callback-url.ts";
@@ -21,7 +22,7 @@ const eventRoute = bodyRoute(
   TaskFinishEvent,
   async ({ env, runtime, caller, origin, body }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
-    const event: ReportEvent = {
+    const event: Extract<OutsideEvent, { type: "report" }> = {
       type: "report",
       id: body.id,
       news: eventNews(body),

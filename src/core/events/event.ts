@@ -22,8 +22,14 @@ export type TaskEvent =
   | PublishEndedEvent
   | NoticeEndedEvent;
 
+/** What the events that a request sends have in common. */
+interface Requested {
+  /** Name of the API key of the request; null when the request is signed instead. */
+  readonly keyName: string | null;
+}
+
 /** Event of `POST /v1/tasks`, which registers a task. */
-export interface RegisterEvent {
+export interface RegisterEvent extends Requested {
   readonly type: "register";
   readonly id: string;
   readonly model: string;
@@ -43,7 +49,7 @@ export interface RegisterEvent {
 }
 
 /** Event of `POST /v1/events`, which reports news of a task. */
-export interface ReportEvent {
+export interface ReportEvent extends Requested {
   readonly type: "report";
   readonly id: string;
   readonly news: { readonly status: "processing" } | UpstreamResult;
@@ -65,7 +71,7 @@ export interface Creation {
 }
 
 /** Event of `POST /v1/tasks/{id}/upstream`, which attaches a job. */
-export interface AttachEvent {
+export interface AttachEvent extends Requested {
   readonly type: "attach";
   readonly connection: string;
   readonly job: Job;

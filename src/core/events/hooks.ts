@@ -20,7 +20,7 @@ import { type Job, sameJob, type UpstreamNews } from "../record/upstream.ts";
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */
 export function attach(
   record: TaskRecord | null,
-  { connection, job }: AttachEvent,
+  { connection, job, keyName }: AttachEvent,
   policy: Policy,
   now: number,
 ): Decision {
@@ -39,6 +39,7 @@ export function attach(
     ...record,
     version: nextVersion(record, now),
     upstream: { connection, job },
+    keyNames: { ...record.keyNames, attachedBy: keyName },
     tracking: { ...record.tracking, poll, keptHooks: [] },
   };
   const first = changed(attached);

@@ -15,6 +15,7 @@ import { MAX_DEADLINE_MS, type Policy } from "../policy.ts";
 import { sameResult } from "../record/callback-body.ts";
 import type { Credits } from "../record/credits.ts";
 import { NO_COUNTS } from "../record/counts.ts";
+import { NO_KEY_NAMES } from "../record/key-names.ts";
 import { UNPUBLISHED } from "../record/publication.ts";
 import { isStorable, maxBytesOf } from "../record/stored-size.ts";
 import {
@@ -49,7 +50,8 @@ export function register(
   const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const head = { v: 1, version, id, model, createdAt: now, origin, registration } as const;
-  const base = { ...head, publication: UNPUBLISHED, counts: NO_COUNTS };
+  const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
+  const base = { ...head, publication: UNPUBLISHED, counts: NO_COUNTS, keyNames };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const open = { ...task, status: "pending", tracking: trackingOf(upstream, policy, now) } as const;
@@ -97,7 +99,8 @@ export function report(
   return conflict("conflicting_result", record);
 }
 
-function advance(task: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {
+function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number): Decision {
+  const task = { ...open, keyNames: { ...open.keyNames, reportedBy: event.keyName } };
   if (event.news.status === "processing") {
     return changed({ ...task, version: nextVersion(task, now), status: "processing" });
   }
@@ -127,6 +130,7 @@ function createFromEvent(
     upstream: null,
     publication: UNPUBLISHED,
     counts: NO_COUNTS,
+    keyNames: NO_KEY_NAMES,
     createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),
     origin: creation.origin,
     registration: null,

@@ -19,7 +19,7 @@ export function automaticSeries(url: string): Callback {
     url,
     attempts: [],
     lastNumber: 0,
-    series: { number: 1, started: 0, ordered: null },
+    series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
     lastOrderKey: null,
@@ -47,7 +47,8 @@ export function orderedSeries(
   now: number,
 ): Callback {
   const callback = previous ?? automaticSeries(url);
-  const series = { number: callback.series.number + 1, started: 0, ordered: order.attempts };
+  const { attempts: ordered, keyName } = order;
+  const series = { number: callback.series.number + 1, started: 0, ordered, keyName };
   return begin({ ...callback, url, series, ...lastKeys(callback, order) }, policy, now);
 }
 
@@ -90,6 +91,7 @@ export function closeAttempt(
     statusCode,
     responseExcerpt,
     cloudflareError,
+    keyName: callback.series.keyName,
   };
   const attempts = [...callback.attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
   if (outcome === "delivered") {

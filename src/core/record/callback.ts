@@ -36,6 +36,8 @@ export interface Series {
    * configured schedule decides.
    */
   readonly ordered: number | null;
+  /** Name of the API key that ordered the redelivery; null for the automatic attempts. */
+  readonly keyName: string | null;
 }
 
 export type CallbackState =
@@ -57,6 +59,8 @@ export interface Attempt {
   readonly responseExcerpt: string | null;
   /** Code of the error that Cloudflare answered in place of the receiver, e.g. 1003; null for none. */
   readonly cloudflareError: number | null;
+  /** Name of the API key that ordered the series of this attempt; null for an automatic attempt. */
+  readonly keyName: string | null;
 }
 
 /** Result of sending one attempt of a callback. */
@@ -81,6 +85,8 @@ export interface RedeliveryOrder {
   readonly orderedBy: Orderer;
   /** Key under which this orderer's order is carried out once; other orderers may use the same key. */
   readonly idempotencyKey: string | null;
+  /** Name of the API key that orders the redelivery. */
+  readonly keyName: string | null;
 }
 
 /** The callers that order redeliveries: the operator, with any of its keys, and the account that owns the task. */

@@ -2,6 +2,7 @@ import { type Callback, isCallbackSettled } from "./callback.ts";
 import { type ChargingCredits, type Credits, isRefunding } from "./credits.ts";
 import type { Counts } from "./counts.ts";
 import type { JsonObject } from "../json.ts";
+import type { KeyNames } from "./key-names.ts";
 import type { Notice } from "./notice.ts";
 import type { Publication } from "./publication.ts";
 import type { Tracking } from "./tracking.ts";
@@ -77,6 +78,7 @@ export interface TaskBase {
   readonly createdAt: number;
   readonly publication: Publication;
   readonly counts: Counts;
+  readonly keyNames: KeyNames;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */
   readonly origin: string;
   /** Registration, kept to tell a repeated one from a conflict; null when an event created the task. */

@@ -11,7 +11,7 @@ export type SettledSummary = Readonly<Record<string, string | number | null>>;
  * @param now time of the last change, in Unix milliseconds.
  */
 export function settledSummary(task: TerminalTask, now: number): SettledSummary {
-  const { credits, finishedAt, upstream } = task;
+  const { credits, finishedAt, keyNames, upstream } = task;
   return {
     task_id: task.id,
     account: task.account?.id ?? null,
@@ -24,6 +24,9 @@ export function settledSummary(task: TerminalTask, now: number): SettledSummary 
     refunded: credits?.state.kind === "refunded" ? credits.amount : null,
     open_ms: finishedAt === null ? null : Math.max(0, finishedAt - task.createdAt),
     settling_ms: finishedAt === null ? null : Math.max(0, now - finishedAt),
+    registered_by: keyNames.registeredBy,
+    attached_by: keyNames.attachedBy,
+    reported_by: keyNames.reportedBy,
   };
 }
 

@@ -52,7 +52,7 @@ function terminalCallbackView({ callback }: TerminalTask, reader: Reader) {
     status: callbackStatus(callback),
     attempts: [
       ...callback.attempts.map((attempt) => attemptView(attempt, reader)),
-      ...openAttemptView(callback),
+      ...openAttemptView(callback, reader),
     ].slice(-MAX_ATTEMPTS_KEPT),
     ...optional("next_attempt_at", state.kind === "due" ? toSeconds(state.nextAttemptAt) : null),
     ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
@@ -69,12 +69,16 @@ function attemptView(attempt: Attempt, reader: Reader) {
     ...optional("status_code", attempt.statusCode),
     ...optional("cloudflare_error", attempt.cloudflareError),
     ...optional("response_excerpt", reader === "operator" ? attempt.responseExcerpt : null),
+    ...optional("ordered_by", reader === "operator" ? attempt.keyName : null),
   };
 }
 
-function openAttemptView({ state, series }: Callback) {
+function openAttemptView({ state, series }: Callback, reader: Reader) {
   if (state.kind !== "in_flight") return [];
-  return [{ number: state.number, series: series.number, started_at: toSeconds(state.startedAt) }];
+  const { number, startedAt } = state;
+  const orderedBy = reader === "operator" ? series.keyName : null;
+  const attempt = { number, series: series.number, started_at: toSeconds(startedAt) };
+  return [{ ...attempt, ...optional("ordered_by", orderedBy) }];
 }
 
 function upstreamView(upstream: Upstream | null) {

@@ -1,0 +1,14 @@
+/**
+ * Names of the API keys that were used for a task: the label of a key, or the first digits of its SHA-256.
+ * They are stored for the log. A name is null when the request has not happened, or carried no key.
+ */
+export interface KeyNames {
+  /** Key with which the task was registered. */
+  readonly registeredBy: string | null;
+  /** Key with which the job of the upstream was attached. */
+  readonly attachedBy: string | null;
+  /** Key with which the latest event was reported; null also for an event that is signed instead. */
+  readonly reportedBy: string | null;
+}
+
+export const NO_KEY_NAMES: KeyNames = { registeredBy: null, attachedBy: null, reportedBy: null };

@@ -1,0 +1,91 @@
+import { env } from "cloudflare:workers";
+import { expect, it, vi } from "vitest";
+import { anAccount } from "./accounts.ts";
+import { callWith, type Message } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { restart, untilIdle } from "./objects.ts";
+import { aReceiver } from "./receiver.ts";
+import { completed, register } from "./tasks.ts";
+
+useClock();
+
+const KEY = "tok_5d41402abc4b2a76b971";
+const NORMAL = { ...env, LOG: "normal", OPERATOR_KEYS: `all:alice=${KEY}` };
+
+/** What an order of the operator is about. */
+interface Subject {
+  readonly account: string;
+  readonly open: string;
+  readonly settled: string;
+}
+
+type Order = (subject: Subject) => readonly [path: string, message: Message, line: object];
+
+const count = { woken: 1, unknown: 0, failed: 0 };
+const grant = { reference: "g", amount: 5 };
+const adjustment = { reference: "a", amount: -5, reason: "private" };
+
+/** Orders of the operator by the event of their log line: the request, and the fields of the line. */
+const ORDERS: Readonly<Record<string, Order>> = {
+  "task.cancel": ({ open }) => [`/v1/tasks/${open}/cancel`, { body: {} }, { task_id: open }],
+  "task.redeliver": ({ settled }) => [
+    `/v1/tasks/${settled}/redeliver`,
+    { body: {} },
+    { task_id: settled },
+  ],
+  "task.erase": ({ settled }) => [
+    `/v1/tasks/${settled}`,
+    { method: "DELETE" },
+    { task_id: settled, outcome: "erased" },
+  ],
+  "tasks.wake": ({ open }) => ["/v1/wake", { body: { ids: [open] } }, count],
+  "credits.grant": ({ account }) => [
+    `/v1/accounts/${account}/grants`,
+    { body: grant },
+    { account, amount: 5, outcome: "booked" },
+  ],
+  "credits.adjustment": ({ account }) => [
+    `/v1/accounts/${account}/adjustments`,
+    { body: adjustment },
+    { account, amount: -5, outcome: "booked" },
+  ],
+  "account.create": () => ["/v1/accounts", { body: { id: "new-one" } }, { account: "new-one" }],
+  "account.delete": ({ account }) => [
+    `/v1/accounts/${account}?force=true`,
+    { method: "DELETE" },
+    { account },
+  ],
+  "secret.rotate": ({ account }) => [
+    `/v1/accounts/${account}/signing-secrets`,
+    { body: {} },
+    { account, generation: 2 },
+  ],
+  "callback.test": () => [
+    "/v1/callbacks/test",
+    { body: { callback_url: "https://client.example.net/hook" } },
+    { outcome: "delivered" },
+  ],
+};
+
+it.each(Object.entries(ORDERS))(
+  "the log of a relay without LOG=all has one line %s for this order, with the label of the operator key",
+  async (event, order) => {
+    aReceiver();
+    const account = await anAccount();
+    const [open, settled] = [await register(), await completed()];
+    await untilIdle(settled);
+    for (const id of [open, settled]) await restart(id, NORMAL);
+    const [path, message, line] = order({ account, open, settled });
+    const logged: string[] = [];
+    const write = (text: string) => void logged.push(text);
+    for (const level of ["log", "warn", "error"] as const) {
+      vi.spyOn(console, level).mockImplementation(write);
+    }
+    const response = await callWith(NORMAL, path, { ...message, key: KEY });
+    vi.restoreAllMocks();
+    expect(response.ok).toBe(true);
+    const lines = logged.filter((text) => text.includes(`"event":"${event}"`));
+    expect(lines.map((text) => JSON.parse(text))).toMatchObject([{ event, by: "alice", ...line }]);
+    expect(lines.join()).not.toMatch(/private|tok_/);
+  },
+);

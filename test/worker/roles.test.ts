@@ -1,0 +1,94 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, expect, it } from "vitest";
+import { ROUTES } from "../../src/api/routes.ts";
+import { aKey, anAccount } from "./accounts.ts";
+import { callWith, ProblemBody } from "./client.ts";
+import { useClock } from "./clock.ts";
+
+useClock();
+
+const token = (role: string) => `tok_of_the_role_${role}`;
+const OPERATOR_ROLES = ["read", "metrics", "operate", "all"];
+const OPERATOR_KEYS = OPERATOR_ROLES.map((role) => `${role}:${token(role)}`).join(" ");
+const BINDINGS = { ...env, OPERATOR_KEYS };
+
+/** The requests that the roles of operator keys and of account keys permit. */
+const PERMITTED: Readonly<Record<string, RegExp>> = {
+  read: /^GET (?!.*(?:signing-secrets|keys|entries|grants))/,
+  metrics: /^GET (?:\/metrics|\/v1\/stats)$/,
+  operate:
+    /^GET (?!.*(?:signing-secrets|keys))|^POST \/v1\/(?:tasks|events|callbacks|redeliveries|reindex|wake)/,
+  all: /^/,
+  "account read": /^GET \/v1\/(?:tasks|accounts\/)(?!.*signing-secrets)/,
+  "account full":
+    /^GET \/v1\/(?:tasks|accounts\/)|^POST \/v1\/(?:tasks\/\{id\}\/redeliver|redeliveries|callbacks)/,
+};
+const ROLES = [...OPERATOR_ROLES, "account full"];
+
+const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
+  ({ method, path }) => `${method} ${path}`,
+);
+
+let account = "";
+let keys: Readonly<Record<string, string>> = {};
+
+beforeEach(async () => {
+  account = await anAccount();
+  const operators = OPERATOR_ROLES.map((role) => [role, token(role)]);
+  keys = { ...Object.fromEntries(operators), "account full": (await aKey(account)).key };
+});
+
+/** Sends a request with an invalid body or an unknown id, which is refused whatever the key may do. */
+async function send(request: string, role: string, query = ""): Promise<Response> {
+  const [method = "", path = ""] = request.split(" ");
+  const filled = path
+    .replace("{account}", role.startsWith("account") ? account : "nobody")
+    .replaceAll(/\{\w+\}/g, crypto.randomUUID());
+  const body = method === "POST" ? { unknown: true } : undefined;
+  return callWith(BINDINGS, `${filled}${query}`, { method, key: keys[role] ?? null, body });
+}
+
+/** Lists the roles that the text of a refusal names, in their order. */
+function rolesIn(detail: string): readonly string[] {
+  return detail.match(/\b(?:read|metrics|operate|all|full)\b/g) ?? [];
+}
+
+it.each(ROLES)(
+  "a key with the role %s may send exactly the requests that this test permits to the role, and each refusal names the roles needed",
+  async (role) => {
+    const refused: string[] = [];
+    for (const request of REQUESTS) {
+      const response = await send(request, role);
+      expect(response.status).not.toBe(401);
+      if (response.status !== 403) continue;
+      refused.push(request);
+      const { code, detail } = ProblemBody.parse(await response.json());
+      const holders = Object.keys(PERMITTED).filter((each) => PERMITTED[each]?.test(request));
+      const named = holders.map((each) => each.replace("account ", ""));
+      expect([request, code, ...rolesIn(detail)]).toEqual([request, "forbidden", ...named]);
+    }
+    expect(refused).toEqual(REQUESTS.filter((request) => !PERMITTED[role]?.test(request)));
+  },
+);
+
+it.each([
+  ["read", "POST /v1/redeliveries", "?dry_run=true", 400],
+  ["metrics", "POST /v1/redeliveries", "?dry_run=true", 403],
+  ["read", "POST /v1/redeliveries", "?dry_run=false", 403],
+  ["read", "POST /v1/redeliveries", "?dry_run=false&dry_run=true", 403],
+  ["read", "POST /v1/tasks/{id}/redeliver", "?dry_run=true", 403],
+])(
+  "a key with the role %s that sends an invalid %s%s is answered with %i, which is 403 if the role forbids the request",
+  async (role, request, query, status) => {
+    expect((await send(request, role, query)).status).toBe(status);
+  },
+);
+
+it("GET /healthz shows the details to operator keys of every role, and not to an account", async () => {
+  const shown: string[] = [];
+  for (const [role, key] of Object.entries(keys)) {
+    const response = await callWith(BINDINGS, "/healthz", { key });
+    if ((await response.text()).includes('"configuration"')) shown.push(role);
+  }
+  expect(shown).toEqual(OPERATOR_ROLES);
+});
