@@ -1,18 +1,13 @@
 import { env } from "cloudflare:workers";
-import { Webhook } from "standardwebhooks";
 import { expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { callWith, type Message, refusal } from "./client.ts";
-import { pass, START_S, useClock } from "./clock.ts";
-import { hooked } from "./hooked.ts";
-import { aRateLimit } from "./rate-limits.ts";
-import { secretsOf } from "./secrets.ts";
-import { register } from "./tasks.ts";
+import { pass, useClock } from "./clock.ts";
+import { aRateLimit, LIMITED, sendFrom } from "./rate-limits.ts";
 
 useClock();
 
-const LIMITED = { status: 429, code: "rate_limited" };
 const MINUTE_MS = 60_000;
 
 const limitedRoutes = ROUTES.flatMap(({ method, path, rateLimit }) =>
@@ -55,89 +50,6 @@ it.each(limitedRoutes)(
     const refused = await send({ key });
     expect(refused.headers.get("Retry-After")).toBe("60");
     expect(await refusal(refused)).toEqual(LIMITED);
-  },
-);
-
-interface Sent extends Message {
-  readonly path: string;
-}
-
-/** Requests with a credential that fails, and the answer to each while no limit is reached. */
-const FAILED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
-  [
-    "a hook URL with a wrong token",
-    404,
-    async () => ({ path: `/hooks/ark/${crypto.randomUUID()}/x`, body: {}, key: null }),
-  ],
-  [
-    "an event with a wrong signature",
-    401,
-    async () => {
-      const headers = { "webhook-signature": "v1,x" };
-      return { path: "/v1/events", body: {}, headers, key: null };
-    },
-  ],
-];
-
-async function sendFrom(address: string | null, bindings: object, { path, ...message }: Sent) {
-  const from = address === null ? {} : { "CF-Connecting-IP": address };
-  return callWith(bindings, path, { ...message, headers: { ...message.headers, ...from } });
-}
-
-it.each(FAILED)(
-  "%s is answered with 429 instead of %i once LIMIT_REFUSALS is reached from the same address, and not from another address",
-  async (_, usual, make) => {
-    const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
-    const sent = await make();
-    for (const [first, same, other] of [
-      ["192.0.2.1", "192.0.2.1", "192.0.2.2"],
-      ["2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"],
-      [null, "no address", "192.0.2.3"],
-    ] as const) {
-      expect((await sendFrom(first, bindings, sent)).status).toBe(usual);
-      const refused = await sendFrom(same, bindings, sent);
-      expect(refused.headers.get("Retry-After")).toBe("60");
-      expect(await refusal(refused)).toEqual(LIMITED);
-      expect((await sendFrom(other, bindings, sent)).status).toBe(usual);
-    }
-  },
-);
-
-/** Requests with a valid credential, which no limit of failed credentials may refuse. */
-const VALID: readonly (readonly [string, () => Promise<Sent>])[] = [
-  ["an operator key", async () => ({ path: "/v1/signing-secrets" })],
-  [
-    "a hook URL with a right token",
-    async () => {
-      const { hookUrl } = await hooked({ provider: "ark" });
-      const body = { id: "cgt-1", status: "running" };
-      return { path: new URL(hookUrl).pathname, body, key: null };
-    },
-  ],
-  [
-    "an event with a right signature",
-    async () => {
-      const body = JSON.stringify({ id: await register(), status: "processing" });
-      const { events } = await secretsOf();
-      const signature = new Webhook(events[0] ?? "").sign("evt_1", new Date(Date.now()), body);
-      const headers = {
-        "webhook-id": "evt_1",
-        "webhook-timestamp": String(START_S),
-        "webhook-signature": signature,
-      };
-      return { path: "/v1/events", body, headers, key: null };
-    },
-  ],
-];
-
-it.each(VALID)(
-  "%s is accepted and not counted while LIMIT_REFUSALS refuses its address",
-  async (_, make) => {
-    const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
-    const bindings = { ...env, LIMIT_REFUSALS: { limit } };
-    const response = await sendFrom("192.0.2.1", bindings, await make());
-    expect(response.status).toBeLessThan(300);
-    expect(limit).not.toHaveBeenCalled();
   },
 );
 

@@ -1,3 +1,8 @@
+import { callWith, type Message } from "./client.ts";
+
+/** What `refusal` returns for a request over a rate limit. */
+export const LIMITED = { status: 429, code: "rate_limited" };
+
 /** Returns a rate limit that permits the first `limit` requests of each key, and never forgets them. */
 export function aRateLimit(limit: number): RateLimit {
   const counts = new Map<string, number>();
@@ -8,4 +13,19 @@ export function aRateLimit(limit: number): RateLimit {
       return { success: count <= limit };
     },
   };
+}
+
+/** A request with its path, for `sendFrom`. */
+export interface Sent extends Message {
+  readonly path: string;
+}
+
+/** Sends a request with this address as that of its sender; null sends none. */
+export async function sendFrom(
+  address: string | null,
+  bindings: object,
+  { path, ...message }: Sent,
+) {
+  const from = address === null ? {} : { "CF-Connecting-IP": address };
+  return callWith(bindings, path, { ...message, headers: { ...message.headers, ...from } });
 }

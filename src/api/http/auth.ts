@@ -53,7 +53,7 @@ export async function authenticate(
 /** Identifies the account to which the API key of a request belongs; null when it belongs to none. */
 async function accountOf(headers: Headers, { keyring }: Runtime, env: Env): Promise<Caller | null> {
   const key = bearerOf(headers);
-  const owner = key === null ? null : await ownerOfKey(env, keyring.accountMacKeys, key);
+  const owner = key === null ? null : await ownerOfKey(env, keyring.accountMacKeys, key, headers);
   if (owner === null) return null;
   const { accountId: id, role, hash } = owner;
   return { kind: "account", id, role, key: keyName(hash) };

@@ -7,6 +7,7 @@ import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { withTimeout } from "../../timeout.ts";
 import { isolateCache } from "./isolate-cache.ts";
 import { callObject } from "./object-call.ts";
+import { countFailedCredential } from "./rate-limit.ts";
 
 /**
  * Minimum length of an API key in characters. Any characters are allowed, because operators may import keys
@@ -40,21 +41,25 @@ const unknownHashes = isolateCache<true>();
 /**
  * Returns the owner of an API key; null when the key is unknown, malformed or revoked. A key that the relay
  * has generated, which its MAC proves, is looked up in the list of its account. For any other key, one of 16
- * objects is asked, so that made-up keys create no further object.
+ * objects is asked, so that made-up keys create no further object; before that, the key is counted as a failed
+ * credential.
  * @param macKeys keys that make and check the MACs in generated API keys.
+ * @param headers of the request, which name the address of its sender.
+ * @throws Problem `rate_limited` when too many credentials from this address have failed.
  */
 export async function ownerOfKey(
   env: Env,
   macKeys: readonly CryptoKey[],
   key: string,
+  headers: Headers,
 ): Promise<KeyOwner | null> {
-  if (key.length < MIN_KEY_CHARS || key.length > MAX_KEY_CHARS) return null;
   const hash = await sha256Hex(key);
   const known = owners.get(hash);
   if (known !== undefined) return known;
-  if (unknownHashes.has(hash)) return null;
-  const today = Math.floor(Date.now() / DAY_MS);
   const accountId = await accountOfKey(key, macKeys);
+  if (accountId === null) await countFailedCredential(headers, env);
+  if (!hasKeyLength(key) || unknownHashes.has(hash)) return null;
+  const today = Math.floor(Date.now() / DAY_MS);
   const owner =
     accountId === null
       ? await findClaim(env, hash, today)
@@ -62,6 +67,10 @@ export async function ownerOfKey(
   if (owner === null) unknownHashes.set(hash, true);
   else owners.set(hash, owner);
   return owner;
+}
+
+function hasKeyLength({ length }: string): boolean {
+  return length >= MIN_KEY_CHARS && length <= MAX_KEY_CHARS;
 }
 
 /**
