@@ -150,6 +150,29 @@ it.each(Object.entries(PROVOKED))(
   },
 );
 
+it.each([
+  ["20 unknown fields", 20, {}],
+  ["21 unknown fields", 21, { more_issues: 1 }],
+  ["5,000 unknown fields", 5_000, { more_issues: 4_980 }],
+])(
+  "the answer to a body with %s names at most 20 and counts the others",
+  async (_, count, more) => {
+    const fields = Array.from({ length: count }, (__, i) => [`field-${i}`, 1]);
+    const response = await post("/v1/tasks", { model: "m", ...Object.fromEntries(fields) });
+    const {
+      issues,
+      type: _type,
+      title: _title,
+      detail: _detail,
+      ...rest
+    } = ProblemBody.parse(await response.json());
+    expect(rest).toEqual({ status: 400, code: "invalid_request", ...more });
+    expect(issues).toEqual(
+      Array.from({ length: 20 }, (__, i) => ({ path: `/field-${i}`, message: "Unknown field" })),
+    );
+  },
+);
+
 it("a stored task that cannot be read is not changed, and requests for it get 500, or 503 for an event, without details", async () => {
   const id = await unreadable();
   await expectUnchanged(id, async () => {

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { storedBytes } from "../../src/core/record/stored-size.ts";
 import { invalid, post, ProblemBody, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
@@ -12,6 +13,7 @@ useClock();
 
 /** Just under 256 KB, of which 2.3 MB would be stored: 1e20 is written out, in two bytes per character. */
 const LONG = `{"n":[${"1e20,".repeat(52_000)}0],"note":"画"}`;
+const PAGE_BYTES = 4096;
 /** Many links, about 7 MB. */
 const LINKS = Array.from({ length: 90_000 }, (_, i) => `${VIDEO}?${"x".repeat(40)}${i}`);
 
@@ -24,6 +26,25 @@ it("the storage of the tests refuses a value of more than 2 MB, as Cloudflare do
   await runInDurableObject(stubOf(crypto.randomUUID()), (_, { storage }) => {
     expect(() => storage.kv.put("task", "x".repeat(2_000_000))).toThrow("SQLITE_TOOBIG");
     expect(storage.kv.get("task")).toBeUndefined();
+  });
+});
+
+it("workerd stores values in at most the bytes that the relay computes, and in few less", async () => {
+  const source = JSON.stringify([
+    "画",
+    "é".repeat(100_000),
+    0.5,
+    Array.from({ length: 20_000 }, () => 1.5),
+  ]);
+  const values: unknown[] = [...JSON.parse(source), "画".repeat(50_000), { a: "x".repeat(99_000) }];
+  await runInDurableObject(stubOf(crypto.randomUUID()), (_, { storage }) => {
+    storage.kv.put("task", "");
+    const empty = storage.sql.databaseSize;
+    for (const value of values) {
+      storage.kv.put("task", value);
+      const used = storage.sql.databaseSize - empty;
+      expect(Math.abs(used - storedBytes(value))).toBeLessThan(3 * PAGE_BYTES);
+    }
   });
 });
 

@@ -35,6 +35,15 @@ export const JsonField = z.custom<JsonObject>(isObject, "must be an object");
 /** Schema of the body of a `POST` that takes no fields: `{}`. */
 export const NoFields = z.strictObject({});
 
+/**
+ * Schema of a list of 1 to `max` items. The number is checked before the items, because an issue for each item
+ * of a long list would take seconds.
+ */
+export function listOf<S extends z.ZodMiniType>(item: S, max: number) {
+  const counted = z.array(z.unknown()).check(z.minLength(1), z.maxLength(max));
+  return z.pipe(counted, z.array(item));
+}
+
 /** Makes a field of a schema optional: both an absent field and `null` are read as null. */
 export function optional<S extends z.ZodMiniType>(schema: S) {
   return withDefault(schema, null);

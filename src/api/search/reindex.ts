@@ -3,11 +3,11 @@ import { taskObject } from "../../task-object/task-stub.ts";
 import { json } from "../http/answer.ts";
 import { callObject } from "../http/object-call.ts";
 import { bodyRoute } from "../http/route.ts";
-import { TaskId } from "../http/fields.ts";
+import { listOf, TaskId } from "../http/fields.ts";
 import { callTasks } from "./call-tasks.ts";
 import { requireIndex } from "./query-index.ts";
 
-const Ids = z.strictObject({ ids: z.array(TaskId).check(z.minLength(1), z.maxLength(500)) });
+const Ids = z.strictObject({ ids: listOf(TaskId, 500) });
 
 export const reindex = bodyRoute(
   {

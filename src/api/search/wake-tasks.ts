@@ -5,7 +5,7 @@ import { keyNameOf } from "../../task-object/caller.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
 import type { Env } from "../../env.ts";
 import { json } from "../http/answer.ts";
-import { optional, TaskId } from "../http/fields.ts";
+import { listOf, optional, TaskId } from "../http/fields.ts";
 import { bodyRoute } from "../http/route.ts";
 import { callTasks } from "./call-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -35,7 +35,7 @@ const Cursor = z.pipe(
 
 const WakeOrder = z
   .strictObject({
-    ids: optional(z.array(TaskId).check(z.minLength(1), z.maxLength(MAX_IDS))),
+    ids: optional(listOf(TaskId, MAX_IDS)),
     all: optional(z.literal(true, "must be true")),
     cursor: optional(Cursor),
   })

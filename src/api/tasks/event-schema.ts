@@ -5,6 +5,7 @@ import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import {
   AccountId,
   JsonField,
+  listOf,
   Model,
   optional,
   TaskId,
@@ -49,14 +50,8 @@ const OutputUrl = z
     z.refine(isHttpUrl, "must be an http(s) URL"),
   );
 
-/** Schema of a list of links. Their number is checked before the links, to limit the work. */
-const OutputUrls = z.pipe(
-  z.array(z.unknown()).check(z.minLength(1), z.maxLength(MAX_OUTPUT_URLS)),
-  z.array(OutputUrl),
-);
-
 const Output = z.object({
-  urls: OutputUrls,
+  urls: listOf(OutputUrl, MAX_OUTPUT_URLS),
   metadata: withDefault(Metadata, {}),
 });
 

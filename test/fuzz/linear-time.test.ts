@@ -1,0 +1,193 @@
+import { expect, it } from "vitest";
+import { readJson, validate } from "../../src/api/http/body.ts";
+import { listOf, TaskId } from "../../src/api/http/fields.ts";
+import { readQuery } from "../../src/api/http/query.ts";
+import { TaskPage } from "../../src/api/search/filters.ts";
+import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
+import { Attachment, Registration } from "../../src/api/tasks/task-schemas.ts";
+import { waitMsOf } from "../../src/api/tasks/wait.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { callbackBody, sameResult } from "../../src/core/record/callback-body.ts";
+import { metadataOf } from "../../src/core/record/metadata.ts";
+import { storedBytes } from "../../src/core/record/stored-size.ts";
+import { numberAt } from "../../src/providers/json-fields.ts";
+import { failureOf } from "../../src/providers/failure.ts";
+import { REDACTIONS } from "../../src/providers/redaction.ts";
+import { checkCallbackUrl } from "../../src/security/url-policy.ts";
+import { aCompletion, anOpenTask, ID, NOW } from "../core/builders.ts";
+import { parsedBy } from "./refusal.ts";
+
+/** Work for input of a given length. */
+type Work = (length: number) => () => unknown;
+
+/** Linear work takes 4 times as long for input of 4 times the length, quadratic work 16 times. */
+const MAX_GROWTH = 9;
+const RUNS = 3;
+const ROUNDS = 5;
+/** Shorter times, in milliseconds, cannot be compared. */
+const LEAST_MS = 0.05;
+
+/** Expects time in proportion to the length. The shortest times count, so a busy machine does no harm. */
+function expectLinear(work: Work, length: number): void {
+  const [small, large] = [work(length), work(4 * length)];
+  let growth = Infinity;
+  for (let round = 0; round < ROUNDS && growth > MAX_GROWTH; round++) {
+    growth = Math.min(growth, shortestMs(large) / Math.max(shortestMs(small), LEAST_MS));
+  }
+  expect(growth).toBeLessThan(MAX_GROWTH);
+}
+
+function shortestMs(work: () => unknown): number {
+  const times = Array.from({ length: RUNS }, () => {
+    const startedAt = performance.now();
+    work();
+    return performance.now() - startedAt;
+  });
+  return Math.min(...times);
+}
+
+/** Repeats a text to a given length. */
+function repeated(part: string, length: number): string {
+  return part.repeat(Math.ceil(length / part.length));
+}
+
+function anEvent(output: object): unknown {
+  return { id: ID, status: "completed", output };
+}
+
+function members(count: number): JsonObject {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, i]));
+}
+
+/** Parts whose repetition leads a pattern that searches for something into most of its branches. */
+const PARTS = [
+  ..."a-|a.|1|?|@|:|://|https://|http://a:|https://a@|a://b:c/|?a|?a=|#|/hooks/|/hooks/a-".split(
+    "|",
+  ),
+  ..."eyJ-|eyJa.|eyJ|-eyJa|authorization|authorization: |authorization:a |key |key a|token|token=|".split(
+    "|",
+  ),
+  ..."token: a,|api_key|secret-|sk-|sk_a,|AKIA|akia0 |whsec_|polic|polic violat|time|content |\ufffd".split(
+    "|",
+  ),
+].filter(Boolean);
+
+it.each([...PARTS, " ", "\t", '"', "'", "="])(
+  "a text of the provider that repeats %j is redacted and classified in linear time",
+  (part) => {
+    for (const before of ["", "key ", "token", "authorization", "https://a:"]) {
+      for (const { redact } of REDACTIONS) {
+        expectLinear((length) => {
+          const text = before + repeated(part, length);
+          return () => redact(text);
+        }, 2_048);
+      }
+    }
+    const errorText = { isGeneric: false, secrets: ["s3cr3t"] };
+    expectLinear((length) => {
+      const error = { code: null, text: repeated(part, length) };
+      return () => failureOf("failed", error, errorText);
+    }, 65_536);
+  },
+);
+
+const VALIDATED: readonly (readonly [string, number, Work])[] = [
+  [
+    "an event with invalid links",
+    16_000,
+    (count) => {
+      const event = anEvent({ urls: Array.from({ length: count }, () => "x") });
+      return () => parsedBy(() => validate(TaskFinishEvent, event));
+    },
+  ],
+  [
+    "an event with many fields in its metadata",
+    4_000,
+    (count) => {
+      const event = anEvent({ urls: ["https://a.example"], metadata: members(count) });
+      return () => validate(TaskFinishEvent, event);
+    },
+  ],
+  [
+    "a registration with unknown fields",
+    7_000,
+    (count) => () => parsedBy(() => validate(Registration, members(count))),
+  ],
+  [
+    "a list of invalid ids",
+    16_000,
+    (count) => {
+      const ids = Array.from({ length: count }, () => "x");
+      return () => parsedBy(() => validate(listOf(TaskId, 500), ids));
+    },
+  ],
+  [
+    "an attached endpoint",
+    16_384,
+    (length) => {
+      const endpoint = `${repeated("a/", length)}!`;
+      return () => parsedBy(() => validate(Attachment, { provider: "fal", id: "a", endpoint }));
+    },
+  ],
+  [
+    "a query with many parameters",
+    4_000,
+    (count) => {
+      const query = new URLSearchParams(
+        Array.from({ length: count }, (_, i) => [`name-${i % 1_000}`, "a"]),
+      );
+      return () => parsedBy(() => readQuery(TaskPage, query));
+    },
+  ],
+  [
+    "a deeply nested body",
+    16_384,
+    (length) => {
+      const body = new TextEncoder().encode(repeated("[", length) + repeated("]", length));
+      return () => parsedBy(() => readJson(body));
+    },
+  ],
+];
+
+it.each(VALIDATED)("%s is validated in linear time", (_, length, work) => {
+  expectLinear(work, length);
+});
+
+it.each(["wait = ", " ", ",", ", ", "wait=1 ", "wait=1", '"', "1"])(
+  "a Prefer header that repeats %j is read in linear time",
+  (part) => {
+    expectLinear((length) => {
+      const headers = new Headers({ Prefer: `wait=${repeated(part, length)}x` });
+      return () => waitMsOf(undefined, headers);
+    }, 8_192);
+  },
+);
+
+it.each(["a", "a.", ".", "localhost.", "@", "/", "\\", " ", "%41", "1.", "[", "ä", "\u00ad"])(
+  "a callback_url that repeats %j is checked in linear time",
+  (part) => {
+    const policy = { allowLocal: true, allowIp: false, ownOrigins: ["https://relay.example.com"] };
+    expectLinear((length) => {
+      const url = `https://${repeated(part, length)}`;
+      return () => checkCallbackUrl(url, policy);
+    }, 4_096);
+  },
+);
+
+it.each(["1", "1.", "0", " ", "s"])(
+  "a number or a duration in a provider's text that repeats %j is read in linear time",
+  (part) => {
+    expectLinear((length) => {
+      const text = `1${repeated(part, length)}x`;
+      return () => [numberAt(text), metadataOf({ duration: text, ratio: text, resolution: text })];
+    }, 16_384);
+  },
+);
+
+it("a result with many fields is measured, written and compared in linear time", () => {
+  expectLinear((count) => {
+    const result = aCompletion({ metadata: members(count) });
+    const task = { ...anOpenTask(), body: callbackBody(anOpenTask(), result, NOW) };
+    return () => [storedBytes(task), callbackBody(task, result, NOW), sameResult(task, result)];
+  }, 2_000);
+});
