@@ -1,4 +1,5 @@
 import type { PollLimits } from "../core/policy.ts";
+import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, SimulatedProvider, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
@@ -12,7 +13,11 @@ export interface Connections {
   readonly polls: ReadonlyMap<string, PollLimits>;
 }
 
-const FIRST_POLL_MS = 15_000;
+const FIRST_POLL_MS = 10 * SECOND_MS;
+/** Age of a job at which its hook is late, in milliseconds, where the relay can verify the body of hooks. */
+const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
+/** Age of a job at which its hook is late, in milliseconds, where only the hook's URL is secret. */
+const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
 /**
  * Pattern of an API key: printable ASCII, which a header can carry. The platform would print a header that
  * it rejects into its log.
@@ -144,9 +149,20 @@ function withoutSlash({ origin, pathname }: URL): string {
   return `${origin}${pathname}`.replace(/(?<!\/)\/+$/, "");
 }
 
-function pollLimits({ name, provider, key }: Connection): readonly [string, PollLimits][] {
+function pollLimits(connection: Connection): readonly [string, PollLimits][] {
+  const { name, provider, key } = connection;
   if (provider.polls === null) return [[name, provider.simulation.limits]];
   if (key === null) return [];
   const { gapMs, maxAgeMs } = provider.polls;
-  return [[name, { firstMs: FIRST_POLL_MS, gapMs, maxAgeMs }]];
+  const hookWaitMs = hookWaitOf(connection);
+  return [[name, { firstMs: FIRST_POLL_MS, hookWaitMs, gapMs, maxAgeMs }]];
+}
+
+/** Returns the age of a job at which its hook is late, in milliseconds; null without hooks. */
+function hookWaitOf({ provider, webhookSecret, jwksUrl }: Connection): number | null {
+  if (provider.hooks === null) return null;
+  const isVerified = webhookSecret !== null || jwksUrl !== null;
+  return provider.hooks.assurance === "body-signed" && isVerified
+    ? VERIFIED_HOOK_WAIT_MS
+    : UNVERIFIED_HOOK_WAIT_MS;
 }

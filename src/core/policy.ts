@@ -36,6 +36,13 @@ export interface Policy extends Settings {
    * would add a write to the storage for each failed write to the index.
    */
   readonly indexTriedAt: number;
+  /**
+   * Time in Unix milliseconds up to which all planned polls of the task's job have been made or begun. The
+   * time is kept in memory, because storing it would add a write to the storage for each poll.
+   */
+  readonly polledAt: number;
+  /** Time in Unix milliseconds at which this instance of the task's object began its last poll; else 0. */
+  readonly askedAt: number;
 }
 
 /** The configured times, limits and switches. Durations are in milliseconds. */
@@ -70,10 +77,15 @@ export interface Settings {
 /** Limits on how often a provider may be polled. */
 export interface PollLimits {
   /**
-   * Wait from the attachment of the job to the first poll, in milliseconds; each later wait is twice as
-   * long, at most 5 minutes.
+   * Age of a job in milliseconds at its first poll when nothing is known of its kind and no hook is
+   * expected (`record/poll-cadence.ts` has the later ones).
    */
   readonly firstMs: number;
+  /**
+   * Age of a job in milliseconds at which a hook that is expected counts as late, so that the job is polled;
+   * null when the provider sends no hooks.
+   */
+  readonly hookWaitMs: number | null;
   /** Minimum time between two polls of one task, in milliseconds. */
   readonly gapMs: number;
   /**
@@ -87,10 +99,15 @@ export interface PollLimits {
  * Returns the time from which work on a task that waits while the relay is paused (a poll, an attempt of
  * the callback) may start, in Unix milliseconds: its own time, or, during a pause, the time of the next
  * check whether the pause is over.
+ * @param waitingSince time from which the waits between these checks grow, in Unix milliseconds.
  */
-export function startAt(dueAt: number, { pausedAt, jitter }: Policy): number {
+export function startAt(
+  dueAt: number,
+  { pausedAt, jitter }: Policy,
+  waitingSince: number = dueAt,
+): number {
   if (pausedAt === null) return dueAt;
-  return Math.max(dueAt, pausedAt + lookWaitMs(pausedAt - dueAt, jitter));
+  return Math.max(dueAt, pausedAt + lookWaitMs(pausedAt - waitingSince, jitter));
 }
 
 /**

@@ -13,6 +13,8 @@ import { get, type GetAnswer } from "./http.ts";
 /** Largest number of requests in one poll, for a provider that needs several, e.g. for status and output. */
 const MAX_REQUESTS = 3;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
+/** Largest length of an unknown state that is logged and stored, in characters. */
+const MAX_WORD_CHARS = 32;
 const UNANSWERED: PollAnswer = { kind: "unanswered" };
 
 /**
@@ -31,7 +33,11 @@ export async function askUpstream(
   const { provider, key } = connection;
   if (provider.polls === null) {
     const observation = provider.simulation.observe(poll.job, Date.now() - poll.createdAt);
-    return pollAnswer({ kind: "observed", observation }, null, errorText);
+    return pollAnswer(
+      { kind: "observed", observation },
+      { status: 200, retryAfter: null },
+      errorText,
+    );
   }
   if (key === null) return UNANSWERED;
   return withDeadline(
@@ -57,8 +63,7 @@ async function ask(
     const answer = await get({ url: `${baseUrl}${path}`, headers, isLarge }, signal);
     if (answer === null) return UNANSWERED;
     const reading = readingOfStatus(answer, adapter) ?? read(answer, job);
-    if (reading.kind !== "next")
-      return pollAnswer(checkJob(reading, job), answer.retryAfter, errorText);
+    if (reading.kind !== "next") return pollAnswer(checkJob(reading, job), answer, errorText);
     ({ path, read } = reading);
   }
   return UNANSWERED;
@@ -87,21 +92,30 @@ type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
 function pollAnswer(
   reading: FinalReading,
-  retryAfter: string | null,
+  { status, retryAfter }: Pick<GetAnswer, "status" | "retryAfter">,
   errorText: ErrorText,
 ): PollAnswer {
   switch (reading.kind) {
     case "observed": {
       const news = toNews(reading.observation, errorText);
-      return news === null ? UNANSWERED : { kind: "news", news };
+      return news === null ? unclear(status, reading.observation.state) : { kind: "news", news };
     }
     case "limited":
       return { kind: "limited", retryAfterMs: retryAfterMs(retryAfter) };
     case "unauthorized":
       return { kind: "unauthorized" };
     case "unclear":
-      return UNANSWERED;
+      return status >= 500 ? UNANSWERED : unclear(status, null);
   }
+}
+
+/** Returns the answer of a provider that was not understood. @param state state of the job that it names. */
+function unclear(statusCode: number, state: string | null): PollAnswer {
+  return {
+    kind: "unclear",
+    statusCode,
+    word: state === null ? null : state.slice(0, MAX_WORD_CHARS),
+  };
 }
 
 /**

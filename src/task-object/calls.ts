@@ -52,10 +52,10 @@ export async function makeCall(
       return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
     }
     case "poll": {
-      const { taskId, connection, job, nudges } = step.poll;
+      const { taskId, connection, job } = step.poll;
       const answer = await platform.poll(step.poll, aborted);
       const line = { task_id: taskId, connection, outcome: pollOutcome(answer, aborted) };
-      const event = { type: "poll_ended", job, nudges, askedAt: now, answer } as const;
+      const event = { type: "poll_ended", job, askedAt: now, answer } as const;
       return {
         event,
         line: { event: "upstream.poll", ...line },

@@ -4,6 +4,7 @@ import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
 import { NO_COUNTS } from "../core/record/counts.ts";
 import { NO_KEY_NAMES } from "../core/record/key-names.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
+import { ANSWER_KINDS } from "../core/record/poll-plan.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
 import type { TaskRecord } from "../core/record/task.ts";
@@ -86,12 +87,27 @@ const News = z.discriminatedUnion("status", [
   }),
 ]);
 
-const Poll = z.looseObject({
+const UpstreamAnswer = z.looseObject({
+  kind: z.enum(ANSWER_KINDS),
+  since: Time,
+  statusCode: IntOrNull,
+  word: TextOrNull,
+});
+
+const Hint = z.looseObject({
   at: Time,
-  tries: Int,
-  nudges: z._default(Int, 0),
+  status: z.enum(["queued", "processing", "no_output", "completed", "failed"]),
+});
+
+const Poll = z.looseObject({
+  attachedAt: z._default(Time, 0),
+  likelyAgesMs: z._default(z.array(Time), []),
+  hookWaitMs: z._default(TimeOrNull, null),
+  at: TimeOrNull,
   notBefore: Time,
-  isOutputMissing: z.boolean(),
+  heard: z._default(z.array(z.enum(["queued", "processing"])), []),
+  hint: z._default(z.nullable(Hint), null),
+  answer: z._default(z.nullable(UpstreamAnswer), null),
 });
 
 const Tracking = z.looseObject({

@@ -10,6 +10,7 @@ import { transition } from "../core/transition.ts";
 import { attemptLine, makeCall, settledLine } from "./calls.ts";
 import type { Platform } from "./platform.ts";
 import { canWatch, type KnownAlarm, openAttempt } from "./pending-alarm.ts";
+import { TriedUntil } from "./tried-until.ts";
 
 /**
  * Longest time ahead for which an alarm is set, because the platform allows less than 30 days. For a later
@@ -43,11 +44,7 @@ export class WorkLoop {
   /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
   #clock = 0;
   #callInFlight: AbortController | null = null;
-  /**
-   * Time in Unix milliseconds: all writes of the task's row to the index that were planned for this time or
-   * earlier have been tried. Null until this instance handles its first alarm or event.
-   */
-  #indexTriedAt: number | null = null;
+  readonly #tried = new TriedUntil();
 
   constructor(platform: Platform) {
     this.#platform = platform;
@@ -101,7 +98,7 @@ export class WorkLoop {
     const record = this.#platform.load();
     if (record === null || this.#running) return record !== null;
     const now = this.#now();
-    this.#indexTriedAt = 0;
+    this.#tried.noteIndexWrite(0);
     const policy = this.#policyAt(now);
     const isDue = nextStep(record, policy, now) !== null;
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
@@ -118,8 +115,7 @@ export class WorkLoop {
     this.#isAlarmRunning = true;
     this.#alarmTime = scheduledTime;
     this.#armedFor = null;
-    // The alarm was set for the next planned write at the latest, so that all earlier ones have been tried.
-    this.#indexTriedAt = scheduledTime - 1;
+    this.#tried.noteAlarm(scheduledTime, this.#platform.watchdogMs);
     try {
       await this.runUntilIdle();
     } catch (error) {
@@ -173,7 +169,8 @@ export class WorkLoop {
     const aborter = new AbortController();
     this.#callInFlight = aborter;
     const now = this.#now();
-    if (step.kind === "publish") this.#indexTriedAt = now;
+    if (step.kind === "publish") this.#tried.noteIndexWrite(now);
+    if (step.kind === "poll") this.#tried.notePoll(now);
     const outcome = await makeCall(step, this.#platform, aborter.signal, now);
     this.#callInFlight = null;
     const decision = await this.applyAndErase(outcome.event);
@@ -212,14 +209,8 @@ export class WorkLoop {
     if (isDue && !this.#running) this.#platform.background(this.#start());
   }
 
-  /**
-   * Returns the settings at `now`. An instance that has handled no alarm yet cannot know which planned writes
-   * to the index were tried: it assumes that those planned for an earlier time were.
-   */
   #policyAt(now: number): Policy {
-    // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
-    this.#indexTriedAt = Math.min(this.#indexTriedAt ?? now - 1, now);
-    return { ...this.#platform.policy(now), indexTriedAt: this.#indexTriedAt };
+    return { ...this.#platform.policy(now), ...this.#tried.at(now) };
   }
 
   get #knownAlarm(): KnownAlarm {

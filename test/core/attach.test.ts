@@ -18,12 +18,12 @@ import {
   NOW,
   POLICY,
   PROCESSING,
-  SECOND,
 } from "./builders.ts";
 import { aChargingTask } from "./credit-builders.ts";
 import { apply, expectUnchanged } from "./decisions.ts";
 import {
   aKeptHook,
+  anAnswer,
   anAttachedTask,
   anAttachment,
   anUpstreamFailure,
@@ -33,6 +33,7 @@ import {
   JOB,
   NO_KEY,
   NO_OUTPUT,
+  QUEUED,
   OTHER_JOB,
   UPSTREAM,
 } from "./upstream-builders.ts";
@@ -84,7 +85,7 @@ describe("an attachment is refused", () => {
 
 describe("an attachment of the same job again", () => {
   it.each([
-    ["an open task", anAttachedTask({ tries: 3, notBefore: later })],
+    ["an open task", anAttachedTask({ notBefore: later })],
     ["a processing task", anAttachedTask({}, { status: "processing" })],
     ["a finished task", settled],
   ])("attaching a provider's job that is attached already does not change %s", (_what, record) => {
@@ -93,7 +94,7 @@ describe("an attachment of the same job again", () => {
 });
 
 describe("an attachment to an open task", () => {
-  const planned = aTracking({ poll: aPlan({ at: later + 15 * SECOND }) });
+  const planned = aTracking({ poll: aPlan({ attachedAt: later }) });
 
   it.each([
     ["registered with the provider connection of the job", aProvidedTask()],
@@ -101,14 +102,14 @@ describe("an attachment to an open task", () => {
     [
       "with another job, which it replaces,",
       anAttachedTask(
-        { tries: 5, isOutputMissing: true },
+        { heard: ["queued"], answer: anAnswer("no_output", NOW) },
         { upstream: { connection: CONNECTION, job: OTHER_JOB } },
       ),
     ],
     [
       "with the same job at another endpoint, which it replaces,",
       anAttachedTask(
-        { tries: 5 },
+        { at: later, likelyAgesMs: [MINUTE] },
         { upstream: { connection: CONNECTION, job: { id: JOB.id, endpoint: "fal-ai/x" } } },
       ),
     ],
@@ -136,15 +137,16 @@ describe("an attachment to an open task", () => {
   });
 
   it.each([
-    [0, 15_000],
-    [0.5, 16_500],
-    [1, 18_000],
+    ["10 s where nothing is known of its kind", false, [], 10_257],
+    ["the first likely age of its kind", false, [MINUTE, HOUR], 61_543],
+    ["the age at which an expected hook is late", true, [], 61_543],
+    ["the last likely age of its kind where a hook is expected", true, [MINUTE, HOUR], 3_692_565],
   ])(
-    "with %d as the random number (0 to 1) of the jitter, an attached job is first polled after %d ms",
-    (jitter, waitMs) => {
-      const policy = aPolicy({ jitter });
-      const record = committed(attachedTo(aProvidedTask(), policy));
-      expect(wakeAt(record, policy)).toBe(later + waitMs);
+    "a job is polled first after %s, lengthened by the jitter of the task id",
+    (_what, isHookExpected, likelyAgesMs, waitMs) => {
+      const expectation = { likelyAgesMs, isHookExpected };
+      const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, expectation), later);
+      expect(wakeAt(record, POLICY)).toBe(later + waitMs);
     },
   );
 
@@ -152,7 +154,7 @@ describe("an attachment to an open task", () => {
     const record = committed(attachedTo(aProvidedTask(), NO_KEY));
     expect(wakeAt(record, NO_KEY)).toBe(NOW + 72 * HOUR);
     expect(nextStep(record, NO_KEY, later)).toBeNull();
-    expect(nextStep(record, POLICY, later)).toMatchObject({ kind: "poll" });
+    expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ kind: "poll" });
   });
 });
 
@@ -161,27 +163,38 @@ describe("an attachment where the upstream can be polled", () => {
     ["completed", aCompletion()],
     ["failed", anUpstreamFailure()],
     ["success without output", NO_OUTPUT],
-    ["processing", PROCESSING],
   ])(
-    "attaching a job plans a poll at once when an unsigned hook that arrived earlier has reported %s",
+    "attaching a job makes a poll due at once when an unsigned hook that arrived earlier has reported this status: %s",
     (_what, news) => {
-      const asked = aTracking({ poll: aPlan({ at: later, nudges: 1 }) });
+      const { status } = news;
+      const asked = aTracking({ poll: aPlan({ attachedAt: later, hint: { at: later, status } }) });
       for (const jobId of [JOB.id, null]) {
         const task = withKept(aKeptHook(news, jobId));
-        expect(attachedTo(task)).toEqual({
+        const decision = attachedTo(task);
+        expect(decision).toEqual({
           kind: "changed",
           record: { ...task, version: later, upstream: UPSTREAM, tracking: asked },
         });
+        expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
       }
     },
   );
+
+  it("attaching a job moves its first poll to two minutes later when hooks that arrived earlier have reported queued or running", () => {
+    const record = committed(attachedTo(withKept(aKeptHook(QUEUED), aKeptHook(PROCESSING))));
+    expect(record).toMatchObject({
+      status: "processing",
+      tracking: { poll: { heard: ["queued", "processing"], at: later + 2 * MINUTE } },
+    });
+    expect(wakeAt(record, POLICY)).toBe(later + 2 * MINUTE);
+  });
 
   it("attaching a job drops the stored hooks about other jobs and plans the first poll after the usual wait", () => {
     const task = withKept(
       aKeptHook(aCompletion(), OTHER_JOB.id),
       aKeptHook(PROCESSING, OTHER_JOB.id),
     );
-    const tracking = aTracking({ poll: aPlan({ at: later + 15 * SECOND }) });
+    const tracking = aTracking({ poll: aPlan({ attachedAt: later }) });
     expect(committed(attachedTo(task))).toMatchObject({ status: "pending", tracking });
   });
 });

@@ -42,8 +42,9 @@ export const FIRST_WAIT = 180_000;
 export const SECOND_WAIT = 600_000;
 /** The only connection that has a key. */
 export const CONNECTION = "ark";
-export const LIMITS: PollLimits = { firstMs: 15 * SECOND, gapMs: SECOND, maxAgeMs: 7 * DAY };
-const POLLS = new Map([[CONNECTION, LIMITS]]);
+const WAITS = { firstMs: 10 * SECOND, hookWaitMs: MINUTE };
+export const LIMITS: PollLimits = { ...WAITS, gapMs: SECOND, maxAgeMs: 7 * DAY };
+const NOTHING_TRIED = { indexTriedAt: 0, polledAt: 0, askedAt: 0 };
 
 export function aPolicy(changes: Partial<Policy> = {}): Policy {
   return {
@@ -52,9 +53,9 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     retentionMs: 28 * DAY,
     indexRetentionMs: 7 * DAY,
     pausedAt: null,
-    polls: POLLS,
+    polls: new Map([[CONNECTION, LIMITS]]),
     jitter: 0,
-    indexTriedAt: 0,
+    ...NOTHING_TRIED,
     isIndexed: false,
     isOperatorNotified: false,
     ...changes,

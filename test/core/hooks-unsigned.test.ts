@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { nextStep } from "../../src/core/step.ts";
-import { storedBytes } from "../../src/core/record/stored-size.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import { storedBytes } from "../../src/core/record/stored-size.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
+  aPolicy,
   committed,
   DAY,
   HOUR,
   ID,
+  MINUTE,
   MODEL,
   NOW,
   NOW_S,
@@ -30,6 +32,7 @@ import {
   NO_KEY,
   NO_OUTPUT,
   OTHER_JOB,
+  QUEUED,
   UPSTREAM,
   ONE_HOOK,
 } from "./upstream-builders.ts";
@@ -38,12 +41,6 @@ const later = NOW + HOUR;
 
 const unattached = aProvidedTask();
 const attached = anAttachedTask();
-const news = [
-  ["processing", PROCESSING],
-  ["success without output", NO_OUTPUT],
-  ...HOOK_ENDS,
-] as const;
-
 describe("an unsigned hook where nobody can be asked", () => {
   it.each(HOOK_TASKS)(
     "an unsigned hook ends a task that cannot be polled and %s",
@@ -91,17 +88,27 @@ describe("an unsigned hook where nobody can be asked", () => {
 });
 
 describe("an unsigned hook before the job is attached", () => {
-  it.each(news)(
+  it.each([["queued", QUEUED], ["success without output", NO_OUTPUT], ...HOOK_ENDS] as const)(
     "an unsigned hook that reports %s is stored when it arrives before its job is attached to the task",
     (_what, said) => {
       const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
       expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
         kind: "changed",
         record: { ...unattached, tracking: kept, counts: ONE_HOOK },
-        note: "kept",
+        ...(said.status !== "queued" && { note: "kept" }),
       });
     },
   );
+
+  it("an unsigned hook that says running before its job is attached makes the task processing, and is stored", () => {
+    expect(apply(unattached, aHook(PROCESSING), later)).toEqual({
+      ...unattached,
+      status: "processing",
+      version: later,
+      tracking: aTracking({ poll: null, keptHooks: [aKeptHook(PROCESSING)] }),
+      counts: ONE_HOOK,
+    });
+  });
 
   it("while no job is attached to a task, a new unsigned hook replaces a stored one only if both report the same status of the same job", () => {
     const said = [
@@ -116,8 +123,7 @@ describe("an unsigned hook before the job is attached", () => {
       apply(unattached, aHook(NO_OUTPUT), later),
     );
     expect(record).toMatchObject({
-      status: "pending",
-      version: unattached.version,
+      status: "processing",
       tracking: {
         keptHooks: [
           aKeptHook(NO_OUTPUT),
@@ -143,7 +149,7 @@ describe("an unsigned hook before the job is attached", () => {
   it("while no job is attached to a task, an unsigned hook that repeats a stored one word for word changes nothing", () => {
     const record = apply(unattached, aHook(aCompletion()), later);
     const again = transition(record, aHook(aCompletion()), POLICY, later + 1);
-    expect(again).toEqual({ kind: "unchanged", record, note: "kept" });
+    expect(again).toEqual({ kind: "unchanged", record, note: "ignored" });
   });
 
   it("while no job is attached to a task, an unsigned hook is stored if it takes up to 8192 bytes in the record, its job id included, and a larger one is ignored", () => {
@@ -156,36 +162,75 @@ describe("an unsigned hook before the job is attached", () => {
   });
 });
 
-describe("an unsigned hook of the attached job", () => {
+describe("an unsigned hook of the attached job that claims its end", () => {
   it.each([
-    ["processing", PROCESSING, false],
-    ["completed", aCompletion(), false],
-    ["failed", anUpstreamFailure(), false],
-    ["success without output", NO_OUTPUT, true],
+    ["completed", aCompletion()],
+    ["failed", anUpstreamFailure()],
+    ["success without output", NO_OUTPUT],
   ])(
     "an unsigned hook that reports %s about the attached job makes a poll due at once and leaves the task's status as it is",
-    (_what, said, isOutputMissing) => {
+    (_what, said) => {
       for (const jobId of [UPSTREAM.job.id, null]) {
-        const task = anAttachedTask({ at: later + HOUR, tries: 4 });
+        const task = anAttachedTask({ at: later + HOUR });
         const decision = transition(task, aHook(said, { jobId }), POLICY, later);
-        const poll = aPlan({ at: later, tries: 4, nudges: 1, isOutputMissing });
-        const tracking = aTracking({ poll });
-        const record = { ...task, tracking, counts: ONE_HOOK };
+        const poll = aPlan({ at: later + HOUR, hint: { at: later, status: said.status } });
+        const record = { ...task, tracking: aTracking({ poll }), counts: ONE_HOOK };
         expect(decision).toEqual({ kind: "changed", record, note: "nudged" });
         expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
       }
     },
   );
 
-  it("an unsigned hook changes nothing when a poll is already planned for the earliest time that the provider allows", () => {
-    const task = anAttachedTask({ at: later + HOUR, notBefore: later + HOUR });
-    const hook = aHook(PROCESSING);
-    expectUnchanged(task, hook, later, POLICY, "nudged");
+  it.each([
+    ["within 15 s", {}, later + 14_999],
+    ["while the provider allows no poll", { notBefore: later + HOUR }, later + HOUR - 1],
+  ])("an unsigned hook that claims the same end again %s changes nothing", (_when, plan, again) => {
+    const record = apply(anAttachedTask(plan), aHook(aCompletion()), later);
+    expectUnchanged(record, aHook(aCompletion()), again, POLICY, "ignored");
+    expect(apply(record, aHook(anUpstreamFailure()), again)).toMatchObject({
+      tracking: { poll: { hint: { at: again, status: "failed" } } },
+    });
   });
+});
 
-  it("once a task's record notes that a success came without output, an unsigned hook that reports output does not remove the note", () => {
-    const task = anAttachedTask({ isOutputMissing: true });
-    const record = apply(task, aHook(aCompletion()));
-    expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: true } } });
+describe("a hook of the attached job that says queued or running", () => {
+  const known = { likelyAgesMs: [MINUTE, 2 * HOUR] };
+
+  it.each([
+    ["queued", QUEUED, {}, "pending", later + 2 * MINUTE],
+    [
+      "queued about a kind whose jobs take up to two hours",
+      QUEUED,
+      known,
+      "pending",
+      NOW + 2 * HOUR,
+    ],
+    ["running", PROCESSING, {}, "processing", later + 2 * MINUTE],
+    [
+      "running about a kind whose jobs take up to two hours",
+      PROCESSING,
+      known,
+      "processing",
+      NOW + 2 * HOUR,
+    ],
+  ] as const)(
+    "the first hook of the attached job that says %s moves the next poll and, when it says running, makes the task processing",
+    (_what, said, plan, status, at) => {
+      for (const isSigned of [true, false]) {
+        const record = apply(anAttachedTask(plan), aHook(said, { isSigned }), later);
+        expect(record).toMatchObject({ status, tracking: { poll: { heard: [said.status], at } } });
+        expect(wakeAt(record, aPolicy({ polledAt: later - 1 }))).toBe(at);
+        expectUnchanged(record, aHook(said, { isSigned }), later + MINUTE, POLICY, "ignored");
+      }
+    },
+  );
+
+  it("a hook that says queued about a task that is processing does not change the status, but moves the next poll", () => {
+    const task = anAttachedTask({ heard: ["processing"] }, { status: "processing" });
+    expect(apply(task, aHook(QUEUED), later)).toMatchObject({
+      status: "processing",
+      version: task.version,
+      tracking: { poll: { heard: ["processing", "queued"], at: later + 2 * MINUTE } },
+    });
   });
 });

@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { PollAnswer } from "../../src/core/events/event.ts";
+import type { Policy } from "../../src/core/policy.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
-import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aPolicy,
-  afterwards,
   CONNECTION,
   HOUR,
   ID,
@@ -21,7 +19,6 @@ import { apply } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,
-  anUpstreamFailure,
   aPollEnd,
   DEADLINE_STEP,
   aProvidedRegistration,
@@ -30,24 +27,23 @@ import {
   JOB,
   rateLimited,
   NO_KEY,
-  NO_OUTPUT,
-  QUEUED,
-  newsAnswer,
-  UNANSWERED,
   UPSTREAM,
 } from "./upstream-builders.ts";
 
 const attached = anAttachedTask();
-const nudge = aHook(aCompletion());
 const THEN = FIRST_POLL + 2 * SECOND;
-const GAP = LIMITS.gapMs;
 
-function nudged(record: TaskRecord, ...times: readonly number[]): TaskRecord {
-  return times.reduce((task, at) => afterwards(transition(task, nudge, POLICY, at)), record);
+/** The settings of an instance that has polled last at `polledAt`. */
+function polled(polledAt: number, changes: Partial<Policy> = {}): Policy {
+  return aPolicy({ polledAt, askedAt: polledAt, ...changes });
 }
 
-function polled(record: TaskRecord, answer: PollAnswer = UNANSWERED): TaskRecord {
-  return apply(record, aPollEnd(answer), THEN);
+/** The first times, after `from`, at which a task is polled that gets no news. */
+function pollTimes(task: TaskRecord, count: number, from: number): readonly number[] {
+  const times: number[] = [];
+  let polledAt = from;
+  while (times.length < count) times.push((polledAt = wakeAt(task, polled(polledAt))));
+  return times.map((at) => at - NOW);
 }
 
 describe("a poll", () => {
@@ -60,7 +56,6 @@ describe("a poll", () => {
         taskId: ID,
         connection: CONNECTION,
         job: JOB,
-        nudges: 0,
         createdAt: NOW,
       },
     });
@@ -86,97 +81,76 @@ describe("a poll", () => {
   });
 });
 
-describe("a nudge while no poll is due", () => {
-  it("an unsigned hook makes a poll due at once", () => {
-    for (const at of [NOW, NOW + 1, FIRST_POLL - 2]) {
-      const task = nudged(anAttachedTask(), at);
-      expect(wakeAt(task, POLICY)).toBe(at);
-      expect(nextStep(task, POLICY, at)).toMatchObject({ kind: "poll", poll: { nudges: 1 } });
-    }
+describe("the time of the next poll", () => {
+  it("the next poll of a job of which nothing is known follows from the age of the job: about 10 s, then a fifth of the age later each", () => {
+    expect(pollTimes(attached, 4, NOW)).toEqual([10_257, 13_257, 16_257, 19_592]);
+  });
+
+  it("a poll that a hook has moved takes place at that time, and the polls after it follow from the age of the job", () => {
+    const moved = anAttachedTask({ at: NOW + 2 * MINUTE });
+    const [, second] = pollTimes(attached, 2, NOW + 2 * MINUTE - 1);
+    expect(pollTimes(moved, 2, NOW)).toEqual([120_000, expect.any(Number)]);
+    expect(pollTimes(moved, 2, NOW)[1]).toBeLessThanOrEqual(second ?? 0);
+  });
+
+  it("a hook that claimed the end of the job without a proof makes polls due at once and every 15 s for two minutes, besides those that follow from the age of the job", () => {
+    const hinted = anAttachedTask({ at: NOW + HOUR, hint: { at: NOW + 7, status: "completed" } });
+    const expected = [0, 15, 30, 45, 60, 75, 90, 105].map((s) => 7 + s * SECOND);
+    expect(pollTimes(hinted, 9, NOW - SECOND)).toEqual([...expected, 3_600_000]);
+  });
+
+  it("a hook that claims the end of the job during a poll makes another poll due, because the answer may be older than the hook", () => {
+    const record = apply(attached, aHook(aCompletion()), FIRST_POLL, polled(FIRST_POLL));
+    expect(wakeAt(record, polled(FIRST_POLL))).toBe(FIRST_POLL + LIMITS.gapMs);
   });
 
   it.each([
     [
-      "until the provider's minimum gap between polls has passed",
-      { at: NOW + MINUTE, notBefore: NOW + SECOND },
-      POLICY,
+      "the provider's minimum gap since the last poll",
+      { hint: { at: NOW + 1, status: "failed" } },
+      polled(NOW),
+      NOW + SECOND,
     ],
-    [
-      "until the provider's minimum gap between polls has passed, also when a poll is already planned for that time",
-      { at: NOW + SECOND, notBefore: NOW + SECOND },
-      POLICY,
-    ],
-    ["while the relay is paused", {}, aPolicy({ pausedAt: NOW + SECOND - MINUTE })],
-  ])("the poll that an unsigned hook causes waits %s", (_what, plan, policy) => {
-    const task = nudged(anAttachedTask(plan), NOW);
-    expect(wakeAt(task, policy)).toBe(NOW + SECOND);
-    expect(nextStep(task, policy, NOW + SECOND - 1)).toBeNull();
+    ["the end of the provider's rate limit", { notBefore: NOW + HOUR }, POLICY, NOW + HOUR],
+    ["the next check of a pause", {}, aPolicy({ pausedAt: NOW + 30 * SECOND }), NOW + 90 * SECOND],
+  ] as const)("a poll is not made before %s", (_what, plan, policy, at) => {
+    const task = anAttachedTask(plan);
+    expect(wakeAt(task, policy)).toBe(at);
+    expect(nextStep(task, policy, at - 1)).toBeNull();
   });
 
-  it("a poll that an unsigned hook caused does not shorten the waits between the polls after it", () => {
-    const task = nudged(anAttachedTask({ tries: 2 }), FIRST_POLL - 2);
-    const end = aPollEnd(UNANSWERED, { nudges: 1 });
-    const record = apply(task, end, THEN);
-    expect(wakeAt(record, POLICY)).toBe(THEN + 120 * SECOND);
+  it("the waits between the checks whether a pause is over grow with the age of the job", () => {
+    const policy = aPolicy({ pausedAt: NOW + HOUR, polledAt: NOW + HOUR - 1 });
+    expect(wakeAt(attached, policy)).toBe(NOW + HOUR + 15 * MINUTE);
   });
 });
 
-describe("a nudge while a poll is in flight", () => {
-  const inFlight = anAttachedTask();
-  const moments = [
-    ["an unsigned hook in the first millisecond of a poll", [FIRST_POLL]],
-    ["an unsigned hook a second after the start of a poll", [FIRST_POLL + SECOND]],
-    ["two unsigned hooks in the first millisecond of a poll", [FIRST_POLL, FIRST_POLL]],
-    [
-      "seven unsigned hooks at different times during a poll",
-      [0, 1, 1, 2, 500, 1_999, 2_000].map((ms) => FIRST_POLL + ms),
-    ],
-  ] as const;
+describe("a provider that limits the rate of polls", () => {
+  it.each([0, 0.5, 1])(
+    "with %d as the random number (0 to 1) of the jitter, the poll after a rate limit of one hour waits an hour plus that part of 12 minutes",
+    (jitter) => {
+      const policy = polled(FIRST_POLL, { jitter });
+      const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);
+      expect(wakeAt(record, policy)).toBe(THEN + (1 + jitter / 5) * HOUR);
+    },
+  );
 
-  it.each(moments)("after %s, exactly one more poll is made", (_what, times) => {
-    const once = polled(nudged(inFlight, ...times));
-    expect(wakeAt(once, POLICY)).toBe(THEN + GAP);
-    const end = aPollEnd(newsAnswer(QUEUED), { nudges: times.length });
-    const twice = apply(once, end, THEN + GAP);
-    expect(wakeAt(twice, POLICY)).toBe(THEN + GAP + 60 * SECOND);
-  });
-
-  it.each<[string, TaskRecord, PollAnswer, waitMs: number]>([
-    ["the next poll keeps its usual wait if no hook arrives", inFlight, UNANSWERED, 30 * SECOND],
-    [
-      "an unsigned hook does not shorten the rate limit in the poll's answer",
-      nudged(inFlight, FIRST_POLL),
-      rateLimited(MINUTE),
-      MINUTE,
-    ],
-  ])("while a poll is in flight, %s", (_what, task, answer, waitMs) => {
-    expect(wakeAt(polled(task, answer), POLICY)).toBe(THEN + waitMs);
+  it("a rate limit that ends before the next planned poll does not move it", () => {
+    const record = apply(attached, aPollEnd(rateLimited(SECOND)), FIRST_POLL, polled(FIRST_POLL));
+    expect(record).toMatchObject({ tracking: { poll: { notBefore: 0 } } });
+    expect(wakeAt(record, polled(FIRST_POLL))).toBe(NOW + 13_257);
   });
 
   it.each([
-    [
-      "a success while the poll reports a failure",
-      aHook(aCompletion()),
-      newsAnswer(anUpstreamFailure()),
-    ],
-    [
-      "success without output and the poll reports the same",
-      aHook(NO_OUTPUT),
-      newsAnswer(NO_OUTPUT),
-    ],
+    ["because of a hook", aHook(aCompletion()), attached],
+    ["because of the task's deadline", null, anAttachedTask({}, { deadlineAt: THEN + MINUTE })],
   ])(
-    "the poll, not an unsigned hook during it, decides the task's result when the hook reports %s",
-    (_what, hook, answer) => {
-      expect(polled(apply(inFlight, hook, FIRST_POLL), answer).status).toBe("failed");
+    "a provider that answered a poll with a rate limit is not polled earlier %s",
+    (_why, hook, task) => {
+      const limited = apply(task, aPollEnd(rateLimited(HOUR)), THEN, polled(FIRST_POLL));
+      const record = hook === null ? limited : apply(limited, hook, THEN + SECOND);
+      expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
+      expect(nextStep(record, POLICY, THEN + HOUR)).toMatchObject({ kind: "poll" });
     },
   );
 });
-
-it.each([0, 0.5, 1])(
-  "with %d as the random number (0 to 1) of the jitter, the poll after a rate limit of one hour waits an hour plus the random number times 12 minutes",
-  (jitter) => {
-    const policy = aPolicy({ jitter });
-    const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);
-    expect(wakeAt(record, policy)).toBe(THEN + (1 + jitter / 5) * HOUR);
-  },
-);

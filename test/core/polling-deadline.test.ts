@@ -18,9 +18,10 @@ import {
   PROCESSING,
   SECOND,
 } from "./builders.ts";
-import { apply, finish } from "./decisions.ts";
+import { apply, expectUnchanged, finish } from "./decisions.ts";
 import {
   aHook,
+  anAnswer,
   anAttachedTask,
   anUpstreamFailure,
   aPlan,
@@ -30,7 +31,6 @@ import {
   DEADLINE_STEP,
   rateLimited,
   NO_KEY,
-  NO_OUTPUT,
   QUEUED,
   newsAnswer,
   UNANSWERED,
@@ -40,7 +40,7 @@ import {
 
 const deadlineAt = NOW + 4 * HOUR;
 /** The next poll by the plan; the one at the deadline comes before it. */
-const task = anAttachedTask({ at: deadlineAt + 2 * MINUTE, tries: 9 }, { deadlineAt });
+const task = anAttachedTask({ at: deadlineAt + 2 * MINUTE }, { deadlineAt });
 const LATE = deadlineAt + 3 * SECOND;
 
 function asked(answer: PollAnswer, record: OpenTask = task): TaskRecord {
@@ -57,16 +57,14 @@ describe("the deadline of a task whose upstream can be polled", () => {
     expect(wakeAt(task, POLICY)).toBe(deadlineAt);
     expect(nextStep(task, POLICY, deadlineAt - 1)).toBeNull();
     for (const now of [deadlineAt, deadlineAt + DAY]) {
-      expect(nextStep(task, POLICY, now)).toMatchObject({ kind: "poll", poll: { nudges: 0 } });
+      expect(nextStep(task, POLICY, now)).toMatchObject({ kind: "poll" });
     }
   });
 
   it("a task is polled once more after its deadline when a poll that was sent before the deadline gets no answer", () => {
-    const early = aPollEnd(UNANSWERED, { askedAt: deadlineAt - 1 });
-    const record = apply(task, early, LATE);
-    expect(record.status).toBe("pending");
-    const again = LATE + LIMITS.gapMs;
-    expect(nextStep(record, POLICY, again)).toMatchObject({ kind: "poll" });
+    const askedAt = deadlineAt - 1;
+    expectUnchanged(task, aPollEnd(UNANSWERED, { askedAt }), LATE);
+    expect(nextStep(task, aPolicy({ polledAt: askedAt }), LATE)).toMatchObject({ kind: "poll" });
     const last = aPollEnd(UNANSWERED, { askedAt: deadlineAt });
     expect(codeOf(apply(task, last, LATE))).toBe("upstream_timeout");
   });
@@ -74,7 +72,6 @@ describe("the deadline of a task whose upstream can be polled", () => {
   it.each([
     ["completed", aCompletion(), "completed", undefined],
     ["failed", anUpstreamFailure(), "failed", "upstream_error"],
-    ["success without output", NO_OUTPUT, "failed", "upstream_error"],
   ] as const)(
     "a poll at the task's deadline that reports %s ends the task",
     (_what, news, status, code) => {
@@ -97,15 +94,12 @@ describe("the deadline of a task whose upstream can be polled", () => {
 
   it("an unanswered poll fails the task only if it ends at or after the deadline", () => {
     const early = aPollEnd(UNANSWERED);
-    expect(apply(task, early, deadlineAt - 1).status).toBe("pending");
+    expectUnchanged(task, early, deadlineAt - 1);
     expect(codeOf(apply(task, early, deadlineAt))).toBe("upstream_timeout");
   });
 });
 
 describe("an upstream that is still at work at the deadline", () => {
-  const poll = aPlan({ at: LATE + 300 * SECOND, tries: 10, notBefore: LATE + LIMITS.gapMs });
-  const longer = aTracking({ poll, isExtended: true });
-
   it.each([
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
@@ -117,7 +111,10 @@ describe("an upstream that is still at work at the deadline", () => {
         version: expect.any(Number),
         status,
         deadlineAt: LATE + HOUR,
-        tracking: longer,
+        tracking: aTracking({
+          poll: aPlan({ at: deadlineAt + 2 * MINUTE, answer: anAnswer(news.status, LATE) }),
+          isExtended: true,
+        }),
         counts: ONE_POLL,
       });
       expect(asked(newsAnswer(news)).version).toBeGreaterThan(task.version);
@@ -132,9 +129,10 @@ describe("an upstream that is still at work at the deadline", () => {
 
   it("a task's deadline is extended when a hook arrived during the unanswered last poll, and the upstream is polled again", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
-    const record = apply(nudged, aPollEnd(UNANSWERED), LATE + 1);
+    const end = aPollEnd(UNANSWERED, { askedAt: deadlineAt });
+    const record = apply(nudged, end, LATE + 1);
     expect(record).toMatchObject({ tracking: { isExtended: true } });
-    expect(wakeAt(record, POLICY)).toBe(LATE + 1 + LIMITS.gapMs);
+    expect(wakeAt(record, aPolicy({ polledAt: deadlineAt }))).toBe(LATE);
   });
 
   it.each([
@@ -171,7 +169,7 @@ describe("while the relay is paused", () => {
   });
 
   it("a task is polled at its deadline when the pause of the relay ends at that very time", () => {
-    const until = aPolicy({ pausedAt: deadlineAt - MINUTE });
+    const until = aPolicy({ pausedAt: deadlineAt - 24 * MINUTE });
     expect(nextStep(task, until, deadlineAt)).toMatchObject({ kind: "poll" });
   });
 

@@ -1,19 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
-import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aFinishedTask,
   anOpenTask,
   aPolicy,
   callbackOf,
-  afterwards,
   CONNECTION,
   HOUR,
-  LIMITS,
+  MINUTE,
   NOW,
-  POLICY,
   PROCESSING,
   SECOND,
 } from "./builders.ts";
@@ -21,13 +18,14 @@ import { aChargingTask } from "./credit-builders.ts";
 import { apply, expectUnchanged, finish } from "./decisions.ts";
 import {
   aHook,
+  anAnswer,
   anAttachedTask,
-  anAttachment,
   anUpstreamFailure,
   aPlan,
   aPollEnd,
   aProvidedRegistration,
   aTracking,
+  DEADLINE_STEP,
   FIRST_POLL,
   rateLimited,
   NO_OUTPUT,
@@ -45,7 +43,6 @@ const task = anAttachedTask();
 const processing = anAttachedTask({}, { status: "processing" });
 /** The answer takes two seconds. */
 const THEN = FIRST_POLL + 2 * SECOND;
-const GAP = LIMITS.gapMs;
 
 function after(answer: Parameters<typeof aPollEnd>[0], record: OpenTask = task): OpenTask {
   const next = apply(record, aPollEnd(answer), THEN);
@@ -90,135 +87,127 @@ describe("a poll that reports the end", () => {
 
 describe("a poll that reports no end", () => {
   it("a poll that reports processing makes a pending task processing and gives it a new version", () => {
-    const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
-    const tracking = aTracking({ poll });
-    const record = after(newsAnswer(PROCESSING));
-    expect(record).toEqual({
+    const poll = aPlan({ answer: anAnswer("processing", THEN) });
+    expect(after(newsAnswer(PROCESSING))).toEqual({
       ...task,
       version: THEN,
       status: "processing",
-      tracking,
-      counts: ONE_POLL,
-    });
-  });
-
-  it.each([
-    ["that reports queued about a pending task", newsAnswer(QUEUED), task],
-    ["that reports processing about a processing task", newsAnswer(PROCESSING), processing],
-    ["that reports queued about a processing task", newsAnswer(QUEUED), processing],
-    ["that the provider refuses by its rate limit", rateLimited(), task],
-    ["whose key the provider refuses", UNAUTHORIZED, task],
-    ["without an answer", UNANSWERED, task],
-  ])("a poll %s leaves the status as it is and only plans the next poll", (_what, answer, open) => {
-    const poll = aPlan({ at: THEN + 30 * SECOND, tries: 1, notBefore: THEN + GAP });
-    expect(after(answer, open)).toEqual({
-      ...open,
       tracking: aTracking({ poll }),
       counts: ONE_POLL,
     });
   });
 
-  it.each([0, 1])(
-    "with %d as the random number (0 to 1) of the jitter, the waits between polls double from 15 s (plus up to a fifth) to 5 min",
-    (jitter) => {
-      const policy = aPolicy({ jitter });
-      const waits: number[] = [];
-      let record = apply(anAttachedTask(), anAttachment(OTHER_JOB), NOW, policy);
-      let now = NOW;
-      for (let i = 0; i < 8; i++) {
-        const plannedAt = wakeAt(record, policy);
-        waits.push(plannedAt - now);
-        now = plannedAt + i;
-        const end = aPollEnd(UNANSWERED, { job: OTHER_JOB });
-        record = apply(record, end, now, policy);
-      }
-      const seconds = [15, 30, 60, 120, 240, 300, 300, 300];
-      expect(waits).toEqual(
-        seconds.map((s) => 300 * SECOND - Math.abs(300 - s * (1 + 0.2 * jitter)) * SECOND),
-      );
+  it.each([
+    [
+      "that reports queued about a pending task",
+      newsAnswer(QUEUED),
+      task,
+      anAnswer("queued", THEN),
+    ],
+    [
+      "that reports queued about a processing task",
+      newsAnswer(QUEUED),
+      processing,
+      anAnswer("queued", THEN),
+    ],
+    ["that the provider refuses by its rate limit", rateLimited(), task, anAnswer("limited", THEN)],
+    ["whose key the provider refuses", UNAUTHORIZED, task, anAnswer("unauthorized", THEN)],
+    [
+      "whose answer is not understood",
+      { kind: "unclear", statusCode: 200, word: "complete?" },
+      task,
+      anAnswer("unclear", THEN, { statusCode: 200, word: "complete?" }),
+    ],
+  ] as const)(
+    "a poll %s stores the kind of the answer once and leaves the rest as it is",
+    (_what, answer, open, kind) => {
+      const record = after(answer, open);
+      const poll = aPlan({ answer: kind });
+      expect(record).toEqual({ ...open, tracking: aTracking({ poll }), counts: ONE_POLL });
+      expectUnchanged(record, aPollEnd(answer), THEN + SECOND);
     },
   );
 
-  it("the wait between polls is at most 5 min even after very many polls", () => {
-    const record = after(UNANSWERED, anAttachedTask({ tries: 2_000 }));
-    expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
-  });
-});
-
-describe("a poll whose key was taken away meanwhile", () => {
-  it("a poll whose key was removed from the configuration is tried again after 5 min", () => {
-    const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
-    const poll = aPlan({ at: THEN + 300 * SECOND, tries: 1, notBefore: THEN });
-    expect(record).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });
-    expect(wakeAt(record, POLICY)).toBe(THEN + 300 * SECOND);
-  });
-});
-
-describe("a provider that limits polls", () => {
-  it("a provider that answered a poll with a rate limit is not polled before the limit ends", () => {
-    const record = after(rateLimited(HOUR));
-    const poll = aPlan({ at: THEN + HOUR, tries: 1, notBefore: THEN + HOUR });
-    expect(record.tracking.poll).toEqual(poll);
-    expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
+  it("a poll without an answer changes nothing", () => {
+    expectUnchanged(task, aPollEnd(UNANSWERED), THEN);
   });
 
-  it("a provider whose rate limit is shorter than the usual wait is polled after the usual wait", () => {
-    expect(after(rateLimited(2 * SECOND)).tracking.poll).toMatchObject({
-      at: THEN + 30 * SECOND,
-      notBefore: THEN + 2 * SECOND,
+  it("a poll of a job that went back to the queue does not change the status of a processing task", () => {
+    const queued = after(newsAnswer(QUEUED), processing);
+    expectUnchanged(queued, aPollEnd(newsAnswer(QUEUED)), THEN + SECOND);
+    expect(after(newsAnswer(PROCESSING), queued)).toMatchObject({
+      version: processing.version,
+      tracking: { poll: { answer: anAnswer("processing", THEN) } },
     });
   });
 
-  it("a provider that answered a poll with a rate limit is not polled earlier because of a hook", () => {
-    const nudge = aHook(aCompletion());
-    const record = afterwards(transition(after(rateLimited(HOUR)), nudge, POLICY, THEN + SECOND));
-    expect(wakeAt(record, POLICY)).toBe(THEN + HOUR);
-    expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
-  });
-
-  it("a provider that answered a poll with a rate limit is not polled earlier because of the task's deadline", () => {
-    const deadlineAt = THEN + 10 * SECOND;
-    const record = after(rateLimited(HOUR), anAttachedTask({}, { deadlineAt }));
-    expect(nextStep(record, POLICY, THEN + HOUR - 1)).toBeNull();
-    expect(nextStep(record, POLICY, THEN + HOUR)).toMatchObject({ kind: "poll" });
+  it("a poll that ends after its provider's key was removed from the configuration changes only the kind of the last answer", () => {
+    const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
+    const poll = aPlan({ answer: anAnswer("unauthorized", THEN) });
+    expect(record).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });
   });
 });
 
-describe("success without output", () => {
-  const once = after(newsAnswer(NO_OUTPUT));
+/** The end of a poll that was sent at `askedAt` and reports success without output. */
+function emptyPollEnd(askedAt: number) {
+  return aPollEnd(newsAnswer(NO_OUTPUT), { askedAt });
+}
 
-  it("a job that reports success without output is polled once more after the provider's minimum gap", () => {
-    const at = THEN + GAP;
-    const poll = aPlan({ at, tries: 1, notBefore: at, isOutputMissing: true });
-    expect(once).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });
+describe("success without output", () => {
+  const since = NOW + MINUTE;
+  const reported = anAttachedTask({ answer: anAnswer("no_output", since) });
+
+  it("a job that reports success without output is polled again 15, 30, 60, 120, 300 and 600 s after its first such answer", () => {
+    const first = apply(task, emptyPollEnd(since), since);
+    expect(first).toMatchObject({ tracking: { poll: { answer: anAnswer("no_output", since) } } });
+    const times: number[] = [];
+    for (let polledAt = since; times.length < 6; times.push(polledAt - since)) {
+      polledAt = wakeAt(first, aPolicy({ polledAt }));
+    }
+    expect(times).toEqual([15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND));
   });
 
-  it.each([
-    ["two polls report", once],
-    ["a hook and then a poll report", anAttachedTask({ isOutputMissing: true })],
-  ])("a task fails when %s success without output", (_what, open) => {
-    const { body, failure } = finish(open, aPollEnd(newsAnswer(NO_OUTPUT)), THEN);
+  it("a task fails when the upstream reports success without output for ten minutes, and not before", () => {
+    const endAt = since + 10 * MINUTE;
+    expectUnchanged(reported, emptyPollEnd(endAt - 1), endAt - 1);
+    const { body, failure } = finish(reported, emptyPollEnd(endAt), endAt);
     expect(JSON.parse(body)).toMatchObject({
       error: { code: "upstream_error", message: "The upstream reported success without output." },
     });
     expect(failure).toEqual({ category: "provider", retryable: true });
   });
 
-  it("success without output that is reported again fails the task, even after a poll without an answer in between", () => {
-    const silent = after(UNANSWERED, once);
-    expect(finish(silent, aPollEnd(newsAnswer(NO_OUTPUT)), THEN).status).toBe("failed");
+  it("a task whose upstream has reported success without output ends ten minutes later, even when its deadline is earlier", () => {
+    const early = anAttachedTask(
+      { answer: anAnswer("no_output", since) },
+      { deadlineAt: since + MINUTE },
+    );
+    expectUnchanged(early, emptyPollEnd(since + 5 * MINUTE), since + 5 * MINUTE);
+    const [endAt, paused] = [since + 10 * MINUTE, aPolicy({ pausedAt: since + 10 * MINUTE })];
+    expect(nextStep(early, NO_KEY, endAt - 1)).toBeNull();
+    expect(nextStep(early, paused, endAt)).toEqual(DEADLINE_STEP);
+    expectUnchanged(early, { type: "deadline" }, endAt - 1);
+    expect(finish(early, { type: "deadline" }, endAt).status).toBe("failed");
+  });
+
+  it("a task whose deadline has come is not failed by the first report of success without output", () => {
+    const due = anAttachedTask({}, { deadlineAt: since });
+    expect(apply(due, emptyPollEnd(since), since)).toMatchObject({
+      status: "pending",
+      deadlineAt: since,
+    });
   });
 
   it.each([
-    ["success with output", aCompletion(), "completed"],
-    ["processing", PROCESSING, "processing"],
+    ["success with output", newsAnswer(aCompletion()), "completed"],
+    ["processing", newsAnswer(PROCESSING), "processing"],
   ] as const)(
-    "after one report of success without output, a poll that reports %s is handled as if that report had not come",
-    (_what, news, status) => {
-      const record = apply(once, aPollEnd(newsAnswer(news)), THEN);
+    "after one report of success without output, a poll that reports %s counts as if that report had not come",
+    (_what, answer, status) => {
+      const record = apply(reported, aPollEnd(answer), THEN);
       expect(record.status).toBe(status);
       if (status === "processing") {
-        expect(record).toMatchObject({ tracking: { poll: { isOutputMissing: false } } });
+        expect(record).toMatchObject({ tracking: { poll: { answer: anAnswer(status, THEN) } } });
       }
     },
   );

@@ -6,25 +6,25 @@ import type {
   RegisterEvent,
 } from "../../src/core/events/event.ts";
 import type { OpenTask } from "../../src/core/record/task.ts";
-import type { PollPlan } from "../../src/core/record/poll-plan.ts";
+import {
+  type Expectation,
+  NOTHING_EXPECTED,
+  type PollPlan,
+  type UpstreamAnswer,
+} from "../../src/core/record/poll-plan.ts";
 import type { KeptHook, Tracking } from "../../src/core/record/tracking.ts";
 import type { Job, UpstreamFailure, UpstreamNews } from "../../src/core/record/upstream.ts";
-import {
-  aCompletion,
-  anOpenTask,
-  aPolicy,
-  aRegistration,
-  CONNECTION,
-  LIMITS,
-  NOW,
-} from "./builders.ts";
+import { aCompletion, anOpenTask, aPolicy, aRegistration, CONNECTION, NOW } from "./builders.ts";
 
 export const JOB: Job = { id: "cgt-1", endpoint: null };
 export const OTHER_JOB: Job = { id: "cgt-2", endpoint: null };
 export const UPSTREAM = { connection: CONNECTION, job: JOB };
 
-/** When the first poll of a job is due that was attached at NOW. */
-export const FIRST_POLL = NOW + LIMITS.firstMs;
+/**
+ * When the first poll of a job is due that was attached at NOW and of which nothing is known: after 10 s,
+ * lengthened by the jitter that the task id determines.
+ */
+export const FIRST_POLL = NOW + 10_257;
 
 /** After whatever deadline. */
 const ASKED_AFTER_ALL = Number.MAX_SAFE_INTEGER;
@@ -58,7 +58,26 @@ export function rateLimited(retryAfterMs: number | null = null): PollAnswer {
 }
 
 export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
-  return { at: FIRST_POLL, tries: 0, nudges: 0, notBefore: 0, isOutputMissing: false, ...changes };
+  return {
+    attachedAt: NOW,
+    likelyAgesMs: [],
+    hookWaitMs: null,
+    at: null,
+    notBefore: 0,
+    heard: [],
+    hint: null,
+    answer: null,
+    ...changes,
+  };
+}
+
+/** The kind of the upstream's last answer, as it is stored. */
+export function anAnswer(
+  kind: UpstreamAnswer["kind"],
+  since: number,
+  changes: Partial<UpstreamAnswer> = {},
+): UpstreamAnswer {
+  return { kind, since, statusCode: null, word: null, ...changes };
 }
 
 export function aTracking(changes: Partial<Tracking> = {}): Tracking {
@@ -86,8 +105,12 @@ export function anAttachedTask(
   return aProvidedTask({ upstream: UPSTREAM, tracking, ...changes });
 }
 
-export function anAttachment(job: Job = JOB, connection = CONNECTION): AttachEvent {
-  return { type: "attach", connection, job, keyName: null };
+export function anAttachment(
+  job: Job = JOB,
+  connection = CONNECTION,
+  expectation: Expectation = NOTHING_EXPECTED,
+): AttachEvent {
+  return { type: "attach", connection, job, expectation, keyName: null };
 }
 
 /** Not signed, about the attached job. */
@@ -111,7 +134,6 @@ export function aPollEnd(
   return {
     type: "poll_ended",
     job: JOB,
-    nudges: 0,
     askedAt: ASKED_AFTER_ALL,
     answer,
     ...changes,

@@ -7,10 +7,10 @@ import type { SimulatedObject } from "./simulated-object.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
 
-/** Answer of the upstream, and the number of nudges before the poll. */
+/** Answer of the upstream, and when the poll was sent; Unix milliseconds. */
 export interface PollResult {
   readonly answer: PollAnswer;
-  readonly nudges: number;
+  readonly askedAt: number;
 }
 
 /** One commit with its context. */

@@ -7,6 +7,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { isPollable } from "./end-rules.ts";
+import { endTime, latestPollTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
 
 /** The longest wait while the relay is paused. */
@@ -22,11 +23,13 @@ export function dueTime(record: TaskRecord, setting: Setting, now: number): numb
 
 function openDueTime(task: OpenTask, setting: Setting, now: number): number {
   const { poll } = task.tracking;
-  if (poll === null) return task.deadlineAt;
-  const wantedAt = setting.isPaused ? task.deadlineAt : Math.min(poll.at, task.deadlineAt);
+  const endAt = endTime(task);
+  if (poll === null || setting.limits === null) return endAt;
+  const pollAt = latestPollTime(poll, setting.limits, now);
+  const wantedAt = setting.isPaused ? endAt : Math.min(pollAt, endAt);
   // The limit of the provider counts past the deadline too.
   const askAt = Math.max(wantedAt, poll.notBefore);
-  return isPollable(task, setting, Math.max(askAt, now)) ? askAt : task.deadlineAt;
+  return isPollable(task, setting, Math.max(askAt, now)) ? askAt : endAt;
 }
 
 function endDueTime(task: TerminalTask, setting: Setting, now: number): number {

@@ -1,10 +1,11 @@
 import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/event.ts";
 import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
-import { CONNECTION, DAY } from "../core/builders.ts";
+import { CONNECTION, DAY, MINUTE } from "../core/builders.ts";
 import { type Change, firstViolation } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
+import { endTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
 import type { EndResult } from "./task-history.ts";
 
@@ -109,7 +110,7 @@ export function pollEndResult(answer: PollAnswer): EndResult | null {
   return answer.kind === "news" ? endResultOf(answer.news) : null;
 }
 
-export function isWithoutOutput(answer: PollAnswer): boolean {
+function isWithoutOutput(answer: PollAnswer): boolean {
   return answer.kind === "news" && answer.news.status === "no_output";
 }
 
@@ -122,7 +123,7 @@ export function isResponsive({ kind }: PollAnswer): boolean {
 export function finishFault(change: Change<TaskRecord | null, TerminalTask>): string | null {
   const { before, after, history, now, pollResult } = change;
   const tracking = before !== null && "tracking" in before ? before.tracking : null;
-  const isLastTime = tracking?.poll?.isOutputMissing === true || isAskedAfterDeadline(change);
+  const { answer = null } = tracking?.poll ?? {};
   const end = storedResult(after);
   const isTimeout = end.content === TIMEOUT_CONTENT;
   const isToldBy = history.possibleEnds.some((fact) => isSameResult(fact, end));
@@ -136,8 +137,10 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       pollResult === null ||
       !isResponsive(pollResult.answer) ||
       tracking?.isExtended === true,
-    "success without output is polled once more":
-      pollResult === null || !isWithoutOutput(pollResult.answer) || isLastTime,
+    "success without output ends a task after ten minutes of it":
+      pollResult === null ||
+      !isWithoutOutput(pollResult.answer) ||
+      (answer?.kind === "no_output" && pollResult.askedAt >= answer.since + 10 * MINUTE),
     "the end is dated": after.finishedAt === now,
     "a completion is dated when it was reported": isDated(after, now),
     "retention counts from the end": after.expiresAt === now + RETENTION_MS,
@@ -147,13 +150,6 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   });
 }
 
-function isAskedAfterDeadline({
-  before,
-  history,
-}: Change<TaskRecord | null, TerminalTask>): boolean {
-  return before !== null && "deadlineAt" in before && history.polledAt >= before.deadlineAt;
-}
-
 /** Returns whether the deadline has passed and the upstream, where it can be polled, was polled after it. */
 function isOverdue({
   before,
@@ -161,10 +157,12 @@ function isOverdue({
   now,
   setting,
 }: Change<TaskRecord | null, TerminalTask>): boolean {
-  if (before === null || !("tracking" in before) || now < before.deadlineAt) return false;
+  if (before === null || !("tracking" in before)) return false;
+  const endAt = endTime(before);
+  if (now < endAt) return false;
   const { poll } = before.tracking;
-  const isAsked = history.polledAt >= before.deadlineAt || setting.isPaused || poll === null;
-  return isAsked || !isPollable(before, setting, Math.max(before.deadlineAt, poll.notBefore));
+  const isAsked = history.polledAt >= endAt || setting.isPaused || poll === null;
+  return isAsked || !isPollable(before, setting, Math.max(endAt, poll.notBefore));
 }
 
 /** Checks that the deadline of an open task moves once, by a quarter, and only when it has passed. */

@@ -160,7 +160,10 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
       return aHook(news, { jobId, connection, isSigned: random.isLucky(0.4) });
     }
     case "attach":
-      return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION);
+      return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION, {
+        likelyAgesMs: random.pick([[], [], [20_000, 21_000, 90_000], [HOUR, 3 * HOUR]]),
+        isHookExpected: random.isLucky(0.5),
+      });
     case "redeliver": {
       const attempts = 1 + random.below(3);
       const idempotencyKey = random.pick([null, "k1", "k2"]);

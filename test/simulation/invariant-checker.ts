@@ -189,13 +189,13 @@ export class InvariantChecker {
     if (this.history !== null) this.history.polledAt = this.#now;
   }
 
-  onPollAnswer({ job, nudges }: Subject<"poll">, answer: PollAnswer): void {
+  onPollAnswer({ job }: Subject<"poll">, answer: PollAnswer): void {
     const { record } = this.#shared.disk.written;
     const fact = pollEndResult(answer);
     this.#lastSource = "poll";
     if (record === null || !isOpen(record)) return;
     if (!sameJob(record.upstream?.job ?? null, job)) return;
-    this.#pollResult = { answer, nudges };
+    this.#pollResult = { answer, askedAt: this.history?.polledAt ?? 0 };
     if (fact !== null) this.history?.possibleEnds.push(fact);
   }
 

@@ -44,6 +44,7 @@ export const POLL_ANSWERS: readonly PollAnswer[] = [
   rateLimited(),
   rateLimited(HOUR),
   UNAUTHORIZED,
+  { kind: "unclear", statusCode: 404, word: null },
   UNANSWERED,
   newsAnswer(TOO_MANY_LINKS),
 ];

@@ -31,7 +31,9 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
     living !== null && alarm.by === living && calls.length === 0 && runningAlarmAt === null;
   const isAtRest = isIdle && !shared.hadFault;
   const owed = dueTime(record, alarm.under, alarm.armedAt);
-  const latest = isAtRest ? alarm.armedAt + 1 : watchdogLimit(record, alarm, shared);
+  // The next poll may have to wait for the gap after the last one.
+  const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
+  const latest = isAtRest ? alarm.armedAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
   return firstViolation({
     [`the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`]:
       alarm.at <= Math.max(owed, latest),

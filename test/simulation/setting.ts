@@ -26,7 +26,12 @@ export interface InitialState {
   readonly isOperatorDown: boolean;
 }
 
-const FORGETFUL: PollLimits = { firstMs: SECOND, gapMs: 0, maxAgeMs: 2 * HOUR };
+const FORGETFUL: PollLimits = {
+  firstMs: SECOND,
+  hookWaitMs: null,
+  gapMs: 0,
+  maxAgeMs: 2 * HOUR,
+};
 const SCHEDULE_MS = [0, 180_000, 600_000];
 
 export function settingFrom(random: Random): Setting {

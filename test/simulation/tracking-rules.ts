@@ -2,43 +2,37 @@ import { isOpen, type OpenTask } from "../../src/core/record/task.ts";
 import type { PollPlan } from "../../src/core/record/poll-plan.ts";
 import { MINUTE } from "../core/builders.ts";
 import { type Answer, type Change, isEqual, firstViolation } from "./change.ts";
-import {
-  endResultOf,
-  isOversized,
-  isPollable,
-  isResponsive,
-  isWithoutOutput,
-} from "./end-rules.ts";
+import { endResultOf, isOversized, isPollable, isResponsive } from "./end-rules.ts";
 import type { OutsideEvent } from "./moves.ts";
+import { endTime } from "./poll-times.ts";
 
 type Attachment = Extract<OutsideEvent, { readonly type: "attach" }>;
 type Hook = Extract<OutsideEvent, { readonly type: "hook" }>;
 
 const HOOKS_KEPT = 8;
-const MAX_WAIT_MS = 5 * MINUTE;
-
-/** Checks promise 6 for a poll without a final answer: the time of the next poll. */
+/** Checks promise 6 for a poll without a final answer that changed the task. */
 export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
-  const { before, after, now, setting, history, pollResult } = change;
+  const { before, after, now, setting, pollResult } = change;
   const { poll: plan } = before.tracking;
   const { poll: next } = after.tracking;
   if (pollResult === null || plan === null || next === null || setting.limits === null) return null;
-  const { answer, nudges } = pollResult;
-  const { firstMs, gapMs } = setting.limits;
-  const isNudged = plan.nudges !== nudges;
-  const leastMs = Math.max(gapMs, answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0);
-  const usualMs = Math.min(firstMs * 2 ** (plan.tries + 1), MAX_WAIT_MS);
-  const waitMs = isNudged || isWithoutOutput(answer) ? leastMs : Math.max(usualMs, leastMs);
+  const { answer, askedAt } = pollResult;
+  const isHinted = plan.hint !== null && plan.hint.at >= askedAt;
   const isPutOff = before.deadlineAt !== after.deadlineAt;
   const isProgress = answer.kind === "news" && answer.news.status === "processing";
+  const isLimited = answer.kind === "limited" && answer.retryAfterMs !== null;
+  const isDecided = askedAt < endTime(before) || isPutOff || endTime(after) > now;
+  const kind = answer.kind === "news" ? answer.news.status : answer.kind;
   return firstViolation({
     "reported progress is shown": !isProgress || after.status === "processing",
-    "the poll after the deadline decides": history.polledAt < before.deadlineAt || isPutOff,
-    "a missing answer does not extend the deadline": !isPutOff || isNudged || isResponsive(answer),
-    "success without output is polled once more, not twice":
-      !isWithoutOutput(answer) || !plan.isOutputMissing,
-    "the limit of a provider is kept": next.notBefore === now + leastMs,
-    "waits between polls double, up to 5 minutes": next.at === now + waitMs,
+    "the poll after the deadline decides": isDecided,
+    "a missing answer does not extend the deadline": !isPutOff || isHinted || isResponsive(answer),
+    "the limit of a provider is kept":
+      next.notBefore === plan.notBefore ||
+      (isLimited && next.notBefore === now + (answer.retryAfterMs ?? 0)),
+    "the kind of an answer is stored with the time of its first answer":
+      isEqual(next.answer, plan.answer) ||
+      (next.answer?.kind === kind && next.answer.since === now),
   });
 }
 
@@ -52,16 +46,13 @@ export function trackedFault(
   if (event.type !== "hook" || before.upstream?.connection !== event.connection) return null;
   const { job } = before.upstream;
   const isOwn = job === null || event.jobId === null || event.jobId === job.id;
-  const isNews = event.news.status !== "queued" && event.news.status !== before.status;
-  const isAsked = isPollable(before, setting, now);
-  const isBelieved = event.isSigned && event.news.status !== "no_output";
-  if (!isOwn || !isNews || !isAsked || isBelieved) return null;
+  if (!isOwn || !isPollable(before, setting, now)) return null;
   const { poll } = before.tracking;
-  return poll === null ? keptFault(event, before, after) : nudgeFault(poll, after, now);
+  return poll === null ? keptFault(event, before, after) : movedFault(event, poll, after, now);
 }
 
 function attachFault(
-  { job }: Attachment,
+  { job, expectation }: Attachment,
   before: OpenTask,
   after: OpenTask,
   { setting, now }: Pick<Answer, "setting" | "now">,
@@ -69,19 +60,29 @@ function attachFault(
   if (isEqual(before.upstream, after.upstream)) return null;
   const { keptHooks, isExtended } = before.tracking;
   const kept = keptHooks.filter(({ jobId }) => jobId === null || jobId === job.id);
+  const claims = kept.filter(({ news }) => endResultOf(news) !== null);
   const isAsked = isPollable(after, setting, now);
   const { poll } = after.tracking;
-  const askedAt = kept.length > 0 ? now : now + (setting.limits?.firstMs ?? 0);
   return firstViolation({
-    "kept hooks count where the upstream cannot be polled":
-      isAsked || kept.every(({ news }) => endResultOf(news) === null),
-    "an attachment plans a poll": !isAsked || poll?.at === askedAt,
+    "kept hooks count where the upstream cannot be polled": isAsked || claims.length === 0,
+    "an attachment plans polls from now on":
+      poll?.attachedAt === now && isEqual(poll.likelyAgesMs, expectation.likelyAgesMs),
+    "a kept hook that claims the end causes a poll at once":
+      !isAsked || claims.length > 0 === (poll?.hint?.at === now),
+    "kept hooks that say queued or running move the polls":
+      !isAsked || kept.length > claims.length === (poll?.heard ?? []).length > 0,
     "a deadline is extended once": after.tracking.isExtended === isExtended,
   });
 }
 
 /** Checks that the last hook of each job and status is kept until the job is known. */
-function keptFault({ jobId, news }: Hook, before: OpenTask, after: OpenTask): string | null {
+function keptFault(
+  { jobId, news, isSigned }: Hook,
+  before: OpenTask,
+  after: OpenTask,
+): string | null {
+  const isApplied = isSigned && news.status !== "no_output" && endResultOf(news) !== null;
+  if (isApplied) return null;
   const others = before.tracking.keptHooks.filter(
     (hook) => hook.jobId !== jobId || hook.news.status !== news.status,
   );
@@ -94,10 +95,28 @@ function keptFault({ jobId, news }: Hook, before: OpenTask, after: OpenTask): st
   });
 }
 
-function nudgeFault(plan: PollPlan, { tracking }: OpenTask, now: number): string | null {
-  const { at, nudges } = tracking.poll ?? { at: Infinity, nudges: 0 };
+/** Checks that a hook of the attached job moves the polls as its news says. */
+function movedFault(
+  { news }: Hook,
+  plan: PollPlan,
+  { tracking }: OpenTask,
+  now: number,
+): string | null {
+  const { poll } = tracking;
+  if (poll === null) return "a hook leaves the plan of polls";
+  if (news.status === "queued" || news.status === "processing") {
+    const isFirst = !plan.heard.includes(news.status);
+    const latestMs = Math.max(2 * MINUTE, plan.attachedAt + (plan.likelyAgesMs.at(-1) ?? 0) - now);
+    return firstViolation({
+      "only the first hook of a state moves the next poll":
+        poll.at === (isFirst ? now + latestMs : plan.at),
+      "a hook that says queued or running is no claim of the end": isEqual(poll.hint, plan.hint),
+    });
+  }
+  const isAskedSoon = poll.hint !== null && now - poll.hint.at < 15_000;
+  const isLimited = plan.notBefore > now && poll.hint !== null;
   return firstViolation({
-    "a nudge polls at once": at <= Math.max(now, plan.notBefore),
-    "a nudge leads to another poll than the running one": nudges > plan.nudges || plan.at > now,
+    "a claim of the end causes a poll within 15 s": isAskedSoon || isLimited,
+    "a claim of the end does not move other polls": poll.at === plan.at,
   });
 }

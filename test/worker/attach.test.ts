@@ -35,15 +35,26 @@ it("POST /v1/tasks/{id}/upstream answers with the task, which names the attached
   expect(answer).toEqual(await readHooked(task));
 });
 
-it("POST /v1/tasks/{id}/upstream schedules the first poll after 15 to 18 s when the provider's key is configured", async () => {
+it("POST /v1/tasks/{id}/upstream schedules the first poll for the time at which the hook is late, about a minute later, when the provider's key is configured", async () => {
   const keyed = await hooked({ provider: "ark", bindings: KEYED });
   const plain = await hooked({ provider: "ark" });
   await attach(keyed, "cgt-1");
   await attach(plain, "cgt-1");
   const { alarm } = await stored(keyed.id);
-  expect(alarm).toBeGreaterThanOrEqual(START + 15_000);
-  expect(alarm).toBeLessThanOrEqual(START + 18_000);
+  expect(alarm).toBeGreaterThanOrEqual(START + 57_000);
+  expect(alarm).toBeLessThanOrEqual(START + 63_000);
   expect((await stored(plain.id)).alarm).toBe(START + 3 * DAY_MS);
+});
+
+it("POST /v1/tasks/{id}/upstream schedules the first poll after about 10 s when the hook URL is on this machine, which no provider reaches", async () => {
+  const task = await hooked({
+    provider: "ark",
+    bindings: { ...KEYED, PUBLIC_URL: "http://localhost:8787" },
+  });
+  await attach(task, "cgt-1");
+  const { alarm } = await stored(task.id);
+  expect(alarm).toBeGreaterThanOrEqual(START + 9_500);
+  expect(alarm).toBeLessThanOrEqual(START + 10_500);
 });
 
 it("POST /v1/tasks/{id}/upstream attaches a job to a task without provider and to one that an event created", async () => {

@@ -49,7 +49,7 @@ it("polls for several connections to one provider go to the host of each with it
   for (const provider of ["ark", "ark-2", "ark-3"]) {
     const task = await hooked({ provider, bindings: TWO });
     await attach(task, "cgt-1");
-    await wake(task.id, 18_000);
+    await wake(task.id, 130_000);
     const polled = provider !== "ark-3";
     expect(await readHooked(task)).toMatchObject({ status: polled ? "processing" : "pending" });
   }
@@ -91,7 +91,7 @@ it.each([401, 403])(
     expect(await health()).toEqual({ provider: "ark", key: "set" });
     const task = await hooked({ provider: name, bindings });
     await attach(task, "cgt-1");
-    await wake(task.id, 18_000);
+    await wake(task.id, 130_000);
     const refused = { provider: "ark", key: "refused", refused_at: Math.floor(Date.now() / 1000) };
     await until(async () => Reflect.get(Object(await health()), "key") === "refused");
     expect(await health()).toEqual(refused);

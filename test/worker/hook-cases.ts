@@ -116,12 +116,14 @@ export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): Ho
   return found(hooks, ({ means, jobId }) => jobId === done.jobId && isStatus(means, ...statuses));
 }
 
-const Polled = z.object({ tracking: z.object({ poll: z.object({ tries: z.int() }) }) });
+const Polled = z.looseObject({
+  tracking: z.looseObject({ poll: z.looseObject({ answer: z.looseObject({ kind: z.string() }) }) }),
+});
 
 /** Waits until the answer of a poll is stored. */
 export async function polled(scene: Scene): Promise<void> {
   await until(async () => {
     const { record } = await stored(scene.task.id);
-    return Polled.safeParse(record).data?.tracking.poll.tries === 1;
+    return Polled.safeParse(record).success;
   });
 }

@@ -75,10 +75,10 @@ it.each([
     const answer = new HeldAnswer();
     answer.end();
     outside.on("https://", answer.site);
-    await wake((await pollable(large)).id, 60_000);
+    await wake((await pollable(large)).id, 130_000);
     expect(answer.bytesRead).toBe(2 * MIB);
     answer.bytesRead = 0;
-    await wake((await pollable(small)).id, 60_000);
+    await wake((await pollable(small)).id, 130_000);
     expect(answer.bytesRead).toBe(MIB);
   },
 );
@@ -103,7 +103,7 @@ it.each(ENDS)(
       ids.push((await pollable("replicate", { ...KEYED, CALLBACK_TIMEOUT_S })).id);
     }
     const runs: Promise<boolean>[] = [];
-    pass(60_000);
+    pass(130_000);
     for (const [i, answer] of [first, second, third].entries()) {
       outside.on("https://api.replicate.com", answer.site);
       runs.push(wake(ids[i] ?? ""));

@@ -87,7 +87,7 @@ it.each([
     outside.on(CALLBACK_URL, answering("thank you"));
     const task = await hooked({ provider, bindings: { ...env, ...keys } });
     await attach(task, "job-1");
-    if (isPoll) await wake(task.id, 60_000);
+    if (isPoll) await wake(task.id, 130_000);
     else expect((await sendHook(task, JSON.stringify(job))).status).toBe(200);
     await untilIdle(task.id);
     expect(await readHooked(task)).toMatchObject({

@@ -1,4 +1,7 @@
+import type { Runtime } from "../../config/runtime.ts";
+import type { Expectation } from "../../core/record/poll-plan.ts";
 import type { Connection } from "../../providers/provider.ts";
+import { isLoopback } from "../../security/url-policy.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { requireConnection } from "./connection.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -16,11 +19,12 @@ export const attachUpstream = bodyRoute(
     errors: ["unknown_task", "task_settled"],
   },
   Attachment,
-  async ({ env, runtime, params: { id }, caller, body }) => {
+  async ({ env, runtime, params: { id }, caller, origin, body }) => {
     const connection = requireConnection(body.provider, runtime.config);
     requireEndpoint(connection, body.endpoint);
     const job = { id: body.id, endpoint: body.endpoint };
-    const event = { type: "attach", connection: connection.name, job } as const;
+    const expectation = expectationOf(connection, runtime, origin);
+    const event = { type: "attach", connection: connection.name, job, expectation } as const;
     const { task } = accepted(await taskClient(env, id).apply(event, caller));
     return taskAnswer(task, 200);
   },
@@ -43,4 +47,13 @@ function requireEndpoint({ provider, key }: Connection, endpoint: string | null)
   if (expected?.isRequired === true && endpoint === null && key !== null) {
     throw invalidRequest([{ path: "/endpoint", message: `is required: ${expected.meaning}` }]);
   }
+}
+
+/**
+ * Returns what is known of a job at its attachment. Hooks are expected unless the provider sends none or the
+ * hook URL is on this machine, which no provider reaches.
+ */
+function expectationOf({ provider }: Connection, { config }: Runtime, origin: string): Expectation {
+  const isReachable = !isLoopback(new URL(config.publicUrl ?? origin));
+  return { likelyAgesMs: [], isHookExpected: provider.hooks !== null && isReachable };
 }

@@ -1,5 +1,6 @@
 import type { Policy } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
+import { lastPollAt } from "../record/poll-plan.ts";
 import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";
 
@@ -10,6 +11,8 @@ import { poll } from "./poll.ts";
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;
-  const { deadlineAt } = record;
-  return { dueAt: deadlineAt, step: () => ({ kind: "event", event: { type: "deadline" } }) };
+  return {
+    dueAt: lastPollAt(record),
+    step: () => ({ kind: "event", event: { type: "deadline" } }),
+  };
 }

@@ -1,6 +1,6 @@
 import { type Policy, startAt } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
-import { pollableJob } from "../record/poll-plan.ts";
+import { allowedPollAt, lastPollAt, plannedPollAt, pollableJob } from "../record/poll-plan.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 
@@ -10,11 +10,6 @@ export interface Poll {
   /** Name of the connection to the provider. */
   readonly connection: string;
   readonly job: Job;
-  /**
-   * Number of nudges in the task's record when this poll was sent; a nudge is a hook that asked for an
-   * earlier poll.
-   */
-  readonly nudges: number;
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
 }
@@ -26,19 +21,21 @@ export interface PollStep {
 
 /**
  * Returns the next poll of the upstream: at its planned time or at the deadline of the task, whichever is
- * sooner, but never before the earliest time that the provider allows. A pause of the relay delays polls
- * but no deadline: a task whose deadline is within the pause has no last poll. The time of the next poll is
- * planned in record/poll-plan.ts; events/polling.ts applies the answer.
+ * sooner, but never before the provider allows it. A pause of the relay delays polls but no deadline: a task
+ * whose deadline is within the pause has no last poll. record/poll-plan.ts plans the time of the next poll;
+ * events/polling.ts applies the answer.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
-  const { id: taskId, upstream, deadlineAt, createdAt } = record;
-  const { at, notBefore, nudges } = record.tracking.poll;
-  const wantedAt = startAt(Math.min(at, deadlineAt), policy);
-  if (wantedAt > deadlineAt) return null;
-  const dueAt = Math.max(wantedAt, notBefore);
+  const { id: taskId, upstream, createdAt } = record;
+  const { poll: plan } = record.tracking;
+  const lastAt = lastPollAt(record);
+  const plannedAt = Math.min(plannedPollAt(record, plan, policy), lastAt);
+  const wantedAt = startAt(plannedAt, policy, Math.min(plannedAt, plan.attachedAt));
+  if (wantedAt > lastAt) return null;
+  const dueAt = Math.max(wantedAt, allowedPollAt(record, plan, policy));
   const job = pollableJob(record, policy, dueAt);
   if (job === null) return null;
-  const question: Poll = { taskId, connection: upstream.connection, job, nudges, createdAt };
+  const question: Poll = { taskId, connection: upstream.connection, job, createdAt };
   return { dueAt, step: () => ({ kind: "poll", poll: question }) };
 }

@@ -1,4 +1,5 @@
 import type { AttemptResult, RedeliveryOrder } from "../record/callback.ts";
+import type { Expectation } from "../record/poll-plan.ts";
 import type { NoticeKind } from "../record/notice.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { Job, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
@@ -75,6 +76,7 @@ export interface AttachEvent extends Requested {
   readonly type: "attach";
   readonly connection: string;
   readonly job: Job;
+  readonly expectation: Expectation;
 }
 
 /** Event of a hook that a provider sent to `POST /hooks/{provider}/{id}/{token}`. */
@@ -116,11 +118,6 @@ export type ChargeAnswer =
 export interface PollEndedEvent {
   readonly type: "poll_ended";
   readonly job: Job;
-  /**
-   * Number of nudges (hooks that asked for an earlier poll) in the task's record when the poll was sent; a
-   * larger number in the record now means that a hook came meanwhile.
-   */
-  readonly nudges: number;
   /** Time at which the poll was sent, in Unix milliseconds; decides whether it was the poll at the deadline. */
   readonly askedAt: number;
   readonly answer: PollAnswer;
@@ -135,7 +132,12 @@ export type PollAnswer =
   | { readonly kind: "limited"; readonly retryAfterMs: number | null }
   /** Answer of a provider that refuses the key. */
   | { readonly kind: "unauthorized" }
-  /** The provider did not answer the poll in time, or its answer could not be read. */
+  /**
+   * Answer that was not understood: its HTTP status, and the state of the job that it names and the relay
+   * does not know, cut to 32 characters; null when it names none.
+   */
+  | { readonly kind: "unclear"; readonly statusCode: number; readonly word: string | null }
+  /** The provider could not be reached, did not answer in time, or answered with an error of its own. */
   | { readonly kind: "unanswered" };
 
 export interface RefundEndedEvent {

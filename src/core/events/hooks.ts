@@ -12,15 +12,22 @@ import type { AttachEvent, HookEvent } from "./event.ts";
 import { finishFromNews, TIMEOUT_CODE } from "./finish.ts";
 import type { Policy } from "../policy.ts";
 import { errorCodeOf } from "../record/callback-body.ts";
-import { isOpen, isTerminal, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
-import { canPoll, nudge, planFirstPoll } from "../record/poll-plan.ts";
-import { keepHook, type KeptHook, type Tracking } from "../record/tracking.ts";
+import { canPoll, hear, hint, planPolls, type PollPlan } from "../record/poll-plan.ts";
+import {
+  isOpen,
+  isTerminal,
+  nextVersion,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../record/task.ts";
+import { keepHook } from "../record/tracking.ts";
 import { type Job, sameJob, type UpstreamNews } from "../record/upstream.ts";
 
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */
 export function attach(
   record: TaskRecord | null,
-  { connection, job, keyName }: AttachEvent,
+  { connection, job, expectation, keyName }: AttachEvent,
   policy: Policy,
   now: number,
 ): Decision {
@@ -34,7 +41,7 @@ export function attach(
     return invalidField("/provider", message);
   }
   const hooks = record.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
-  const poll = planFirstPoll(policy.polls.get(connection), policy, now);
+  const poll = planPolls(expectation, policy.polls.get(connection), now);
   const attached: OpenTask = {
     ...record,
     version: nextVersion(record, now),
@@ -42,14 +49,18 @@ export function attach(
     keyNames: { ...record.keyNames, attachedBy: keyName },
     tracking: { ...record.tracking, poll, keptHooks: [] },
   };
-  const first = changed(attached);
-  return hooks.reduce((decision, hook) => applyKeptHook(decision, hook, policy, now), first);
+  return changed(
+    hooks.reduce<TaskRecord>((task, { news }) => {
+      return isOpen(task) ? withNews(task, news, false, policy, now) : task;
+    }, attached),
+  );
 }
 
 /**
- * Handles a provider hook. A signed hook, or one whose provider cannot be polled, is applied; any other hook
- * only brings the next poll forward, or is kept until a job is attached. No hook is refused as a conflict:
- * one that arrives after the end of the task is ignored.
+ * Handles a provider hook. A hook that claims the end of the job ends the task when it is signed, or when its
+ * provider cannot be polled; otherwise the job is polled at once, or the hook is kept until a job is
+ * attached. A hook that says queued or running moves the next poll. No hook is refused as a conflict: one
+ * that arrives after the end of the task is ignored.
  */
 export function applyHook(
   record: TaskRecord | null,
@@ -65,10 +76,10 @@ export function applyHook(
   }
   const { job } = record.upstream;
   if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
-  const isPollable = canPoll(record, policy, now);
-  return !isPollable || (event.isSigned && news.status !== "no_output")
-    ? applyNews(record, news, policy, now)
-    : nudgeOrKeep(record, event, now);
+  const task = withNews(record, news, event.isSigned, policy, now);
+  if (isTerminal(task)) return changed(task);
+  const kept = keptFor(task, event, canPoll(record, policy, now));
+  return kept === record ? unchanged(record, "ignored") : changed(kept, noteOf(kept, news));
 }
 
 /**
@@ -84,65 +95,56 @@ export function isLateSuccess(
   return isSuccess && errorCodeOf(record.body) === TIMEOUT_CODE;
 }
 
-function applyNews(task: OpenTask, news: UpstreamNews, policy: Policy, now: number): Decision {
+/**
+ * Applies the news of a hook to a task. Returns the same record when the hook repeats what is known, because
+ * each write to the storage costs money.
+ */
+function withNews(
+  task: OpenTask,
+  news: UpstreamNews,
+  isSigned: boolean,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  const isPollable = canPoll(task, policy, now);
   switch (news.status) {
     case "queued":
-      return unchanged(task, "ignored");
-    case "processing":
-      if (task.status === "processing") return unchanged(task, "ignored");
-      return changed({ ...task, version: nextVersion(task, now), status: "processing" });
+      return isPollable ? withPlan(task, (plan) => hear(plan, "queued", now)) : task;
+    case "processing": {
+      const next = isPollable ? withPlan(task, (plan) => hear(plan, "processing", now)) : task;
+      if (task.status === "processing") return next;
+      return { ...next, version: nextVersion(task, now), status: "processing" };
+    }
     case "no_output":
     case "completed":
     case "failed":
-      return changed(finishFromNews(task, news, policy, now));
+      return !isPollable || (isSigned && news.status !== "no_output")
+        ? finishFromNews(task, news, policy, now)
+        : withPlan(task, (plan) => hint(plan, news.status, policy, now));
   }
 }
 
-/**
- * Handles a hook that may not change the status of the task, because no signature proves its body or it
- * reports success without output: brings the next poll forward, or keeps the hook until a job is attached to
- * the task. A hook that reports nothing new is ignored.
- */
-function nudgeOrKeep(task: OpenTask, { news, jobId }: HookEvent, now: number): Decision {
-  const { tracking } = task;
-  if (news.status === "queued" || news.status === task.status) return unchanged(task, "ignored");
-  if (tracking.poll === null) {
-    const kept = keepHook(tracking, { jobId, news });
-    return kept === null ? unchanged(task, "ignored") : changeTracking(task, kept, "kept");
-  }
-  const isOutputMissing = tracking.poll.isOutputMissing || news.status === "no_output";
-  const poll = { ...nudge(tracking.poll, now), isOutputMissing };
-  return changeTracking(task, { ...tracking, poll }, "nudged");
+function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTask {
+  const { poll } = task.tracking;
+  const next = poll === null ? null : change(poll);
+  return next === poll ? task : { ...task, tracking: { ...task.tracking, poll: next } };
 }
 
 /**
- * Stores the changed plan of polls and kept hooks of a task. A repeated hook changes nothing, because each
- * write to the storage costs money.
+ * Keeps a hook with a task that has no job yet, until its job is attached. Returns the same record when the
+ * hook is kept already, is too large to keep, or reports that a task that cannot be polled is in progress.
  */
-function changeTracking(task: OpenTask, tracking: Tracking, note: Note): Decision {
-  const isSame = JSON.stringify(tracking) === JSON.stringify(task.tracking);
-  return isSame ? unchanged(task, note) : changed({ ...task, tracking }, note);
+function keptFor(task: OpenTask, { jobId, news }: HookEvent, isPollable: boolean): OpenTask {
+  if (task.tracking.poll !== null || !isPollable) return task;
+  const tracking = keepHook(task.tracking, { jobId, news });
+  const isKnown = JSON.stringify(tracking) === JSON.stringify(task.tracking);
+  return tracking === null || isKnown ? task : { ...task, tracking };
 }
 
-/**
- * Applies a hook that was kept because it arrived before its job was attached: brings the next poll
- * forward, or, when the job cannot be polled, applies the news of the hook.
- */
-function applyKeptHook(
-  decision: Decision,
-  { news }: KeptHook,
-  policy: Policy,
-  now: number,
-): Decision {
-  if (decision.kind !== "changed" || !isOpen(decision.record)) return decision;
-  const task = decision.record;
-  if (!canPoll(task, policy, now)) {
-    const next = applyNews(task, news, policy, now);
-    return next.kind === "changed" ? next : decision;
-  }
-  const { tracking } = task;
-  const poll = tracking.poll && nudge(tracking.poll, now);
-  return changed({ ...task, tracking: { ...tracking, poll } });
+/** Returns what happened to a hook, for the log; undefined when its news was recorded. */
+function noteOf({ tracking }: OpenTask, { status }: UpstreamNews): Note | undefined {
+  if (status === "queued" || status === "processing") return undefined;
+  return tracking.poll === null ? "kept" : "nudged";
 }
 
 /**

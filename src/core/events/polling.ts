@@ -1,14 +1,25 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
-import type { PollEndedEvent } from "./event.ts";
+import type { PollAnswer, PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
 import { DEADLINE_EXTENSION, type Policy } from "../policy.ts";
+import {
+  isHintedSince,
+  lastNoOutputPollAt,
+  lastPollAt,
+  plannedPollAt,
+  type PollPlan,
+  type UpstreamAnswer,
+} from "../record/poll-plan.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
-import { planNextPoll, type PollPlan } from "../record/poll-plan.ts";
 import { type Job, sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
 
+/** Largest random addition to the wait that a provider names, as a fraction of the wait. */
+const RETRY_JITTER = 0.2;
+
 /**
- * Applies the answer to a poll: ends the task, plans the next poll, or, at the deadline, extends the
- * deadline once for an upstream that is still at work.
+ * Applies the answer to a poll: ends the task, or, at the deadline, extends the deadline once for an upstream
+ * that is still at work. An answer of the same kind as the last one changes nothing, so that a poll without
+ * news costs no write of the record.
  */
 export function endPoll(
   record: TaskRecord | null,
@@ -19,17 +30,19 @@ export function endPoll(
   if (record === null || !isOpen(record)) return unchanged(record);
   const poll = planFor(event.job, record);
   if (poll === null) return unchanged(record);
-  const news = event.answer.kind === "news" ? event.answer.news : null;
-  const isAtDeadline = record.deadlineAt <= Math.min(now, event.askedAt);
-  if (news !== null && isEnd(news, poll.isOutputMissing || isAtDeadline)) {
+  const { answer, askedAt } = event;
+  const news = answer.kind === "news" ? answer.news : null;
+  if (news !== null && isEnd(news, poll, askedAt)) {
     return changed(finishFromNews(record, news, policy, now));
   }
-  if (isAtDeadline && (record.tracking.isExtended || !deservesExtension(poll, event))) {
+  const task = withAnswer(record, poll, answer, policy, now);
+  const isAtDeadline = lastPollAt(record) <= Math.min(now, askedAt);
+  if (!isAtDeadline || lastPollAt(task) > now)
+    return task === record ? unchanged(record) : changed(task);
+  if (record.tracking.isExtended || !deservesExtension(poll, event)) {
     return changed(finishAtDeadline(record, policy, now));
   }
-  const plan = planAfter(poll, record, event, policy, now);
-  const task = withNextPoll(record, news, plan, now);
-  return changed(isAtDeadline ? extendDeadline(task, now) : task);
+  return changed(extendDeadline(task, now));
 }
 
 /** Returns the plan of polls when `job` is the job attached to the task; null when it is not. */
@@ -38,16 +51,16 @@ function planFor(job: Job, { upstream, tracking }: OpenTask): PollPlan | null {
 }
 
 /**
- * Tells whether news ends the task. After a success without output the task stays open for one more poll,
- * unless this was the last one.
+ * Tells whether news ends the task. Success without output ends it only when the upstream has reported it for
+ * ten minutes, because the output may follow.
  */
-function isEnd(news: UpstreamNews, isLastPoll: boolean): news is UpstreamEnd {
+function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news is UpstreamEnd {
   switch (news.status) {
     case "completed":
     case "failed":
       return true;
     case "no_output":
-      return isLastPoll;
+      return answer?.kind === "no_output" && askedAt >= lastNoOutputPollAt(answer);
     case "queued":
     case "processing":
       return false;
@@ -55,48 +68,65 @@ function isEnd(news: UpstreamNews, isLastPoll: boolean): news is UpstreamEnd {
 }
 
 /**
- * Tells whether the deadline is extended: true when the upstream reported the job as queued or processing or
- * limited the rate of polls, or when a hook arrived during this poll.
+ * Tells whether the deadline is extended: true when the upstream reported progress or limited the rate of
+ * polls, or when a hook claimed the end of the job during this poll.
  */
-function deservesExtension(poll: PollPlan, event: PollEndedEvent): boolean {
-  const { kind } = event.answer;
-  return kind === "news" || kind === "limited" || isOvertaken(poll, event);
-}
-
-/** Tells whether a hook arrived during the poll; the answer to the poll may then be older than the hook. */
-function isOvertaken(poll: PollPlan, { nudges }: PollEndedEvent): boolean {
-  return poll.nudges !== nudges;
-}
-
-function planAfter(
-  poll: PollPlan,
-  task: OpenTask,
-  event: PollEndedEvent,
-  policy: Policy,
-  now: number,
-): PollPlan {
-  const { answer } = event;
-  const retryAfterMs = answer.kind === "limited" ? answer.retryAfterMs : null;
-  const circumstances = { isOvertaken: isOvertaken(poll, event), retryAfterMs };
-  const plan = planNextPoll(poll, task, circumstances, policy, now);
-  if (answer.kind !== "news") return plan;
-  const isOutputMissing = answer.news.status === "no_output";
-  return { ...plan, isOutputMissing, at: isOutputMissing ? plan.notBefore : plan.at };
+function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent): boolean {
+  return answer.kind === "news" || answer.kind === "limited" || isHintedSince(poll, askedAt);
 }
 
 /**
- * Returns the task with the next poll planned. The version rises only when the status changes, because
- * readers do not see the time of the next poll.
+ * Returns the task with the answer to a poll noted: its kind when it differs from the last one, and the wait
+ * that the provider names when the next poll is planned earlier; else the same record. The version rises only
+ * when the status changes, because readers do not see the rest.
  */
-function withNextPoll(
+function withAnswer(
   task: OpenTask,
-  news: UpstreamNews | null,
   poll: PollPlan,
+  answer: PollAnswer,
+  policy: Policy,
   now: number,
 ): OpenTask {
-  const next = { ...task, tracking: { ...task.tracking, poll } };
-  if (news?.status !== "processing" || task.status === "processing") return next;
-  return { ...next, status: "processing", version: nextVersion(task, now) };
+  const known = answerOf(answer, now);
+  const isOther = known !== null && known.kind !== poll.answer?.kind;
+  const allowedAt = retryAt(answer, policy, now);
+  const isEarly = allowedAt > plannedPollAt(task, poll, policy);
+  const isStarted = known?.kind === "processing" && task.status !== "processing";
+  if (!isOther && !isEarly && !isStarted) return task;
+  const plan = {
+    ...poll,
+    ...(isOther && { answer: known }),
+    ...(isEarly && { notBefore: allowedAt }),
+  };
+  const next = { ...task, tracking: { ...task.tracking, poll: plan } };
+  return isStarted ? { ...next, status: "processing", version: nextVersion(task, now) } : next;
+}
+
+/** Returns the kind of an answer as it is stored; null for no answer, which changes nothing. */
+function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
+  const unworded = { since, statusCode: null, word: null };
+  switch (answer.kind) {
+    case "news": {
+      const { status } = answer.news;
+      return status === "completed" || status === "failed" ? null : { kind: status, ...unworded };
+    }
+    case "limited":
+    case "unauthorized":
+      return { kind: answer.kind, ...unworded };
+    case "unclear":
+      return { ...answer, since };
+    case "unanswered":
+      return null;
+  }
+}
+
+/**
+ * Returns the time at which a provider that limits the rate allows the next poll, plus a random part, because
+ * the provider names the same time to many tasks; 0 when it names none.
+ */
+function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
+  if (answer.kind !== "limited" || answer.retryAfterMs === null) return 0;
+  return now + Math.round(answer.retryAfterMs * (1 + RETRY_JITTER * jitter));
 }
 
 function extendDeadline(task: OpenTask, now: number): OpenTask {

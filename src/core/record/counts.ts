@@ -1,4 +1,4 @@
-/** Counts for one task: the hooks that changed it, and the polls that ended while it was open. */
+/** Counts for one task: the hooks that changed it, and the polls that changed it while it was open. */
 export interface Counts {
   readonly hooks: number;
   readonly polls: number;

@@ -1,34 +1,76 @@
-import { backoff } from "../backoff.ts";
 import type { Policy, PollLimits } from "../policy.ts";
-import { MINUTE_MS } from "../time.ts";
+import { MINUTE_MS, SECOND_MS } from "../time.ts";
+import { type Cadence, nextPollTime } from "./poll-cadence.ts";
 import type { OpenTask } from "./task.ts";
-import type { Job } from "./upstream.ts";
+import type { Job, UpstreamNews } from "./upstream.ts";
 
-/** Plan of the next poll of the upstream. Times are in Unix milliseconds. */
-export interface PollPlan {
-  readonly at: number;
-  /** Number of polls that ended without a final result. */
-  readonly tries: number;
-  /**
-   * Number of nudges, i.e. hooks that asked for an earlier poll. When the number rises during a poll, the
-   * answer to that poll may be outdated.
-   */
-  readonly nudges: number;
-  /**
-   * Earliest time of the next poll in Unix milliseconds, even after a nudge, because of the provider's
-   * minimum interval or its `Retry-After`.
-   */
-  readonly notBefore: number;
-  /**
-   * States that the upstream reported success without output; a second poll with this answer fails the
-   * task.
-   */
-  readonly isOutputMissing: boolean;
+/** What is known of a job when it is attached: it decides at which ages the job is polled. */
+export interface Expectation {
+  /** Ages in milliseconds, ascending, at which earlier jobs of its kind ended; empty when unknown. */
+  readonly likelyAgesMs: readonly number[];
+  /** States that the upstream can reach the task's hook URL, and that its hooks are expected to come. */
+  readonly isHookExpected: boolean;
 }
 
-const MAX_WAIT_MS = 5 * MINUTE_MS;
-/** Largest random addition to the wait before a poll, as a fraction of the wait. */
-const JITTER = 0.2;
+export const NOTHING_EXPECTED: Expectation = { likelyAgesMs: [], isHookExpected: false };
+
+/**
+ * What decides when the attached job is polled. The times follow from the age of the job
+ * (`poll-cadence.ts`); stored is only what moves polls off that grid. Times are in Unix milliseconds.
+ */
+export interface PollPlan {
+  /** Time at which the job was attached. */
+  readonly attachedAt: number;
+  readonly likelyAgesMs: readonly number[];
+  /** Age of the job in milliseconds at which its hook is late; null when no hook is expected. */
+  readonly hookWaitMs: number | null;
+  /** Time to which hooks have moved the next poll; null when it follows from the age of the job. */
+  readonly at: number | null;
+  /** Earliest time of the next poll, which the provider named with `Retry-After`. */
+  readonly notBefore: number;
+  /** States that hooks have reported; only the first hook of each state moves a poll. */
+  readonly heard: readonly HeardStatus[];
+  /** Last hook that claimed the end of the job without a proof; null when there was none. */
+  readonly hint: Hint | null;
+  /** The kind of the upstream's last answer; null while there was none. */
+  readonly answer: UpstreamAnswer | null;
+}
+
+export type HeardStatus = Extract<UpstreamNews["status"], "queued" | "processing">;
+
+export interface Hint {
+  readonly at: number;
+  readonly status: UpstreamNews["status"];
+}
+
+/** A kind of answer of the upstream, stored when the kind changes. */
+export interface UpstreamAnswer {
+  readonly kind: (typeof ANSWER_KINDS)[number];
+  /** Time of the first answer of this kind, in Unix milliseconds. */
+  readonly since: number;
+  /** HTTP status of the first answer that was not understood; null for other kinds. */
+  readonly statusCode: number | null;
+  /** State that the first answer of this kind named and the relay does not know; null when none. */
+  readonly word: string | null;
+}
+
+export const ANSWER_KINDS = [
+  "queued",
+  "processing",
+  "no_output",
+  "limited",
+  "unauthorized",
+  "unclear",
+] as const;
+
+/** Shortest time for which a hook that says queued or running moves the next poll, in milliseconds. */
+const MOVE_MS = 2 * MINUTE_MS;
+/** Wait between the polls after a hint, in milliseconds, and the age up to which a hint causes polls. */
+const HINT_WAIT_MS = 15 * SECOND_MS;
+const HINT_AGE_MS = 2 * MINUTE_MS;
+/** Times of the polls after the first answer that reports success without output, in milliseconds. */
+const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND_MS);
+const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
 
 /**
  * Tells whether the job of a task can be polled: the API key that its provider needs is configured, and the
@@ -47,55 +89,104 @@ export function pollableJob(task: OpenTask, policy: Policy, now: number): Job | 
 }
 
 /**
- * Plans the first poll of a job.
+ * Plans the polls of a job that is attached at `now`.
  * @param limits poll limits of the connection; undefined while its key is not configured.
  */
-export function planFirstPoll(
+export function planPolls(
+  { likelyAgesMs, isHookExpected }: Expectation,
   limits: PollLimits | undefined,
-  policy: Policy,
   now: number,
 ): PollPlan {
-  const at = now + withJitter(limits?.firstMs ?? 0, policy);
-  return { at, tries: 0, nudges: 0, notBefore: 0, isOutputMissing: false };
+  const hookWaitMs = isHookExpected ? (limits?.hookWaitMs ?? null) : null;
+  const unheard = { heard: [], hint: null, answer: null };
+  return { attachedAt: now, likelyAgesMs, hookWaitMs, at: null, notBefore: 0, ...unheard };
+}
+
+/** Returns the time of the first poll that is planned after `policy.polledAt`. */
+export function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
+  const { polledAt } = policy;
+  const plannedAt = plannedAfter(plan, cadenceOf(task, plan, policy), polledAt);
+  return Math.min(plannedAt, hintAfter(plan.hint, polledAt));
+}
+
+/** Returns the earliest time at which the provider allows the next poll. */
+export function allowedPollAt(task: OpenTask, { notBefore }: PollPlan, policy: Policy): number {
+  return Math.max(notBefore, policy.askedAt + (limitsOf(task, policy)?.gapMs ?? 0));
 }
 
 /**
- * Plans the next poll after a poll without a final result. The waits grow; when a hook arrived during the
- * poll (`isOvertaken`), the next poll takes place at the earliest time that the provider allows.
+ * Returns the time of the last poll of a task, at which it ends without a result: its deadline; or the end of
+ * the ten minutes in which an upstream that reported success without output is asked again.
  */
-export function planNextPoll(
+export function lastPollAt({ deadlineAt, tracking }: OpenTask): number {
+  const { answer = null } = tracking.poll ?? {};
+  return Math.max(deadlineAt, answer?.kind === "no_output" ? lastNoOutputPollAt(answer) : 0);
+}
+
+/** Returns the time of the poll that ends a task whose upstream goes on to report success without output. */
+export function lastNoOutputPollAt({ since }: UpstreamAnswer): number {
+  return since + LAST_NO_OUTPUT_WAIT_MS;
+}
+
+/**
+ * Takes a hook that says queued or running. The first hook of each state moves the next poll to at least two
+ * minutes from now and to the age at which most jobs of this kind have ended: a hook that came shows that
+ * hooks come. A later hook of this state changes nothing.
+ */
+export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan {
+  if (plan.heard.includes(status)) return plan;
+  const lateAt = plan.attachedAt + (plan.likelyAgesMs.at(-1) ?? 0);
+  return { ...plan, heard: [...plan.heard, status], at: Math.max(now + MOVE_MS, lateAt) };
+}
+
+/**
+ * Takes a hook that claims the end of the job without a proof: the upstream is polled now and, until the hook
+ * is two minutes old, every 15 s. The same claim again within 15 s changes nothing.
+ */
+export function hint(
   plan: PollPlan,
-  task: OpenTask,
-  { isOvertaken, retryAfterMs }: { isOvertaken: boolean; retryAfterMs: number | null },
-  policy: Policy,
+  status: Hint["status"],
+  { polledAt }: Policy,
   now: number,
 ): PollPlan {
-  const { firstMs, gapMs } = limitsOf(task, policy) ?? { firstMs: MAX_WAIT_MS, gapMs: 0 };
-  const tries = plan.tries + 1;
-  const jitteredMs = withJitter(backoff(firstMs, tries, MAX_WAIT_MS), policy);
-  // Beyond the longest wait the jitter shortens the wait instead.
-  const ownMs = Math.min(jitteredMs, 2 * MAX_WAIT_MS - jitteredMs);
-  // A provider that limits many tasks names the same time to all of them.
-  const waitMs = Math.max(ownMs, withJitter(retryAfterMs ?? 0, policy));
-  const notBefore = now + Math.max(gapMs, retryAfterMs ?? 0);
-  const at = isOvertaken ? notBefore : Math.max(now + waitMs, notBefore);
-  return { ...plan, at, tries, notBefore };
+  const { hint: known, notBefore } = plan;
+  const isAskedSoon = known !== null && Math.max(known.at + HINT_WAIT_MS, notBefore) > now;
+  if (isAskedSoon && known.status === status) return plan;
+  // A poll that has begun may have been answered before the job ended.
+  return { ...plan, hint: { at: Math.max(now, polledAt + 1), status } };
 }
 
-/**
- * Applies a nudge, a hook that asks for an earlier poll: brings the next poll forward to now, or to the
- * earliest time that the provider allows. Changes nothing when the poll is planned for that time already and
- * the time has not come.
- */
-export function nudge(plan: PollPlan, now: number): PollPlan {
-  const at = Math.max(now, plan.notBefore);
-  return at === plan.at && at > now ? plan : { ...plan, at, nudges: plan.nudges + 1 };
+/** Tells whether a hook claimed the end of the job after `time`. */
+export function isHintedSince({ hint: known }: PollPlan, time: number): boolean {
+  return known !== null && known.at >= time;
+}
+
+function plannedAfter({ at, answer }: PollPlan, cadence: Cadence, time: number): number {
+  if (answer?.kind === "no_output") {
+    const times = NO_OUTPUT_WAITS_MS.map((waitMs) => answer.since + waitMs);
+    return times.find((each) => each > time) ?? nextPollTime(cadence, time);
+  }
+  return at !== null && at > time ? at : nextPollTime(cadence, time);
+}
+
+/** Returns the first poll after `time` that a hint causes; Infinity when it causes none any more. */
+function hintAfter(known: Hint | null, time: number): number {
+  if (known === null) return Infinity;
+  const waits = Math.max(0, Math.floor((time - known.at) / HINT_WAIT_MS) + 1);
+  const waitMs = waits * HINT_WAIT_MS;
+  return waitMs < HINT_AGE_MS ? known.at + waitMs : Infinity;
+}
+
+function cadenceOf(task: OpenTask, plan: PollPlan, policy: Policy): Cadence {
+  const { firstMs, gapMs } = limitsOf(task, policy) ?? { firstMs: 0, gapMs: 0 };
+  return { ...plan, firstMs, gapMs, jitter: jitterOf(task.id) };
+}
+
+/** Derives a number from 0 to 1 from the end of a task id, which is random in UUIDs of every version. */
+function jitterOf(taskId: string): number {
+  return parseInt(taskId.slice(-8), 16) / 0xffffffff;
 }
 
 function limitsOf({ upstream }: OpenTask, policy: Policy): PollLimits | null {
   return upstream === null ? null : (policy.polls.get(upstream.connection) ?? null);
-}
-
-function withJitter(ms: number, { jitter }: Policy): number {
-  return Math.round(ms * (1 + JITTER * jitter));
 }

@@ -1,5 +1,5 @@
 import type { Policy } from "../policy.ts";
-import { planFirstPoll, type PollPlan } from "./poll-plan.ts";
+import { NOTHING_EXPECTED, planPolls, type PollPlan } from "./poll-plan.ts";
 import { storedBytes } from "./stored-size.ts";
 import type { Upstream, UpstreamNews } from "./upstream.ts";
 
@@ -29,12 +29,12 @@ const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
 
 /**
- * Returns the tracking of a task that becomes open at `now`: without kept hooks, and with a planned first
- * poll when a job is attached.
+ * Returns the first plan of polls for a task that becomes open at `now`, without kept hooks; no poll is
+ * planned while no job is attached. A job that is known already is simulated, and sends no hooks.
  */
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
-  const poll = upstream?.job == null ? null : planFirstPoll(limits, policy, now);
+  const poll = upstream?.job == null ? null : planPolls(NOTHING_EXPECTED, limits, now);
   return { poll, keptHooks: [], isExtended: false };
 }
 

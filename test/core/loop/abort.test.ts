@@ -52,9 +52,7 @@ async function startPoll(): Promise<{ readonly rung: Promise<void> }> {
 describe("a poll", () => {
   it("the alarm handler of a task waits for the answer of a poll that it started", async () => {
     const { rung } = await startPoll();
-    expect(host.polls).toEqual([
-      { taskId: ID, connection: CONNECTION, job: JOB, nudges: 0, createdAt: NOW },
-    ]);
+    expect(host.polls).toEqual([{ taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW }]);
     let hasEnded = false;
     void rung.then(() => (hasEnded = true));
     await runMicrotasks();

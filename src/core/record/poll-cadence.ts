@@ -1,0 +1,67 @@
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
+
+/**
+ * What decides at which times a job is polled. The times form a grid that is a pure function of these
+ * numbers, so that a poll without news leaves nothing to store.
+ */
+export interface Cadence {
+  /** Time at which the job was attached, in Unix milliseconds. */
+  readonly attachedAt: number;
+  /**
+   * Ages of the job, in milliseconds and ascending, at which earlier jobs of its kind ended: about ten
+   * quantiles from 8 % to 95 %. Empty when nothing is known of its kind.
+   */
+  readonly likelyAgesMs: readonly number[];
+  /**
+   * Age of the job in milliseconds before which it is not polled, because a hook is expected to bring its
+   * result; null when no hook can come.
+   */
+  readonly hookWaitMs: number | null;
+  /** Age of the job in milliseconds at its first poll when nothing is known and no hook is expected. */
+  readonly firstMs: number;
+  /** Minimum time between two polls, in milliseconds. */
+  readonly gapMs: number;
+  /** Number from 0 to 1, derived from the task's id, that keeps tasks of the same age apart. */
+  readonly jitter: number;
+}
+
+const MIN_WAIT_MS = 3 * SECOND_MS;
+/** Wait between two polls as a fraction of the job's age. */
+const WAIT_PER_AGE = 0.2;
+const LONGEST_WAIT_MS = MINUTE_MS;
+/** Wait between the polls of a job that is older than an hour. */
+const LATE_WAIT_MS = 5 * MINUTE_MS;
+/** Largest part of an age or a wait by which the jitter shortens or lengthens it. */
+const JITTER = 0.05;
+
+/**
+ * Returns the first time of the grid after `after`, in Unix milliseconds. The job is polled at its likely
+ * ages, or first at the age `firstMs` when none is known; then each wait is a fifth of its age, at least 3 s,
+ * at most one minute in the first hour and 5 minutes later. Where a hook is expected, the grid begins when
+ * the hook is late: at `hookWaitMs` or at the last likely age, whichever is later.
+ */
+export function nextPollTime(cadence: Cadence, after: number): number {
+  return cadence.attachedAt + nextPollAge(cadence, after - cadence.attachedAt);
+}
+
+function nextPollAge(cadence: Cadence, afterMs: number): number {
+  const factor = 1 + JITTER * (2 * cadence.jitter - 1);
+  const shortestMs = Math.max(MIN_WAIT_MS, cadence.gapMs);
+  let ageMs = 0;
+  for (const plannedMs of firstAges(cadence)) {
+    ageMs = Math.max(Math.round(plannedMs * factor), ageMs + shortestMs);
+    if (ageMs > afterMs) return ageMs;
+  }
+  while (ageMs < HOUR_MS) {
+    const waitMs = Math.round(Math.min(ageMs * WAIT_PER_AGE, LONGEST_WAIT_MS) * factor);
+    ageMs += Math.max(waitMs, shortestMs);
+    if (ageMs > afterMs) return ageMs;
+  }
+  const lateMs = Math.max(Math.round(LATE_WAIT_MS * factor), shortestMs);
+  return ageMs + (Math.floor((afterMs - ageMs) / lateMs) + 1) * lateMs;
+}
+
+function firstAges({ likelyAgesMs, hookWaitMs, firstMs }: Cadence): readonly number[] {
+  if (hookWaitMs !== null) return [Math.max(hookWaitMs, likelyAgesMs.at(-1) ?? 0)];
+  return likelyAgesMs.length > 0 ? likelyAgesMs : [firstMs];
+}

@@ -1,0 +1,52 @@
+/** The times up to which an instance of a task's object has tried planned work, in Unix milliseconds. */
+export interface TriedTimes {
+  /** See `indexTriedAt` of `Policy` (core/policy.ts). */
+  readonly indexTriedAt: number;
+  /** See `polledAt` of `Policy` (core/policy.ts). */
+  readonly polledAt: number;
+  /** See `askedAt` of `Policy` (core/policy.ts). */
+  readonly askedAt: number;
+}
+
+/**
+ * What one instance of a task's object remembers about tries that leave nothing in the storage: writes to the
+ * index that failed, and polls without news. A new instance knows nothing and derives both times from its
+ * first alarm or event.
+ */
+export class TriedUntil {
+  #indexTriedAt: number | null = null;
+  #polledAt: number | null = null;
+  #askedAt = 0;
+
+  /**
+   * Takes note of an alarm.
+   * @param scheduledAt time for which the alarm was set, in Unix milliseconds: that of the next planned work,
+   * or, when work was due already, up to `watchdogMs` later.
+   */
+  noteAlarm(scheduledAt: number, watchdogMs: number): void {
+    this.#indexTriedAt = scheduledAt - 1;
+    this.#polledAt ??= scheduledAt - watchdogMs - 1;
+  }
+
+  /** Takes note of a write to the index that begins at `now`; 0 makes the next planned write due again. */
+  noteIndexWrite(now: number): void {
+    this.#indexTriedAt = now;
+  }
+
+  /** Takes note of a poll that begins at `now`. */
+  notePoll(now: number): void {
+    this.#polledAt = now;
+    this.#askedAt = now;
+  }
+
+  /**
+   * Returns the times at `now`. An instance that has handled no alarm yet assumes that everything that was
+   * planned for an earlier time has been tried.
+   */
+  at(now: number): TriedTimes {
+    // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
+    this.#indexTriedAt = Math.min(this.#indexTriedAt ?? now - 1, now);
+    this.#polledAt = Math.min(this.#polledAt ?? now - 1, now);
+    return { indexTriedAt: this.#indexTriedAt, polledAt: this.#polledAt, askedAt: this.#askedAt };
+  }
+}

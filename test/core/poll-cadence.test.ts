@@ -1,0 +1,129 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Cadence, nextPollTime } from "../../src/core/record/poll-cadence.ts";
+
+const ATTACHED_AT = 1_800_000_000_000;
+const UNKNOWN: Cadence = {
+  attachedAt: ATTACHED_AT,
+  likelyAgesMs: [],
+  hookWaitMs: null,
+  firstMs: 10_000,
+  gapMs: 1_000,
+  jitter: 0.5,
+};
+
+/** Returns the ages of the job, in seconds, at the first `count` polls after `afterS`. */
+function agesS(cadence: Cadence, count: number, afterS = 0): readonly number[] {
+  const times: number[] = [];
+  let time = ATTACHED_AT + afterS * 1_000;
+  while (times.length < count) times.push((time = nextPollTime(cadence, time)));
+  return times.map((at) => (at - ATTACHED_AT) / 1_000);
+}
+
+const HOUR_S = 3_600;
+
+describe("the ages of a job at which it is polled", () => {
+  it.each([
+    [
+      "of a kind about which nothing is known: after 10 s, then each wait is a fifth of the age",
+      {},
+      0,
+      [10, 13, 16, 19.2, 23.04, 27.648],
+    ],
+    [
+      "in the first hour: each wait is at most one minute",
+      {},
+      1_800,
+      [1_854.986, 1_914.986, 1_974.986],
+    ],
+    ["after the first hour: each wait is 5 minutes", {}, HOUR_S, [3_654.986, 3_954.986, 4_254.986]],
+    [
+      "of a kind with known durations: at these durations, then each wait is a fifth of the age",
+      { likelyAgesMs: [20_000, 30_000, 50_000] },
+      0,
+      [20, 30, 50, 60, 72],
+    ],
+    [
+      "of a kind whose known durations lie close together: at least 3 s apart, none left out",
+      { likelyAgesMs: [20_000, 20_500, 21_000, 40_000] },
+      0,
+      [20, 23, 26, 40],
+    ],
+    [
+      "at a provider that allows one poll in 8 s: at least 8 s apart",
+      { gapMs: 8_000 },
+      0,
+      [10, 18, 26, 34],
+    ],
+    [
+      "where a hook is expected: not before the hook is late",
+      { hookWaitMs: 120_000 },
+      0,
+      [120, 144, 172.8],
+    ],
+    [
+      "where a hook is expected and nearly all earlier jobs took longer: not before their duration",
+      { hookWaitMs: 120_000, likelyAgesMs: [90_000, 600_000] },
+      0,
+      [600, 660],
+    ],
+    [
+      "where a hook is expected and earlier jobs were faster: not before the hook is late",
+      { hookWaitMs: 120_000, likelyAgesMs: [10_000, 30_000] },
+      0,
+      [120, 144],
+    ],
+    [
+      "of a kind that takes more than an hour: every 5 minutes after the last known duration",
+      { likelyAgesMs: [5_400_000, 7_200_000] },
+      0,
+      [5_400, 7_200, 7_500],
+    ],
+  ] as const)("the ages at which a job is polled %s", (_, given, afterS, expected) => {
+    expect(agesS({ ...UNKNOWN, ...given }, expected.length, afterS)).toEqual(expected);
+  });
+
+  it("the ages at which two tasks poll their jobs differ by up to a tenth, by a number derived from the task's id", () => {
+    const likelyAgesMs = [100_000];
+    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 0 }, 1)).toEqual([95]);
+    expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 1 }, 1)).toEqual([105]);
+  });
+});
+
+const cadences: fc.Arbitrary<Cadence> = fc.record({
+  attachedAt: fc.constant(ATTACHED_AT),
+  likelyAgesMs: fc
+    .array(fc.nat(10 * HOUR_S * 1_000), { maxLength: 10 })
+    .map((ages) => ages.toSorted((a, b) => a - b)),
+  hookWaitMs: fc.option(fc.nat(600_000)),
+  firstMs: fc.nat(20_000),
+  gapMs: fc.nat(20_000),
+  jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+});
+
+describe("the grid of poll times", () => {
+  it("the next poll time is later than the given time, at any age of the job and also when the clock has stepped back", () => {
+    fc.assert(
+      fc.property(cadences, fc.integer({ min: -1e9, max: 4e10 }), (cadence, afterMs) => {
+        expect(nextPollTime(cadence, ATTACHED_AT + afterMs)).toBeGreaterThan(ATTACHED_AT + afterMs);
+      }),
+    );
+  });
+
+  it("the next poll time is the same for all times since the poll time before it, so nothing about it needs to be stored", () => {
+    fc.assert(
+      fc.property(
+        cadences,
+        fc.nat(2e7),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (cadence, afterMs, part) => {
+          const previous = nextPollTime(cadence, ATTACHED_AT + afterMs);
+          const next = nextPollTime(cadence, previous);
+          const between = previous + Math.floor(part * (next - previous));
+          expect(nextPollTime(cadence, between)).toBe(next);
+          expect(next - previous).toBeGreaterThanOrEqual(Math.max(3_000, cadence.gapMs));
+        },
+      ),
+    );
+  });
+});
