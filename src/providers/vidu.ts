@@ -59,12 +59,14 @@ async function authenticate(
 
 /**
  * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`; without them a
- * copied old request would have a valid signature.
+ * copied old request would have a valid signature. Each header may be named once: the signed text would
+ * otherwise grow with the number of names times the length of a header.
  */
 function coversReplay(names: readonly string[], headers: Headers): boolean {
   const covered = names.map((name) => name.toLowerCase());
   return (
     names.every((name) => /^[\w-]+$/.test(name)) &&
+    new Set(covered).size === covered.length &&
     ["date", "x-request-nonce"].every((name) => covered.includes(name) && headers.get(name))
   );
 }

@@ -123,6 +123,11 @@ it("the signature of a Vidu hook may cover further headers, in the order and spe
   );
 });
 
+it("a Vidu hook whose signature names a header twice is refused, because the signed text could be far longer than the request", async () => {
+  const headers = await signedByVidu(VIDU.headers, "Date;x-request-nonce;X-Request-Nonce");
+  expect(await authenticity(VIDU, { headers })).toBe("refused");
+});
+
 const [version = "", valid = ""] = (WAVESPEED.headers["webhook-signature"] ?? "").split(",");
 
 it.each([
