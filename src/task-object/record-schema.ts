@@ -140,10 +140,12 @@ const Credits = z.looseObject({
   ]),
 });
 
+// A Worker of an earlier release names no key.
+const KeyName = z._default(TextOrNull, null);
 const KeyNames = z.looseObject({
-  registeredBy: TextOrNull,
-  attachedBy: TextOrNull,
-  reportedBy: TextOrNull,
+  registeredBy: KeyName,
+  attachedBy: KeyName,
+  reportedBy: KeyName,
 });
 
 const Registration = z.looseObject({

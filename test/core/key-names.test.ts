@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { settledSummary } from "../../src/core/views/settled-summary.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
+import { parseRecord } from "../../src/task-object/record-schema.ts";
 import { anEndAs, anOpenTask, aRedelivery, aRegistration, aReport, NOW } from "./builders.ts";
 import { apply, finish } from "./decisions.ts";
 import { anAttachment, JOB } from "./upstream-builders.ts";
@@ -14,6 +15,11 @@ it("the summary of a settled task names the keys that registered it, attached it
   const record = finish(attached, { ...aReport(), keyName: "0a1b2c3d" });
   const names = { registered_by: "alice", attached_by: "bob", reported_by: "0a1b2c3d" };
   expect(settledSummary(record, NOW)).toMatchObject(names);
+});
+
+it("the record of a request is read without names of keys when it came from a Worker of an earlier release, which names none", () => {
+  const record = apply(null, aRegistration());
+  expect(parseRecord({ ...record, keyNames: {} })).toEqual(record);
 });
 
 it("a redelivery and its attempts carry the name of the key that ordered it, which only the operator sees", () => {

@@ -42,8 +42,9 @@ export async function grant(account: string, amount: number): Promise<void> {
 /** Generates an API key for the account. */
 export async function aKey(
   account: string,
+  role = "full",
 ): Promise<{ readonly id: string; readonly key: string }> {
-  const response = await expecting(201, post(`/v1/accounts/${account}/keys`, ""));
+  const response = await expecting(201, post(`/v1/accounts/${account}/keys`, { role }));
   return z.looseObject({ id: z.string(), key: z.string() }).parse(await response.json());
 }
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { anAccount } from "./accounts.ts";
+import { aKey, anAccount } from "./accounts.ts";
 import { callWith, type Message } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
@@ -15,6 +15,7 @@ const NORMAL = { ...env, LOG: "normal", OPERATOR_KEYS: `all:alice=${KEY}` };
 /** What an order of the operator is about. */
 interface Subject {
   readonly account: string;
+  readonly keyId: string;
   readonly open: string;
   readonly settled: string;
 }
@@ -55,6 +56,16 @@ const ORDERS: Readonly<Record<string, Order>> = {
     { method: "DELETE" },
     { account },
   ],
+  "key.create": ({ account }) => [
+    `/v1/accounts/${account}/keys`,
+    { body: { label: "private" } },
+    { account, key_id: expect.stringMatching(/^[\da-f-]{36}$/) },
+  ],
+  "key.revoke": ({ account, keyId }) => [
+    `/v1/accounts/${account}/keys/${keyId}`,
+    { method: "DELETE" },
+    { account, key_id: keyId },
+  ],
   "secret.rotate": ({ account }) => [
     `/v1/accounts/${account}/signing-secrets`,
     { body: {} },
@@ -72,10 +83,11 @@ it.each(Object.entries(ORDERS))(
   async (event, order) => {
     aReceiver();
     const account = await anAccount();
+    const { id: keyId } = await aKey(account);
     const [open, settled] = [await register(), await completed()];
     await untilIdle(settled);
     for (const id of [open, settled]) await restart(id, NORMAL);
-    const [path, message, line] = order({ account, open, settled });
+    const [path, message, line] = order({ account, keyId, open, settled });
     const logged: string[] = [];
     const write = (text: string) => void logged.push(text);
     for (const level of ["log", "warn", "error"] as const) {

@@ -50,8 +50,8 @@ const LEVELS: Readonly<Record<string, string>> = {
   "task.erase": "log",
   "task.settled": "log",
   "account.create": "log",
+  "key.create": "log",
   "secret.rotate": "log",
-  "tasks.wake": "log",
   "credits.grant": "log",
   "credits.adjustment": "log",
   "credits.charge": "log",
@@ -158,7 +158,6 @@ async function useCredits(): Promise<void> {
   await call(`/v1/accounts/${MARK}`, { key: `trk_${MARK}_${"a".repeat(48)}` });
   await post(`/v1/accounts/${account}/signing-secrets`, "");
   const id = await aCharged(account, 4, { callback_url: null });
-  await post("/v1/wake", { ids: [id] });
   const heal = await breakLedger(account);
   await cancel(id);
   await until(async () => (await stored(id)).alarm === Date.now() + 5000);

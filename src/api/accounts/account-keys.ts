@@ -1,6 +1,8 @@
 import { generateAccountKey } from "../../security/account-key.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import { toSeconds } from "../../core/time.ts";
+import { log } from "../../log.ts";
+import { type Caller, keyNameOf } from "../../task-object/caller.ts";
 import type { StoredKey } from "../../account/key-table.ts";
 import { callProfile, requireAccount } from "./account-client.ts";
 import { NewKey } from "./account-schemas.ts";
@@ -21,15 +23,19 @@ export const createKey = bodyRoute(
     errors: ["not_found", "reference_reused"],
   },
   NewKey,
-  async ({ env, runtime, params: { account: accountId }, body: { label, role, sha256 } }) => {
+  async ({ env, runtime, caller, params: { account: accountId }, body }) => {
+    const { label, role, sha256 } = body;
     await requireAccount(env, accountId);
     if (sha256 !== null) {
       const prefix = `sha256:${sha256.slice(0, 8)}`;
-      return json(keyView(await storeKey(env, accountId, { sha256, prefix, label, role })), 201);
+      const imported = await storeKey(env, accountId, { sha256, prefix, label, role });
+      logOrder("key.create", accountId, imported.id, caller);
+      return json(keyView(imported), 201);
     }
     const { key, prefix } = await generateAccountKey(accountId, runtime.keyring.accountMacKeys);
     const hash = await sha256Hex(key);
     const added = await storeKey(env, accountId, { sha256: hash, prefix, label, role });
+    logOrder("key.create", accountId, added.id, caller);
     return json({ ...keyView(added), key }, 201);
   },
 );
@@ -59,11 +65,18 @@ export const revokeKey = route(
     answers: { 204: "revoked" },
     errors: ["not_found"],
   },
-  async ({ env, params: { account, key: id } }) => {
-    if (await removeKey(env, account, id)) return new Response(null, { status: 204 });
-    throw new Problem("not_found", { detail: "There is no key with this id." });
+  async ({ env, caller, params: { account, key: id } }) => {
+    if (!(await removeKey(env, account, id))) {
+      throw new Problem("not_found", { detail: "There is no key with this id." });
+    }
+    logOrder("key.revoke", account, id, caller);
+    return new Response(null, { status: 204 });
   },
 );
+
+function logOrder(event: string, account: string, keyId: string, caller: Caller): void {
+  log({ event, account, key_id: keyId, by: keyNameOf(caller) });
+}
 
 function keyView({ id, prefix, label, role, createdAt, lastUsedDay }: StoredKey) {
   const used = lastUsedDay === null ? {} : { last_used_at: lastUsedDay * DAY_S };
