@@ -155,6 +155,13 @@ it.each(guarded.map((route) => [route.method, route.path] as const))(
   },
 );
 
+it("a request with an operator key computes one SHA-256, because those of the configured keys are kept", async () => {
+  await call("/healthz");
+  const digest = vi.spyOn(crypto.subtle, "digest");
+  expect((await call("/healthz")).status).toBe(200);
+  expect(digest).toHaveBeenCalledOnce();
+});
+
 it("a wrong bearer key that resembles an account key is looked up by its digest, without a call to the account's object", async () => {
   const names = calledAccountObjects();
   for (const [, wrong] of wrongLike(good)) {

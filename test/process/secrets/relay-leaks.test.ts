@@ -28,7 +28,7 @@ const receiver = await forThisFile(Receiver.start());
 const entry = { provider: "replicate", key: UPSTREAM_KEY, webhook_secret: WEBHOOK_SECRET };
 const vars = {
   RELAY_SECRET: RELAY_SECRETS.join(" "),
-  OPERATOR_KEYS: OPERATOR_KEYS.join(" "),
+  OPERATOR_KEYS: OPERATOR_KEYS.join(" all:older="),
   CONNECTIONS: JSON.stringify({ rep: { ...entry, base_url: receiver.origin } }),
   SETTLEMENT_URL: receiver.at(`/settlement?t=${SETTLEMENT_TOKEN}`, ACCEPTS),
   OPERATOR_CALLBACK_URL: receiver.at(`/operator?t=${OPERATOR_URL_TOKEN}`, ACCEPTS),

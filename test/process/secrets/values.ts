@@ -95,6 +95,7 @@ const connection = (fields: object) =>
 export const INVALID: readonly (readonly [string, string])[] = [
   ["RELAY_SECRET", RELAY_SECRETS[0]?.slice(0, 31) ?? ""],
   ["OPERATOR_KEYS", `${OPERATOR_KEYS[0]} short`],
+  ["OPERATOR_KEYS", `${OPERATOR_KEYS[0]} admin:${OPERATOR_KEYS[1]}`],
   ["SIGNING_SECRETS", `${SIGNING[0]}!`],
   ["EVENTS_SECRETS", EVENTS.replace("whsec_", "")],
   ["SIGNING_KEYS", JSON.stringify(privateHalf)],

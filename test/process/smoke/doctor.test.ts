@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
+import { operatorKeyIn } from "../../../scripts/operator-keys.ts";
 import { OPERATOR_KEY, SECRETS } from "../harness/client.ts";
 import { ROOT } from "../harness/child.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
@@ -96,6 +97,24 @@ it("npm run doctor reports a wrong operator key, and still makes the checks that
   expect(status).toBe(1);
   expect(lines[0]).toContain("PROBLEM      operator key: the relay refuses it. Cure: ");
   expect(lines.at(-1)).toBe("ok           hooks: reach the relay");
+});
+
+it("npm run doctor names the roles that may send test callbacks when the role of the given operator key may not", async () => {
+  const OPERATOR_KEYS = `metrics:grafana=${OPERATOR_KEY}`;
+  await using plain = await Workerd.start({ vars: { ...vars, OPERATOR_KEYS } });
+  const { status, lines } = await doctor(["--url", plain.url]);
+  expect(status).toBe(1);
+  const cure = "Cure: set OPERATOR_KEY to a key with the role operate or all";
+  expect(lines.join("\n")).toContain(`callback: the relay answered 403 forbidden. ${cure}`);
+});
+
+it("npm run doctor and npm run demo take the first key of a file whose role permits their requests, without its role and label", () => {
+  const [metrics, ci] = ["a-key-for-the-metrics", "a-key-for-deployments"];
+  const content = `OPERATOR_KEYS="metrics:${metrics} operate:ci=${ci} all:alice=${OPERATOR_KEY}"`;
+  expect(operatorKeyIn(content, "statistics")).toBe(metrics);
+  expect(operatorKeyIn(content, "redeliver")).toBe(ci);
+  expect(operatorKeyIn(content, "administer")).toBe(OPERATOR_KEY);
+  expect(operatorKeyIn(`OPERATOR_KEYS="metrics:${metrics}"`, "redeliver")).toBeNull();
 });
 
 it("npm run doctor names the variable that makes the configuration of the relay invalid", async () => {
