@@ -1,6 +1,17 @@
 import { DurableObject } from "cloudflare:workers";
 import { type AlertKind, FailureTracker } from "./failure-tracker.ts";
+import type { JobReport } from "../core/events/job-report.ts";
+import { DurationBook, type KnownKind } from "./duration-book.ts";
 import { JurisdictionMarker } from "./jurisdiction-marker.ts";
+import { PollSlots } from "./poll-slots.ts";
+
+/** State of a connection, for `/healthz`. */
+export interface ConnectionState {
+  /** Time of the last refusal of its API key, in Unix milliseconds; null when there was none. */
+  readonly keyRefusedAt: number | null;
+  /** States that none of its last reported tasks had a hook, although hooks were expected. */
+  readonly areHooksMissing: boolean;
+}
 
 /**
  * Methods of `AccountObject` for the objects that belong to no account: those of a connection, of a
@@ -8,6 +19,8 @@ import { JurisdictionMarker } from "./jurisdiction-marker.ts";
  */
 export abstract class FailureMethods extends DurableObject<object> {
   protected readonly failures = new FailureTracker(this.ctx.storage);
+  readonly #durations = new DurationBook(this.ctx.storage.kv);
+  readonly #slots = new PollSlots();
   readonly #marker = new JurisdictionMarker(this.ctx.storage.kv);
 
   /**
@@ -18,11 +31,28 @@ export abstract class FailureMethods extends DurableObject<object> {
     return this.failures.noteRefusedKey(Date.now());
   }
 
+  /** Returns the state of this object's connection. */
+  connectionState(): ConnectionState {
+    const areHooksMissing = this.#durations.areHooksMissing();
+    return { keyRefusedAt: this.failures.refusedAt(), areHooksMissing };
+  }
+
+  /** Returns what is known of a kind of jobs of this object's connection. */
+  knownKind(kind: string): KnownKind {
+    return this.#durations.known(kind);
+  }
+
+  /** Takes the report of a job of this object's connection. */
+  noteJob(report: JobReport): void {
+    this.#durations.add(report);
+  }
+
   /**
-   * Returns the time of the last refusal of the connection's API key, in Unix milliseconds; null when never.
+   * Asks for the permission to poll a job of this object's connection now; see `PollSlots.take`.
+   * @returns 0 when the poll may be made, else the wait before the next request in milliseconds.
    */
-  keyRefusedAt(): number | null {
-    return this.failures.refusedAt();
+  takePollSlot(taskId: string, likelihood: number, perMinute: number): number {
+    return this.#slots.take(taskId, likelihood, perMinute, Date.now());
   }
 
   /**

@@ -42,16 +42,19 @@ export const readHealth = publicRoute(
 );
 
 /**
- * Returns the connections that have an API key, for `/healthz`, and whether the provider has refused the key
- * within the last 15 minutes.
+ * Returns the connections that have an API key, for `/healthz`, whether the provider has refused the key
+ * within the last 15 minutes, and whether its hooks do not come although they are expected.
  */
 async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
   const entries = withKey.map(async ({ name, provider }) => {
-    const refusedAt = await callObject(() => connectionObject(env, name).keyRefusedAt());
+    const { keyRefusedAt: refusedAt, areHooksMissing } = await callObject(() =>
+      connectionObject(env, name).connectionState(),
+    );
     const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
     const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
-    return [name, { provider: provider.name, ...state }] as const;
+    const hooks = areHooksMissing ? { hooks: "missing" } : {};
+    return [name, { provider: provider.name, ...state, ...hooks }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }

@@ -14,6 +14,7 @@ import { text } from "./readers.ts";
  */
 const VARIABLE = /^CONNECTIONS(?:_(.*))?$/;
 const VariableText = text("");
+const MAX_POLLS_PER_MINUTE = 100_000;
 const filled = z.nullish(z.string().check(z.trim(), z.minLength(1)));
 const Entries = z.record(
   z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,31}$/)),
@@ -24,6 +25,7 @@ const Entries = z.record(
     webhook_secret: filled,
     user_id: filled,
     jwks_url: filled,
+    polls_per_minute: z.nullish(z.int().check(z.gte(1), z.lte(MAX_POLLS_PER_MINUTE))),
   }),
 );
 export type Entry = z.infer<typeof Entries>[string];

@@ -129,6 +129,7 @@ function upstreamConnection({ name, entry }: Draft, provider: UpstreamProvider):
     webhookSecret: entry.webhook_secret ?? null,
     userId: entry.user_id ?? null,
     jwksUrl: entry.jwks_url ?? provider.jwksUrl ?? null,
+    pollsPerMinute: entry.polls_per_minute ?? provider.polls.perMinute ?? null,
   };
 }
 
@@ -142,6 +143,7 @@ function simulatedConnection(provider: SimulatedProvider): Connection {
     webhookSecret: null,
     userId: null,
     jwksUrl: null,
+    pollsPerMinute: null,
   };
 }
 

@@ -43,6 +43,11 @@ export interface Policy extends Settings {
   readonly polledAt: number;
   /** Time in Unix milliseconds at which this instance of the task's object began its last poll; else 0. */
   readonly askedAt: number;
+  /**
+   * Time in Unix milliseconds before which the job is not polled, because its connection has made as many
+   * polls as the provider permits; 0 when it has not. The time is kept in memory.
+   */
+  readonly pollDeferredTo: number;
 }
 
 /** The configured times, limits and switches. Durations are in milliseconds. */

@@ -27,6 +27,8 @@ export interface Connection {
   readonly userId: string | null;
   /** URL of the keys that sign the provider's hooks; null where it publishes none. */
   readonly jwksUrl: string | null;
+  /** Polls per minute that the provider permits to the API key; null when unknown. */
+  readonly pollsPerMinute: number | null;
 }
 
 /** A source of results: an upstream service, or a simulation of one. */
@@ -142,6 +144,8 @@ export type Authenticity =
 export interface PollAdapter {
   /** Minimum time between two polls of one task, in milliseconds. */
   readonly gapMs: number;
+  /** Polls per minute that the provider permits to one API key by its documents; absent when unknown. */
+  readonly perMinute?: number;
   /** Time after which the provider forgets a job, in milliseconds; null when unknown. */
   readonly maxAgeMs: number | null;
   /**

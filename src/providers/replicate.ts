@@ -38,6 +38,8 @@ export const replicate: UpstreamProvider = {
   },
   polls: {
     gapMs: 1_000,
+    // https://replicate.com/docs/topics/predictions/rate-limits: 3000 for all but the creation of predictions.
+    perMinute: 3_000,
     maxAgeMs: null,
     endpoint: null,
     headers: bearer,

@@ -158,7 +158,9 @@ function levelOfCharge({ kind }: ChargeAnswer): LogLevel {
 }
 
 function levelOfPoll({ kind }: PollAnswer, { aborted }: AbortSignal): LogLevel {
-  return kind === "limited" && !aborted ? "info" : level(aborted || kind === "news");
+  return kind === "limited" && !aborted
+    ? "info"
+    : level(aborted || kind === "news" || kind === "deferred");
 }
 
 /**

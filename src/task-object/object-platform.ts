@@ -6,6 +6,7 @@ import type { Refund } from "../core/duties/refund.ts";
 import type { ChargeAnswer, PollAnswer } from "../core/events/event.ts";
 import type { Settings } from "../core/policy.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
+import type { JobReport } from "../core/events/job-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
 import { hostOf } from "../core/url.ts";
@@ -24,6 +25,7 @@ import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
 import type { UrlPolicy } from "../security/url-policy.ts";
 import { withinTime } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
+import { type Attachment, JobKinds } from "./job-kinds.ts";
 import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
 import { setRecoveryAlarm } from "./recovery.ts";
@@ -65,6 +67,7 @@ export class ObjectPlatform implements Platform {
   readonly #bindings: ObjectBindings;
   readonly #timeouts: Timeouts;
   readonly #alerts: Alerts;
+  readonly #kinds: JobKinds;
   readonly #jitter = Math.random();
   #runtime: Runtime | null = null;
 
@@ -74,6 +77,7 @@ export class ObjectPlatform implements Platform {
     this.#bindings = bindings;
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
+    this.#kinds = new JobKinds(bindings);
   }
 
   /**
@@ -182,11 +186,22 @@ export class ObjectPlatform implements Platform {
 
   async poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer> {
     const runtime = this.#prepared();
+    const waitMs = await this.#kinds.pollWaitMs(poll, runtime.config);
+    if (waitMs > 0) return { kind: "deferred", waitMs };
     const answer = await askUpstream(poll, runtime, aborted);
     if (answer.kind === "unauthorized") {
       this.background(this.#alerts.reportRefusedKey(poll, runtime));
     }
     return answer;
+  }
+
+  report(report: JobReport): void {
+    this.background(this.#kinds.report(report));
+  }
+
+  /** Returns an attachment together with what is known of the kind of its job; see `JobKinds.expected`. */
+  expected<Event extends Attachment>(event: Event): Promise<Event> {
+    return this.#kinds.expected(event, this.load(), this.#prepared().config);
   }
 
   async publish(row: IndexRow): Promise<boolean> {

@@ -6,6 +6,7 @@ import type { Refund } from "../core/duties/refund.ts";
 import type { ChargeAnswer, PollAnswer } from "../core/events/event.ts";
 import type { Settings } from "../core/policy.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
+import type { JobReport } from "../core/events/job-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../log.ts";
@@ -48,8 +49,9 @@ export interface Platform {
    */
   refund(refund: Refund): Promise<boolean>;
   /**
-   * Asks the provider for the state of the job. Every failure is returned as an answer; nothing is thrown.
-   * When aborted, returns at once.
+   * Asks the provider for the state of the job, unless its connection has made as many polls as the provider
+   * permits per minute. Every failure is returned as an answer; nothing is thrown. When aborted, returns at
+   * once.
    */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
   /**
@@ -63,6 +65,11 @@ export interface Platform {
    * @returns true when the receiver accepts the message in time.
    */
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
+  /**
+   * Reports the end of a job, or that a hook came, for the next jobs of its connection. Nothing waits for it,
+   * and a report that fails is lost.
+   */
+  report(report: JobReport): void;
   /**
    * Keeps the task object alive until `work` has ended, also after the answer to the request has been sent.
    */

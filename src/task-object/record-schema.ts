@@ -103,6 +103,7 @@ const Poll = z.looseObject({
   attachedAt: z._default(Time, 0),
   likelyAgesMs: z._default(z.array(Time), []),
   hookWaitMs: z._default(TimeOrNull, null),
+  isReported: z._default(z.boolean(), false),
   at: TimeOrNull,
   notBefore: Time,
   heard: z._default(z.array(z.enum(["queued", "processing"])), []),

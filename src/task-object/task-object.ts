@@ -165,7 +165,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const refusal = urlRefusalOf(event, this.#platform);
     if (refusal !== null) return refused(refusal);
     const reader = readerOf(caller);
-    const decision = await this.#loop.applyAndErase(attributed(event, caller));
+    const known = event.type === "attach" ? await this.#platform.expected(event) : event;
+    const decision = await this.#loop.applyAndErase(attributed(known, caller));
     const chargeId = outstandingCharge(decision);
     if (chargeId === null) return appliedOf(decision, reader);
     // Only the ledger's answer tells whether there is a task.

@@ -6,6 +6,8 @@ export interface TriedTimes {
   readonly polledAt: number;
   /** See `askedAt` of `Policy` (core/policy.ts). */
   readonly askedAt: number;
+  /** See `pollDeferredTo` of `Policy` (core/policy.ts). */
+  readonly pollDeferredTo: number;
 }
 
 /**
@@ -17,6 +19,9 @@ export class TriedUntil {
   #indexTriedAt: number | null = null;
   #polledAt: number | null = null;
   #askedAt = 0;
+  #pollDeferredTo = 0;
+  /** `#polledAt` and `#askedAt` before the last poll. */
+  #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 
   /**
    * Takes note of an alarm.
@@ -35,8 +40,16 @@ export class TriedUntil {
 
   /** Takes note of a poll that begins at `now`. */
   notePoll(now: number): void {
+    this.#beforePoll = [this.#polledAt, this.#askedAt];
     this.#polledAt = now;
     this.#askedAt = now;
+    this.#pollDeferredTo = 0;
+  }
+
+  /** Takes note that the last poll was not sent, and is to be sent at `until`. */
+  deferPoll(until: number): void {
+    [this.#polledAt, this.#askedAt] = this.#beforePoll;
+    this.#pollDeferredTo = until;
   }
 
   /**
@@ -47,6 +60,11 @@ export class TriedUntil {
     // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
     this.#indexTriedAt = Math.min(this.#indexTriedAt ?? now - 1, now);
     this.#polledAt = Math.min(this.#polledAt ?? now - 1, now);
-    return { indexTriedAt: this.#indexTriedAt, polledAt: this.#polledAt, askedAt: this.#askedAt };
+    return {
+      indexTriedAt: this.#indexTriedAt,
+      polledAt: this.#polledAt,
+      askedAt: this.#askedAt,
+      pollDeferredTo: this.#pollDeferredTo,
+    };
   }
 }

@@ -3,6 +3,7 @@ import type { Decision } from "../core/events/decision.ts";
 import type { TaskEvent } from "../core/events/event.ts";
 import type { Policy } from "../core/policy.ts";
 import { unansweredAttempt } from "../core/record/callback.ts";
+import { reportOf } from "../core/events/job-report.ts";
 import { isOpen, type TaskRecord } from "../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../core/time.ts";
@@ -57,6 +58,9 @@ export class WorkLoop {
     const before = this.#platform.load();
     const decision = transition(before, event, policy, now);
     if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);
+    const after = decision.kind === "changed" ? decision.record : before;
+    const report = reportOf(before, event, after, policy, now);
+    if (report !== null) this.#platform.report(report);
     return decision;
   }
 
@@ -173,7 +177,11 @@ export class WorkLoop {
     if (step.kind === "poll") this.#tried.notePoll(now);
     const outcome = await makeCall(step, this.#platform, aborter.signal, now);
     this.#callInFlight = null;
-    const decision = await this.applyAndErase(outcome.event);
+    const { event } = outcome;
+    if (event.type === "poll_ended" && event.answer.kind === "deferred") {
+      this.#tried.deferPoll(this.#now() + event.answer.waitMs);
+    }
+    const decision = await this.applyAndErase(event);
     this.#platform.log(outcome.line, outcome.level);
     return decision;
   }

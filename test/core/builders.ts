@@ -44,7 +44,7 @@ export const SECOND_WAIT = 600_000;
 export const CONNECTION = "ark";
 const WAITS = { firstMs: 10 * SECOND, hookWaitMs: MINUTE };
 export const LIMITS: PollLimits = { ...WAITS, gapMs: SECOND, maxAgeMs: 7 * DAY };
-const NOTHING_TRIED = { indexTriedAt: 0, polledAt: 0, askedAt: 0 };
+const NOTHING_TRIED = { indexTriedAt: 0, polledAt: 0, askedAt: 0, pollDeferredTo: 0 };
 
 export function aPolicy(changes: Partial<Policy> = {}): Policy {
   return {

@@ -1,6 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Cadence, nextPollTime } from "../../src/core/record/poll-cadence.ts";
+import {
+  type Cadence,
+  nextPollTime,
+  previousPollTime,
+} from "../../src/core/record/poll-cadence.ts";
 
 const ATTACHED_AT = 1_800_000_000_000;
 const UNKNOWN: Cadence = {
@@ -110,7 +114,13 @@ describe("the grid of poll times", () => {
     );
   });
 
-  it("the next poll time is the same for all times since the poll time before it, so nothing about it needs to be stored", () => {
+  it("the poll before the first one counts as made at the attachment", () => {
+    const asked = [10, 12].map((ageS) => ATTACHED_AT + ageS * 1_000);
+    const previous = asked.map((askedAt) => previousPollTime(UNKNOWN, askedAt));
+    expect(previous).toEqual([ATTACHED_AT, ATTACHED_AT]);
+  });
+
+  it("the next and the last poll time are the same for all times since the poll time before, so nothing about them needs to be stored", () => {
     fc.assert(
       fc.property(
         cadences,
@@ -122,6 +132,9 @@ describe("the grid of poll times", () => {
           const between = previous + Math.floor(part * (next - previous));
           expect(nextPollTime(cadence, between)).toBe(next);
           expect(next - previous).toBeGreaterThanOrEqual(Math.max(3_000, cadence.gapMs));
+          const nextButOne = nextPollTime(cadence, next);
+          const askedAt = next + Math.floor(part * (nextButOne - next));
+          expect(previousPollTime(cadence, askedAt)).toBe(previous);
         },
       ),
     );

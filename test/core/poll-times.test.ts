@@ -47,7 +47,7 @@ function pollTimes(task: TaskRecord, count: number, from: number): readonly numb
 }
 
 describe("a poll", () => {
-  it("a poll is due exactly at its planned time and names the task, the connection and the upstream job", () => {
+  it("a poll is due exactly at its planned time and names the task, the connection, the upstream job and the likelihood of a result", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -57,6 +57,7 @@ describe("a poll", () => {
         connection: CONNECTION,
         job: JOB,
         createdAt: NOW,
+        likelihood: 0.5,
       },
     });
   });

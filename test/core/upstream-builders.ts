@@ -62,6 +62,7 @@ export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
     attachedAt: NOW,
     likelyAgesMs: [],
     hookWaitMs: null,
+    isReported: false,
     at: null,
     notBefore: 0,
     heard: [],
@@ -108,8 +109,9 @@ export function anAttachedTask(
 export function anAttachment(
   job: Job = JOB,
   connection = CONNECTION,
-  expectation: Expectation = NOTHING_EXPECTED,
+  known: Partial<Expectation> = {},
 ): AttachEvent {
+  const expectation = { ...NOTHING_EXPECTED, ...known };
   return { type: "attach", connection, job, expectation, keyName: null };
 }
 

@@ -165,7 +165,7 @@ it("the platform may repeat, after a lost connection, only calls of those method
   );
   expect(marked).toEqual([
     ["hook", "read", "republish", "wake"],
-    ["charge", "describe", "keyRefusedAt", "profile", "refund", "useListedKey"],
+    ["charge", "connectionState", "describe", "knownKind", "profile", "refund", "useListedKey"],
   ]);
 });
 

@@ -28,6 +28,7 @@ export function aConnection(changes: Partial<Connection> = {}): Connection {
     webhookSecret: null,
     userId: null,
     jwksUrl: null,
+    pollsPerMinute: null,
     ...changes,
   };
 }

@@ -163,6 +163,7 @@ function eventOf(type: OutsideEvent["type"], random: Random): OutsideEvent {
       return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION, {
         likelyAgesMs: random.pick([[], [], [20_000, 21_000, 90_000], [HOUR, 3 * HOUR]]),
         isHookExpected: random.isLucky(0.5),
+        isReported: random.isLucky(0.5),
       });
     case "redeliver": {
       const attempts = 1 + random.below(3);

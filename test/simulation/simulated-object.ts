@@ -98,6 +98,8 @@ export class SimulatedObject implements Platform {
     this.#point();
   }
 
+  report(): void {}
+
   background(work: Promise<unknown>): void {
     void work.catch((error: unknown) => {
       if (!(error instanceof Death)) this.#host.uncaught(error);

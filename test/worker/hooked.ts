@@ -1,6 +1,9 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod";
+import { connectionObject } from "../../src/account/object-names.ts";
 import { app } from "../../src/app.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import { aRequest } from "./client.ts";
 import { restart } from "./objects.ts";
 import { CALLBACK_URL, Task } from "./tasks.ts";
@@ -26,12 +29,20 @@ const Registered = z.looseObject({ id: z.string(), hook_url: z.string() });
 
 export async function hooked({ provider, bindings = env, fields }: HookedOptions): Promise<Hooked> {
   const id = crypto.randomUUID();
+  if (PROVIDERS.has(provider)) await forgetJobs(provider);
   await restart(id, bindings);
   const body = { id, model: "m", callback_url: CALLBACK_URL, provider, ...fields };
   const response = await app.fetch(aRequest("/v1/tasks", { body }), bindings);
   if (response.status !== 201) throw new Error(await response.text());
   const { hook_url: hookUrl } = Registered.parse(await response.json());
   return { id, provider, bindings, hookUrl };
+}
+
+/** Forgets what is known of the jobs of a connection that tests share, so that none depends on another. */
+function forgetJobs(connection: string): Promise<boolean> {
+  return runInDurableObject(connectionObject(env, connection), (_, { storage }) =>
+    storage.kv.delete("durations"),
+  );
 }
 
 /** Attaches an upstream job. */

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../config/runtime.ts";
-import type { Expectation } from "../../core/record/poll-plan.ts";
+import { NOTHING_EXPECTED } from "../../core/record/poll-plan.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { isLoopback } from "../../security/url-policy.ts";
 import { taskAnswer } from "../http/answer.ts";
@@ -23,7 +23,8 @@ export const attachUpstream = bodyRoute(
     const connection = requireConnection(body.provider, runtime.config);
     requireEndpoint(connection, body.endpoint);
     const job = { id: body.id, endpoint: body.endpoint };
-    const expectation = expectationOf(connection, runtime, origin);
+    const isHookExpected = canHooksCome(connection, runtime, origin);
+    const expectation = { ...NOTHING_EXPECTED, isHookExpected };
     const event = { type: "attach", connection: connection.name, job, expectation } as const;
     const { task } = accepted(await taskClient(env, id).apply(event, caller));
     return taskAnswer(task, 200);
@@ -50,10 +51,10 @@ function requireEndpoint({ provider, key }: Connection, endpoint: string | null)
 }
 
 /**
- * Returns what is known of a job at its attachment. Hooks are expected unless the provider sends none or the
- * hook URL is on this machine, which no provider reaches.
+ * Tells whether hooks of a connection can come: not when its provider sends none, or the hook URL is on this
+ * machine, which no provider reaches.
  */
-function expectationOf({ provider }: Connection, { config }: Runtime, origin: string): Expectation {
+function canHooksCome({ provider }: Connection, { config }: Runtime, origin: string): boolean {
   const isReachable = !isLoopback(new URL(config.publicUrl ?? origin));
-  return { likelyAgesMs: [], isHookExpected: provider.hooks !== null && isReachable };
+  return provider.hooks !== null && isReachable;
 }

@@ -1,5 +1,6 @@
 import { type Policy, startAt } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
+import { likelihoodOf } from "../record/poll-likelihood.ts";
 import { allowedPollAt, lastPollAt, plannedPollAt, pollableJob } from "../record/poll-plan.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
@@ -12,6 +13,8 @@ export interface Poll {
   readonly job: Job;
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
+  /** Probability that this poll finds the result, from 0 to 1; a poll with 1 cannot wait. */
+  readonly likelihood: number;
 }
 
 export interface PollStep {
@@ -36,6 +39,7 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   const dueAt = Math.max(wantedAt, allowedPollAt(record, plan, policy));
   const job = pollableJob(record, policy, dueAt);
   if (job === null) return null;
-  const question: Poll = { taskId, connection: upstream.connection, job, createdAt };
-  return { dueAt, step: () => ({ kind: "poll", poll: question }) };
+  const question = { taskId, connection: upstream.connection, job, createdAt };
+  const likelihood = () => likelihoodOf(record, plan, policy, dueAt);
+  return { dueAt, step: () => ({ kind: "poll", poll: { ...question, likelihood: likelihood() } }) };
 }

@@ -137,6 +137,8 @@ export type PollAnswer =
    * does not know, cut to 32 characters; null when it names none.
    */
   | { readonly kind: "unclear"; readonly statusCode: number; readonly word: string | null }
+  /** The poll was not sent, because its connection has made as many as the provider permits per minute. */
+  | { readonly kind: "deferred"; readonly waitMs: number }
   /** The provider could not be reached, did not answer in time, or answered with an error of its own. */
   | { readonly kind: "unanswered" };
 

@@ -11,7 +11,7 @@ import {
   type UpstreamAnswer,
 } from "../record/poll-plan.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
-import { type Job, sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
+import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
 
 /** Largest random addition to the wait that a provider names, as a fraction of the wait. */
 const RETRY_JITTER = 0.2;
@@ -28,7 +28,7 @@ export function endPoll(
   now: number,
 ): Decision {
   if (record === null || !isOpen(record)) return unchanged(record);
-  const poll = planFor(event.job, record);
+  const poll = planFor(event, record);
   if (poll === null) return unchanged(record);
   const { answer, askedAt } = event;
   const news = answer.kind === "news" ? answer.news : null;
@@ -45,9 +45,10 @@ export function endPoll(
   return changed(extendDeadline(task, now));
 }
 
-/** Returns the plan of polls when `job` is the job attached to the task; null when it is not. */
-function planFor(job: Job, { upstream, tracking }: OpenTask): PollPlan | null {
-  return sameJob(upstream?.job ?? null, job) ? tracking.poll : null;
+/** Returns the plan of polls when a poll was made, and of the job attached to the task; else null. */
+function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTask) {
+  const isMade = answer.kind !== "deferred";
+  return isMade && sameJob(upstream?.job ?? null, job) ? tracking.poll : null;
 }
 
 /**
@@ -116,6 +117,7 @@ function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
     case "unclear":
       return { ...answer, since };
     case "unanswered":
+    case "deferred":
       return null;
   }
 }

@@ -44,6 +44,25 @@ export function nextPollTime(cadence: Cadence, after: number): number {
   return cadence.attachedAt + nextPollAge(cadence, after - cadence.attachedAt);
 }
 
+/**
+ * Returns the time of the poll before the one that was made at `askedAt`, in Unix milliseconds: the last time
+ * of the grid but one; the attachment for the first poll.
+ */
+export function previousPollTime(cadence: Cadence, askedAt: number): number {
+  const { attachedAt, gapMs } = cadence;
+  const longestMs = Math.max(LATE_WAIT_MS * (1 + JITTER), gapMs);
+  // All waits are this long at most once the first ages, which the gap may have moved, are over.
+  const regularMs = HOUR_MS + 2 * (firstAges(cadence).at(-1) ?? 0) + 10 * gapMs;
+  let previous = Math.max(attachedAt, Math.floor(askedAt - 3 * longestMs));
+  if (previous < attachedAt + regularMs) previous = attachedAt;
+  let last = previous;
+  for (;;) {
+    const next = nextPollTime(cadence, last);
+    if (next > askedAt) return previous;
+    [previous, last] = [last, next];
+  }
+}
+
 function nextPollAge(cadence: Cadence, afterMs: number): number {
   const factor = 1 + JITTER * (2 * cadence.jitter - 1);
   const shortestMs = Math.max(MIN_WAIT_MS, cadence.gapMs);

@@ -10,9 +10,15 @@ export interface Expectation {
   readonly likelyAgesMs: readonly number[];
   /** States that the upstream can reach the task's hook URL, and that its hooks are expected to come. */
   readonly isHookExpected: boolean;
+  /** States that the end of the job is reported, so that the next jobs of its kind are known better. */
+  readonly isReported: boolean;
 }
 
-export const NOTHING_EXPECTED: Expectation = { likelyAgesMs: [], isHookExpected: false };
+export const NOTHING_EXPECTED: Expectation = {
+  likelyAgesMs: [],
+  isHookExpected: false,
+  isReported: false,
+};
 
 /**
  * What decides when the attached job is polled. The times follow from the age of the job
@@ -24,6 +30,8 @@ export interface PollPlan {
   readonly likelyAgesMs: readonly number[];
   /** Age of the job in milliseconds at which its hook is late; null when no hook is expected. */
   readonly hookWaitMs: number | null;
+  /** See `Expectation`. */
+  readonly isReported: boolean;
   /** Time to which hooks have moved the next poll; null when it follows from the age of the job. */
   readonly at: number | null;
   /** Earliest time of the next poll, which the provider named with `Retry-After`. */
@@ -93,13 +101,13 @@ export function pollableJob(task: OpenTask, policy: Policy, now: number): Job | 
  * @param limits poll limits of the connection; undefined while its key is not configured.
  */
 export function planPolls(
-  { likelyAgesMs, isHookExpected }: Expectation,
+  { isHookExpected, ...known }: Expectation,
   limits: PollLimits | undefined,
   now: number,
 ): PollPlan {
   const hookWaitMs = isHookExpected ? (limits?.hookWaitMs ?? null) : null;
   const unheard = { heard: [], hint: null, answer: null };
-  return { attachedAt: now, likelyAgesMs, hookWaitMs, at: null, notBefore: 0, ...unheard };
+  return { attachedAt: now, ...known, hookWaitMs, at: null, notBefore: 0, ...unheard };
 }
 
 /** Returns the time of the first poll that is planned after `policy.polledAt`. */
@@ -111,7 +119,8 @@ export function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): n
 
 /** Returns the earliest time at which the provider allows the next poll. */
 export function allowedPollAt(task: OpenTask, { notBefore }: PollPlan, policy: Policy): number {
-  return Math.max(notBefore, policy.askedAt + (limitsOf(task, policy)?.gapMs ?? 0));
+  const { askedAt, pollDeferredTo } = policy;
+  return Math.max(notBefore, pollDeferredTo, askedAt + (limitsOf(task, policy)?.gapMs ?? 0));
 }
 
 /**
@@ -177,7 +186,8 @@ function hintAfter(known: Hint | null, time: number): number {
   return waitMs < HINT_AGE_MS ? known.at + waitMs : Infinity;
 }
 
-function cadenceOf(task: OpenTask, plan: PollPlan, policy: Policy): Cadence {
+/** Returns what decides at which times the job of a task is polled. */
+export function cadenceOf(task: OpenTask, plan: PollPlan, policy: Policy): Cadence {
   const { firstMs, gapMs } = limitsOf(task, policy) ?? { firstMs: 0, gapMs: 0 };
   return { ...plan, firstMs, gapMs, jitter: jitterOf(task.id) };
 }

@@ -52,7 +52,8 @@ async function startPoll(): Promise<{ readonly rung: Promise<void> }> {
 describe("a poll", () => {
   it("the alarm handler of a task waits for the answer of a poll that it started", async () => {
     const { rung } = await startPoll();
-    expect(host.polls).toEqual([{ taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW }]);
+    const poll = { taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW, likelihood: 0.5 };
+    expect(host.polls).toEqual([poll]);
     let hasEnded = false;
     void rung.then(() => (hasEnded = true));
     await runMicrotasks();

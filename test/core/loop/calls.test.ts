@@ -75,6 +75,13 @@ describe("the log line of a call", () => {
     ["a refund without a usable answer", "refund", false, "unknown", "warn"],
     ["a poll that finds the job queued", "poll", newsAnswer(QUEUED), "queued", "detail"],
     ["a poll refused by a rate limit", "poll", rateLimited(), "limited", "info"],
+    [
+      "a poll deferred by the limit of its connection",
+      "poll",
+      { kind: "deferred", waitMs: 1_200 },
+      "deferred",
+      "detail",
+    ],
     ["a poll without an answer", "poll", UNANSWERED, "unanswered", "warn"],
     ["a poll whose key the provider refuses", "poll", UNAUTHORIZED, "unauthorized", "warn"],
     ["a successful write to the index", "publish", true, "published", "detail"],

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import type { PollAnswer } from "../../../src/core/events/event.ts";
+import { runMicrotasks } from "../../simulation/microtasks.ts";
+import { NOW, SECOND } from "../builders.ts";
+import { aProvidedRegistration, FIRST_POLL, JOB, UNANSWERED } from "../upstream-builders.ts";
+import { MemoryHost } from "./memory-host.ts";
+
+function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
+  Object.assign(outside, { poll: async () => answer() });
+}
+
+it("a poll that its connection defers is not counted, writes no record, and is made at the time that the connection names", async () => {
+  const host = new MemoryHost();
+  let waitMs = 7 * SECOND;
+  const polledAt: number[] = [];
+  answerPolls(host, () => {
+    polledAt.push(host.clock);
+    return { kind: "deferred", waitMs };
+  });
+  host.loop.apply(aProvidedRegistration({ job: JOB }));
+  await runMicrotasks();
+  host.writes.length = 0;
+  await host.ring();
+  waitMs = SECOND;
+  await host.ring();
+  expect(polledAt).toEqual([FIRST_POLL, FIRST_POLL + 7 * SECOND]);
+  expect(host.alarm).toBe(FIRST_POLL + 8 * SECOND);
+  expect(host.writes).toEqual(["alarm", "alarm"]);
+  expect(host.stored?.counts.polls).toBe(0);
+  host.expectNoFailure();
+});
+
+it("after a crash, a deferred poll is made no later than the next planned one", async () => {
+  const host = new MemoryHost();
+  answerPolls(host, () => ({ kind: "deferred", waitMs: SECOND }));
+  host.loop.apply(aProvidedRegistration({ job: JOB }));
+  await runMicrotasks();
+  await host.ring();
+  host.crash();
+  answerPolls(host, () => UNANSWERED);
+  await host.ring();
+  expect(host.clock).toBeLessThanOrEqual(NOW + 13 * SECOND);
+  expect(host.alarm).toBeGreaterThan(host.clock);
+  host.expectNoFailure();
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { PollSlots } from "../../src/account/poll-slots.ts";
+import { MINUTE, NOW, SECOND } from "./builders.ts";
+
+const LIKELY = 0.5;
+
+/** Takes slots for these numbers of tasks, of a limit of 60 per minute; returns their waits. */
+function waits(slots: PollSlots, tasks: readonly string[], likelihood = LIKELY, at = NOW) {
+  return tasks.map((task) => slots.take(task, likelihood, 60, at));
+}
+
+const NAMES = Array.from({ length: 30 }, (_, index) => `task ${index}`);
+const [FIRST = "", SECOND_TASK = "", THIRD = ""] = NAMES.slice(10);
+
+/** Slots of which the burst of ten is used up. */
+function used(): PollSlots {
+  const slots = new PollSlots();
+  waits(slots, NAMES.slice(0, 10));
+  return slots;
+}
+
+describe("the slots of a limit per minute", () => {
+  it("a sixth of the limit may be used at once, and later polls are told to ask one after the other", () => {
+    const all = waits(new PollSlots(), NAMES.slice(0, 13));
+    expect(all).toEqual([...Array.from({ length: 10 }, () => 0), 1_200, 2_400, 3_600]);
+  });
+
+  it("polls that ask again when they were told to are permitted in their order", () => {
+    const slots = used();
+    const told = waits(slots, [FIRST, SECOND_TASK, THIRD]);
+    const again = [FIRST, SECOND_TASK, THIRD].map((task, index) =>
+      slots.take(task, LIKELY, 60, NOW + (told[index] ?? NaN)),
+    );
+    expect(again).toEqual([0, 0, 0]);
+  });
+
+  it("a poll that is likelier to find a result goes before polls that have waited longer", () => {
+    const slots = used();
+    waits(slots, [FIRST, SECOND_TASK]);
+    expect(slots.take(THIRD, 0.9, 60, NOW)).toBe(1_200);
+    expect(slots.take(FIRST, LIKELY, 60, NOW + 1_200)).toBe(1_200);
+    expect(slots.take(THIRD, 0.9, 60, NOW + 1_200)).toBe(0);
+  });
+
+  it("a poll that does not return loses its place, and a poll that cannot wait never waits", () => {
+    const slots = used();
+    slots.take(FIRST, 0.9, 60, NOW);
+    expect(slots.take(SECOND_TASK, LIKELY, 60, NOW + 7 * SECOND)).toBe(0);
+    expect(waits(slots, NAMES, 1, NOW + 7 * SECOND)).toEqual(NAMES.map(() => 0));
+  });
+
+  it("no minute has more polls than the limit, however many tasks ask all the time", () => {
+    const slots = new PollSlots();
+    const polled: number[] = [];
+    for (let at = NOW; at < NOW + 5 * MINUTE; at += 100) {
+      for (const task of NAMES) if (slots.take(task, LIKELY, 60, at) === 0) polled.push(at);
+    }
+    const inMinute = polled.map((at) => polled.filter((each) => each >= at && each < at + MINUTE));
+    const most = Math.max(...inMinute.map(({ length }) => length));
+    expect(most).toBeLessThanOrEqual(61);
+    expect(most).toBeGreaterThan(50);
+  });
+
+  it("a clock that steps back by a day blocks no poll for more than a minute", () => {
+    const slots = used();
+    slots.take(FIRST, 0.9, 60, NOW);
+    const at = NOW - 24 * 60 * MINUTE;
+    expect(slots.take(SECOND_TASK, LIKELY, 60, at)).toBeLessThanOrEqual(MINUTE);
+    expect(slots.take(SECOND_TASK, LIKELY, 60, at + MINUTE)).toBe(0);
+  });
+});

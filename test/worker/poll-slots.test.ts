@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { pass, until, useClock } from "./clock.ts";
+import { aConnection, aFinishedArk, attached, calls, lived, rowsOfConnection } from "./kinds.ts";
+import { stored, wake } from "./objects.ts";
+
+useClock();
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+function limited() {
+  return aConnection({ polls_per_minute: 6 });
+}
+
+it("polls beyond the limit of their connection wait until it permits them, and its object writes only their reports", async () => {
+  const outside = aFinishedArk();
+  const connection = limited();
+  const rows = await rowsOfConnection(connection);
+  const tasks = [(await attached(connection)).task, (await attached(connection)).task];
+  pass(2 * MINUTE);
+  for (const { id } of tasks) await wake(id);
+  expect(outside.sentTo("https://ark.")).toHaveLength(1);
+  const waitMs = ((await stored(tasks[1]?.id ?? "")).alarm ?? NaN) - Date.now();
+  expect(waitMs).toBe(12 * SECOND);
+  await wake(tasks[1]?.id ?? "", waitMs);
+  expect(outside.sentTo("https://ark.")).toHaveLength(2);
+  await until(() => rows() === 2);
+});
+
+it("a poll is made at once when the object of its connection does not answer", async () => {
+  const outside = aFinishedArk();
+  calls("takePollSlot").mockImplementation(() => new Promise<never>(() => undefined));
+  await lived(limited(), 2 * MINUTE);
+  expect(outside.sentTo("https://ark.")).toHaveLength(1);
+});
+
+it("a connection without a known limit asks for no permission", async () => {
+  aFinishedArk();
+  const asked = calls("takePollSlot");
+  await lived(aConnection(), 2 * MINUTE);
+  expect(asked).not.toHaveBeenCalled();
+});
