@@ -10,7 +10,10 @@ const Health = z.looseObject({
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
   }),
-  connections: z.record(z.string(), z.looseObject({ key: z.string() })),
+  connections: z.record(
+    z.string(),
+    z.looseObject({ key: z.string(), hooks: z.optional(z.string()) }),
+  ),
 });
 type Health = z.output<typeof Health>;
 
@@ -104,11 +107,18 @@ function secretsFinding({ configuration: { secrets } }: Health): Finding {
 
 function connectionFindings({ connections }: Health): Finding[] {
   const names = Object.keys(connections);
-  const refused = names.filter((name) => connections[name]?.key === "refused");
-  if (refused.length === 0) return [ok(`providers: ${names.length} with an API key`)];
-  return refused.map((name) =>
-    problem(`providers: ${name} refuses its API key`, `set a valid key for ${name} and deploy`),
-  );
+  const found = names.flatMap((name) => connectionProblems(name, connections[name]));
+  return found.length === 0 ? [ok(`providers: ${names.length} with an API key`)] : found;
+}
+
+function connectionProblems(name: string, connection: Health["connections"][string] | undefined) {
+  const { key, hooks } = connection ?? {};
+  const refused = `set a valid key for ${name} and deploy`;
+  const missing = `examine the hook URL, the firewall in front of it and the submit call of ${name}`;
+  return [
+    ...(key === "refused" ? [problem(`providers: ${name} refuses its API key`, refused)] : []),
+    ...(hooks === "missing" ? [problem(`providers: no hooks of ${name} come`, missing)] : []),
+  ];
 }
 
 /** Names the rate limits that are not bound: they limit nothing. */

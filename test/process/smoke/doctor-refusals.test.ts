@@ -145,10 +145,11 @@ it.each([
   },
 );
 
-it("npm run doctor reports a provider that refuses the relay's API key", () => {
-  const connections = { ark: { key: "refused" }, fal: { key: "set" } };
-  const expected = "PROBLEM      providers: ark refuses its API key. Cure: ";
-  expect(findings(OWN, {}, connections)).toContain(expected);
+it("npm run doctor reports providers that refuse the relay's API key, and those whose hooks do not come", () => {
+  const connections = { ark: { key: "refused" }, fal: { key: "set", hooks: "missing" } };
+  const lines = findings(OWN, {}, connections);
+  expect(lines).toContain("PROBLEM      providers: ark refuses its API key. Cure: ");
+  expect(lines).toContain("PROBLEM      providers: no hooks of fal come. Cure: ");
 });
 
 const NOW = anAnswer({}).at;
