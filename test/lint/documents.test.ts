@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-const PAGES = globSync(["*.md", "docs/**/*.md", "test/**/*.md"], { cwd: ROOT });
+const PAGES = globSync(["*.md", "{bench,docs,test}/**/*.md"], { cwd: ROOT });
 
 describe.each(PAGES)("%s", (page) => {
   const text = readPage(page);

@@ -1,0 +1,93 @@
+import { availableParallelism } from "node:os";
+import type { Durations, Lateness } from "./polls-jobs.ts";
+
+/** What was measured of jobs whose polls were chosen in one way. */
+export interface Row {
+  readonly name: string;
+  readonly lateness: Lateness;
+}
+
+/** Rows for jobs of one distribution of durations. */
+export interface Panel {
+  readonly durations: Durations;
+  readonly rows: readonly Row[];
+}
+
+export function titleOf({ medianMs, sigma }: Durations): string {
+  return `Jobs of p50 ${medianMs / 1000} s, sigma ${sigma}`;
+}
+
+/** Limit on a measured figure. */
+export interface Check {
+  readonly text: string;
+  readonly isHeld: boolean;
+}
+
+/** Returns a Markdown table of the rows. */
+export function table(rows: readonly Row[]): string {
+  const lines = rows.map(({ name, lateness: late }) => [
+    name,
+    ...[late.meanMs, late.medianMs, late.p95Ms].map(seconds),
+    ...[late.meanPart, late.medianPart, late.p95Part].map(percent),
+    late.polls.toFixed(1),
+  ]);
+  const parts = ["mean, of the job", "median, of the job", "p95, of the job"];
+  const head = ["polled", "mean late", "median late", "p95 late", ...parts, "polls per job"];
+  const rule = head.map((_, index) => (index === 0 ? "---" : "---:"));
+  return [head, rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+export function percent(part: number): string {
+  return `${(part * 100).toFixed(1)} %`;
+}
+
+/** Title of the section of the page that holds the figures of the last live run. */
+export const LIVE_TITLE = "## Live";
+
+/** Returns the beginning of the page, up to the section of the live run. */
+export function simulationPage(panels: readonly Panel[], seed: number): string {
+  const tables = panels.map(
+    ({ durations, rows }) => `### ${titleOf(durations)}\n\n${table(rows)}\n`,
+  );
+  return `# Lateness of results that polls find
+
+Written by \`npm run bench:polls\`. Lateness is the time from the end of a job to the relay's knowing it, where no hook comes. The durations of jobs are log-normal.
+
+## Simulation
+
+Seed ${seed}. The relay's times are those of \`src/core/record/poll-cadence.ts\`; what it knows of a kind comes from 200 earlier jobs through \`src/core/record/durations.ts\`. Where the upstream states no end time, the relay knows only the poll that found a result and the poll before. "Waits doubled" is the cadence of earlier builds. Neither the network nor the load of a machine is simulated.
+
+![Mean lateness by cadence of polls](polls.svg)
+
+${tables.join("\n")}`;
+}
+
+/** When a live run began, and the load averages of the machine at its end. */
+interface Conditions {
+  readonly startedAt: Date;
+  readonly load: readonly number[];
+}
+
+/** Returns the section of the page for a live run. */
+export function liveSection(
+  durations: Durations,
+  rows: readonly Row[],
+  checks: readonly Check[],
+  { startedAt, load }: Conditions,
+): string {
+  const results = checks.map(({ text, isHeld }) => `- ${isHeld ? "pass" : "**fail**"}: ${text}`);
+  const loads = load.map((each) => each.toFixed(1)).join(", ");
+  return `
+${LIVE_TITLE}
+
+The relay on released workerd and a fake upstream that sends no hooks, both on one machine with ${availableParallelism()} cores; begun ${startedAt.toISOString()}, load averages at the end ${loads}. ${titleOf(durations)}. The lateness lasts until the callback has arrived. A known kind is one of which the relay has seen jobs before.
+
+${table(rows)}
+
+${results.join("\n")}
+`;
+}
