@@ -152,6 +152,8 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     createdAt: at,
     completedAt: null,
     finishedAt: null,
+    foundBy: null,
+    foundLateMs: null,
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,

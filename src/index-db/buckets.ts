@@ -20,6 +20,12 @@ export const MEASURES = [
 export type Measure = (typeof MEASURES)[number][0];
 
 /**
+ * Latency histogram that is kept for each provider and for each way in which results are found: the time from
+ * the end of the job, as the upstream states it, to the terminal result.
+ */
+export const FOUND_LATE = ["found_late", "found_late_ms"] as const;
+
+/**
  * Builds the SQL expression for the number of the histogram bucket into which a value falls; SQL NULL when
  * the value is NULL.
  * @param value SQL expression of the value, in milliseconds.

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { FOUND_BY } from "../core/record/finding.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 
 const Int = z.int();
@@ -24,6 +25,8 @@ export const RowSchema = z.object({
   createdAt: Int,
   completedAt: z.nullable(Int),
   finishedAt: z.nullable(Int),
+  foundBy: z._default(z.nullable(z.enum(FOUND_BY)), null),
+  foundLateMs: z._default(z.nullable(Int), null),
   settledAt: z.nullable(Int),
   firstAttemptMs: z.nullable(Int),
   settledMs: z.nullable(Int),

@@ -49,19 +49,38 @@ export async function onSchema<T>(
 export async function ready(db: D1Database): Promise<D1Database> {
   if (migrated.has(db)) return db;
   await db.prepare(VERSIONS).run();
-  const applied = await db
-    .prepare("SELECT max(version) AS version FROM relay_schema")
-    .first<{ version: number | null }>();
+  const applied = await appliedVersion(db);
   for (const [index, statements] of MIGRATIONS.entries()) {
-    const version = index + 1;
-    if (version <= (applied?.version ?? 0)) continue;
-    const note = db
-      .prepare("INSERT OR IGNORE INTO relay_schema (version, applied_at) VALUES (?, ?)")
-      .bind(version, Date.now());
-    await db.batch([...statements.map((statement) => db.prepare(statement)), note]);
+    if (index + 1 > applied) await migrate(db, index + 1, statements);
   }
   migrated.add(db);
   return db;
+}
+
+/**
+ * Applies one migration, in a transaction. A failure counts as success when another isolate has applied the
+ * migration in the meantime: a column cannot be added twice.
+ */
+async function migrate(
+  db: D1Database,
+  version: number,
+  statements: readonly string[],
+): Promise<void> {
+  const note = db
+    .prepare("INSERT OR IGNORE INTO relay_schema (version, applied_at) VALUES (?, ?)")
+    .bind(version, Date.now());
+  try {
+    await db.batch([...statements.map((statement) => db.prepare(statement)), note]);
+  } catch (error) {
+    if ((await appliedVersion(db)) < version) throw error;
+  }
+}
+
+async function appliedVersion(db: D1Database): Promise<number> {
+  const row = await db
+    .prepare("SELECT max(version) AS version FROM relay_schema")
+    .first<{ version: number | null }>();
+  return row?.version ?? 0;
 }
 
 /**

@@ -16,8 +16,8 @@ const MARK_RECENT_HOURS = `
   SELECT (unixepoch() / 3600 - hours) * ${HOUR_MS}, '' FROM past WHERE EXISTS (SELECT 1 FROM tasks)`;
 
 /**
- * Migrations of the database schema of the index, oldest first; a released one is never changed. Every
- * statement may run twice, because two isolates may apply a migration at the same time. Triggers mark the
+ * Migrations of the database schema of the index, oldest first; a released one is never changed. Two
+ * isolates may apply a migration at the same time (database.ts). Triggers mark the
  * hour in which the task of each written row was created, in `dirty_hours`, because its tasks must be counted
  * again; so rows that an older release writes mark their hours too. Marking a marked hour again writes no
  * row. D1 bills each entry of a database index as a written row, so there are few entries: the primary key of
@@ -111,6 +111,19 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       started_at INTEGER NOT NULL PRIMARY KEY,
       created_at INTEGER NOT NULL,
       id TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID`,
+  ],
+  [
+    "ALTER TABLE tasks ADD COLUMN found_by TEXT",
+    "ALTER TABLE tasks ADD COLUMN found_late_ms INTEGER",
+    `CREATE TABLE IF NOT EXISTS found_late (
+      hour INTEGER NOT NULL,
+      provider TEXT NOT NULL,
+      found_by TEXT NOT NULL,
+      bucket INTEGER NOT NULL,
+      tasks INTEGER NOT NULL,
+      total_ms INTEGER NOT NULL,
+      PRIMARY KEY (hour, provider, found_by, bucket)
     ) STRICT, WITHOUT ROWID`,
   ],
 ];

@@ -1,8 +1,15 @@
 import { HOUR_MS, DAY_MS, MINUTE_MS } from "../core/time.ts";
 import type { TimeBudget } from "../time-budget.ts";
-import { bucketOf, MEASURES } from "./buckets.ts";
+import { bucketOf, FOUND_LATE, MEASURES } from "./buckets.ts";
 import { ready } from "./database.ts";
-import { countLatencies, countTasks, type CountRow, difference, type Group } from "./tally.ts";
+import {
+  countFoundLate,
+  countLatencies,
+  countTasks,
+  type CountRow,
+  difference,
+  type Group,
+} from "./tally.ts";
 
 /**
  * Length in milliseconds of the periods into which time is divided. An hour in which rows have changed is
@@ -32,19 +39,22 @@ const UNMARK = `DELETE FROM dirty_hours WHERE hour IN ${HOURS}`;
 const CLAIM = "INSERT INTO dirty_hours (hour, run) SELECT value, ?2 FROM json_each(?1)";
 const RELEASE = `${UNMARK} AND run = ?2`;
 
+const TIMES = [...MEASURES, FOUND_LATE];
 /**
  * Query that counts the tasks created in given hours, in groups of the same model, host, status, callback
- * status and latency buckets. D1 counts each row twice: as read from the table, and as sorted into its group.
+ * status, provider, way in which the result was found, and latency buckets. D1 counts each row twice: as read
+ * from the table, and as sorted into its group.
  */
 const GROUPS = `
   SELECT hours.value AS hour, model, coalesce(host, '') AS host, status,
     coalesce(callback, '') AS callback,
-    ${MEASURES.map(([measure, value]) => `${bucketOf(value)} AS ${measure}_bucket`).join(", ")},
+    coalesce(provider, '') AS provider, coalesce(found_by, '') AS foundBy,
+    ${TIMES.map(([measure, value]) => `${bucketOf(value)} AS ${measure}_bucket`).join(", ")},
     count(*) AS tasks, sum(attempts) AS attempts,
-    ${MEASURES.map(([measure, value]) => `sum(${value}) AS ${measure}_ms`).join(", ")}
+    ${TIMES.map(([measure, value]) => `sum(${value}) AS ${measure}_ms`).join(", ")}
   FROM json_each(?1) AS hours
   CROSS JOIN tasks ON created_at >= hours.value AND created_at < hours.value + ${HOUR_MS}
-  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`;
+  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11`;
 
 const ROLLUPS = countTable(
   "rollups",
@@ -52,6 +62,11 @@ const ROLLUPS = countTable(
   ["tasks", "attempts"],
 );
 const LATENCIES = countTable("latencies", ["hour", "measure", "bucket"], ["tasks", "total_ms"]);
+const FOUND = countTable(
+  "found_late",
+  ["hour", "provider", "found_by", "bucket"],
+  ["tasks", "total_ms"],
+);
 
 /**
  * Counts again the tasks of the hours that are marked in `dirty_hours`, because rows of tasks created in them
@@ -71,7 +86,7 @@ export async function rollUp(
   const database = await ready(db);
   await database.batch([
     database.prepare("DELETE FROM dirty_hours WHERE hour <= ?").bind(now - retentionMs),
-    ...["rollups", "latencies", "counters"].map((table) =>
+    ...["rollups", "latencies", "found_late", "counters"].map((table) =>
       database.prepare(`DELETE FROM ${table} WHERE hour < ?`).bind(now - KEEP_MS),
     ),
   ]);
@@ -107,10 +122,10 @@ async function dirtyHours(database: D1Database, since: number): Promise<readonly
  */
 async function recount(database: D1Database, hours: readonly number[]): Promise<number> {
   const claim = [JSON.stringify(hours), crypto.randomUUID()] as const;
-  const [, , groups, rollups, latencies] = await database.batch<Group & StoredCount>([
+  const [, , groups, rollups, latencies, late] = await database.batch<Group & StoredCount>([
     database.prepare(UNMARK).bind(claim[0]),
     database.prepare(CLAIM).bind(...claim),
-    ...[GROUPS, ROLLUPS.select, LATENCIES.select].map((sql) =>
+    ...[GROUPS, ROLLUPS.select, LATENCIES.select, FOUND.select].map((sql) =>
       database.prepare(sql).bind(claim[0]),
     ),
   ]);
@@ -118,6 +133,7 @@ async function recount(database: D1Database, hours: readonly number[]): Promise<
   await database.batch([
     ...writes(database, ROLLUPS, rollups?.results ?? [], countTasks(found), claim[1]),
     ...writes(database, LATENCIES, latencies?.results ?? [], countLatencies(found), claim[1]),
+    ...writes(database, FOUND, late?.results ?? [], countFoundLate(found), claim[1]),
     database.prepare(RELEASE).bind(...claim),
   ]);
   return groups?.meta.rows_read ?? 0;

@@ -1,14 +1,15 @@
 import pMap from "p-map";
 import type { Measure } from "./buckets.ts";
+import type { Histogram } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
-import { type Backlog, type Histogram, statistics, type Statistics, type Window } from "./stats.ts";
+import { type Backlog, statistics, type Statistics, type Window } from "./stats.ts";
 
 const CONCURRENCY = 6;
 
 /**
- * Combines the statistics of all databases of the index. `counts` contains the entries of all databases, so
- * one model, host and outcome may occur several times in it; all other numbers are summed, except
- * `sizeBytes`, which is that of the largest database.
+ * Combines the statistics of all databases of the index. `counts` and `found` contain the entries of all
+ * databases, so one key may occur several times in them; all other numbers are summed, except `sizeBytes`,
+ * which is that of the largest database.
  */
 export async function shardStatistics(
   { databases }: Shards,
@@ -25,6 +26,7 @@ export async function shardStatistics(
       settled: histogram(parts, "settled"),
       index: histogram(parts, "index"),
     },
+    found: parts.flatMap(({ found }) => found),
     backlog: backlog(parts.map((part) => part.backlog)),
     overdue: backlog(parts.map((part) => part.overdue)),
     expiryLost: sum(parts.map(({ expiryLost }) => expiryLost)),

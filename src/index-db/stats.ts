@@ -1,6 +1,7 @@
 import { MINUTE_MS } from "../core/time.ts";
-import { BOUNDS_MS, type Measure } from "./buckets.ts";
+import type { Measure } from "./buckets.ts";
 import { nearest, onSchema } from "./database.ts";
+import { FOUND_LATE_ROWS, type FoundRow, type Histogram, histogramOf } from "./found-late.ts";
 
 /**
  * Number of tasks of one model, host, status and callback status, summed over the hours of a window, and the
@@ -20,6 +21,8 @@ export interface Count {
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
+  /** How late results were found, by provider and by how they were found. */
+  readonly found: readonly FoundRow[];
   /**
    * Unsettled tasks: those without a result, and those whose callback or refund is still under way;
    * `oldestAt` is the creation time of the oldest.
@@ -46,12 +49,6 @@ export interface Statistics {
 export interface Window {
   readonly since: number;
   readonly until: number;
-}
-
-export interface Histogram {
-  /** Number of tasks in each latency bucket of `BOUNDS_MS`, and in the last one above all bounds. */
-  readonly counts: readonly number[];
-  readonly totalMs: number;
 }
 
 interface HistogramRow {
@@ -107,24 +104,26 @@ export async function statistics(
   { since, until }: Window,
   now: number,
 ): Promise<Statistics> {
-  const [counts, buckets, unsettled, expiryLost] = await onSchema(db, () => {
+  const [counts, buckets, unsettled, expiryLost, found] = await onSchema(db, () => {
     const database = nearest(db);
-    return database.batch<Count & HistogramRow & Unsettled>([
+    return database.batch<Count & HistogramRow & Unsettled & FoundRow>([
       database.prepare(COUNTS).bind(since, until),
       database.prepare(HISTOGRAMS).bind(since, until),
       database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
       database.prepare(EXPIRY_LOST).bind(since, until),
+      database.prepare(FOUND_LATE_ROWS).bind(since, until),
     ]);
   });
-  const rows = buckets?.results ?? [];
+  const rows = rowsOf(buckets);
   const { tasks, oldestAt, overdue, overdueSince } = unsettled?.results[0] ?? EMPTY;
   return {
-    counts: counts?.results ?? [],
+    counts: rowsOf(counts),
     histograms: {
       first_attempt: histogram(rows, "first_attempt"),
       settled: histogram(rows, "settled"),
       index: histogram(rows, "index"),
     },
+    found: rowsOf(found),
     backlog: { tasks, oldestAt },
     overdue: { tasks: overdue, oldestAt: overdueSince },
     expiryLost: expiryLost?.results[0]?.tasks ?? 0,
@@ -132,9 +131,10 @@ export async function statistics(
   };
 }
 
+function rowsOf<T>(result: D1Result<T> | undefined): readonly T[] {
+  return result?.results ?? [];
+}
+
 function histogram(rows: readonly HistogramRow[], measure: Measure): Histogram {
-  const counts = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
-  const own = rows.filter((row) => row.measure === measure);
-  for (const { bucket, tasks } of own) counts[bucket] = tasks;
-  return { counts, totalMs: own.reduce((sum, { totalMs }) => sum + totalMs, 0) };
+  return histogramOf(rows.filter((row) => row.measure === measure));
 }

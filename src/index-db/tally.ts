@@ -1,8 +1,10 @@
-import { MEASURES, type Measure } from "./buckets.ts";
+import { type FOUND_LATE, MEASURES, type Measure } from "./buckets.ts";
+
+type Counted = Measure | (typeof FOUND_LATE)[0];
 
 /**
- * Number of the tasks created in one hour that have the same model, host, status, callback status and latency
- * buckets, and the sums of their attempts and latencies.
+ * Number of the tasks created in one hour that have the same model, host, status, callback status, provider,
+ * way in which the result was found, and latency buckets, and the sums of their attempts and latencies.
  */
 export type Group = {
   readonly hour: number;
@@ -12,6 +14,10 @@ export type Group = {
   readonly status: string;
   /** Status of the callback; empty when the tasks have no `callback_url`. */
   readonly callback: string;
+  /** Connection to the provider; empty when the tasks name none. */
+  readonly provider: string;
+  /** Way in which the results were found; empty when it is not known. */
+  readonly foundBy: string;
   readonly tasks: number;
   readonly attempts: number;
 } & {
@@ -20,20 +26,20 @@ export type Group = {
    * `settled_bucket` for the time from the result to the end of the automatic callback attempts; null for
    * tasks whose row does not have this time.
    */
-  readonly [M in `${Measure}_bucket`]: number | null;
+  readonly [M in `${Counted}_bucket`]: number | null;
 } & {
   /**
    * Sum of the times that a latency histogram measures, over these tasks, in milliseconds, e.g. `settled_ms`
    * for the time from the result to the end of the automatic callback attempts; null for tasks whose row does
    * not have this time.
    */
-  readonly [M in `${Measure}_ms`]: number | null;
+  readonly [M in `${Counted}_ms`]: number | null;
 };
 
 /**
  * Row of a table with counts for each hour: its key, which begins with the hour, and two sums. In the table
- * `rollups` the sums are the numbers of tasks and of their attempts, in the table `latencies` the number of
- * tasks and the sum of their latencies.
+ * `rollups` the sums are the numbers of tasks and of their attempts, in the tables `latencies` and
+ * `found_late` the number of tasks and the sum of their latencies.
  */
 export interface CountRow {
   readonly key: readonly (string | number)[];
@@ -72,6 +78,20 @@ export function countLatencies(groups: readonly Group[]): readonly CountRow[] {
         return [{ key: [group.hour, measure, bucket], sums: [group.tasks, totalMs] }];
       }),
     ),
+  );
+}
+
+/**
+ * Adds up the tasks by provider, way in which the result was found and bucket of the time by which it was
+ * found late, for the table `found_late`.
+ */
+export function countFoundLate(groups: readonly Group[]): readonly CountRow[] {
+  return summed(
+    groups.flatMap((group): readonly CountRow[] => {
+      const { hour, provider, foundBy, tasks, found_late_bucket: bucket } = group;
+      if (bucket === null) return [];
+      return [{ key: [hour, provider, foundBy, bucket], sums: [tasks, group.found_late_ms ?? 0] }];
+    }),
   );
 }
 

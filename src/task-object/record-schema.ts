@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { type JsonObject, parseJson } from "../core/json.ts";
 import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
 import { NO_COUNTS } from "../core/record/counts.ts";
+import { FOUND_BY } from "../core/record/finding.ts";
 import { NO_KEY_NAMES } from "../core/record/key-names.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { ANSWER_KINDS } from "../core/record/poll-plan.ts";
@@ -68,6 +69,8 @@ const Callback = z.pipe(
 
 const Job = z.looseObject({ id: z.string(), endpoint: TextOrNull });
 const Upstream = z.looseObject({ connection: z.string(), job: z.nullable(Job) });
+
+const Finding = z.looseObject({ by: z.enum(FOUND_BY), lateMs: TimeOrNull });
 
 const Failure = z.looseObject({ category: z.enum(FAILURE_CATEGORIES), retryable: z.boolean() });
 
@@ -201,6 +204,7 @@ const TerminalTask = z.looseObject({
   failure: z.nullable(Failure),
   callback: z.nullable(Callback),
   finishedAt: z._default(TimeOrNull, null),
+  found: z._default(z.nullable(Finding), null),
   notices: z._default(z.array(Notice), []),
   expiresAt: Time,
 });

@@ -174,6 +174,7 @@ export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask
     credits: null,
     callback: aCallback(),
     finishedAt: NOW,
+    found: null,
     notices: [],
     expiresAt: NOW + POLICY.retentionMs,
     ...changes,

@@ -44,6 +44,8 @@ const OPEN: IndexRow = {
   createdAt: NOW,
   completedAt: null,
   finishedAt: null,
+  foundBy: null,
+  foundLateMs: null,
   settledAt: null,
   firstAttemptMs: null,
   settledMs: null,

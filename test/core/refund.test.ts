@@ -69,6 +69,7 @@ describe.each(failures)(
           failure,
           credits: credits(refunding(later)),
           finishedAt: later,
+          found: event.type === "report" ? { by: "report", lateMs: null } : null,
           expiresAt: later + 28 * DAY,
         }),
       );

@@ -24,6 +24,7 @@ import {
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
 const later = NOW + MINUTE;
+const REPORTED = { by: "report", lateMs: null } as const;
 const IN_FLIGHT = { kind: "in_flight", number: 1, startedAt: NOW } as const;
 
 describe("a terminal report for an open task", () => {
@@ -36,7 +37,7 @@ describe("a terminal report for an open task", () => {
       deliveredAt: null,
     });
     expect(apply(anOpenTask({ version: NOW - 1 }), aReport())).toEqual(
-      aFinishedTask({ callback, expiresAt: NOW + 28 * DAY }),
+      aFinishedTask({ callback, found: REPORTED, expiresAt: NOW + 28 * DAY }),
     );
   });
 

@@ -28,19 +28,31 @@ const gauge = (name: string, help: string, ...samples: readonly string[]) => [
   ...samples.map((sample) => `task_relay_${name}${sample}`),
 ];
 
-function histogram(base: string, help: string, seconds: readonly number[]): readonly string[] {
+/** @param samples seconds by their labels, of which one that is empty stands for no label. */
+function histogram(
+  base: string,
+  help: string,
+  samples: Readonly<Record<string, readonly number[]>>,
+): readonly string[] {
   const name = `task_relay_${base}_seconds`;
-  const upTo = (le: number | string) => seconds.filter((s) => le === "+Inf" || s <= Number(le));
+  const lines = Object.entries(samples).flatMap(([labels, seconds]) => {
+    const upTo = (le: number | string) => seconds.filter((s) => le === "+Inf" || s <= Number(le));
+    const [own, first] = labels === "" ? ["", ""] : [`{${labels}}`, `${labels},`];
+    return [
+      ...BOUNDS.map((le) => `${name}_bucket{${first}le="${le}"} ${upTo(le).length}`),
+      `${name}_gsum${own} ${seconds.reduce((sum, s) => sum + s, 0)}`,
+      `${name}_gcount${own} ${seconds.length}`,
+    ];
+  });
   return [
     `# TYPE ${name} gaugehistogram`,
     `# UNIT ${name} seconds`,
     `# HELP ${name} ${help}`,
-    ...BOUNDS.map((le) => `${name}_bucket{le="${le}"} ${upTo(le).length}`),
-    `${name}_gsum ${seconds.reduce((sum, s) => sum + s, 0)}`,
-    `${name}_gcount ${seconds.length}`,
+    ...lines,
   ];
 }
 
+const FOUND = ["found_late", "From the end of the job to its result."] as const;
 const TASKS = ["tasks", "Tasks that ended, by status and model."] as const;
 const CALLBACKS = ["callbacks", "Callbacks that settled, by outcome and host."] as const;
 const ATTEMPTS = ["attempts", "Attempts of settled callbacks, by host."] as const;
@@ -57,7 +69,8 @@ const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 it("GET /metrics has every metric, with zeros or no samples, when the index is empty", async () => {
   expect(await metrics()).toEqual([
     ...[TASKS, CALLBACKS, ATTEMPTS].flatMap(([name, help]) => gauge(name, help)),
-    ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, [])),
+    ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, { "": [] })),
+    ...histogram(...FOUND, {}),
     ...[BACKLOG, OVERDUE, AGE, LOST].flatMap(([name, help]) => gauge(name, help, " 0")),
     ...gauge(...SIZE, " N"),
     "# EOF",
@@ -65,13 +78,23 @@ it("GET /metrics has every metric, with zeros or no samples, when the index is e
   ]);
 });
 
-it("GET /metrics sums ended tasks and callbacks over models, hosts and hours, and shows how many tasks are open and overdue", async () => {
+const foundByPoll = (foundLateMs: number) =>
+  ({ provider: "ark", foundBy: "poll", foundLateMs }) as const;
+
+it("GET /metrics sums ended tasks, callbacks and latencies over models, hosts and hours, and shows how many tasks are open and overdue", async () => {
   const host = "b.example.net";
+  const reported = { foundBy: "report", foundLateMs: 20 } as const;
   const open = { settledAt: null, expiresAt: null, firstAttemptMs: null, settledMs: null };
   await insert(
-    aRow({ model: "a", firstAttemptMs: 40, settledMs: 4_000_000 }),
-    aRow({ model: "a", attempts: 3, host, callback: "failed", firstAttemptMs: 1000 }),
-    aRow({ model: "a", createdAt: START - 5 * HOUR, host, version: START - 1 }),
+    aRow({ model: "a", firstAttemptMs: 40, settledMs: 4_000_000, ...foundByPoll(2_000) }),
+    aRow({ model: "a", attempts: 3, host, callback: "failed", firstAttemptMs: 1000, ...reported }),
+    aRow({
+      model: "a",
+      createdAt: START - 5 * HOUR,
+      host,
+      version: START - 1,
+      ...foundByPoll(20_000),
+    }),
     aRow({ model: "a", status: "failed", callback: null, host: null, attempts: 0 }),
     aRow({ ...open, model: "b", status: "processing", callback: "waiting", dueAt: START + HOUR }),
     aRow({ ...open, model: "b", callback: "sending", attempts: 2, dueAt: START - 90_000 }),
@@ -91,9 +114,13 @@ it("GET /metrics sums ended tasks and callbacks over models, hosts and hours, an
       '{outcome="delivered",host="client.example.net"} 1',
     ),
     ...gauge(...ATTEMPTS, '{host="b.example.net"} 4', '{host="client.example.net"} 1'),
-    ...histogram(...FIRST, [0.04, 1, 0, 0]),
-    ...histogram(...SETTLED, [4000, 0, 0, 0]),
-    ...histogram(...LAG, [0, 0, 0.001, 0]),
+    ...histogram(...FIRST, { "": [0.04, 1, 0, 0] }),
+    ...histogram(...SETTLED, { "": [4000, 0, 0, 0] }),
+    ...histogram(...LAG, { "": [0, 0, 0.001, 0] }),
+    ...histogram(...FOUND, {
+      'provider="",found_by="report"': [0.02],
+      'provider="ark",found_by="poll"': [2, 20],
+    }),
     ...gauge(...BACKLOG, " 2"),
     ...gauge(...OVERDUE, " 1"),
     ...gauge(...AGE, " 90"),

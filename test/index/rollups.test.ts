@@ -22,6 +22,10 @@ async function latencies(measure: string): Promise<readonly unknown[]> {
   return results;
 }
 
+async function foundLate(): Promise<readonly unknown[]> {
+  return (await db.prepare("SELECT * FROM found_late ORDER BY 1, 2, 3, 4").all()).results;
+}
+
 /** Counts the rows without the relay's code. */
 function countedFrom(rows: readonly IndexRow[]): readonly string[] {
   const groups = Map.groupBy(rows, ({ createdAt, model, host, status, callback }) =>
@@ -119,18 +123,20 @@ it("the rollups of an hour are not counted again once index rows of that hour ma
   expect(hours).toEqual([hour + HOUR]);
 });
 
+const counts = () => Promise.all([rollups(), latencies("index"), foundLate()]);
+
 it("the rollups and latency histograms of an hour are kept for 400 days, longer than the index rows that were counted for them", async () => {
-  await insert(aRow());
+  await insert(aRow({ foundBy: "hook", foundLateMs: 1 }));
   await cron();
-  const counted = [await rollups(), await latencies("index")];
-  expect(counted).toMatchObject([{ length: 1 }, { length: 1 }]);
+  const counted = await counts();
+  expect(counted).toMatchObject([{ length: 1 }, { length: 1 }, { length: 1 }]);
   pass(400 * DAY - HOUR);
   await cron();
   expect(await allRows()).toEqual([]);
-  expect([await rollups(), await latencies("index")]).toEqual(counted);
+  expect(await counts()).toEqual(counted);
   pass(2 * HOUR);
   await cron();
-  expect([await rollups(), await latencies("index")]).toEqual([[], []]);
+  expect(await counts()).toEqual([[], [], []]);
 });
 
 it("the latency histograms count the time until a task's first callback attempt, until its callback is delivered or has failed, and until it is in the index", async () => {
@@ -148,6 +154,32 @@ it("the latency histograms count the time until a task's first callback attempt,
     { hour, bucket: 0, tasks: 1, total_ms: 0 },
     { hour, bucket: 3, tasks: 1, total_ms: 40 },
   ]);
+});
+
+it("the histograms of how late results were found are counted by provider and by hook, poll and report, and are counted again when a row changes", async () => {
+  const polled = { provider: "ark", foundBy: "poll" } as const;
+  const first = aRow({ ...polled, foundLateMs: 4_000 });
+  await insert(
+    first,
+    aRow({ ...polled, foundLateMs: 5_000, model: "other" }),
+    aRow({ ...polled, foundBy: "hook", foundLateMs: 7 }),
+    aRow({ foundBy: "report", foundLateMs: 0 }),
+    aRow({ ...polled, foundLateMs: null }),
+  );
+  await cron();
+  const hour = START - (START % HOUR);
+  const row = (
+    provider: string,
+    found_by: string,
+    bucket: number,
+    tasks: number,
+    total_ms: number,
+  ) => ({ hour, provider, found_by, bucket, tasks, total_ms });
+  const others = [row("", "report", 0, 1, 0), row("ark", "hook", 1, 1, 7)];
+  expect(await foundLate()).toEqual([...others, row("ark", "poll", 9, 2, 9_000)]);
+  await removeRows(db, [first]);
+  await cron();
+  expect(await foundLate()).toEqual([...others, row("ark", "poll", 9, 1, 5_000)]);
 });
 
 it("the latency histograms leave out an open task without a callback attempt", async () => {

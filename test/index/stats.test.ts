@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import * as z from "zod";
+import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { BOUNDS_MS, quantile } from "../../src/index-db/buckets.ts";
 import { call, invalid, refusal } from "../worker/client.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
@@ -31,6 +32,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
     callbacks: { success_rate: null, attempts_per_callback: null },
     models: {},
     latency_ms: { first_attempt: EMPTY, settled: EMPTY },
+    found_late_ms: [],
     top_failing_hosts: [],
     backlog: { tasks: 0, oldest_age_ms: null },
     index: { lag_ms: EMPTY, overdue: { tasks: 0, oldest_age_ms: null } },
@@ -70,6 +72,33 @@ it("GET /v1/stats estimates the quantiles of latencies by interpolation within h
     first_attempt: { p50: 3, p95: 75, p99: 95 },
     settled: { p50: 50, p95: 198_000, p99: 199_600 },
   });
+});
+
+const late = (provider: string | null, foundBy: IndexRow["foundBy"], foundLateMs: number | null) =>
+  aRow({ provider, foundBy, foundLateMs });
+
+it("GET /v1/stats says how late results were found, by provider and by hook, poll and report", async () => {
+  await insert(
+    ...[4_000, 4_500, 5_000].map((ms) => late("ark", "poll", ms)),
+    late("ark", "hook", 80),
+    late(null, "report", 0),
+    late("ark", "poll", null),
+    late("ark", null, null),
+  );
+  await cron();
+  expect((await stats())["found_late_ms"]).toEqual([
+    { provider: null, found_by: "report", tasks: 1, mean: 0, p50: 3, p95: 5, p99: 5 },
+    { provider: "ark", found_by: "hook", tasks: 1, mean: 80, p50: 75, p95: 98, p99: 100 },
+    {
+      provider: "ark",
+      found_by: "poll",
+      tasks: 3,
+      mean: 4_500,
+      p50: 3_750,
+      p95: 4_875,
+      p99: 4_975,
+    },
+  ]);
 });
 
 it("GET /v1/stats names the ten hosts with the most failed callbacks", async () => {

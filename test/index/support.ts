@@ -31,6 +31,7 @@ export const TABLES = [
   "counters",
   "rollups",
   "latencies",
+  "found_late",
   "accounts",
   "erased",
 ];
@@ -63,6 +64,8 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     createdAt,
     completedAt: createdAt,
     finishedAt: createdAt,
+    foundBy: null,
+    foundLateMs: null,
     settledAt: createdAt,
     firstAttemptMs: 0,
     settledMs: 0,

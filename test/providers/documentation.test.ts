@@ -7,6 +7,8 @@ import { Variables } from "../../src/config/variables.ts";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox.ts";
+import type { HookFixture, PollFixture } from "./fixture.ts";
+import { FIXTURES } from "./fixtures/index.ts";
 
 const providers = [...PROVIDERS.values()];
 
@@ -60,6 +62,22 @@ it("docs/providers.md lists every provider in the order of src/providers/registr
   expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
 });
 
+const found = table(
+  PROVIDER_PAGE,
+  "provider | the end of a job is found | the time of the end is stated in",
+);
+
+it("docs/providers.md says for every provider how the end of a job is found, and whether its hooks and its answers to polls state the time of the end", () => {
+  const facts = providers.map((provider) => {
+    const { hooks = [], polls = [] } = FIXTURES.find((one) => one.provider === provider.name) ?? {};
+    const timed = Object.entries({ hook: hooks, poll: polls }).flatMap(([source, cases]) =>
+      cases.some(({ means }) => isTimed(means)) ? [source] : [],
+    );
+    return [`\`${provider.name}\``, findingOf(provider), timed.join(", ") || "nothing"];
+  });
+  expect(found).toEqual(facts);
+});
+
 describe.each(
   providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
 )("docs/providers.md for $name", ({ provider, row }) => {
@@ -111,6 +129,19 @@ it("README.md names every provider, in the order of src/providers/registry.ts", 
   const [sentence = ""] = rest.split(". [");
   expect(codes(sentence)).toEqual(providers.map(({ name }) => name));
 });
+
+function isTimed(means: HookFixture["means"] | PollFixture["means"]): boolean {
+  return typeof means === "object" && means?.status === "completed" && means.completedAt !== null;
+}
+
+/** How the table says that the end of a job is found. */
+function findingOf({ hooks, variables }: UpstreamProvider): string {
+  if (hooks === null) return "by polls alone";
+  const setting = variables.webhookSecret ?? variables.userId;
+  return hooks.assurance === "body-signed"
+    ? `by its hook, with \`${setting}\``
+    : "by the poll that its hook causes";
+}
 
 /** The wording that the table has for each assurance. */
 function wordingOf({ hooks }: UpstreamProvider): RegExp {

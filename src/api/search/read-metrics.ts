@@ -1,8 +1,9 @@
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { BOUNDS_MS } from "../../index-db/buckets.ts";
+import { foundLateOf, type Histogram } from "../../index-db/found-late.ts";
 import type { Shards } from "../../index-db/shards.ts";
-import type { Histogram, Statistics } from "../../index-db/stats.ts";
+import type { Statistics } from "../../index-db/stats.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { AnyQuery } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
@@ -64,7 +65,7 @@ async function render(shards: Shards, env: Env, now: number): Promise<Rendered> 
  * hours, and a redelivery or an erasure changes them too.
  */
 function textOf(found: Statistics, now: number): string {
-  const { counts, histograms, backlog, overdue, expiryLost, sizeBytes } = found;
+  const { counts, histograms, found: rows, backlog, overdue, expiryLost, sizeBytes } = found;
   const ended = counts.filter(({ status }) => status === "completed" || status === "failed");
   const settled = counts.filter(
     ({ callback }) => callback === "delivered" || callback === "failed",
@@ -77,26 +78,25 @@ function textOf(found: Statistics, now: number): string {
     labels: { outcome, host },
     value,
   }));
+  const foundLate = foundLateOf(rows).map(({ provider, foundBy, histogram: value }) => ({
+    labels: { provider, found_by: foundBy },
+    value,
+  }));
   const attempts = settled.map(({ host, attempts: value }) => ({ labels: { host }, value }));
   return [
     ...gauges("task_relay_tasks", "Tasks that ended, by status and model.", tasks),
     ...gauges("task_relay_callbacks", "Callbacks that settled, by outcome and host.", callbacks),
     ...gauges("task_relay_attempts", "Attempts of settled callbacks, by host.", attempts),
-    ...histogram(
-      "task_relay_first_attempt",
-      "From the result to the first attempt.",
-      histograms.first_attempt,
-    ),
-    ...histogram(
-      "task_relay_settled",
-      "From the result to the end of the callback.",
-      histograms.settled,
-    ),
-    ...histogram(
-      "task_relay_index_lag",
-      "From a change to its row in the index.",
-      histograms.index,
-    ),
+    ...histogram("task_relay_first_attempt", "From the result to the first attempt.", [
+      { labels: {}, value: histograms.first_attempt },
+    ]),
+    ...histogram("task_relay_settled", "From the result to the end of the callback.", [
+      { labels: {}, value: histograms.settled },
+    ]),
+    ...histogram("task_relay_index_lag", "From a change to its row in the index.", [
+      { labels: {}, value: histograms.index },
+    ]),
+    ...histogram("task_relay_found_late", "From the end of the job to its result.", foundLate),
     ...gauge("task_relay_backlog_tasks", "Tasks in the index that are not settled.", backlog.tasks),
     ...gauge("task_relay_overdue_tasks", "Of these, how many should have changed.", overdue.tasks),
     ...gauge(
@@ -111,12 +111,12 @@ function textOf(found: Statistics, now: number): string {
   ].join("\n");
 }
 
-interface Sample {
+interface Sample<T> {
   readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
+  readonly value: T;
 }
 
-function gauges(name: string, help: string, samples: readonly Sample[]): readonly string[] {
+function gauges(name: string, help: string, samples: readonly Sample<number>[]): readonly string[] {
   const summed = new Map<string, number>();
   for (const { labels, value } of samples) {
     const key = labelsOf(labels);
@@ -130,26 +130,38 @@ function gauge(name: string, help: string, value: number): readonly string[] {
   return [`# TYPE ${name} gauge`, `# HELP ${name} ${help}`, `${name} ${value}`];
 }
 
-function histogram(base: string, help: string, { counts, totalMs }: Histogram): readonly string[] {
+function histogram(
+  base: string,
+  help: string,
+  samples: readonly Sample<Histogram>[],
+): readonly string[] {
   const name = `${base}_seconds`;
-  let below = 0;
-  const buckets = counts.map((count, bucket) => {
-    below += count;
-    const bound = BOUNDS_MS[bucket];
-    const le = bound === undefined ? "+Inf" : String(bound / 1000);
-    return `${name}_bucket{le="${le}"} ${below}`;
-  });
-  const sums = [`${name}_gsum ${totalMs / 1000}`, `${name}_gcount ${below}`];
   return [
     `# TYPE ${name} gaugehistogram`,
     `# UNIT ${name} seconds`,
     `# HELP ${name} ${help}`,
-    ...buckets,
-    ...sums,
+    ...samples.flatMap((sample) => bucketLines(name, sample)),
   ];
 }
 
-function labelsOf(labels: Sample["labels"]): string {
+function bucketLines(name: string, { labels, value }: Sample<Histogram>): readonly string[] {
+  let below = 0;
+  const buckets = value.counts.map((count, bucket) => {
+    below += count;
+    const bound = BOUNDS_MS[bucket];
+    const le = bound === undefined ? "+Inf" : String(bound / 1000);
+    return `${name}_bucket${labelsOf({ ...labels, le })} ${below}`;
+  });
+  const own = labelsOf(labels);
+  return [
+    ...buckets,
+    `${name}_gsum${own} ${value.totalMs / 1000}`,
+    `${name}_gcount${own} ${below}`,
+  ];
+}
+
+function labelsOf(labels: Sample<unknown>["labels"]): string {
+  if (Object.keys(labels).length === 0) return "";
   const escaped = Object.entries(labels).map(([name, value]) => {
     const text = value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
     return `${name}="${text}"`;

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { quantile } from "../../index-db/buckets.ts";
-import type { Count, Histogram, Statistics } from "../../index-db/stats.ts";
+import { type FoundLate, foundLateOf, type Histogram } from "../../index-db/found-late.ts";
+import type { Count, Statistics } from "../../index-db/stats.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -48,7 +49,7 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
   throw invalidRequest([{ path: "/since", message: "must be before until" }]);
 }
 
-function viewOf({ counts, histograms, backlog, overdue }: Statistics, now: number) {
+function viewOf({ counts, histograms, found, backlog, overdue }: Statistics, now: number) {
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
   const ended = counts.filter(({ callback }) => callback === "delivered" || callback === "failed");
@@ -67,6 +68,7 @@ function viewOf({ counts, histograms, backlog, overdue }: Statistics, now: numbe
       first_attempt: quantiles(histograms.first_attempt),
       settled: quantiles(histograms.settled),
     },
+    found_late_ms: foundLateOf(found).map(foundLateView),
     top_failing_hosts: topFailing(counts),
     backlog: ageView(backlog, now),
     index: { lag_ms: quantiles(histograms.index), overdue: ageView(overdue, now) },
@@ -75,6 +77,12 @@ function viewOf({ counts, histograms, backlog, overdue }: Statistics, now: numbe
 
 function ageView({ tasks, oldestAt }: Statistics["backlog"], now: number) {
   return { tasks, oldest_age_ms: oldestAt === null ? null : Math.max(0, now - oldestAt) };
+}
+
+function foundLateView({ provider, foundBy, histogram }: FoundLate) {
+  const tasks = histogram.counts.reduce((sum, count) => sum + count, 0);
+  const head = { provider: provider === "" ? null : provider, found_by: foundBy, tasks };
+  return { ...head, mean: Math.round(histogram.totalMs / tasks), ...quantiles(histogram) };
 }
 
 function quantiles({ counts }: Histogram) {

@@ -2,6 +2,7 @@ import type { Policy } from "../policy.ts";
 import { automaticSeries, release } from "../record/attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
+import { findingOf, type FoundBy } from "../record/finding.ts";
 import { metadataOf } from "../record/metadata.ts";
 import { isStorable } from "../record/stored-size.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
@@ -38,6 +39,7 @@ export function finish(
     credits,
     callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
     finishedAt: now,
+    found: null,
     notices: [],
     expiresAt: now + policy.retentionMs,
   };
@@ -50,14 +52,16 @@ export function finish(
 export function finishFromNews(
   task: OpenTask,
   news: UpstreamEnd,
+  foundBy: FoundBy,
   policy: Policy,
   now: number,
 ): TerminalTask {
+  const found = findingOf(news, foundBy, now);
   if (news.status === "completed" && !areUrlsInBounds(news.urls)) {
-    return finishTooLarge(task, policy, now);
+    return { ...finishTooLarge(task, policy, now), found };
   }
-  const ended = finishAsReported(task, news, policy, now);
-  return isStorable(ended) ? ended : finishTooLarge(task, policy, now);
+  const ended = { ...finishAsReported(task, news, policy, now), found };
+  return isStorable(ended) ? ended : { ...finishTooLarge(task, policy, now), found };
 }
 
 /**

@@ -119,7 +119,7 @@ function withNews(
     case "completed":
     case "failed":
       return !isPollable || (isSigned && news.status !== "no_output")
-        ? finishFromNews(task, news, policy, now)
+        ? finishFromNews(task, news, "hook", policy, now)
         : withPlan(task, (plan) => hint(plan, news.status, policy, now));
   }
 }

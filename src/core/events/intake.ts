@@ -15,6 +15,7 @@ import { MAX_DEADLINE_MS, type Policy } from "../policy.ts";
 import { sameResult } from "../record/callback-body.ts";
 import type { Credits } from "../record/credits.ts";
 import { NO_COUNTS } from "../record/counts.ts";
+import { findingOf } from "../record/finding.ts";
 import { NO_KEY_NAMES } from "../record/key-names.ts";
 import { UNPUBLISHED } from "../record/publication.ts";
 import { isStorable, maxBytesOf } from "../record/stored-size.ts";
@@ -104,7 +105,8 @@ function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number
   if (event.news.status === "processing") {
     return changed({ ...task, version: nextVersion(task, now), status: "processing" });
   }
-  return accept(finish(task, event.news, null, policy, now));
+  const found = findingOf(event.news, "report", now);
+  return accept({ ...finish(task, event.news, null, policy, now), found });
 }
 
 /** Accepts a registration or a result, unless its record would be too large. */

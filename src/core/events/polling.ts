@@ -33,7 +33,7 @@ export function endPoll(
   const { answer, askedAt } = event;
   const news = answer.kind === "news" ? answer.news : null;
   if (news !== null && isEnd(news, poll, askedAt)) {
-    return changed(finishFromNews(record, news, policy, now));
+    return changed(finishFromNews(record, news, "poll", policy, now));
   }
   const task = withAnswer(record, poll, answer, policy, now);
   const isAtDeadline = lastPollAt(record) <= Math.min(now, askedAt);

@@ -1,6 +1,7 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
 import { type ChargingCredits, type Credits, isRefunding } from "./credits.ts";
 import type { Counts } from "./counts.ts";
+import type { Finding } from "./finding.ts";
 import type { JsonObject } from "../json.ts";
 import type { KeyNames } from "./key-names.ts";
 import type { Notice } from "./notice.ts";
@@ -54,6 +55,11 @@ export interface TerminalTask extends TaskBase {
    * that did not store the time.
    */
   readonly finishedAt: number | null;
+  /**
+   * How the result was found; null when the relay ended the task itself (deadline, cancellation, refused
+   * charge), or when the task ended under a release that did not store it.
+   */
+  readonly found: Finding | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
   /**

@@ -1,6 +1,7 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy } from "../policy.ts";
 import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
 import { completedAtOf } from "../record/callback-body.ts";
+import type { FoundBy } from "../record/finding.ts";
 import { rowExpiresAt } from "../record/row-schedule.ts";
 import {
   type CreatedTask,
@@ -36,6 +37,13 @@ export interface IndexRow {
   readonly completedAt: number | null;
   /** Time at which the terminal result was accepted, in Unix milliseconds; null while the task is open. */
   readonly finishedAt: number | null;
+  /** How the result was found; null when it was not, or when it is not known. */
+  readonly foundBy: FoundBy | null;
+  /**
+   * Time from the end of the job, as the upstream states it, to the terminal result, in milliseconds; null
+   * when it is not known.
+   */
+  readonly foundLateMs: number | null;
   readonly settledAt: number | null;
   /**
    * Time from the terminal result to the start of the first attempt, in milliseconds; null when it is not
@@ -82,6 +90,8 @@ function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {
     callback: callbackUrl === null ? null : "waiting",
     host: callbackUrl === null ? null : hostOf(callbackUrl),
     finishedAt: null,
+    foundBy: null,
+    foundLateMs: null,
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,
@@ -91,10 +101,12 @@ function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {
 }
 
 function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
-  const { callback, finishedAt } = record;
+  const { callback, finishedAt, found } = record;
   const startedAt = callback === null ? null : firstStart(callback);
   const completedAt = completedAtOf(record.body);
-  const timing = { completedAt, finishedAt, firstAttemptMs: durationMs(finishedAt, startedAt) };
+  const firstAttemptMs = durationMs(finishedAt, startedAt);
+  const { by: foundBy = null, lateMs: foundLateMs = null } = found ?? {};
+  const timing = { completedAt, finishedAt, foundBy, foundLateMs, firstAttemptMs };
   const columns = callback === null ? NO_CALLBACK : callbackColumns(callback);
   if (!isSettled(record)) {
     const unsettled = { settledAt: null, settledMs: null, expiresAt: null };

@@ -1,5 +1,5 @@
 /** Fields of closed vocabularies: what they say is part of the shape. */
-const WORDS = new Set(["status", "kind", "outcome", "category", "v"]);
+const WORDS = new Set(["status", "kind", "outcome", "category", "by", "v"]);
 /** Fields that hold whatever JSON somebody else has sent. */
 const FREE = new Set(["parameters", "metadata"]);
 

@@ -1,0 +1,53 @@
+import { BOUNDS_MS } from "./buckets.ts";
+
+/**
+ * Number of tasks, summed over the hours of a window, whose results were found equally late: in the same
+ * bucket of `BOUNDS_MS`, with the same provider and the same way in which the result was found.
+ */
+export interface FoundRow {
+  /** Connection to the provider; empty for tasks that name none. */
+  readonly provider: string;
+  readonly foundBy: string;
+  readonly bucket: number;
+  readonly tasks: number;
+  readonly totalMs: number;
+}
+
+export interface Histogram {
+  /** Number of tasks in each latency bucket of `BOUNDS_MS`, and in the last one above all bounds. */
+  readonly counts: readonly number[];
+  readonly totalMs: number;
+}
+
+/** How late the results of a provider's tasks were found in one way (hook, poll or report). */
+export interface FoundLate {
+  readonly provider: string;
+  readonly foundBy: string;
+  readonly histogram: Histogram;
+}
+
+export const FOUND_LATE_ROWS = `
+  SELECT provider, found_by AS foundBy, bucket, sum(tasks) AS tasks, sum(total_ms) AS totalMs
+  FROM found_late WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3`;
+
+/** Builds one histogram for each provider and way in which results were found, in their order. */
+export function foundLateOf(rows: readonly FoundRow[]): readonly FoundLate[] {
+  const groups = Map.groupBy(rows, ({ provider, foundBy }) => JSON.stringify([provider, foundBy]));
+  return [...groups]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, group]) => {
+      const [first] = group;
+      if (first === undefined) return [];
+      const { provider, foundBy } = first;
+      return [{ provider, foundBy, histogram: histogramOf(group) }];
+    });
+}
+
+/** Builds a histogram from the numbers of tasks in its buckets; a bucket may occur several times. */
+export function histogramOf(
+  rows: readonly Pick<FoundRow, "bucket" | "tasks" | "totalMs">[],
+): Histogram {
+  const counts = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
+  for (const { bucket, tasks } of rows) counts[bucket] = (counts[bucket] ?? 0) + tasks;
+  return { counts, totalMs: rows.reduce((sum, { totalMs }) => sum + totalMs, 0) };
+}

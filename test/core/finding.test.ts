@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
+import {
+  aCompletion,
+  aFailure,
+  anOpenTask,
+  aReport,
+  HOUR,
+  MINUTE,
+  NOW,
+  POLICY,
+  SECOND,
+} from "./builders.ts";
+import { finish } from "./decisions.ts";
+import {
+  aHook,
+  anAttachedTask,
+  anUpstreamFailure,
+  aPollEnd,
+  newsAnswer,
+} from "./upstream-builders.ts";
+
+const END = NOW + HOUR;
+const LATE = aCompletion({ completedAt: END - 2 * SECOND });
+const AHEAD = aCompletion({ completedAt: END + MINUTE });
+const signed = { isSigned: true };
+const attached = anAttachedTask({}, { deadlineAt: END });
+
+it.each<[string, string | null, number | null, TaskEvent]>([
+  ["found by a poll 2 s after the job ended", "poll", 2 * SECOND, aPollEnd(newsAnswer(LATE))],
+  ["found by a hook 2 s after the job ended", "hook", 2 * SECOND, aHook(LATE, signed)],
+  ["reported 2 s after the job ended", "report", 2 * SECOND, aReport(LATE)],
+  ["whose job ended in the future by the upstream's clock", "hook", 0, aHook(AHEAD, signed)],
+  ["found by a poll that names no time", "poll", null, aPollEnd(newsAnswer(aCompletion()))],
+  [
+    "found by a poll to be too large",
+    "poll",
+    2 * SECOND,
+    aPollEnd(newsAnswer({ ...LATE, urls: Array.from({ length: 1_001 }, () => "https://a.b") })),
+  ],
+  ["whose failure a poll found", "poll", null, aPollEnd(newsAnswer(anUpstreamFailure()))],
+  ["whose failure was reported", "report", null, aReport(aFailure())],
+  ["that its deadline ended", null, null, { type: "deadline" }],
+  ["that was cancelled", null, null, { type: "cancel" }],
+])(
+  "the index row of a task %s has foundBy %s and foundLateMs %s",
+  (_what, foundBy, foundLateMs, event) => {
+    const task = event.type === "deadline" ? anOpenTask({ deadlineAt: END }) : attached;
+    expect(rowOf(finish(task, event, END), POLICY)).toMatchObject({ foundBy, foundLateMs });
+  },
+);
