@@ -16,7 +16,7 @@ import { ANSWER_MS, cachedKind, KEPT_MS } from "./kind-cache.ts";
 export type Attachment = Pick<AttachEvent, "connection" | "job" | "expectation">;
 
 const REPORT_MS = 2 * SECOND_MS;
-/** Part of the jobs of a known kind that are reported. */
+/** Part of the jobs of a known kind, and of the hooks after the end of a task, that are reported. */
 const REPORTED_PART = 1 / 24;
 const MAX_CONNECTIONS = 1_000;
 const NOTHING_KNOWN: KnownKind = { likelyAgesMs: [], missingReports: 0, areHooksMissing: false };
@@ -53,8 +53,9 @@ export class JobKinds {
   }
 
   /**
-   * Sends a report. That a hook came is sent at most every ten minutes, except when this instance has
-   * reported that none came.
+   * Sends a report. That a hook came is sent when this instance has reported that none came; otherwise by one
+   * task in 24, as often as the ends of jobs that another instance may have reported without a hook, and at
+   * least every ten minutes.
    */
   async report(report: JobReport): Promise<void> {
     if (report.end === null && !this.#isNews(report)) return;
@@ -96,7 +97,7 @@ export class JobKinds {
   #isNews({ connection }: JobReport): boolean {
     const now = Date.now();
     const isNoted = Math.abs(now - (hooksNotedAt.get(connection) ?? 0)) < KEPT_MS;
-    if (isNoted && !this.#isHookMissing) return false;
+    if (isNoted && !this.#isHookMissing && Math.random() >= REPORTED_PART) return false;
     hooksNotedAt.set(connection, now);
     return true;
   }

@@ -194,6 +194,7 @@ describe("hooks that do not come", () => {
     const connection = aConnection();
     const noted = calls("noteJob");
     const rows = await rowsOfConnection(connection);
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
     const task = await lived(connection, 2 * MINUTE);
     for (let count = 0; count < 3; count++) {
       await sendHook(task, JSON.stringify({ id: JOB, status: "succeeded" }));
