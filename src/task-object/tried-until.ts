@@ -30,7 +30,10 @@ export class TriedUntil {
    */
   noteAlarm(scheduledAt: number, watchdogMs: number): void {
     this.#indexTriedAt = scheduledAt - 1;
-    this.#polledAt ??= scheduledAt - watchdogMs - 1;
+    if (this.#askedAt > 0) return;
+    // The alarm may be that of a poll which an instance that crashed has begun.
+    const watchedSince = Math.max(0, scheduledAt - watchdogMs - 1);
+    this.#polledAt = Math.min(this.#polledAt ?? Infinity, watchedSince);
   }
 
   /** Takes note of a write to the index that begins at `now`; 0 makes the next planned write due again. */

@@ -116,7 +116,8 @@ export class WorkLoop {
    * alarm only if its handler had not returned.
    */
   async wake(scheduledTime: number): Promise<void> {
-    this.#isAlarmRunning = true;
+    // After a crash the platform does not repeat an alarm when a later one has been set already.
+    this.#isAlarmRunning = this.#armedFor === null || this.#armedFor <= scheduledTime;
     this.#alarmTime = scheduledTime;
     this.#armedFor = null;
     this.#tried.noteAlarm(scheduledTime, this.#platform.watchdogMs);

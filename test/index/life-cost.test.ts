@@ -16,6 +16,8 @@ useIndex();
 
 const SECOND = 1_000;
 const END = START + 110 * SECOND;
+/** End of a job without hooks: between its fifth and its sixth poll, whatever the id of the task is. */
+const POLLED_END = START + 136.5 * SECOND;
 const JOB = "cgt-20261122120000-abcde";
 
 interface Life {
@@ -23,6 +25,8 @@ interface Life {
   readonly kind: string;
   readonly hasIndex: boolean;
   readonly live: (life: MeteredLife) => Promise<unknown>;
+  /** End of the job; Unix milliseconds. */
+  readonly endAt?: number;
   readonly receiver?: Site;
 }
 
@@ -43,6 +47,12 @@ const LIVES: Readonly<Record<string, Life>> = {
     kind: "is registered, and ended by an event, in a relay with an index",
     hasIndex: true,
     live: liveRegistered,
+  },
+  "Ark polled six times, index": {
+    kind: "ends by the sixth poll of the provider ark, which sends no hooks, in a relay with an index",
+    hasIndex: true,
+    live: livePolled,
+    endAt: POLLED_END,
   },
   "Ark with hooks, index": {
     kind: "ends by a hook of the provider ark in a relay with an index",
@@ -79,8 +89,9 @@ const COUNTED: Readonly<Record<string, readonly number[]>> = {
   "event, no index": [2, 3, 4, 8, 0, 0, 1, 3, 0, 0, 1],
   "event, index": [2, 3, 5, 10, 4, 25, 1, 4, 0, 1, 1],
   "registered, index": [3, 5, 9, 14, 6, 28, 1, 6, 0, 2, 1],
-  "Ark with hooks, index": [6, 9, 18, 27, 6, 28, 1, 13, 4, 2, 1],
-  "Ark with hooks, index, receiver hangs 3 times": [6, 13, 29, 43, 11, 34, 4, 17, 4, 4, 3],
+  "Ark polled six times, index": [3, 12, 19, 35, 8, 31, 1, 13, 6, 3, 1],
+  "Ark with hooks, index": [6, 8, 15, 20, 6, 28, 1, 10, 1, 2, 1],
+  "Ark with hooks, index, receiver hangs 3 times": [6, 12, 25, 36, 11, 34, 4, 14, 1, 4, 3],
 };
 
 async function report(life: MeteredLife, fields: object = {}): Promise<void> {
@@ -94,26 +105,36 @@ async function liveRegistered(life: MeteredLife): Promise<void> {
   await report(life);
 }
 
-/** Lives through a job of Ark that ends after 110 s and sends three hooks. */
-async function liveHooked(life: MeteredLife): Promise<void> {
+/** Registers a task, attaches a job of Ark one second later, and returns the hook URL. */
+async function attached(life: MeteredLife): Promise<string> {
   const body = { id: life.id, ...created, provider: "ark" };
   const Registered = z.object({ hook_url: z.string() });
   const registered = await life.send("/v1/tasks", { body });
-  const { hook_url } = Registered.parse(await registered.json());
-  const hook = async (status: string, at: number) => {
-    await life.liveUntil(at);
-    await life.send(new URL(hook_url).pathname, { body: { id: JOB, status }, key: null });
-    await life.settle();
-  };
   await life.liveUntil(START + SECOND);
   await life.send(`/v1/tasks/${life.id}/upstream`, { body: { provider: "ark", id: JOB } });
+  return Registered.parse(await registered.json()).hook_url;
+}
+
+async function livePolled(life: MeteredLife): Promise<void> {
+  await attached(life);
+  await life.liveUntil(POLLED_END + 60 * SECOND);
+}
+
+/** Lives through a job of Ark that ends after 110 s and sends three hooks. */
+async function liveHooked(life: MeteredLife): Promise<void> {
+  const hookUrl = await attached(life);
+  const hook = async (status: string, at: number) => {
+    await life.liveUntil(at);
+    await life.send(new URL(hookUrl).pathname, { body: { id: JOB, status }, key: null });
+    await life.settle();
+  };
   await hook("queued", START + 2 * SECOND);
   await hook("running", START + 10 * SECOND);
   await hook("succeeded", END);
 }
 
-function ark() {
-  if (Date.now() >= END) return { id: JOB, status: "succeeded", content: { video_url: VIDEO } };
+function ark(endAt: number) {
+  if (Date.now() >= endAt) return { id: JOB, status: "succeeded", content: { video_url: VIDEO } };
   return { id: JOB, status: Date.now() < START + 10 * SECOND ? "queued" : "running" };
 }
 
@@ -142,9 +163,12 @@ async function countHour(other: IndexRow): Promise<number> {
   return rows.read;
 }
 
-async function count({ hasIndex, live, receiver }: Life): Promise<Meters> {
+async function count({ hasIndex, live, receiver, endAt = END }: Life): Promise<Meters> {
   const outside = anOutside();
-  outside.on("https://ark.", after(400, ark));
+  outside.on(
+    "https://ark.",
+    after(400, () => ark(endAt)),
+  );
   outside.on(CALLBACK_URL, receiver ?? after(300, () => ({})));
   hurry();
   vi.spyOn(Math, "random").mockReturnValue(0);

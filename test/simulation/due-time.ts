@@ -7,7 +7,7 @@ import {
 } from "../../src/core/record/task.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
 import { isPollable } from "./end-rules.ts";
-import { endTime, latestPollTime } from "./poll-times.ts";
+import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
 
 /** The longest wait while the relay is paused. */
@@ -25,7 +25,7 @@ function openDueTime(task: OpenTask, setting: Setting, now: number): number {
   const { poll } = task.tracking;
   const endAt = endTime(task);
   if (poll === null || setting.limits === null) return endAt;
-  const pollAt = latestPollTime(poll, setting.limits, now);
+  const pollAt = plannedPollTime(task, poll, setting.limits, now);
   const wantedAt = setting.isPaused ? endAt : Math.min(pollAt, endAt);
   // The limit of the provider counts past the deadline too.
   const askAt = Math.max(wantedAt, poll.notBefore);

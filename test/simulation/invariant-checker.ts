@@ -10,6 +10,7 @@ import { type Change, type PollResult, type Rules, firstViolation } from "./chan
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult, possibleEnds } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
+import { answeredPoll, askFault } from "./poll-rules.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 import { observedEvents, summary } from "./observed-events.ts";
 import type { OutsideEvent } from "./moves.ts";
@@ -176,31 +177,28 @@ export class InvariantChecker {
     this.check("refund", refundFault(refund, this.#shared.disk.durable.record, this.history));
   }
 
-  onPoll({ job }: Subject<"poll">): void {
-    const { disk, setting } = this.#shared;
-    const { record } = disk.durable;
-    const task = record !== null && isOpen(record) ? record : null;
-    const hasKey = setting.limits !== null && !setting.isPaused;
-    const isAllowed = hasKey && this.#now >= (task?.tracking.poll?.notBefore ?? 0);
-    this.require("poll", {
-      "only the attached job of an open task is polled": sameJob(task?.upstream?.job ?? null, job),
-      "a poll needs a key and keeps the limits of the provider": isAllowed,
-    });
+  onPoll(poll: Subject<"poll">, caller: SimulatedObject): void {
+    this.check("poll", askFault(poll, caller, this.#shared));
+    caller.polls++;
+    caller.lastPoll = { at: this.#now, job: poll.job, retryAt: 0 };
     if (this.history !== null) this.history.polledAt = this.#now;
   }
 
-  onPollAnswer({ job }: Subject<"poll">, answer: PollAnswer): void {
+  onPollAnswer({ job }: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void {
     const { record } = this.#shared.disk.written;
     const fact = pollEndResult(answer);
     this.#lastSource = "poll";
     if (record === null || !isOpen(record)) return;
     if (!sameJob(record.upstream?.job ?? null, job)) return;
+    caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
+    if (answer.kind === "deferred" && this.history !== null) this.history.polledAt = 0;
     this.#pollResult = { answer, askedAt: this.history?.polledAt ?? 0 };
     if (fact !== null) this.history?.possibleEnds.push(fact);
   }
 
   onPublish(row: Subject<"publish">, withinMs: number): void {
     this.check("index", publishFault(row, withinMs, this.#shared));
+    this.#pollResult = null;
     if (this.history !== null) this.history.triedVersion = row.version;
   }
 

@@ -5,10 +5,8 @@ import { HOUR, MINUTE, SECOND } from "../core/builders.ts";
 
 /** Polls after the first report of success without output. */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND);
-/** Largest factor of an age or a wait. */
-const JITTER = 1.05;
-/** Rounding of the ages of a grid. */
-const SLACK_MS = 100;
+/** Polls after a hook that claims the end without a proof. */
+const HINT_WAITS_MS = [0, 15, 30, 45, 60, 75, 90, 105].map((seconds) => seconds * SECOND);
 
 /** Returns when a task without a result ends at the latest, if it is not extended; Unix milliseconds. */
 export function endTime({ deadlineAt, tracking: { poll } }: OpenTask): number {
@@ -18,29 +16,41 @@ export function endTime({ deadlineAt, tracking: { poll } }: OpenTask): number {
     : deadlineAt;
 }
 
-/** Returns the latest time of the next poll after `now`, at which earlier polls are over; Unix milliseconds. */
-export function latestPollTime(plan: PollPlan, limits: PollLimits, now: number): number {
+/** Returns the first time after `time` for which a poll is planned; Unix milliseconds. */
+export function plannedPollTime(
+  { id }: OpenTask,
+  plan: PollPlan,
+  limits: PollLimits,
+  time: number,
+): number {
   const { at, hint, answer, notBefore } = plan;
-  const usual = at !== null && at > now ? at : now + longestWaitMs(plan, limits, now);
-  const sequence = NO_OUTPUT_WAITS_MS.map((waitMs) => (answer?.since ?? 0) + waitMs);
-  const inSequence = sequence.find((time) => time > now);
-  const planned = answer?.kind === "no_output" && inSequence !== undefined ? inSequence : usual;
-  const isHinted = hint !== null && now < hint.at + 105 * SECOND;
-  const hinted = isHinted ? Math.max(hint.at, now + 15 * SECOND) : Infinity;
-  return Math.max(Math.min(planned, hinted) + limits.gapMs, notBefore);
+  const hinted = HINT_WAITS_MS.map((waitMs) => (hint?.at ?? -Infinity) + waitMs);
+  const since = answer?.kind === "no_output" ? answer.since : -Infinity;
+  const sequence = NO_OUTPUT_WAITS_MS.map((waitMs) => since + waitMs);
+  const moved = at !== null && at > time ? at : gridTime(id, plan, limits, time);
+  const planned = sequence.find((each) => each > time) ?? moved;
+  const others = [notBefore, ...hinted].filter((each) => each > time);
+  return Math.min(planned, ...others);
 }
 
-function longestWaitMs(plan: PollPlan, { firstMs, gapMs }: PollLimits, now: number): number {
+/** Returns the first time after `time` at which the age of the job alone causes a poll; Unix milliseconds. */
+function gridTime(id: string, plan: PollPlan, limits: PollLimits, time: number): number {
   const { attachedAt, likelyAgesMs, hookWaitMs } = plan;
-  const ageMs = now - attachedAt;
-  const lastMs = likelyAgesMs.at(-1) ?? 0;
-  const likely = likelyAgesMs.length === 0 ? [firstMs] : likelyAgesMs;
-  const ages = hookWaitMs === null ? likely : [Math.max(hookWaitMs, lastMs)];
-  const spreadMs = ages.length * Math.max(3 * SECOND, gapMs);
-  // An age may have been polled already from its earliest time on.
-  const next = ages.find((age) => age / JITTER > ageMs) ?? ages.at(-1) ?? 0;
-  const nextMs = next * JITTER + spreadMs;
-  const growingMs = ageMs < HOUR ? Math.min(ageMs / 5, MINUTE) : 5 * MINUTE;
-  const usualMs = Math.max(growingMs * JITTER, 3 * SECOND, gapMs) + SLACK_MS;
-  return Math.max(nextMs - ageMs, usualMs);
+  const leastMs = Math.max(3 * SECOND, limits.gapMs);
+  const factor = 0.95 + parseInt(id.slice(-8), 16) / 0xffffffff / 10;
+  const likely = likelyAgesMs.length === 0 ? [limits.firstMs] : likelyAgesMs;
+  const lateMs = Math.max(hookWaitMs ?? 0, likelyAgesMs.at(-1) ?? 0);
+  const first = hookWaitMs === null ? likely : [lateMs];
+  let ageMs = 0;
+  for (let i = 0; attachedAt + ageMs <= time || i === 0; i++) {
+    const next = first[i];
+    const usualMs = ageMs < HOUR ? Math.min(ageMs / 5, MINUTE) : 5 * MINUTE;
+    const plannedMs = next === undefined ? ageMs + usualMs * factor : next * factor;
+    ageMs = Math.max(Math.round(plannedMs), ageMs + leastMs);
+    if (ageMs > HOUR && i >= first.length) {
+      const waitMs = Math.max(Math.round(5 * MINUTE * factor), leastMs);
+      ageMs += Math.max(0, Math.floor((time - attachedAt - ageMs) / waitMs)) * waitMs;
+    }
+  }
+  return attachedAt + ageMs;
 }

@@ -1,6 +1,6 @@
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
-import { MINUTE } from "../core/builders.ts";
+import { MINUTE, SECOND } from "../core/builders.ts";
 import { firstViolation } from "./change.ts";
 import type { Alarm, Stored } from "./disk.ts";
 import type { SharedState } from "./object-host.ts";
@@ -31,9 +31,12 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
     living !== null && alarm.by === living && calls.length === 0 && runningAlarmAt === null;
   const isAtRest = isIdle && !shared.hadFault;
   const owed = dueTime(record, alarm.under, alarm.armedAt);
-  // The next poll may have to wait for the gap after the last one.
+  // The next poll may have to wait for the gap after the last one, or was deferred.
   const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
-  const latest = isAtRest ? alarm.armedAt + gapMs + 1 : watchdogLimit(record, alarm, shared);
+  const deferredMs = alarm.by.lastPoll?.at === -Infinity ? 7 * SECOND : 0;
+  const latest = isAtRest
+    ? alarm.armedAt + Math.max(gapMs, deferredMs) + 1
+    : watchdogLimit(record, alarm, shared);
   return firstViolation({
     [`the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`]:
       alarm.at <= Math.max(owed, latest),

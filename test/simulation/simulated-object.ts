@@ -2,6 +2,7 @@ import type { Policy } from "../../src/core/policy.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../src/log.ts";
 import type { Platform } from "../../src/task-object/platform.ts";
+import type { LastPoll } from "./poll-rules.ts";
 
 export type CallName = "send" | "charge" | "refund" | "poll" | "publish" | "notify";
 
@@ -46,6 +47,10 @@ export class SimulatedObject implements Platform {
   isDead = false;
   /** Number of the attempt that this instance opened last. */
   opened = 0;
+  /** Number of polls that it has asked for. */
+  polls = 0;
+  /** Its last poll; null when there was none. */
+  lastPoll: LastPoll | null = null;
   /** Latest time that its loop has seen, in Unix milliseconds. */
   latest = 0;
   /** Records that this instance committed, oldest first. */

@@ -10,6 +10,7 @@ type Attachment = Extract<OutsideEvent, { readonly type: "attach" }>;
 type Hook = Extract<OutsideEvent, { readonly type: "hook" }>;
 
 const HOOKS_KEPT = 8;
+
 /** Checks promise 6 for a poll without a final answer that changed the task. */
 export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   const { before, after, now, setting, pollResult } = change;
@@ -32,7 +33,9 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
       (isLimited && next.notBefore === now + (answer.retryAfterMs ?? 0)),
     "the kind of an answer is stored with the time of its first answer":
       isEqual(next.answer, plan.answer) ||
-      (next.answer?.kind === kind && next.answer.since === now),
+      (next.answer?.kind === kind && next.answer.since === now && plan.answer?.kind !== kind),
+    "an answer without news is not stored":
+      !isEqual(next, plan) || before.status !== after.status || isPutOff,
   });
 }
 

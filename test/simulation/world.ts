@@ -7,15 +7,13 @@ import { type SharedState, ObjectHost, StorageFault } from "./object-host.ts";
 import { SimulatedObject } from "./simulated-object.ts";
 import { type Move, type OutsideEvent } from "./moves.ts";
 import { Parties } from "./parties.ts";
+import { isForPoll } from "./poll-rules.ts";
 import { readFault, restFault, readWriteFault } from "./rest-rules.ts";
-import { runMicrotasks } from "./microtasks.ts";
+import { runMicrotasks, untilQuiet } from "./microtasks.ts";
 import type { InitialState, Setting } from "./setting.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
 
 type Instance = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
-
-/** Turns without activity after which nothing more happens by itself. */
-const QUIET_TURNS = 16;
 
 /** One task id with its object, its host and all other parties. */
 export class World implements SharedState {
@@ -102,7 +100,9 @@ export class World implements SharedState {
       case "ring":
         return this.#ring(move.lateMs, move.isSlow);
       case "duplicateAlarm":
-        if (this.#runningAlarm === null && this.#lastAlarm !== null) this.#handle(this.#lastAlarm);
+        // The platform repeats an alarm only while a later one is not confirmed.
+        if (this.disk.durable.alarm?.by !== this.instance || this.#runningAlarm !== null) return;
+        if (this.#lastAlarm !== null) this.#handle(this.#lastAlarm);
         return;
       case "pass":
         return this.#pass(move.ms, move.isSlow);
@@ -200,12 +200,16 @@ export class World implements SharedState {
 
   /** Runs the handler of an alarm like the runtime and `TaskObject.alarm`. */
   #handle(alarm: Alarm): void {
+    const mustPoll = alarm !== this.#lastAlarm && isForPoll(this, alarm);
     this.#runningAlarm = alarm;
     this.#lastAlarm = alarm;
     const { instance, loop } = this.#start();
+    const { polls } = instance;
     // A handler has ended when its writes are durable.
     const ended = () => {
       if (instance.isDead) return;
+      const isPolled = !mustPoll || this.hadFault || instance.polls > polls;
+      this.checker.require("poll", { "an alarm that is set for a poll leads to one": isPolled });
       this.flush();
       this.#runningAlarm = null;
     };
@@ -233,12 +237,7 @@ export class World implements SharedState {
   }
 
   async #settle(): Promise<void> {
-    let points: number | undefined = -1;
-    for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
-      if (this.instance?.points !== points) quiet = 0;
-      points = this.instance?.points;
-      await Promise.resolve();
-    }
+    await untilQuiet(() => this.instance?.points);
     this.flush();
   }
 

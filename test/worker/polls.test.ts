@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { until, useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
-import { restart, stored, wake } from "./objects.ts";
+import { restart, rowsOf, stored, wake } from "./objects.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
 import { never } from "./receiver.ts";
 import { aCompletion, CALLBACK_URL, report } from "./tasks.ts";
@@ -54,6 +54,18 @@ it("a poll of a provider is one GET request that accepts JSON, has the configure
       headers: { authorization: "Bearer test-only-newer-key", accept: "application/json" },
     },
   ]);
+});
+
+it("a poll that finds a job running writes two rows the first time, and afterwards one, for the next alarm", async () => {
+  anArk(answering(RUNNING));
+  const { id } = await pollable();
+  const rows = await rowsOf(id);
+  const counted: number[] = [];
+  for (let polls = 0; polls < 3; polls++) {
+    await nextAlarm(id);
+    counted.push(rows());
+  }
+  expect(counted).toEqual([2, 3, 4]);
 });
 
 it.each<[string, Site]>([

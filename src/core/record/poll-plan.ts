@@ -114,7 +114,8 @@ export function planPolls(
 export function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
   const { polledAt } = policy;
   const plannedAt = plannedAfter(plan, cadenceOf(task, plan, policy), polledAt);
-  return Math.min(plannedAt, hintAfter(plan.hint, polledAt));
+  const retryAt = plan.notBefore > polledAt ? plan.notBefore : Infinity;
+  return Math.min(plannedAt, hintAfter(plan.hint, polledAt), retryAt);
 }
 
 /** Returns the earliest time at which the provider allows the next poll. */

@@ -88,6 +88,15 @@ describe("a poll", () => {
     expect(host.polls).toHaveLength(1);
   });
 
+  it("a poll that a crash has cut off is made again by the repeated alarm, even when a reader comes first", async () => {
+    await startPoll();
+    host.crash();
+    host.loop.read();
+    void host.ring();
+    await runMicrotasks();
+    expect(host.polls).toHaveLength(2);
+  });
+
   it("a poll in flight continues when an event does not end the task", async () => {
     await startPoll();
     host.loop.apply(aHook(aCompletion()));

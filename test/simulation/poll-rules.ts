@@ -1,0 +1,75 @@
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import { isOpen } from "../../src/core/record/task.ts";
+import { type Job, sameJob } from "../../src/core/record/upstream.ts";
+import { firstViolation } from "./change.ts";
+import type { Alarm } from "./disk.ts";
+import { isPollable } from "./end-rules.ts";
+import type { SharedState } from "./object-host.ts";
+import { endTime, plannedPollTime } from "./poll-times.ts";
+import type { SimulatedObject, Subject } from "./simulated-object.ts";
+
+/** What an instance remembers of its last poll. Times are in Unix milliseconds. */
+export interface LastPoll {
+  /** When it was sent; -Infinity when its connection has deferred it. */
+  readonly at: number;
+  readonly job: Job;
+  /** Time before which the answer forbids another poll; 0 when it forbids none. */
+  readonly retryAt: number;
+}
+
+/** Returns the last poll with its answer noted. */
+export function answeredPoll(
+  last: LastPoll | null,
+  answer: PollAnswer,
+  now: number,
+): LastPoll | null {
+  if (last === null) return null;
+  if (answer.kind === "deferred") return { ...last, at: -Infinity, retryAt: now + answer.waitMs };
+  const waitMs = answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0;
+  return { ...last, retryAt: now + waitMs };
+}
+
+/** Checks that a poll which is about to leave is planned, is the only one and keeps the provider's limits. */
+export function askFault(
+  { job }: Subject<"poll">,
+  caller: SimulatedObject,
+  { disk, setting, outside, hadFault, now }: SharedState,
+): string | null {
+  const { record } = disk.durable;
+  const { limits, isPaused } = setting;
+  if (record === null || !isOpen(record)) return "only an open task is polled";
+  const { poll: plan } = record.tracking;
+  if (plan === null || limits === null || isPaused) return "a poll needs a job and a key";
+  const last = caller.lastPoll ?? { at: -Infinity, job: null, retryAt: 0 };
+  const isSameJob = sameJob(last.job, job);
+  const isHinted = plan.hint !== null && plan.hint.at >= last.at;
+  const isLate = endTime(record) <= now;
+  const isPlanned = plannedPollTime(record, plan, limits, last.at) <= now;
+  return firstViolation({
+    "only the attached job is polled": sameJob(record.upstream?.job ?? null, job),
+    "a task has one poll at a time": outside.of(caller).every(({ what }) => what !== "poll"),
+    "a poll keeps the wait that the provider has named":
+      now >= plan.notBefore && (!isSameJob || isHinted || isLate || now >= last.retryAt),
+    "a poll keeps the gap of the provider": now >= last.at + limits.gapMs,
+    "each planned time leads to one poll": !isSameJob || hadFault || isLate || isPlanned,
+  });
+}
+
+/**
+ * Returns whether an alarm was set for a poll. It was not where it watches over running work, where the
+ * configuration has changed since, or where something else is due.
+ */
+export function isForPoll(
+  { disk, setting, outside, hadFault, now }: SharedState,
+  { at, armedAt, under, by }: Alarm,
+): boolean {
+  const { record } = disk.durable;
+  if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
+  const isPublished = !setting.isIndexed || record.publication.version === record.version;
+  const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
+  const isIdle = outside.openCalls.length === 0 && under === setting;
+  // Only the instance that set the alarm knows of a deferred poll.
+  const isKnown = by.lastPoll?.at !== -Infinity || !by.isDead;
+  const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
+  return isPublished && isKnown && isAhead && isIdle && mayPoll && !hadFault;
+}
