@@ -3,7 +3,7 @@ import type { Poll } from "../core/duties/poll.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { ErrorText } from "../providers/failure.ts";
-import { toNews } from "../providers/observation.ts";
+import { progressIn, toNews } from "../providers/observation.ts";
 import { type Connection, type PollAdapter, type Reading, UNCLEAR } from "../providers/provider.ts";
 import { errorTextOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
@@ -97,8 +97,10 @@ function pollAnswer(
 ): PollAnswer {
   switch (reading.kind) {
     case "observed": {
-      const news = toNews(reading.observation, errorText);
-      return news === null ? unclear(status, reading.observation.state) : { kind: "news", news };
+      const { observation } = reading;
+      const news = toNews(observation, errorText);
+      if (news === null) return unclear(status, observation.state);
+      return { kind: "news", news, ...progressIn(observation) };
     }
     case "limited":
       return { kind: "limited", retryAfterMs: retryAfterMs(retryAfter) };

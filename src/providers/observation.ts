@@ -19,6 +19,8 @@ export interface Observation {
   /** Time at which the job completed, in Unix milliseconds; null when not reported. */
   readonly completedAt: number | null;
   readonly error: UpstreamError | null;
+  /** Part of the work that is done, in percent, as the provider states it; null or absent when it does not. */
+  readonly progress?: number | null;
 }
 
 /** Output metadata of the task object; a field is null or absent when not reported. */
@@ -58,6 +60,12 @@ export function toNews(observation: Observation, errorText: ErrorText): Upstream
     case "failed":
       return failureOf(state ?? "", observation.error, errorText);
   }
+}
+
+/** Returns the progress in a report on a job as a whole number from 0 to 100; no field when there is none. */
+export function progressIn({ progress = null }: Observation): { readonly progress?: number } {
+  if (progress === null || Number.isNaN(progress)) return {};
+  return { progress: Math.round(Math.min(Math.max(progress, 0), 100)) };
 }
 
 /** Rounds a time to whole milliseconds; null when the time is out of range. */

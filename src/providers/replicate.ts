@@ -15,6 +15,8 @@ import {
 import { submittedMetadata } from "./echoed-input.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
+/** Length of the end of the logs in which a progress bar is looked for, in characters. */
+const MAX_PROGRESS_CHARS = 2_000;
 
 /**
  * Adapter for Replicate. Hooks have the format of the query API and are signed with Standard Webhooks
@@ -73,7 +75,8 @@ function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
   const metadata = submittedMetadata(at(body, "input"));
-  const loggedSeed = /Using seed: (\d+)/.exec(textAt(body, "logs") ?? "")?.[1];
+  const logs = textAt(body, "logs") ?? "";
+  const loggedSeed = /Using seed: (\d+)/.exec(logs)?.[1];
   return {
     jobId,
     state: textAt(body, "status"),
@@ -82,7 +85,18 @@ function observe(body: unknown): Observation | null {
     metadata: { ...metadata, seed: metadata.seed ?? integerAt(loggedSeed) },
     completedAt: isoMsAt(body, "completed_at"),
     error: errorOf(body),
+    progress: loggedProgress(logs),
   };
+}
+
+/**
+ * Reads the percentage of the last progress bar that a model has logged, e.g. `76%|███  | 38/50`, which
+ * Replicate's own client reads too (https://github.com/replicate/replicate-javascript, parseProgressFromLogs).
+ */
+function loggedProgress(logs: string): number | null {
+  const lines = logs.slice(-MAX_PROGRESS_CHARS).split(/[\r\n]/);
+  const bars = lines.flatMap((line) => /^\s*(\d{1,3})%\s*\|/.exec(line)?.[1] ?? []);
+  return integerAt(bars.at(-1));
 }
 
 function errorOf(body: unknown): UpstreamError | null {

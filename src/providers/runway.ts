@@ -1,6 +1,6 @@
 import type { FailureCategory } from "../core/record/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
-import { booleanAt, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import { booleanAt, idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { ratioOf, resolutionOf } from "./pixels.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
@@ -28,6 +28,7 @@ function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
   const [width = null, height = null] = pixelsOf(textAt(body, "ratio") ?? "");
+  const progress = numberAt(body, "progress");
   return {
     jobId,
     state: textAt(body, "status"),
@@ -39,6 +40,8 @@ function observe(body: unknown): Observation | null {
     },
     completedAt: null,
     error: errorOf(textAt(body, "failureCode"), textAt(body, "failure")),
+    // A running task states a number from 0 to 1 (https://docs.dev.runwayml.com/api).
+    progress: progress === null ? null : progress * 100,
   };
 }
 

@@ -63,6 +63,7 @@ function observe({ id }: Job, ageMs: number): Observation {
     metadata: METADATA,
     completedAt: null,
     error: isDone ? error : null,
+    progress: isDone ? null : (100 * ageMs) / doneMs,
   };
 }
 

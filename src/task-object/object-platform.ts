@@ -29,6 +29,7 @@ import { type Attachment, JobKinds } from "./job-kinds.ts";
 import type { Platform } from "./platform.ts";
 import { parseRecord } from "./record-schema.ts";
 import { setRecoveryAlarm } from "./recovery.ts";
+import { UpstreamProgress } from "./upstream-progress.ts";
 
 /**
  * Bindings of the environment that a task object uses: index, account objects and time series. The variables
@@ -63,6 +64,7 @@ const RECORD_KEY = "task";
  * calls to other services.
  */
 export class ObjectPlatform implements Platform {
+  readonly progress = new UpstreamProgress();
   readonly #ctx: DurableObjectState;
   readonly #bindings: ObjectBindings;
   readonly #timeouts: Timeouts;
@@ -189,6 +191,7 @@ export class ObjectPlatform implements Platform {
     const waitMs = await this.#kinds.pollWaitMs(poll, runtime.config);
     if (waitMs > 0) return { kind: "deferred", waitMs };
     const answer = await askUpstream(poll, runtime, aborted);
+    this.progress.notePoll(poll.job.id, answer);
     if (answer.kind === "unauthorized") {
       this.background(this.#alerts.reportRefusedKey(poll, runtime));
     }

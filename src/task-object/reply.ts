@@ -6,6 +6,8 @@ import { type Reader, taskView } from "../core/views/task-view.ts";
 export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
+  /** Progress of the job of an open task in percent, for its ETag; absent when it is not known. */
+  readonly progress?: number;
   /** JSON text of the task with the parts that this reader may see. */
   readonly json: string;
 }
@@ -53,10 +55,15 @@ export function refused(refusal: Refusal): Applied {
   return { kind: "refused", refusal };
 }
 
-export function replyOf(record: TaskRecord, reader: Reader): TaskReply {
+export function replyOf(
+  record: TaskRecord,
+  reader: Reader,
+  progress: number | null = null,
+): TaskReply {
   return {
     version: record.version,
     isTerminal: isTerminal(record),
-    json: taskView(record, reader),
+    ...(progress !== null && { progress }),
+    json: taskView(record, reader, progress),
   };
 }

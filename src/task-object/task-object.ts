@@ -74,6 +74,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const decision = this.#loop.apply(event);
     const isUnknown = decision.kind === "reject";
+    if (!isUnknown) this.#platform.progress.noteHook(event);
     const note = "note" in decision ? decision.note : undefined;
     const outcome = note ?? (decision.kind === "changed" ? "recorded" : "unknown_task");
     const { connection, news } = event;
@@ -132,7 +133,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
     if (record === null || record.status === "charging" || this.#isForeign(caller)) return null;
-    return replyOf(record, readerOf(caller));
+    return replyOf(record, readerOf(caller), this.#platform.progress.of(record));
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {

@@ -1,5 +1,5 @@
 import type { UpstreamNews } from "../../src/core/record/upstream.ts";
-import { type Observation, toNews } from "../../src/providers/observation.ts";
+import { type Observation, progressIn, toNews } from "../../src/providers/observation.ts";
 import { METADATA, memberOf } from "./wire.ts";
 
 const CATEGORIES = "moderation invalid_input rate_limited timeout canceled provider".split(" ");
@@ -15,6 +15,9 @@ export function requireSound(observation: Observation): UpstreamNews | null {
   const news = toNews(observation, ERROR_TEXT);
   if (news?.status === "failed") requireSoundFailure(news);
   if (news?.status === "completed") requireSoundOutput(news);
+  const { progress = 0 } = progressIn(observation);
+  if (!Number.isInteger(progress) || progress < 0 || progress > 100)
+    throw new Error(`the progress is ${progress}`);
   return news;
 }
 

@@ -2,6 +2,8 @@ import { decode, verify } from "hono/jwt";
 import { expect, it } from "vitest";
 import { kling } from "../../src/providers/kling.ts";
 import { minimax } from "../../src/providers/minimax.ts";
+import { progressIn } from "../../src/providers/observation.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import { runway } from "../../src/providers/runway.ts";
 import { aHook, NOW, NOW_S } from "./hook.ts";
 
@@ -43,6 +45,27 @@ it("a poll of MiniMax replaces half a surrogate pair in a file id by U+FFFD in t
   const body = { status: "Success", file_id: "\ud800" };
   const reading = minimax.polls.read({ status: 200, body }, { id: "1", endpoint: null });
   expect(reading).toMatchObject({ path: "/v1/files/retrieve?file_id=%EF%BF%BD" });
+});
+
+it.each<[string, object, number | undefined]>([
+  ["runway", { progress: 0.29 }, 29],
+  ["runway", { progress: 0 }, 0],
+  ["runway", { progress: 1.2 }, 100],
+  ["runway", { progress: -0.1 }, 0],
+  ["runway", { progress: "soon" }, undefined],
+  ["runway", {}, undefined],
+  ["replicate", { logs: "Seed: 1\n 76%|███ | 38/50 [00:33<00:10]" }, 76],
+  ["replicate", { logs: "0%| | 0/9\r10%|█ | 1/9\r22%|██ | 2/9\nSaving" }, 22],
+  ["replicate", { logs: "999%| | 9/9" }, 100],
+  ["replicate", { logs: "Loaded 50% of the model" }, undefined],
+  ["replicate", { logs: null }, undefined],
+])("the progress in an answer of %s with %j is %j", (name, fields, progress) => {
+  const body = { id: "1", status: "processing", ...fields };
+  const reading = PROVIDERS.get(name)?.polls.read(
+    { status: 200, body },
+    { id: "1", endpoint: null },
+  );
+  expect(reading?.kind === "observed" && progressIn(reading.observation).progress).toBe(progress);
 });
 
 it.each([

@@ -69,6 +69,18 @@ it("the provider sandbox, which simulates jobs, offers exactly the models in the
   expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
 });
 
+it.each([
+  ["sandbox/slow", 9_000, 20],
+  ["sandbox/slow", 45_000, null],
+  ["sandbox/late", 9_000, 0],
+])(
+  "the provider sandbox reports the progress of a job of the model %s after %i ms as %s",
+  (id, ageMs, progress) => {
+    const observation = sandbox.simulation.observe({ id, endpoint: null }, ageMs);
+    expect(observation.progress).toBe(progress);
+  },
+);
+
 it.each(MODELS)(
   "the provider sandbox ends a task of the model %s with the result and after the time of that model, without a call to a provider",
   async (model, end, from, to) => {

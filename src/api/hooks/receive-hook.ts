@@ -3,7 +3,7 @@ import type { HookEvent } from "../../core/events/event.ts";
 import { parseJson } from "../../core/json.ts";
 import { log } from "../../log.ts";
 import { publicKeys } from "../../outbound/jwks.ts";
-import { toNews } from "../../providers/observation.ts";
+import { progressIn, toNews } from "../../providers/observation.ts";
 import type { Authenticity, Hook } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
@@ -100,5 +100,6 @@ function eventOf(
   const news = toNews(observation, errorTextOf(runtime.config, connection));
   if (news === null) return ignored("unknown_state");
   const { jobId } = observation;
-  return { type: "hook", connection: connection.name, jobId, news, isSigned };
+  const progress = progressIn(observation);
+  return { type: "hook", connection: connection.name, jobId, news, isSigned, ...progress };
 }

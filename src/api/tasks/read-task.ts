@@ -43,8 +43,9 @@ export const readTask = queryRoute(
   },
 );
 
-function etagOf(task: TaskReply, reader: Reader): string {
-  return `"${task.version}-${reader}"`;
+/** Returns the task's ETag, which changes with the version and, while the task is open, with the progress. */
+function etagOf({ version, progress }: TaskReply, reader: Reader): string {
+  return progress === undefined ? `"${version}-${reader}"` : `"${version}.${progress}-${reader}"`;
 }
 
 /**

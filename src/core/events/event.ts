@@ -88,6 +88,8 @@ export interface HookEvent {
   readonly news: UpstreamNews;
   /** States that the provider's signature proves the body. */
   readonly isSigned: boolean;
+  /** Progress of the job in percent, from 0 to 100; absent when the hook states none. */
+  readonly progress?: number;
 }
 
 /** Event of `POST /v1/tasks/{id}/redeliver` and `POST /v1/redeliveries`, which order 1 to 3 attempts. */
@@ -124,7 +126,12 @@ export interface PollEndedEvent {
 }
 
 export type PollAnswer =
-  | { readonly kind: "news"; readonly news: UpstreamNews }
+  | {
+      readonly kind: "news";
+      readonly news: UpstreamNews;
+      /** Progress of the job in percent, from 0 to 100; absent when the provider states none. */
+      readonly progress?: number;
+    }
   /**
    * Answer of a provider that limits the rate; `retryAfterMs` is the wait that it names, in milliseconds,
    * null when it names none.

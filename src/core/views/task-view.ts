@@ -16,8 +16,13 @@ export type Reader = "operator" | "account";
 /**
  * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with
  * its callback body, byte for byte. Lists show rows of the index instead (views/index-row.ts).
+ * @param progress progress of the job of an open task in percent; null when it is not known.
  */
-export function taskView(record: TaskRecord, reader: Reader): string {
+export function taskView(
+  record: TaskRecord,
+  reader: Reader,
+  progress: number | null = null,
+): string {
   const extras = JSON.stringify({
     callback: callbackView(record, reader),
     ...optional("account", record.account?.id ?? null),
@@ -27,7 +32,7 @@ export function taskView(record: TaskRecord, reader: Reader): string {
     ...optional("credits", creditsView(record.credits)),
     ...(isTerminal(record)
       ? optional("failure", record.failure)
-      : { deadline_at: toSeconds(record.deadlineAt) }),
+      : { ...optional("progress", progress), deadline_at: toSeconds(record.deadlineAt) }),
   });
   return appendMembers(head(record), extras);
 }

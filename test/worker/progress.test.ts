@@ -1,0 +1,134 @@
+import { env } from "cloudflare:workers";
+import { expect, it, vi } from "vitest";
+import { aKey, anAccount } from "./accounts.ts";
+import { callWith } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
+import { attach, type Hooked, hooked, sendHook } from "./hooked.ts";
+import { evict, rowsOf, stored, wake } from "./objects.ts";
+import { anOutside, answering, type Outside } from "./outside.ts";
+import { found, SENDERS } from "./senders.ts";
+import { CALLBACK_URL } from "./tasks.ts";
+
+useClock();
+
+const KEYED = { ...env, REPLICATE_API_TOKEN: "test-only-token" };
+const VIDEO = "https://replicate.delivery/out.mp4";
+const replicate = found(SENDERS, ({ provider }) => provider === "replicate");
+
+/** A running prediction at Replicate whose model has logged a progress bar. */
+const running = (percent: number) => ({
+  id: "job-1",
+  status: "processing",
+  logs: `Using seed: 1\n${percent}%|███   | 5/9 [00:01]`,
+});
+
+function aReplicate(body: object): Outside {
+  const outside = anOutside();
+  outside.on(CALLBACK_URL, answering(""));
+  outside.on("https://api.replicate.com", answering(body));
+  return outside;
+}
+
+/** Registers a task with a job of which a poll has reported the progress. */
+async function polled(bindings: object = KEYED, fields: object = {}): Promise<Hooked> {
+  const task = await hooked({ provider: "replicate", bindings, fields });
+  await attach(task, "job-1");
+  await poll(task);
+  return task;
+}
+
+/** Runs the next alarm of a task, at which its job is polled. */
+async function poll({ id }: Hooked): Promise<void> {
+  await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());
+}
+
+/** Reads a task. @returns the status, the progress and the part of the ETag before the role. */
+async function seen({ id, bindings }: Hooked, headers = {}, query = "", key?: string) {
+  const own = key === undefined ? {} : { key };
+  const response = await callWith(bindings, `/v1/tasks/${id}${query}`, { headers, ...own });
+  const tag = response.headers.get("ETag") ?? "";
+  if (response.status === 304) return { status: 304, tag };
+  const { progress } = await response.json<{ progress?: unknown }>();
+  return { status: response.status, tag, progress };
+}
+
+it("GET /v1/tasks/{id} shows the operator and the owner of an open task the progress that the upstream states, with an ETag that contains it", async () => {
+  aReplicate(running(40));
+  const account = await anAccount();
+  const task = await polled(KEYED, { account });
+  const { key } = await aKey(account);
+  const tags = [await seen(task), await seen(task, {}, "", key)];
+  expect(tags).toEqual([
+    { status: 200, progress: 40, tag: expect.stringMatching(/^"\d+\.40-operator"$/) },
+    { status: 200, progress: 40, tag: expect.stringMatching(/^"\d+\.40-account"$/) },
+  ]);
+});
+
+it("a poll that finds only a later progress writes one row, for the alarm, and stores no progress", async () => {
+  const outside = aReplicate(running(40));
+  const task = await polled();
+  outside.on("https://api.replicate.com", answering(running(77)));
+  const { record } = await stored(task.id);
+  const rows = await rowsOf(task.id);
+  await poll(task);
+  expect(rows()).toBe(1);
+  expect(await seen(task)).toMatchObject({ progress: 77 });
+  expect((await stored(task.id)).record).toEqual(record);
+});
+
+it("GET /v1/tasks/{id} shows no progress after the task's object has lost its memory, after a poll without it, for another job, and at the end", async () => {
+  const outside = aReplicate(running(40));
+  const task = await polled();
+  const unknown = { progress: undefined, tag: expect.stringMatching(/^"\d+-operator"$/) };
+  await evict(task.id);
+  expect(await seen(task)).toMatchObject(unknown);
+  const { bindings } = task;
+  const known = await polled(bindings);
+  await attach(known, "job-2");
+  expect(await seen(known)).toMatchObject(unknown);
+  const other = await polled(bindings);
+  outside.on("https://api.replicate.com", answering({ id: "job-1", status: "processing" }));
+  await poll(other);
+  expect(await seen(other)).toMatchObject(unknown);
+  outside.on("https://api.replicate.com", answering(running(99)));
+  await poll(other);
+  const done = { ...running(100), status: "succeeded", output: VIDEO };
+  outside.on("https://api.replicate.com", answering(done));
+  await poll(other);
+  expect(await seen(other)).toMatchObject(unknown);
+});
+
+it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match answers when the progress has changed", async () => {
+  const outside = aReplicate(running(40));
+  const task = await polled();
+  const { tag } = await seen(task);
+  const pauses: number[] = [];
+  vi.spyOn(scheduler, "wait").mockImplementation(async (ms) => {
+    pass(ms);
+    if (pauses.push(ms) < 3) return;
+    outside.on("https://api.replicate.com", answering(running(41)));
+    await poll(task);
+  });
+  const answer = await seen(task, { "If-None-Match": tag }, "?wait=30");
+  expect({ answer, pauses }).toMatchObject({
+    answer: { status: 200, progress: 41 },
+    pauses: [1000, 1000, 2000],
+  });
+  expect(await seen(task, { "If-None-Match": answer.tag })).toMatchObject({ status: 304 });
+});
+
+it.each([
+  ["is signed", replicate.secretVars, 63],
+  ["proves nothing", {}, undefined],
+])(
+  "GET /v1/tasks/{id} shows the progress that a hook states only when the body of the hook is proved: a hook that %s",
+  async (_, secretVars, progress) => {
+    const bindings = { ...env, ...secretVars };
+    const task = await hooked({ provider: "replicate", bindings });
+    await attach(task, "job-1");
+    const body = JSON.stringify(running(63));
+    const headers = await replicate.sign(body, task);
+    expect((await sendHook(task, body, headers)).status).toBe(200);
+    expect(await seen(task)).toMatchObject({ status: 200, progress });
+  },
+);
