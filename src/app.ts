@@ -1,7 +1,7 @@
 import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
-import { requireHost } from "./api/http/host.ts";
+import { originOf, requireHost } from "./api/http/host.ts";
 import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
@@ -64,7 +64,7 @@ app.onError((error, c) => {
   const reason = details.reason == null ? {} : { reason: details.reason };
   const line = { event: "request.refused", ...request, status, code, ...reason };
   logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
-  return problemResponse(problem, originOf(c.env, c.req.url));
+  return problemResponse(problem, linkOrigin(c.env, c.req.raw));
 });
 
 /** Paths of the public routes, on which anyone may send a request without a key. */
@@ -98,8 +98,8 @@ function internalError(error: Error): Problem {
   });
 }
 
-/** Returns the origin of the relay; "" for a URL that cannot be parsed, which makes links relative. */
-function originOf(env: Env, url: string): string {
+/** Returns the origin of the relay; "" for a request to no host, which makes links relative. */
+function linkOrigin(env: Env, request: Request): string {
   const result = configOf(env);
-  return (result.ok ? result.value.publicUrl : null) ?? URL.parse(url)?.origin ?? "";
+  return (result.ok ? result.value.publicUrl : null) ?? originOf(request) ?? "";
 }

@@ -1,4 +1,5 @@
 import { parseJson } from "../core/json.ts";
+import { isHttpUrl } from "../core/url.ts";
 
 /** Readers of JSON that others wrote: a field of another type counts as absent. */
 
@@ -82,9 +83,4 @@ export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): 
 /** Parses JSON that is text inside other JSON; undefined when the text is not JSON. */
 export function jsonAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return parseJson(textAt(value, ...path) ?? "");
-}
-
-function isHttpUrl(text: string): boolean {
-  const protocol = URL.parse(text)?.protocol;
-  return protocol === "https:" || protocol === "http:";
 }

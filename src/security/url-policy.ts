@@ -4,6 +4,7 @@
  */
 import ipaddr from "ipaddr.js";
 import { failure, type Result, success } from "../core/result.ts";
+import { parseUrl } from "../core/url.ts";
 
 const MAX_CHARS = 2048;
 
@@ -58,7 +59,7 @@ export interface UrlPolicy {
  * resolves to a private address passes: only the network can refuse that.
  */
 export function checkCallbackUrl(text: string, policy: UrlPolicy): Result<URL, string> {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   if (url === null) return failure("must be a valid absolute URL");
   const reason = textObjection(text, url) ?? targetObjection(url, policy);
   return reason === null ? success(url) : failure(reason);

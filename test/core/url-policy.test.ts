@@ -36,6 +36,8 @@ describe("checkCallbackUrl", () => {
     "a full-width @ in the host name": "https://user＠example.com/",
     "an IPv4 part above 255": "https://127.0.0.256/",
     "a host name whose last part is a number (example.0x7f)": "https://example.0x7f/",
+    "a host name of 513 characters": `https://${"a.".repeat(254)}com.a`,
+    "such a host and a line break before it": `https:/\n\\${"a.".repeat(254)}com.a`,
   });
 
   refuses(production, "must use https:", {

@@ -10,7 +10,7 @@ import type { JsonObject } from "../../src/core/json.ts";
 import { callbackBody, sameResult } from "../../src/core/record/callback-body.ts";
 import { metadataOf } from "../../src/core/record/metadata.ts";
 import { storedBytes } from "../../src/core/record/stored-size.ts";
-import { numberAt } from "../../src/providers/json-fields.ts";
+import { numberAt, urlsOf } from "../../src/providers/json-fields.ts";
 import { failureOf } from "../../src/providers/failure.ts";
 import { REDACTIONS } from "../../src/providers/redaction.ts";
 import { checkCallbackUrl } from "../../src/security/url-policy.ts";
@@ -173,6 +173,20 @@ it.each(["a", "a.", ".", "localhost.", "@", "/", "\\", " ", "%41", "1.", "[", "Ã
     }, 4_096);
   },
 );
+
+it("a URL whose host has many different letters is checked in linear time", () => {
+  const policy = { allowLocal: true, allowIp: false, ownOrigin: "https://relay.example.com" };
+  expectLinear((length) => {
+    const letters = Array.from({ length }, (_, i) => 0xac00 + ((i * 7_919) % 11_172));
+    const url = `https://${String.fromCodePoint(...letters)}`;
+    const event = anEvent({ urls: [url] });
+    return () => [
+      checkCallbackUrl(url, policy),
+      parsedBy(() => validate(TaskFinishEvent, event)),
+      urlsOf([url]),
+    ];
+  }, 1_024);
+});
 
 it.each(["1", "1.", "0", " ", "s"])(
   "a number or a duration in a provider's text that repeats %j is read in linear time",

@@ -1,16 +1,24 @@
 import { invalidRequest } from "./problem.ts";
 
-/** Pattern of a `Host` header without the characters that end the host in a URL or that a URL drops. */
-const HOST = /^[^\s/?#@\\]+$/;
+/**
+ * Pattern of a `Host` header without the characters that end the host in a URL or that a URL drops, and no
+ * longer than the longest name with a port: parsing a long international name takes quadratic time.
+ */
+const HOST = /^[^\s/?#@\\]{1,260}$/;
 
 /**
  * Checks the `Host` header, from which the platform builds the URL of a request.
  * @throws Problem `invalid_request` when it is not a host, so that the URL cannot be parsed or has another
  * path than the one that was asked for.
  */
-export function requireHost({ url, headers }: Request): void {
-  const host = headers.get("Host");
-  if (URL.canParse(url) && (host === null || HOST.test(host))) return;
+export function requireHost(request: Request): void {
+  if (originOf(request) !== null) return;
   const message = "must be a host name or an IP address, with a port or without";
   throw invalidRequest([{ path: "/Host", message }]);
+}
+
+/** Returns the origin (scheme and host) that a request addresses; null when its `Host` header is not a host. */
+export function originOf({ url, headers }: Request): string | null {
+  const host = headers.get("Host");
+  return host === null || HOST.test(host) ? (URL.parse(url)?.origin ?? null) : null;
 }

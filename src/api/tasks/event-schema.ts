@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { JsonObject } from "../../core/json.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
+import { isHttpUrl } from "../../core/url.ts";
 import {
   AccountId,
   JsonField,
@@ -106,11 +107,6 @@ export const TaskFinishEvent = z.discriminatedUnion("status", [
     error: TaskError,
   }),
 ]);
-
-function isHttpUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === "https:" || url.protocol === "http:");
-}
 
 function withoutNulls(metadata: JsonObject): JsonObject {
   const entries = Object.entries(metadata);
