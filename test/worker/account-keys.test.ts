@@ -101,7 +101,7 @@ it("an import that was interrupted between the two places where a key is stored 
 });
 
 /** Makes the next call of a method of account objects fail. */
-function failOnce(method: "addListedKey" | "removeKey"): void {
+function failOnce(method: "addListedKey" | "releaseKeyHash" | "removeKey"): void {
   vi.spyOn(AccountObject.prototype, method).mockImplementationOnce(() => {
     throw new Error("planted failure");
   });
@@ -138,12 +138,17 @@ const MAKERS = [
   ["an imported", anImportedKey],
 ] as const;
 
-it.each(MAKERS)(
-  "DELETE /v1/accounts/{account}/keys/{key} that was interrupted is completed by a repeat for %s key",
-  async (_, making) => {
+it.each(
+  MAKERS.flatMap(([name, making]) => [
+    [name, "before its claim is removed", making, "releaseKeyHash"] as const,
+    [name, "before it is removed from the list", making, "removeKey"] as const,
+  ]),
+)(
+  "DELETE /v1/accounts/{account}/keys/{key} that was interrupted for %s key %s is completed by a repeat",
+  async (_, __, making, method) => {
     const account = await anAccount();
     const { id, key } = await making(account);
-    failOnce("removeKey");
+    failOnce(method);
     expect((await revoke(account, id)).status).toBe(500);
     expect((await revoke(account, id)).status).toBe(204);
     expect(await keysOf(account)).toEqual([]);
@@ -177,11 +182,13 @@ it("DELETE /v1/accounts/{account}/keys/{key} takes effect at once for a key that
   expect(await statusFor(account, key)).toBe(401);
 });
 
-it("DELETE /v1/accounts/{account}/keys/{key} lets another account import a key after its revocation", async () => {
+it("DELETE /v1/accounts/{account}/keys/{key} lets another account import a key after its revocation, whose repeat does not end that key", async () => {
   const [first, second] = [await anAccount(), await anAccount()];
   const { id, key } = await anImportedKey(first);
-  await revoke(first, id);
+  failOnce("removeKey");
+  expect((await revoke(first, id)).status).toBe(500);
   await anImportedKey(second, key);
+  expect((await revoke(first, id)).status).toBe(204);
   expect(await statusFor(second, key)).toBe(200);
 });
 

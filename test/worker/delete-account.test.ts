@@ -8,6 +8,7 @@ import {
   aForeignKey,
   aKey,
   anAccount,
+  anImportedKey,
   balanceOf,
   booksOf,
   breakLedger,
@@ -84,14 +85,16 @@ it("DELETE /v1/accounts/{account} answers 404 for an account that never existed,
   expect(await refusal(await remove(account, "?force=yes"))).toEqual(invalid("/force"));
 });
 
-it("DELETE /v1/accounts/{account} ends all keys of the account within 60 s and empties their list", async () => {
-  const account = await anAccount();
-  const keys = [await aKey(account), await aKey(account)];
+it("DELETE /v1/accounts/{account} ends all keys of the account within 60 s and empties their list, and ends no key of another account", async () => {
+  const [account, other] = [await anAccount(), await anAccount()];
+  const keys = [await aKey(account), await anImportedKey(account)];
+  const { key: foreign } = await anImportedKey(other);
   const path = `/v1/accounts/${account}`;
   expect((await call(path, { key: keys[0]?.key ?? "" })).status).toBe(200);
   await remove(account);
   pass(60_000);
   for (const { key } of keys) expect((await call(path, { key })).status).toBe(401);
+  expect((await call(`/v1/accounts/${other}`, { key: foreign })).status).toBe(200);
   const rows = await runInDurableObject(profileStub(account), (_, { storage }) =>
     storage.sql.exec("SELECT * FROM api_keys").toArray(),
   );
@@ -136,15 +139,15 @@ it("DELETE /v1/accounts/{account} that failed half-way is completed by a repeat"
 });
 
 it.each([
-  ["while the account is deleted", () => null, 404],
-  ["but not completely before the account is deleted", never, 500],
-])("an API key that was imported %s does not work", async (_, answer, status) => {
+  ["while the account was being deleted", () => null, 404, []],
+  ["but not completely before the account was deleted", never, 500, [remove]],
+])("an API key that was imported %s does not work", async (_, answer, status, later) => {
   const account = await anAccount();
   const key = aForeignKey();
   vi.spyOn(AccountObject.prototype, "addListedKey").mockImplementationOnce(answer);
   const body = { sha256: await sha256Hex(key) };
   expect((await post(`/v1/accounts/${account}/keys`, body)).status).toBe(status);
-  await remove(account);
+  for (const end of later) await end(account);
   expect((await call(`/v1/accounts/${account}`, { key })).status).toBe(401);
 });
 
