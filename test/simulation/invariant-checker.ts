@@ -188,9 +188,9 @@ export class InvariantChecker {
     const { record } = this.#shared.disk.written;
     const fact = pollEndResult(answer);
     this.#lastSource = "poll";
+    caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
     if (record === null || !isOpen(record)) return;
     if (!sameJob(record.upstream?.job ?? null, job)) return;
-    caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
     if (answer.kind === "deferred" && this.history !== null) this.history.polledAt = 0;
     this.#pollResult = { answer, askedAt: this.history?.polledAt ?? 0 };
     if (fact !== null) this.history?.possibleEnds.push(fact);
