@@ -2,11 +2,20 @@ import { expect, it } from "vitest";
 import { settledSummary } from "../../src/core/views/settled-summary.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { parseRecord } from "../../src/task-object/record-schema.ts";
-import { anEndAs, anOpenTask, aRedelivery, aRegistration, aReport, NOW } from "./builders.ts";
+import {
+  anEndAs,
+  anOpenTask,
+  aPolicy,
+  aRedelivery,
+  aRegistration,
+  aReport,
+  HOUR,
+  NOW,
+} from "./builders.ts";
 import { apply, finish } from "./decisions.ts";
 import { anAttachment, JOB } from "./upstream-builders.ts";
 
-/** Lists the attempts that a view shows, each with the key that ordered it. */
+/** Lists the attempts that a view shows, each with the key that ordered it, and then that of the next one. */
 const namesIn = (text: string) => text.match(/"number":\d|"ordered_by":"\w+"/g)?.join(" ");
 
 it("the summary of a settled task names the keys that registered it, attached its job and reported its result", () => {
@@ -22,13 +31,18 @@ it("the record of a request is read without names of keys when it came from a Wo
   expect(parseRecord({ ...record, keyNames: {} })).toEqual(record);
 });
 
-it("a redelivery and its attempts carry the name of the key that ordered it, which only the operator sees", () => {
+it("a redelivery and its attempts carry the name of the key that ordered it, also while the next attempt waits, which only the operator sees", () => {
   const automatic = finish(finish(anOpenTask(), aReport()), anEndAs(1, "delivered"));
-  const ordered = finish(automatic, aRedelivery({ attempts: 2, keyName: "alice" }));
-  const waiting = finish(ordered, anEndAs(2, "rejected"));
-  const running = apply(waiting, { type: "attempt_started" }, NOW + 3_600_000);
+  const order = aRedelivery({ attempts: 2, keyName: "alice" });
+  const paused = finish(automatic, order, NOW, aPolicy({ pausedAt: NOW }));
+  const waiting = finish(finish(automatic, order), anEndAs(2, "rejected"));
+  const running = apply(waiting, { type: "attempt_started" }, NOW + HOUR);
+  const ended = finish(running, anEndAs(3, "rejected"));
   const [own, name] = ['"number":1 "number":2', '"ordered_by":"alice"'];
-  expect(namesIn(taskView(waiting, "operator"))).toBe(`${own} ${name}`);
+  expect(namesIn(taskView(paused, "operator"))).toBe(`"number":1 ${name}`);
+  expect(namesIn(taskView(paused, "account"))).toBe('"number":1');
+  expect(namesIn(taskView(waiting, "operator"))).toBe(`${own} ${name} ${name}`);
   expect(namesIn(taskView(running, "operator"))).toBe(`${own} ${name} "number":3 ${name}`);
   expect(namesIn(taskView(running, "account"))).toBe(`${own} "number":3`);
+  expect(namesIn(taskView(ended, "operator"))).toBe(`${own} ${name} "number":3 ${name}`);
 });

@@ -51,7 +51,8 @@ function callbackView(record: TaskRecord, reader: Reader) {
 
 function terminalCallbackView({ callback }: TerminalTask, reader: Reader) {
   if (callback === null) return null;
-  const { state, deliveredAt } = callback;
+  const { state, deliveredAt, series } = callback;
+  const isWaiting = state.kind === "due";
   return {
     url: callback.url,
     status: callbackStatus(callback),
@@ -59,7 +60,8 @@ function terminalCallbackView({ callback }: TerminalTask, reader: Reader) {
       ...callback.attempts.map((attempt) => attemptView(attempt, reader)),
       ...openAttemptView(callback, reader),
     ].slice(-MAX_ATTEMPTS_KEPT),
-    ...optional("next_attempt_at", state.kind === "due" ? toSeconds(state.nextAttemptAt) : null),
+    ...optional("next_attempt_at", isWaiting ? toSeconds(state.nextAttemptAt) : null),
+    ...optional("ordered_by", isWaiting && reader === "operator" ? series.keyName : null),
     ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
   };
 }
