@@ -28,8 +28,8 @@ export abstract class KeyMethods extends FailureMethods {
   }
 
   /** Adds an API key. @returns the stored key, which is an older one when its hash is known already. */
-  addListedKey(key: StoredKey, sha256: string): StoredKey | null {
-    return this.storedProfile.active() === null ? null : this.#keys.add(key, sha256);
+  addListedKey(key: StoredKey): StoredKey | null {
+    return this.storedProfile.active() === null ? null : this.#keys.add(key);
   }
 
   keys(): StoredKey[] | null {

@@ -4,6 +4,8 @@ import type { SqlRow } from "./sql-row.ts";
 /** API key of an account as it is stored, with the SHA-256 of the key in place of the key itself. */
 export interface StoredKey {
   readonly id: string;
+  /** SHA-256 of the key, in lower-case hex. */
+  readonly sha256: string;
   /** First characters of the API key, by which people tell keys apart. */
   readonly prefix: string;
   readonly label: string | null;
@@ -24,7 +26,8 @@ const SCHEMA = `
     created_at INTEGER NOT NULL,
     last_used_day INTEGER
   ) STRICT, WITHOUT ROWID`;
-const KEY = "id, prefix, label, role, created_at AS createdAt, last_used_day AS lastUsedDay";
+const KEY =
+  "id, sha256, prefix, label, role, created_at AS createdAt, last_used_day AS lastUsedDay";
 const INSERT = `
   INSERT INTO api_keys (id, sha256, prefix, label, role, created_at) VALUES (?, ?, ?, ?, ?, ?)`;
 const ALL = `SELECT ${KEY} FROM api_keys ORDER BY created_at, id`;
@@ -51,10 +54,10 @@ export class KeyTable {
   /**
    * Adds an API key to the account's list. When the list has a key with this hash, only the role of that key
    * is changed to the one of `key`.
-   * @param sha256 hash of the key.
    * @returns the stored key, new or older.
    */
-  add(key: StoredKey, sha256: string): StoredKey {
+  add(key: StoredKey): StoredKey {
+    const { sha256 } = key;
     const known = this.#find(sha256);
     if (known === null) {
       this.#run(INSERT, key.id, sha256, key.prefix, key.label, key.role, key.createdAt);

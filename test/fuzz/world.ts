@@ -117,9 +117,15 @@ function prepareAccount(name: string, create: () => AccountObject): void {
     // The first use of a day writes the day.
     object.useKeyHash(KEY_HASH, Math.floor(Date.now() / DAY));
   } else if (name === `account-keys:${ACCOUNT.id}`) {
-    const shown = { id: "key-1", prefix: "trk_", label: null, role: "full" } as const;
+    const shown = {
+      id: "key-1",
+      sha256: KEY_HASH,
+      prefix: "trk_",
+      label: null,
+      role: "full",
+    } as const;
     object.createProfile({ generation: ACCOUNT.generation, createdAt: NOW, deletedAt: null });
-    object.addListedKey({ ...shown, createdAt: NOW, lastUsedDay: null }, KEY_HASH);
+    object.addListedKey({ ...shown, createdAt: NOW, lastUsedDay: null });
   } else if (name === ACCOUNT.id) {
     object.create();
     object.grant({ reference: "invoice-1", amount: 100 });

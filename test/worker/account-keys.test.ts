@@ -26,7 +26,7 @@ async function statusFor(account: string, key: string): Promise<number> {
   return (await call(`/v1/accounts/${account}`, { key })).status;
 }
 
-it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the same path shows only its prefix, label, role and times", async () => {
+it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the same path shows only its name, prefix, label, role and times", async () => {
   const account = await anAccount();
   const response = await make(account, { label: "production" });
   expect([response.status, response.headers.get("Cache-Control")]).toEqual([201, "no-store"]);
@@ -34,6 +34,7 @@ it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the sa
   expect(key).toMatch(new RegExp(`^trk_${account}_[0-9a-f]{48}_[A-Za-z0-9_-]{43}$`));
   expect(view).toEqual({
     id: ID,
+    name: (await sha256Hex(key)).slice(0, 8),
     prefix: key.slice(0, `trk_${account}_`.length + 6),
     label: "production",
     role: "full",

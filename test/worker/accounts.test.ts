@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/account/account-object.ts";
 import {
   accountStub,
   aKey,
@@ -10,7 +11,7 @@ import {
   profileStub,
   tablesOf,
 } from "./accounts.ts";
-import { call, callWith, invalid, post, refusal } from "./client.ts";
+import { call, callWith, invalid, OPERATOR_NAME, post, refusal } from "./client.ts";
 import { DAY_MS, pass, START, START_S, useClock } from "./clock.ts";
 import { report } from "./tasks.ts";
 
@@ -54,6 +55,20 @@ it("POST /v1/accounts answers 200 to a repeated creation and changes nothing", a
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ id, balance: 7, created_at: START_S });
   expect(await storageOf(id)).toEqual(before);
+});
+
+it("the log names the key that created an account, once, also when the account was created by a request that failed half-way", async () => {
+  const id = crypto.randomUUID();
+  vi.spyOn(AccountObject.prototype, "createProfile").mockImplementationOnce(() => {
+    throw new Error("planted failure");
+  });
+  const written = vi.spyOn(console, "log");
+  for (const status of [500, 200]) {
+    expect((await post("/v1/accounts", { id })).status).toBe(status);
+  }
+  const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)));
+  const line = { event: "account.create", account: id, by: OPERATOR_NAME };
+  expect(lines.filter(({ event }) => event === line.event)).toMatchObject([line]);
 });
 
 it("POST /v1/accounts creates one account when two requests arrive at once", async () => {

@@ -1,5 +1,6 @@
 import { generateAccountKey } from "../../security/account-key.ts";
 import { sha256Hex } from "../../security/encoding.ts";
+import { keyName } from "../../security/operator-keys.ts";
 import { toSeconds } from "../../core/time.ts";
 import { log } from "../../log.ts";
 import { type Caller, keyNameOf } from "../../task-object/caller.ts";
@@ -78,7 +79,8 @@ function logOrder(event: string, account: string, keyId: string, caller: Caller)
   log({ event, account, key_id: keyId, by: keyNameOf(caller) });
 }
 
-function keyView({ id, prefix, label, role, createdAt, lastUsedDay }: StoredKey) {
+function keyView({ id, sha256, prefix, label, role, createdAt, lastUsedDay }: StoredKey) {
   const used = lastUsedDay === null ? {} : { last_used_at: lastUsedDay * DAY_S };
-  return { id, prefix, label, role, created_at: toSeconds(createdAt), ...used };
+  const name = keyName(sha256);
+  return { id, name, prefix, label, role, created_at: toSeconds(createdAt), ...used };
 }

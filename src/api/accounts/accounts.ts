@@ -36,6 +36,8 @@ export const createAccount = bodyRoute(
     // An object that still runs an earlier release answers without `deletedAt`.
     const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
     if (account.deletedAt != null) throw idTaken();
+    // Logged before the other steps, because a repeated request finds an account that is not new.
+    if (isNew) log({ event: "account.create", account: id, by: keyNameOf(caller) });
     // If this call fails, creating the account again makes it again.
     await callObject(() => profileObject(env, id).createProfile(account));
     const { INDEX_DB: db } = env;
@@ -48,7 +50,6 @@ export const createAccount = bodyRoute(
         INDEX_TIMEOUT_MS,
       );
     }
-    if (isNew) log({ event: "account.create", account: id, by: keyNameOf(caller) });
     return json(accountView(id, account), isNew ? 201 : 200);
   },
 );

@@ -14,9 +14,7 @@ import { Problem, unknownAccount } from "../http/problem.ts";
 const CONCURRENCY = 6;
 
 /** An API key to be stored. */
-export type NewStoredKey = Pick<StoredKey, "prefix" | "label" | "role"> & {
-  readonly sha256: string;
-};
+export type NewStoredKey = Pick<StoredKey, "sha256" | "prefix" | "label" | "role">;
 
 /**
  * Stores an API key with the account as its owner. A key that the account has already stays as it is.
@@ -25,16 +23,16 @@ export type NewStoredKey = Pick<StoredKey, "prefix" | "label" | "role"> & {
 export async function storeKey(
   env: Env,
   accountId: string,
-  { sha256, ...shown }: NewStoredKey,
+  newKey: NewStoredKey,
 ): Promise<StoredKey> {
-  const { role } = shown;
+  const { sha256, role } = newKey;
   const claim = await callObject(() =>
     claimObject(env, sha256).claimKeyHash(sha256, { accountId, role }),
   );
   if (claim.accountId !== accountId) throw reused("This key belongs to another account.");
   const id = crypto.randomUUID();
-  const key = { id, ...shown, role: claim.role, createdAt: Date.now(), lastUsedDay: null };
-  const listed = await callObject(() => profileObject(env, accountId).addListedKey(key, sha256));
+  const key = { id, ...newKey, role: claim.role, createdAt: Date.now(), lastUsedDay: null };
+  const listed = await callObject(() => profileObject(env, accountId).addListedKey(key));
   if (listed === null) {
     // The account was deleted meanwhile, perhaps before this key was claimed.
     await releaseKey(env, accountId, sha256);
