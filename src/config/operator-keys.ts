@@ -9,6 +9,8 @@ const MIN_SECRET_BYTES = 16;
  */
 const ROLE = /^([A-Za-z][A-Za-z_-]*):/;
 const LABEL = /^([a-z0-9-]{1,32})=/;
+/** Pattern of a label behind which the key is missing, e.g. because a variable of the shell was not set. */
+const BARE_LABEL = /^[a-z0-9-]{1,32}=$/;
 
 /**
  * Parses the entries `[role:][label=]secret` of `OPERATOR_KEYS`, which are separated by white space.
@@ -36,6 +38,7 @@ function keyOf(entry: string): Result<OperatorKey, string> {
   }
   const rest = entry.slice(prefix.length);
   if (rest === "") return failure("a role without a key");
+  if (BARE_LABEL.test(rest)) return failure("a label without a key");
   const { label, secret } = labelledKeyOf(rest);
   if (!isLong(secret)) return failure(`a key of less than ${MIN_SECRET_BYTES} characters`);
   return success({ secret, role: word ?? "all", label });

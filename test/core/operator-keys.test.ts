@@ -41,9 +41,9 @@ it.each([
   ],
   ["a role without a key", "read:", "has a role without a key in entry 2"],
   [
-    "a role and a label without a key",
-    "read:grafana=",
-    "has a key of less than 16 characters in entry 2",
+    "a label without a key",
+    "all:deployments-of-production=",
+    "has a label without a key in entry 2",
   ],
   ["a short key", A.slice(1), "has a key of less than 16 characters in entry 2"],
   [
