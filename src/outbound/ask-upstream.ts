@@ -4,7 +4,14 @@ import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import { progressIn, toNews } from "../providers/observation.ts";
-import { type Connection, type PollAdapter, type Reading, UNCLEAR } from "../providers/provider.ts";
+import { readPollAnswer } from "../providers/poll-answer.ts";
+import {
+  type AnswerReader,
+  type Connection,
+  type PollAdapter,
+  type Reading,
+  UNCLEAR,
+} from "../providers/provider.ts";
 import { errorTextOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { withDeadline } from "../timeout.ts";
@@ -58,27 +65,16 @@ async function ask(
   const headers = await adapter.headers(key, Date.now());
   let path = adapter.path(job);
   const isLarge = adapter.echoesInput === true;
-  let { read } = adapter;
+  let reader: AnswerReader = adapter;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
     const answer = await get({ url: `${baseUrl}${path}`, headers, isLarge }, signal);
     if (answer === null) return UNANSWERED;
-    const reading = readingOfStatus(answer, adapter) ?? read(answer, job);
+    const reading = readPollAnswer(reader, answer, job);
     if (reading.kind !== "next") return pollAnswer(checkJob(reading, job), answer, errorText);
-    ({ path, read } = reading);
+    path = reading.path;
+    reader = reading;
   }
   return UNANSWERED;
-}
-
-/**
- * Reads the status codes that mean the same for every provider; returns null when the adapter must read the
- * answer.
- */
-function readingOfStatus({ status }: GetAnswer, { readsErrors }: PollAdapter): Reading | null {
-  if (status === 401 || status === 403) return { kind: "unauthorized" };
-  if (status === 429) return { kind: "limited" };
-  const isError = status >= 400 && status < 500;
-  const isReadable = (status >= 200 && status < 300) || (isError && readsErrors === true);
-  return isReadable ? null : UNCLEAR;
 }
 
 /** Returns what the adapter has read from an answer, or `unclear` when the answer is about another job. */

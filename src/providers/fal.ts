@@ -50,7 +50,6 @@ export const fal: UpstreamProvider = {
     headers: async (key) => ({ Authorization: `Key ${key}` }),
     path: (job) => `${pathOf(job)}/status`,
     read: readStatus,
-    readsErrors: true,
     echoesInput: true,
   },
 };
@@ -97,21 +96,34 @@ function readStatus({ body }: Answer, job: Job): Reading {
   const state = textAt(body, "status");
   if (state === null) return UNCLEAR;
   if (state.toUpperCase() === "COMPLETED") {
-    return { kind: "next", path: pathOf(job), read: readResult };
+    const reported = reportedError(body);
+    const read = (answer: Answer) => readResult(answer, reported);
+    return { kind: "next", path: pathOf(job), read, readsEveryStatus: true };
   }
   return { kind: "observed", observation: observationOf(state, idAt(body, "request_id")) };
 }
 
 /**
- * Reads the result or the error of a job at fal, because a job with the status COMPLETED may have failed.
+ * Reads the result of a job at fal whose status is COMPLETED, although it may have failed. The result of a
+ * failed job has the HTTP status of the failure, which can also be that of an outage (503) or of a wrong key
+ * (403): it is the failure when the body names an error as fal does, or when the status of the job did.
  */
-function readResult({ status, body }: Answer): Reading {
-  if (status < 300 && body !== undefined) {
+function readResult({ status, body }: Answer, reported: UpstreamError | null): Reading {
+  if (status >= 200 && status < 300 && body !== undefined) {
     return { kind: "observed", observation: { ...observationOf("OK", null), ...outputOf(body) } };
   }
-  const error = status < 400 ? null : errorOf(body);
-  if (error === null) return UNCLEAR;
-  return { kind: "observed", observation: { ...observationOf("ERROR", null), error } };
+  const error = (status >= 400 ? errorOf(body) : null) ?? reported;
+  if (error !== null) {
+    return { kind: "observed", observation: { ...observationOf("ERROR", null), error } };
+  }
+  return status === 429 ? { kind: "limited" } : UNCLEAR;
+}
+
+/** Reads the error in the status of a job; null means that the status reports none. */
+function reportedError(body: unknown): UpstreamError | null {
+  const code = textAt(body, "error_type");
+  const text = textAt(body, "error");
+  return code === null && text === null ? null : statusError(text, code);
 }
 
 function observationOf(state: string, jobId: string | null): Observation {
@@ -150,9 +162,9 @@ function errorOf(body: unknown): UpstreamError | null {
  * from 500 to 599 is a fault of the provider, although the word "invalid" in it suggests a fault of the
  * input.
  */
-function statusError(text: string | null): UpstreamError {
+function statusError(text: string | null, code: string | null = null): UpstreamError {
   const isServerError = /\b5\d\d$/.test(text ?? "");
-  return isServerError ? { code: null, text, category: "provider" } : { code: null, text };
+  return isServerError ? { code, text, category: "provider" } : { code, text };
 }
 
 /**

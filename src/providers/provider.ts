@@ -141,7 +141,17 @@ export type Authenticity =
   /** Result while the keys that verify the signature cannot be fetched. */
   | "unavailable";
 
-export interface PollAdapter {
+/** Reader of the answers to one request of a poll. */
+export interface AnswerReader {
+  readonly read: (answer: Answer, job: Job) => Reading;
+  /**
+   * States that answers of every HTTP status are read, because any of them can be the failure of the job
+   * itself; otherwise only those with a status from 200 to 299.
+   */
+  readonly readsEveryStatus?: true;
+}
+
+export interface PollAdapter extends AnswerReader {
   /** Minimum time between two polls of one task, in milliseconds. */
   readonly gapMs: number;
   /** Polls per minute that the provider permits to one API key by its documents; absent when unknown. */
@@ -157,12 +167,6 @@ export interface PollAdapter {
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
   /** Builds the path and query of a request about a job, relative to the base URL. */
   readonly path: (job: Job) => string;
-  readonly read: (answer: Answer, job: Job) => Reading;
-  /**
-   * States that the relay also reads the body of a 4xx answer, because it can be the failure of the job
-   * itself.
-   */
-  readonly readsErrors?: true;
   /**
    * States that answers contain the input of the job, which may hold whole images: such answers are read up
    * to 8 MiB, others up to 1 MiB.
@@ -178,10 +182,7 @@ export interface Endpoint {
   readonly pattern: RegExp;
 }
 
-/**
- * An answer of the provider to a request; 401, 403, 429, 3xx and 5xx are handled before an adapter sees
- * them.
- */
+/** An answer of the provider to a request. */
 export interface Answer {
   readonly status: number;
   /** Parsed JSON body; undefined when the body is not JSON. */
@@ -195,11 +196,7 @@ export interface Answer {
 export type Reading =
   | { readonly kind: "observed"; readonly observation: Observation }
   /** Result for an answer after which the adapter needs one more request, e.g. for the output of the job. */
-  | {
-      readonly kind: "next";
-      readonly path: string;
-      readonly read: (answer: Answer, job: Job) => Reading;
-    }
+  | ({ readonly kind: "next"; readonly path: string } & AnswerReader)
   /** Result for an answer by which the provider refuses the API key, although the HTTP status is 200. */
   | { readonly kind: "unauthorized" }
   | { readonly kind: "limited" }

@@ -4,7 +4,8 @@ import { parseJson } from "../../src/core/json.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { toNews, type Observation } from "../../src/providers/observation.ts";
-import type { Reading, UpstreamProvider } from "../../src/providers/provider.ts";
+import { readPollAnswer } from "../../src/providers/poll-answer.ts";
+import type { AnswerReader, Reading, UpstreamProvider } from "../../src/providers/provider.ts";
 import { hostileValue } from "../fuzz/hostile.ts";
 import { mutated } from "../fuzz/mutations.ts";
 import { requireSound } from "../fuzz/news.ts";
@@ -61,7 +62,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
 
   it(`reading any JSON that answers a poll of ${name} never throws, and returns a valid report on the job or none`, () => {
     const answers = fc.record({
-      status: fc.constantFrom(200, 202, 400, 404, 422, 499),
+      status: fc.constantFrom(200, 202, 302, 400, 403, 404, 422, 429, 499, 503),
       body: fc.oneof(hostileValue, mutated(bodiesOf(polls))),
     });
     const job: Job = { id: polls[0]?.jobId ?? "job-1", endpoint: endpointOf(polls) };
@@ -139,15 +140,17 @@ function readHook(
 
 function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unknown {
   const job: Job = { id: fixture.jobId, endpoint: fixture.endpoint ?? null };
-  let { path, read } = { path: polls.path(job), read: polls.read };
+  let path = polls.path(job);
+  let reader: AnswerReader = polls;
   let reading: Reading | null = null;
   for (const exchange of fixture.exchanges) {
     if (reading !== null) {
       if (reading.kind !== "next") throw new Error(`the adapter did not request ${exchange.path}`);
-      ({ path, read } = reading);
+      path = reading.path;
+      reader = reading;
     }
     expect(path).toBe(exchange.path);
-    reading = read(exchange.answer, job);
+    reading = readPollAnswer(reader, exchange.answer, job);
   }
   if (reading?.kind === "observed") return toNews(reading.observation, ERROR_TEXT);
   return reading?.kind;

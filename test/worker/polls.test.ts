@@ -13,6 +13,9 @@ useClock();
 const ARK = "https://ark.cn-beijing.volces.com/api/v3/contents/generations/tasks/cgt-1";
 const KEYED = { ...env, ARK_API_KEY: "test-only-ark-key" };
 const RUNNING = { id: "cgt-1", status: "running" };
+const Answered = z.looseObject({
+  tracking: z.looseObject({ poll: z.looseObject({ answer: z.looseObject({ kind: z.string() }) }) }),
+});
 const DONE = {
   id: "cgt-1",
   status: "succeeded",
@@ -91,6 +94,36 @@ it.each<[string, Site]>([
     expect(await nextAlarm(task.id)).toBeLessThanOrEqual(14_000);
     expect(await readHooked(task)).toMatchObject({ status: "completed" });
     await until(() => outside.sentTo(CALLBACK_URL).length === 1);
+  },
+);
+
+const FAL = "fal-ai/kling-video/v2/master/text-to-video";
+const TIMED_OUT = { error: "Request timed out", error_type: "request_timeout" };
+
+it.each<[number, string, object, string]>([
+  [504, "completed with an error", TIMED_OUT, "failed"],
+  [403, "completed with an error", TIMED_OUT, "failed"],
+  [429, "completed with an error", TIMED_OUT, "failed"],
+  [503, "completed without an error", {}, "unanswered"],
+  [403, "completed without an error", {}, "unclear"],
+])(
+  "a poll of a fal job whose result has HTTP status %i and whose status is %s leaves the task: %s",
+  async (httpStatus, _, error, expected) => {
+    const outside = anOutside();
+    outside.on(CALLBACK_URL, answering("thank you"));
+    outside.on("https://queue.fal.run/", ({ url }) =>
+      url.endsWith("/status")
+        ? Response.json({ status: "COMPLETED", ...error })
+        : new Response("<html>", { status: httpStatus }),
+    );
+    const bindings = { ...env, FAL_KEY: "test-only-fal-key" };
+    const task = await hooked({ provider: "fal", bindings });
+    await attach(task, "req-1", FAL);
+    await nextAlarm(task.id);
+    const { status } = await readHooked(task);
+    const { record } = await stored(task.id);
+    const kind = Answered.safeParse(record).data?.tracking.poll.answer.kind;
+    expect(status === "pending" ? (kind ?? "unanswered") : status).toBe(expected);
   },
 );
 
