@@ -1,6 +1,7 @@
 import { SECOND_MS } from "../core/time.ts";
 import { isRecent } from "../security/signature.ts";
 import type { Job } from "../core/record/upstream.ts";
+import { errorOf, explained, statusError } from "./fal-errors.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, leavesOf, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -88,7 +89,8 @@ function readHook(body: unknown, { headers }: Hook): Observation | null {
     state: textAt(body, "status"),
     ...outputOf(payload),
     completedAt: seconds === null ? null : seconds * SECOND_MS,
-    error: errorOf(payload) ?? statusError(textAt(body, "error")),
+    error:
+      errorOf(payload) ?? explained(statusError(textAt(body, "error")), textAt(payload, "detail")),
   };
 }
 
@@ -112,11 +114,22 @@ function readResult({ status, body }: Answer, reported: UpstreamError | null): R
   if (status >= 200 && status < 300 && body !== undefined) {
     return { kind: "observed", observation: { ...observationOf("OK", null), ...outputOf(body) } };
   }
-  const error = (status >= 400 ? errorOf(body) : null) ?? reported;
+  const named = status >= 400 ? errorOf(body) : null;
+  const error = named ?? refusal(status, textAt(body, "detail")) ?? reported;
   if (error !== null) {
     return { kind: "observed", observation: { ...observationOf("ERROR", null), error } };
   }
   return status === 429 ? { kind: "limited" } : UNCLEAR;
+}
+
+/**
+ * Reads the text with which an app refuses the input of a job. Null for other HTTP statuses and while the job
+ * runs, because fal itself writes the text then.
+ */
+function refusal(status: number, text: string | null): UpstreamError | null {
+  const isByApp = (status === 400 || status === 422) && !/in progress/i.test(text ?? "");
+  if (text === null || !isByApp) return null;
+  return explained(statusError(`Invalid status code: ${status}`), text);
 }
 
 /** Reads the error in the status of a job; null means that the status reports none. */
@@ -138,33 +151,6 @@ function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
     urls: known.length > 0 ? known : urlsOf(leavesOf(payload, MAX_OUTPUT_DEPTH)),
     metadata: { seed: integerAt(payload, "seed") },
   };
-}
-
-/**
- * Reads the error of a request: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or
- * one text with an error type (https://docs.fal.ai/documentation/model-apis/request-errors).
- */
-function errorOf(body: unknown): UpstreamError | null {
-  const errorType = textAt(body, "error_type");
-  if (errorType !== null) return { code: errorType, text: textAt(body, "detail") };
-  const detail = at(body, "detail");
-  if (!Array.isArray(detail) || detail.length === 0) return null;
-  const texts = detail.flatMap((item) => textAt(item, "msg") ?? []);
-  const types = detail.flatMap((item) => textAt(item, "type") ?? []);
-  const error = { code: types[0] ?? null, text: texts.join("; ") || null };
-  if (types.includes("content_policy_violation")) return { ...error, category: "moderation" };
-  const isServerError = types.some((type) => /server_error|timeout|downstream/.test(type));
-  return isServerError ? error : { ...error, category: "invalid_input" };
-}
-
-/**
- * Builds the error of a job from its text, e.g. `Invalid status code: 502`. A text that ends with a status
- * from 500 to 599 is a fault of the provider, although the word "invalid" in it suggests a fault of the
- * input.
- */
-function statusError(text: string | null, code: string | null = null): UpstreamError {
-  const isServerError = /\b5\d\d$/.test(text ?? "");
-  return isServerError ? { code, text, category: "provider" } : { code, text };
 }
 
 /**

@@ -48,7 +48,8 @@ async function authenticate(
   { now }: HookContext,
 ): Promise<Authenticity> {
   if (webhookSecret === null) return "unsigned";
-  const entries = (headers.get("X-OpenRouter-Signature") ?? "").split(",");
+  const parts = (headers.get("X-OpenRouter-Signature") ?? "").split(",");
+  const entries = parts.map((part) => part.trim());
   const valuesOf = (name: string) =>
     entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? entry.slice(name.length + 1) : []));
   const [timestamp = null] = valuesOf("t");

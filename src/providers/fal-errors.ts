@@ -1,0 +1,34 @@
+import type { UpstreamError } from "./failure.ts";
+import { at, textAt } from "./json-fields.ts";
+
+/**
+ * Reads the error of a request: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or
+ * one text with an error type (https://docs.fal.ai/documentation/model-apis/request-errors).
+ */
+export function errorOf(body: unknown): UpstreamError | null {
+  const errorType = textAt(body, "error_type");
+  if (errorType !== null) return { code: errorType, text: textAt(body, "detail") };
+  const detail = at(body, "detail");
+  if (!Array.isArray(detail) || detail.length === 0) return null;
+  const texts = detail.flatMap((item) => textAt(item, "msg") ?? []);
+  const types = detail.flatMap((item) => textAt(item, "type") ?? []);
+  const error = { code: types[0] ?? null, text: texts.join("; ") || null };
+  if (types.includes("content_policy_violation")) return { ...error, category: "moderation" };
+  const isServerError = types.some((type) => /server_error|timeout|downstream/.test(type));
+  return isServerError ? error : { ...error, category: "invalid_input" };
+}
+
+/**
+ * Builds the error of a job from its text, e.g. `Invalid status code: 502`. A text that ends with a status
+ * from 500 to 599 is a fault of the provider, although the word "invalid" in it suggests a fault of the
+ * input.
+ */
+export function statusError(text: string | null, code: string | null = null): UpstreamError {
+  const isServerError = /\b5\d\d$/.test(text ?? "");
+  return isServerError ? { code, text, category: "provider" } : { code, text };
+}
+
+/** Adds to an error the text in which an app of fal explains it, in place of a list of faults. */
+export function explained(error: UpstreamError, text: string | null): UpstreamError {
+  return text === null ? error : { ...error, code: error.code ?? error.text, text };
+}
