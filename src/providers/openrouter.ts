@@ -1,6 +1,7 @@
 import { isRecent } from "../security/signature.ts";
-import { at, idAt, isoMsAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import { at, idAt, isoMsAt, jsonAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
+import { phaseOf } from "./phase.ts";
 import {
   type Authenticity,
   bearer,
@@ -56,7 +57,17 @@ async function authenticate(
   if (!isRecent(timestamp, now)) return "refused";
   const signatures = valuesOf("v1").map((hex) => fromHex(hex, 32));
   const content = bytesOf(`${timestamp},`, body);
-  return (await verifyWithText(webhookSecret, signatures, content)) ? "signed" : "refused";
+  if (!(await verifyWithText(webhookSecret, signatures, content))) return "refused";
+  return hasBetterLinks(jsonAt(new TextDecoder().decode(body))) ? "unsigned" : "signed";
+}
+
+/**
+ * Tells whether a poll finds links that anyone can open, where the event of a hook has none: events name only
+ * `unsigned_urls`, which need the account's key to download.
+ */
+function hasBetterLinks(body: unknown): boolean {
+  const isCompleted = phaseOf(readHook(body)?.state ?? null) === "completed";
+  return isCompleted && urlsOf(listAt(body, "data", "urls")).length === 0;
 }
 
 /** Reads the event of a hook as a report on a job. A job that failed early has no id yet. */

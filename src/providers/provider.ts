@@ -134,7 +134,10 @@ export interface HookContext {
 export type Authenticity =
   /** Result for a hook whose body the provider has signed. */
   | "signed"
-  /** Result for a hook that anyone who knows its URL may have written. */
+  /**
+   * Result for a hook that decides nothing while the job can be polled: anyone who knows its URL may have
+   * written it, or a poll finds better links.
+   */
   | "unsigned"
   /** Result for a hook whose signature is missing or wrong. */
   | "refused"

@@ -5,7 +5,15 @@ import { bytesOf } from "../../../src/security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../../../src/security/hmac.ts";
 import { hex, hmac, NOW, NOW_S, tampered } from "../hook.ts";
 import { authenticity } from "./scheme.ts";
-import { KIE, REPLICATE, REPLICATE_SECRET, signedByVidu, VIDU, WAVESPEED } from "./schemes.ts";
+import {
+  KIE,
+  OPENROUTER,
+  REPLICATE,
+  REPLICATE_SECRET,
+  signedByVidu,
+  VIDU,
+  WAVESPEED,
+} from "./schemes.ts";
 
 /** Hex signatures that are wrong. */
 const wrong = (count: number) => Array.from({ length: count }, () => "0".repeat(64));
@@ -26,6 +34,19 @@ it.each([
   "the signature check of a kie.ai hook, whose signature covers only the job id, returns %s for a body %s",
   async (verdict, _what, body) => {
     expect(await authenticity(KIE, { body })).toBe(verdict);
+  },
+);
+
+it.each([
+  ["unsigned", "completed without the member urls", { status: "completed" }],
+  ["unsigned", "completed with an empty list urls", { status: "completed", urls: [] }],
+  ["signed", "failed", { status: "failed" }],
+])(
+  "the signature check of an OpenRouter hook, whose other links need the key of the account, returns %s for a signed event of a job that is %s",
+  async (verdict, _, data) => {
+    const body = JSON.stringify({ type: "video.generation", data: { id: "job-0001", ...data } });
+    const headers = await OPENROUTER.sign(`${NOW_S}`, body);
+    expect(await authenticity(OPENROUTER, { headers, body })).toBe(verdict);
   },
 );
 

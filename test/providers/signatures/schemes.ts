@@ -33,15 +33,15 @@ export const KIE: Scheme = {
   rotated: null,
 };
 
-const OPENROUTER_HEX = "cee7e7f68fc72f74d39b09e0e215eac089ded02cec6a0824362333a34b30b681";
+const OPENROUTER_HEX = "038625efd034daa55c72c888a2b9c07e2929bcce31cd4256d65af4e9a43d728c";
 const openrouterHeader = (value: string) => ({ "X-OpenRouter-Signature": value });
 
-const OPENROUTER: Scheme = {
+export const OPENROUTER: Scheme = {
   provider: openrouter,
   connection: { webhookSecret: "or-test-secret" },
   wrongConnections: [{ webhookSecret: "" }, { webhookSecret: "or-other-secret" }],
   proves: "signed",
-  body: '{"type":"video.generation.completed","created_at":"2026-01-01T00:00:00.000Z","data":{"id":"job-0001","status":"completed"}}',
+  body: '{"type":"video.generation.completed","created_at":"2026-01-01T00:00:00.000Z","data":{"id":"job-0001","status":"completed","urls":["https://cdn.example/v.mp4"]}}',
   headers: openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX}`),
   sign: async (time, body = OPENROUTER.body) =>
     openrouterHeader(`t=${time},v1=${hex(await hmac("or-test-secret", `${time},${body}`))}`),
@@ -57,7 +57,8 @@ const OPENROUTER: Scheme = {
     "of another version": openrouterHeader(`t=${NOW_S},v2=${OPENROUTER_HEX}`),
     "without the names of its parts": openrouterHeader(`${NOW_S},${OPENROUTER_HEX}`),
   },
-  rotated: openrouterHeader(`t=${NOW_S},v1=${"0".repeat(64)},v1=${OPENROUTER_HEX}`),
+  // The documented reader removes spaces around the parts.
+  rotated: openrouterHeader(`t=${NOW_S}, v1=${"0".repeat(64)} , v1=${OPENROUTER_HEX}`),
 };
 
 export const REPLICATE_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
