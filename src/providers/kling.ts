@@ -47,6 +47,13 @@ export const kling: UpstreamProvider = {
 };
 
 /**
+ * Names under which outputs have their link and their duration: an audio file has them by format, in an order
+ * that differs between the generations.
+ */
+const URLS = ["url", "mp3_url", "url_mp3"];
+const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];
+
+/**
  * Returns the bearer token of a request: for a key `accesskey:secretkey` of the classic API, a token that
  * the secret key signs for 30 minutes; any other key is itself the token.
  */
@@ -63,6 +70,7 @@ function observe(task: unknown): Observation | null {
   const outputs = [
     ...listAt(task, "task_result", "videos"),
     ...listAt(task, "task_result", "images"),
+    ...listAt(task, "task_result", "audios"),
     ...mainOutputs(listAt(task, "outputs")),
   ];
   const text = textAt(task, "task_status_msg") ?? textAt(task, "message");
@@ -70,22 +78,31 @@ function observe(task: unknown): Observation | null {
     jobId: idOf(task),
     taskId: textAt(task, "task_info", "external_task_id") ?? textAt(task, "external_id"),
     state,
-    urls: urlsOf(outputs.map((output) => at(output, "url"))),
-    metadata: { duration: integerAt(outputs[0], "duration") },
+    urls: urlsOf(outputs.map((output) => firstOf(output, URLS, textAt))),
+    metadata: { duration: firstOf(outputs[0], DURATIONS, integerAt) },
     completedAt: numberAt(task, "updated_at") ?? numberAt(task, "update_time"),
     error: text === null ? null : { code: null, text },
   };
 }
 
+/** Reads the first of these members that an output has; null when it has none. */
+function firstOf<T>(
+  output: unknown,
+  names: readonly string[],
+  read: (value: unknown, name: string) => T | null,
+): T | null {
+  return names.map((name) => read(output, name)).find((value) => value !== null) ?? null;
+}
+
 /**
- * Selects the results among the outputs of a job: its videos, or its images when it has no video. The image
- * next to a video is only the video's cover.
+ * Selects the results among the outputs of a job: its videos, or its images when it has no video, or else its
+ * audio files. The image next to a video is only the video's cover.
  */
 function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
-  const [videos, images] = ["video", "image"].map((type) =>
+  const byType = ["video", "image", "audio"].map((type) =>
     outputs.filter((output) => at(output, "type") === type),
   );
-  return videos?.length ? videos : (images ?? []);
+  return byType.find(({ length }) => length > 0) ?? [];
 }
 
 function idOf(task: unknown): string | null {
