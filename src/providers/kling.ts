@@ -1,27 +1,34 @@
 import { sign } from "hono/utils/jwt/jwt";
 import { toSeconds } from "../core/time.ts";
+import { isHmacSecret } from "../security/hmac.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
+import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
+import { standardWebhook } from "./standard-webhook.ts";
 
 /**
  * Adapter for both generations of the Kling API: the classic one, where the path of a query contains the path
- * of the submit call, and the one introduced in 2026. Hooks are unsigned and come on every change of status
- * (https://app.klingai.com/global/dev/document-api).
+ * of the submit call, and the one introduced in 2026. Hooks come on every change of status and are signed with
+ * Standard Webhooks, where the account has a secret (https://app.klingai.com/global/dev/document-api).
  */
 export const kling: UpstreamProvider = {
   name: "kling",
-  variables: { key: "KLING_API_KEY", baseUrl: "KLING_BASE_URL" },
+  variables: {
+    key: "KLING_API_KEY",
+    baseUrl: "KLING_BASE_URL",
+    webhookSecret: "KLING_WEBHOOK_SECRET",
+  },
   baseUrls: [
     "https://api-singapore.klingai.com",
     "https://api-beijing.klingai.com",
     "https://api.klingai.com",
   ],
+  isWebhookSecret: isHmacSecret,
   hooks: {
-    assurance: "capability-url",
+    assurance: "body-signed",
     parameter: "callback_url",
     idParameter: "external_task_id",
-    authenticate: noSignature,
+    authenticate: standardWebhook,
     read: (body) => observe(body) ?? observe(at(body, "data")),
   },
   polls: {

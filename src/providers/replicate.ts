@@ -1,18 +1,10 @@
-import { type HmacSecret, hmacSecret, isHmacSecret } from "../security/hmac.ts";
-import { verify } from "../security/signature.ts";
+import { isHmacSecret } from "../security/hmac.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import {
-  type Authenticity,
-  bearer,
-  type Connection,
-  type Hook,
-  type HookContext,
-  type UpstreamProvider,
-  readingOf,
-} from "./provider.ts";
+import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 import { submittedMetadata } from "./echoed-input.ts";
+import { standardWebhook } from "./standard-webhook.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
 /** Length of the end of the logs in which a progress bar is looked for, in characters. */
@@ -35,7 +27,7 @@ export const replicate: UpstreamProvider = {
     assurance: "body-signed",
     parameter: "webhook",
     idParameter: null,
-    authenticate,
+    authenticate: standardWebhook,
     read: observe,
   },
   polls: {
@@ -50,26 +42,6 @@ export const replicate: UpstreamProvider = {
     echoesInput: true,
   },
 };
-
-async function authenticate(
-  { headers, body }: Hook,
-  { webhookSecret }: Connection,
-  { now }: HookContext,
-): Promise<Authenticity> {
-  if (webhookSecret === null) return "unsigned";
-  const secret = await importSecret(webhookSecret);
-  if (secret === null) return "refused";
-  return (await verify(headers, body, [secret], now)) ? "signed" : "refused";
-}
-
-/** Imports the secret of the hooks; null when the text is no secret of Standard Webhooks. */
-async function importSecret(text: string): Promise<HmacSecret | null> {
-  try {
-    return await hmacSecret(text);
-  } catch {
-    return null;
-  }
-}
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");

@@ -38,10 +38,8 @@ const FAL_USER = "fal-user-0001";
 const ECHOED = /0f8fad5b-d9cb-469f-a165-70867728950e|0190f5c2-0000-7000-8000-000000000001/g;
 
 const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
-  async replicate(body) {
-    const signature = new Webhook(WHSEC).sign("msg_1", new Date(Date.now()), body);
-    return webhookHeaders(signature);
-  },
+  replicate: signedAsStandardWebhook,
+  kling: signedAsStandardWebhook,
   async wavespeed(body) {
     const content = `msg_1.${nowS()}.${body}`;
     return webhookHeaders(`v3,${hex(await hmac(TEXT_SECRET, content))}`);
@@ -84,6 +82,7 @@ const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
 
 const SECRET_VARS: Readonly<Record<string, Headers>> = {
   replicate: { REPLICATE_WEBHOOK_SECRET: WHSEC },
+  kling: { KLING_WEBHOOK_SECRET: WHSEC },
   wavespeed: { WAVESPEED_WEBHOOK_SECRET: `whsec_${TEXT_SECRET}` },
   openrouter: { OPENROUTER_WEBHOOK_SECRET: TEXT_SECRET },
   kie: { KIE_WEBHOOK_KEY: TEXT_SECRET },
@@ -125,6 +124,10 @@ export function found<T>(items: readonly T[], fits: (item: T) => boolean): T {
   const item = items.find(fits);
   if (item === undefined) throw new Error("no fixture matches");
   return item;
+}
+
+async function signedAsStandardWebhook(body: string): Promise<Headers> {
+  return webhookHeaders(new Webhook(WHSEC).sign("msg_1", new Date(Date.now()), body));
 }
 
 function webhookHeaders(signature: string): Headers {

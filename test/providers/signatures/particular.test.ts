@@ -7,6 +7,7 @@ import { hex, hmac, NOW, NOW_S, tampered } from "../hook.ts";
 import { authenticity } from "./scheme.ts";
 import {
   KIE,
+  KLING,
   OPENROUTER,
   REPLICATE,
   REPLICATE_SECRET,
@@ -69,13 +70,21 @@ it.each([
       '"type": "response.completed", "data": {"id": "resp_123"}}',
     "whsec_RdvaYFYUXuIFuEbvZHwMfYFhUf7aMYjYcmM24+Aj40c=",
   ],
+  [
+    "the signed example that Kling has published",
+    { "webhook-id": "9876543210", "webhook-timestamp": "1781080794" },
+    "v1,UsKlJP00XoQyOn410NM9xv34sP+Gl0jnOO9Lcpr7NJ4=",
+    '{"id":"1234567890","status":"succeeded","message":"","create_time":1781080778802,"update_time":1781080794151}',
+    "whsec_dGVzdHNlY3JldHRlc3RzZWNyZXR0ZXN0c2VjcmV0MTI=",
+  ],
 ])(
-  "the signature check of Replicate hooks accepts %s",
+  "the signature check of Replicate and Kling hooks, which are signed alike, accepts %s",
   async (_, sent, signature, body, webhookSecret) => {
     const headers = { ...sent, "webhook-signature": signature };
     const now = Number(sent["webhook-timestamp"]) * 1000;
     const connection = { webhookSecret };
-    expect(await authenticity(REPLICATE, { headers, body, connection, now })).toBe("signed");
+    for (const scheme of [REPLICATE, KLING])
+      expect(await authenticity(scheme, { headers, body, connection, now })).toBe("signed");
   },
 );
 

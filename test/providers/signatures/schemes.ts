@@ -1,4 +1,5 @@
 import { kie } from "../../../src/providers/kie.ts";
+import { kling } from "../../../src/providers/kling.ts";
 import { openrouter } from "../../../src/providers/openrouter.ts";
 import { replicate } from "../../../src/providers/replicate.ts";
 import { vidu } from "../../../src/providers/vidu.ts";
@@ -99,6 +100,8 @@ export const REPLICATE: Scheme = {
   rotated: { "webhook-signature": `v1,${"A".repeat(43)}= ${REPLICATE_SIGNATURE}` },
 };
 
+export const KLING: Scheme = { ...REPLICATE, provider: kling };
+
 const DATE = "Thu, 01 Jan 2026 00:00:00 GMT";
 const NONCE = "123e4567-e89b-12d3-a456-426614174000";
 
@@ -175,4 +178,4 @@ export const WAVESPEED: Scheme = {
   rotated: { "webhook-signature": `v3,${"0".repeat(64)} ${WAVESPEED_SIGNATURE}` },
 };
 
-export const SCHEMES: readonly Scheme[] = [FAL, KIE, OPENROUTER, REPLICATE, VIDU, WAVESPEED];
+export const SCHEMES: readonly Scheme[] = [FAL, KIE, KLING, OPENROUTER, REPLICATE, VIDU, WAVESPEED];
