@@ -101,10 +101,11 @@ it("index rows written in any order, also repeated, converge to the last state o
 });
 
 it("a newer index row replaces all columns of the older one, also with null", async () => {
-  const row = aRow({ account: "a", provider: "ark", dueAt: START });
+  const found = { foundBy: "poll", foundLateMs: 1 } as const;
+  const row = aRow({ account: "a", provider: "ark", dueAt: START, ...found });
   await insert(row);
   const names = "account provider callback lastOutcome lastStatusCode host completedAt finishedAt";
-  const times = "settledAt firstAttemptMs settledMs dueAt expiresAt";
+  const times = "foundBy foundLateMs settledAt firstAttemptMs settledMs dueAt expiresAt";
   const empty = Object.fromEntries(`${names} ${times}`.split(" ").map((name) => [name, null]));
   await insert({ ...row, ...empty, version: row.version + 1 });
   const [stored] = await rowsOfTask(row.id);
