@@ -89,6 +89,7 @@ it("without LOG=all the log has one line for each failed callback attempt, and t
 it.each([
   ["no line for a path that does not exist", "/wp-login.php", { key: null }, 0],
   ["no line for a request without a key", "/v1/tasks", { key: null, body: {} }, 0],
+  ["no line for a method that the path lacks", "/v1/tasks", { key: null, method: "PUT" }, 0],
   [
     "no line for a hook URL that the relay did not make",
     "/hooks/ark/x/y",
