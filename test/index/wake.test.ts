@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { call, invalid, refusal } from "../worker/client.ts";
+import { call, invalid, OPERATOR_NAME, refusal } from "../worker/client.ts";
 import { DAY_MS, pass, START, until } from "../worker/clock.ts";
 import { evict, NOTHING, restart, stored, stubOf } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
@@ -92,7 +92,7 @@ it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it('POST /v1/wake with "all": true wakes all tasks whose index rows have a due time, page by page, the longest overdue first', async () => {
+it('POST /v1/wake with "all": true wakes all tasks whose index rows have a due time, page by page, the longest overdue first, and logs the name of the key', async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   await insert(
@@ -101,7 +101,11 @@ it('POST /v1/wake with "all": true wakes all tasks whose index rows have a due t
   );
   pass(180_000);
   await loseAlarm(due);
+  const written = vi.spyOn(console, "log");
   const first = await wake({ all: true });
+  expect(written.mock.calls.join()).toContain(
+    `{"event":"tasks.wake","woken":1,"unknown":499,"failed":0,"by":"${OPERATOR_NAME}"`,
+  );
   const cursor = expect.stringMatching(/^\d+_\d+_[0-9a-f-]{36}$/);
   expect(first).toEqual({ woken: 1, unknown: 499, failed: 0, next_cursor: cursor });
   await until(() => received.length === 2);

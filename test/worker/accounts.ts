@@ -43,9 +43,10 @@ export async function grant(account: string, amount: number): Promise<void> {
 export async function aKey(
   account: string,
   role = "full",
-): Promise<{ readonly id: string; readonly key: string }> {
+): Promise<{ readonly id: string; readonly name: string; readonly key: string }> {
   const response = await expecting(201, post(`/v1/accounts/${account}/keys`, { role }));
-  return z.looseObject({ id: z.string(), key: z.string() }).parse(await response.json());
+  const Key = z.looseObject({ id: z.string(), name: z.string(), key: z.string() });
+  return Key.parse(await response.json());
 }
 
 /** Returns a new key as another system may have made it. */

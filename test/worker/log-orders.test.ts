@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { aKey, anAccount } from "./accounts.ts";
-import { callWith, type Message } from "./client.ts";
+import { call, callWith, type Message } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
-import { completed, register } from "./tasks.ts";
+import { completed, redeliver, register } from "./tasks.ts";
 
 useClock();
 
@@ -101,3 +101,20 @@ it.each(Object.entries(ORDERS))(
     expect(lines.join()).not.toMatch(/private|tok_/);
   },
 );
+
+it("a redelivery ordered with a key of the account is logged, and shown to the operator only, under the name that the list of keys shows", async () => {
+  aReceiver();
+  const account = await anAccount();
+  const { key, name } = await aKey(account);
+  const id = await completed({ account });
+  const written = vi.spyOn(console, "log");
+  expect((await redeliver(id, {}, { key })).status).toBe(202);
+  await untilIdle(id);
+  const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)));
+  const line = { event: "task.redeliver", task_id: id, by: name };
+  expect(lines.filter(({ event }) => event === line.event)).toMatchObject([line]);
+  const shown = async (message: Message) =>
+    (await (await call(`/v1/tasks/${id}`, message)).text()).match(/"ordered_by":"\w+"/g);
+  expect(await shown({})).toEqual([`"ordered_by":"${name}"`]);
+  expect(await shown({ key })).toBeNull();
+});

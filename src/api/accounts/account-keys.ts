@@ -1,4 +1,5 @@
 import { generateAccountKey } from "../../security/account-key.ts";
+import type { Runtime } from "../../config/runtime.ts";
 import { sha256Hex } from "../../security/encoding.ts";
 import { keyName } from "../../security/operator-keys.ts";
 import { toSeconds } from "../../core/time.ts";
@@ -25,19 +26,13 @@ export const createKey = bodyRoute(
   },
   NewKey,
   async ({ env, runtime, caller, params: { account: accountId }, body }) => {
-    const { label, role, sha256 } = body;
+    const { label, role, sha256: given } = body;
     await requireAccount(env, accountId);
-    if (sha256 !== null) {
-      const prefix = `sha256:${sha256.slice(0, 8)}`;
-      const imported = await storeKey(env, accountId, { sha256, prefix, label, role });
-      logOrder("key.create", accountId, imported.id, caller);
-      return json(keyView(imported), 201);
-    }
-    const { key, prefix } = await generateAccountKey(accountId, runtime.keyring.accountMacKeys);
-    const hash = await sha256Hex(key);
-    const added = await storeKey(env, accountId, { sha256: hash, prefix, label, role });
-    logOrder("key.create", accountId, added.id, caller);
-    return json({ ...keyView(added), key }, 201);
+    const { sha256, prefix, ...shown } =
+      given === null ? await newKey(accountId, runtime) : importedKey(given);
+    const stored = await storeKey(env, accountId, { sha256, prefix, label, role });
+    logOrder("key.create", accountId, stored.id, caller);
+    return json({ ...keyView(stored), ...shown }, 201);
   },
 );
 
@@ -74,6 +69,16 @@ export const revokeKey = route(
     return new Response(null, { status: 204 });
   },
 );
+
+/** Generates an API key of the account, with its hash and what the relay shows of it later. */
+async function newKey(accountId: string, { keyring }: Runtime) {
+  const { key, prefix } = await generateAccountKey(accountId, keyring.accountMacKeys);
+  return { sha256: await sha256Hex(key), prefix, key };
+}
+
+function importedKey(sha256: string) {
+  return { sha256, prefix: `sha256:${sha256.slice(0, 8)}` };
+}
 
 function logOrder(event: string, account: string, keyId: string, caller: Caller): void {
   log({ event, account, key_id: keyId, by: keyNameOf(caller) });
