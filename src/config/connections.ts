@@ -121,10 +121,12 @@ function isPinned(text: string, hosts: readonly string[], allowLocal: boolean): 
 }
 
 function upstreamConnection({ name, entry }: Draft, provider: UpstreamProvider): Connection {
+  const baseUrl = withoutSlash(new URL(entry.base_url ?? provider.baseUrls[0]));
+  const isHookless = isPinned(baseUrl, provider.hooklessBaseUrls ?? [], false);
   return {
     name,
-    provider,
-    baseUrl: withoutSlash(new URL(entry.base_url ?? provider.baseUrls[0])),
+    provider: isHookless ? { ...provider, hooks: null } : provider,
+    baseUrl,
     key: entry.key ?? null,
     webhookSecret: entry.webhook_secret ?? null,
     userId: entry.user_id ?? null,

@@ -1,15 +1,32 @@
+import type { FailureCategory } from "../core/record/upstream.ts";
+import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
+const DREAM_MACHINE = "https://api.lumalabs.ai/dream-machine/v1";
+const AGENTS = "https://agents.lumalabs.ai/v1";
+
+/** Failure codes of Luma Agents by their category; those of no other category are failures of Luma. */
+const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
+  ["content_moderated", "moderation"],
+  ["image_too_large", "invalid_input"],
+  ["unsupported_format", "invalid_input"],
+  ["corrupt_input", "invalid_input"],
+  ["invalid_request", "invalid_input"],
+  ["rate_limited", "rate_limited"],
+]);
+
 /**
- * Adapter for Luma Dream Machine. Hooks are unsigned and have the format of the query API; Luma tries each
- * hook four times within a second (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance).
+ * Adapter for both APIs of Luma, which answer alike: Dream Machine, whose hooks are unsigned and have the
+ * format of the query API (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance), and Luma Agents,
+ * which sends no hooks (https://docs.lumalabs.ai).
  */
 export const luma: UpstreamProvider = {
   name: "luma",
   variables: { key: "LUMA_API_KEY", baseUrl: "LUMA_BASE_URL" },
-  baseUrls: ["https://api.lumalabs.ai/dream-machine/v1"],
+  baseUrls: [DREAM_MACHINE, AGENTS],
+  hooklessBaseUrls: [AGENTS],
   hooks: {
     assurance: "capability-url",
     parameter: "callback_url",
@@ -32,17 +49,24 @@ function observe(body: unknown): Observation | null {
   if (jobId === null) return null;
   // The image of a video generation is only its thumbnail.
   const asset = at(body, "generation_type") === "image" ? "image" : "video";
-  const reason = textAt(body, "failure_reason");
   return {
     jobId,
     state: textAt(body, "state"),
-    urls: urlsOf(listAt(body, "assets", asset)),
+    urls: urlsOf([
+      ...listAt(body, "assets", asset),
+      ...listAt(body, "output").map((output) => at(output, "url")),
+    ]),
     metadata: {
       ratio: textAt(body, "request", "aspect_ratio"),
       duration: integerAt(body, "request", "duration"),
       resolution: textAt(body, "request", "resolution"),
     },
     completedAt: null,
-    error: reason === null ? null : { code: null, text: reason },
+    error: errorOf(textAt(body, "failure_code"), textAt(body, "failure_reason")),
   };
+}
+
+function errorOf(code: string | null, text: string | null): UpstreamError | null {
+  if (code === null) return text === null ? null : { code, text };
+  return { code, text, category: CATEGORIES.get(code) ?? "provider" };
 }

@@ -45,6 +45,8 @@ export interface UpstreamProvider {
   readonly variables: ProviderVariables;
   /** Base URLs that a connection may name; the first is the default. Credentials are sent to no other host. */
   readonly baseUrls: readonly [string, ...string[]];
+  /** Those of the base URLs at which the provider sends no hooks. */
+  readonly hooklessBaseUrls?: readonly string[];
   /** URL of the keys that sign the provider's hooks, as a JWK set (RFC 7517). */
   readonly jwksUrl?: string;
   /** Tells whether a text can be the secret of the provider's hooks; absent means that any can. */

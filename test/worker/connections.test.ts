@@ -67,6 +67,23 @@ it("polls for several connections to one provider go to the host of each with it
   ]);
 });
 
+it("a task of a connection to Luma Agents, which sends no hooks, gets no hook URL, and is refused when the connection has no key", async () => {
+  const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
+  const bindings = {
+    ...env,
+    ...connections({ "luma-2": { ...entry, key: MARK }, "luma-3": entry }),
+  };
+  const register = (provider: string) =>
+    callWith(bindings, "/v1/tasks", { body: { model: "m", callback_url: CALLBACK_URL, provider } });
+  const hookFields = async (provider: string) => {
+    const task = z.looseObject({}).parse(await (await register(provider)).json());
+    return Object.keys(task).filter((name) => name.startsWith("hook_"));
+  };
+  expect(await hookFields("luma")).toEqual(["hook_url", "hook_parameter"]);
+  expect(await hookFields("luma-2")).toEqual([]);
+  expect(await refusal(await register("luma-3"))).toEqual(invalid("/provider"));
+});
+
 it("after a connection to a provider was removed from CONNECTIONS, registrations that name it get 400 and its hooks get 404", async () => {
   const bindings = { ...env, ...connections({ "ark-2": { provider: "ark", key: "key" } }) };
   const task = await hooked({ provider: "ark-2", bindings });
