@@ -37,7 +37,7 @@ export const kling: UpstreamProvider = {
     endpoint: {
       isRequired: false,
       meaning: "the submit path of the classic API after /v1/, e.g. videos/text2video",
-      pattern: /^(?!v\d+\/)[^/]+\/[^/]+$/,
+      pattern: /^(?!v\d+\/)[^/]+(?:\/[^/]+){1,2}$/,
     },
     headers: async (key, now) => bearer(await tokenOf(key, now)),
     path: ({ id, endpoint }) => {

@@ -21,6 +21,13 @@ it.each([
   },
 );
 
+it.each(["videos/text2video", "videos/avatar/image2video", "images/editing/expand"])(
+  "the submit path %s of the classic Kling API is accepted as the endpoint of a job",
+  (endpoint) => {
+    expect(kling.polls.endpoint?.pattern.test(endpoint)).toBe(true);
+  },
+);
+
 it("a poll of a job of the classic Kling API requests a path of the endpoint of its submit call and the job id, both URL-encoded", () => {
   const job = { id: "a/b", endpoint: "videos/image2video?x" };
   expect(kling.polls.path(job)).toBe("/v1/videos/image2video%3Fx/a%2Fb");

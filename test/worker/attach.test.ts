@@ -136,6 +136,7 @@ it("POST /v1/tasks/{id}/upstream requires fal's endpoint only when fal's key is 
 it.each([
   ["minimax", "v3"],
   ["kling", "v1/videos/text2video"],
+  ["kling", "videos/avatar/image2video/x"],
   ["kling", "videos"],
   ["fal", "fal-ai"],
 ])(
