@@ -3,15 +3,14 @@ import type { Metadata } from "./observation.ts";
 
 /**
  * Reads output metadata from the input of the submit call, which some providers repeat in their reports.
- * Values that leave the choice to the model (`-1`, `auto`) become null.
+ * Values that leave the choice to the model (`-1`) become null.
  */
 export function submittedMetadata(input: unknown): Metadata {
-  const ratio = textAt(input, "aspect_ratio");
   return {
     seed: notNegative(integerAt(input, "seed")),
-    ratio: ratio !== null && /^\d+:\d+$/.test(ratio) ? ratio : null,
+    ratio: textAt(input, "aspect_ratio") ?? textAt(input, "size"),
     duration: notNegative(integerAt(input, "duration")),
-    resolution: textAt(input, "resolution")?.toLowerCase() ?? null,
+    resolution: textAt(input, "resolution"),
     generate_audio: booleanAt(input, "generate_audio") ?? booleanAt(input, "audio"),
   };
 }

@@ -1,8 +1,8 @@
+import { ratioOf, resolutionOf } from "../core/record/pixels.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { phaseOf } from "./phase.ts";
-import { ratioOf, resolutionOf } from "./pixels.ts";
 import {
   type Answer,
   bearer,
@@ -107,7 +107,7 @@ function observe(body: unknown): Observation | null {
     metadata: {
       ratio: textAt(task, "ratio") ?? ratioOf(width, height),
       duration: integerAt(task, "duration"),
-      resolution: textAt(task, "resolution")?.toLowerCase() ?? resolutionOf(width, height),
+      resolution: textAt(task, "resolution") ?? resolutionOf(width, height),
     },
     completedAt: null,
     error,

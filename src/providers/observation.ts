@@ -1,4 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
+import { ratioIn, resolutionIn } from "../core/record/pixels.ts";
 import type { UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { phaseOf } from "./phase.ts";
@@ -26,8 +27,10 @@ export interface Observation {
 /** Output metadata of the task object; a field is null or absent when not reported. */
 export interface Metadata {
   readonly seed?: number | null;
+  /** Ratio of width to height, or a size in pixels, as the provider spells it. */
   readonly ratio?: string | null;
   readonly duration?: number | null;
+  /** Resolution, or a size in pixels, as the provider spells it. */
   readonly resolution?: string | null;
   readonly generate_audio?: boolean | null;
   readonly framespersecond?: number | null;
@@ -55,7 +58,7 @@ export function toNews(observation: Observation, errorText: ErrorText): Upstream
         status: "completed",
         completedAt: timeOf(completedAt),
         urls,
-        metadata: withoutUnknown(observation.metadata),
+        metadata: withoutUnknown({ ...observation.metadata, ...frameOf(observation.metadata) }),
       };
     case "failed":
       return failureOf(state ?? "", observation.error, errorText);
@@ -71,6 +74,15 @@ export function progressIn({ progress = null }: Observation): { readonly progres
 /** Rounds a time to whole milliseconds; null when the time is out of range. */
 function timeOf(ms: number | null): number | null {
   return ms === null || !(ms >= 0 && ms <= MAX_TIME_MS) ? null : Math.round(ms);
+}
+
+/** Reads ratio and resolution, each of which an upstream may state as a size in pixels. */
+function frameOf({ ratio, resolution }: Metadata): Metadata {
+  const [first, second] = [ratio ?? "", resolution ?? ""];
+  return {
+    ratio: ratioIn(first) ?? ratioIn(second),
+    resolution: resolutionIn(second) ?? resolutionIn(first),
+  };
 }
 
 function withoutUnknown(metadata: Metadata): JsonObject {

@@ -1,8 +1,7 @@
 import type { FailureCategory } from "../core/record/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
-import { booleanAt, idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import { idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { ratioOf, resolutionOf } from "./pixels.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
@@ -27,27 +26,17 @@ export const runway: UpstreamProvider = {
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
-  const [width = null, height = null] = pixelsOf(textAt(body, "ratio") ?? "");
   const progress = numberAt(body, "progress");
   return {
     jobId,
     state: textAt(body, "status"),
     urls: urlsOf(listAt(body, "output")),
-    metadata: {
-      ratio: ratioOf(width, height),
-      resolution: resolutionOf(width, height),
-      generate_audio: booleanAt(body, "audio"),
-    },
+    metadata: {},
     completedAt: null,
     error: errorOf(textAt(body, "failureCode"), textAt(body, "failure")),
     // A running task states a number from 0 to 1 (https://docs.dev.runwayml.com/api).
     progress: progress === null ? null : progress * 100,
   };
-}
-
-/** Reads width and height in pixels from the ratio that Runway reports, e.g. `1280:720`. */
-function pixelsOf(ratio: string): readonly number[] {
-  return /^\d{3,5}:\d{3,5}$/.test(ratio) ? ratio.split(":").map(Number) : [];
 }
 
 function errorOf(code: string | null, text: string | null): UpstreamError | null {

@@ -47,6 +47,21 @@ const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
     { duration: "5s", resolution: "4K", aspect_ratio: "21:9" },
     { ratio: "21:9", duration: 5, resolution: "4k" },
   ],
+  [
+    "in the form of Runway, with pixels as the ratio",
+    { ratio: "1280:720", duration: 5 },
+    { ratio: "16:9", duration: 5, resolution: "720p" },
+  ],
+  [
+    "in the form of OpenAI, with pixels as the size",
+    { size: "720x1280", seconds: "8" },
+    { ratio: "9:16", duration: 8, resolution: "720p" },
+  ],
+  [
+    "in the form of DashScope, with pixels as the resolution of an adaptive ratio",
+    { parameters: { ratio: "adaptive", resolution: "1280*720" } },
+    { ratio: "16:9", resolution: "720p" },
+  ],
   ["with hundredths of a second", { duration: "5.04s" }, { duration: 5 }],
   ["under the name that OpenAI uses (seconds)", { seconds: "8" }, { duration: 8 }],
   ["with a boolean", { generate_audio: false }, { generate_audio: false }],
@@ -111,10 +126,6 @@ describe("a submitted value says nothing", () => {
     ["a list or object", { seed: [1], duration: { value: 5 }, ratio: ["16:9"], input: [five()] }],
     ["null", { seed: null, duration: null, ratio: null, input: null }],
     ["a length of zero", { duration: 0, seconds: "0", fps: 0 }],
-    [
-      'a pixel size ("1280x720") in place of a resolution ("720p")',
-      { resolution: "1280x720", ratio: "1280x720" },
-    ],
     ['preceded by other text ("x16:9")', { ratio: "x16:9", resolution: " 720p", duration: "x5" }],
     ['followed by other text ("16:9x")', { ratio: "16:9x", resolution: "720px", duration: "5sx" }],
     [

@@ -21,6 +21,21 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
     { completedAt: AT + 0.45 },
     completed(URLS, {}, AT),
   ],
+  [
+    "a ratio in pixels as ratio and resolution, and leaves out a resolution left to the model",
+    { metadata: { ratio: "1280:720", resolution: "auto" } },
+    completed(URLS, { ratio: "16:9", resolution: "720p" }),
+  ],
+  [
+    "a resolution in pixels as ratio and resolution beside the ratio adaptive",
+    { metadata: { ratio: "adaptive", resolution: "720*1280" } },
+    completed(URLS, { ratio: "9:16", resolution: "720p" }),
+  ],
+  [
+    "a resolution in capitals in small letters",
+    { metadata: { ratio: "16:9", resolution: "768P" } },
+    completed(URLS, { ratio: "16:9", resolution: "768p" }),
+  ],
   ["the completion time 0 as it is", { completedAt: 0 }, completed(URLS, {}, 0)],
   ["a negative completion time as absent", { completedAt: -1 }, completed(URLS)],
   ["the completion time NaN as absent", { completedAt: Number.NaN }, completed(URLS)],

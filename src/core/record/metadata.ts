@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../json.ts";
+import { ratioIn, resolutionIn } from "./pixels.ts";
 
 /** A metadata field of the callback body, and the parameters of submit calls that set it. */
 interface Field {
@@ -16,14 +17,14 @@ const FIELDS: readonly Field[] = [
   { field: "seed", names: ["seed"], read: (value) => whole(value, 0) },
   {
     field: "ratio",
-    names: ["ratio", "aspect_ratio"],
-    read: (value) => matching(value, /^\d{1,5}:\d{1,5}$/),
+    names: ["ratio", "aspect_ratio", "size", "resolution"],
+    read: (value) => fromText(value, ratioIn),
   },
   { field: "duration", names: ["duration", "seconds"], read: (value) => whole(value, 1) },
   {
     field: "resolution",
-    names: ["resolution"],
-    read: (value) => matching(value, /^\d{1,5}[pk]$/i),
+    names: ["resolution", "size", "ratio", "aspect_ratio"],
+    read: (value) => fromText(value, resolutionIn),
   },
   { field: "generate_audio", names: ["generate_audio", "audio", "sound"], read: flag },
   { field: "framespersecond", names: ["framespersecond", "fps"], read: (value) => whole(value, 1) },
@@ -75,8 +76,8 @@ function whole(value: JsonValue, min: number): JsonValue {
   return Number.isSafeInteger(Math.round(number)) ? Math.round(number) : null;
 }
 
-function matching(value: JsonValue, pattern: RegExp): JsonValue {
-  return typeof value === "string" && pattern.test(value) ? value.toLowerCase() : null;
+function fromText(value: JsonValue, read: (text: string) => string | null): JsonValue {
+  return typeof value === "string" ? read(value) : null;
 }
 
 function flag(value: JsonValue): JsonValue {

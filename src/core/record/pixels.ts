@@ -5,6 +5,10 @@ const COMMON_RATIOS = [
   [1, 1],
   [4, 3],
   [3, 4],
+  [3, 2],
+  [2, 3],
+  [5, 4],
+  [4, 5],
   [21, 9],
 ] as const;
 
@@ -32,4 +36,29 @@ export function resolutionOf(width: number | null, height: number | null): strin
 
 function isSide(pixels: number | null): pixels is number {
   return pixels !== null && pixels >= 1;
+}
+
+/**
+ * Reads the ratio of width to height from a text such as `16:9`, or from a size in pixels (`1280:720`,
+ * `1280x720`, `1280*720`); null for any other text, such as `adaptive`.
+ */
+export function ratioIn(text: string): string | null {
+  const size = sizeIn(text);
+  if (size !== null) return ratioOf(...size);
+  return /^\d{1,5}:\d{1,5}$/.test(text) ? text : null;
+}
+
+/**
+ * Reads the resolution from a text such as `720P` or from a size in pixels; null for any other text, such as
+ * `auto`.
+ */
+export function resolutionIn(text: string): string | null {
+  const size = sizeIn(text);
+  if (size !== null) return resolutionOf(...size);
+  return /^\d{1,5}[pk]$/i.test(text) ? text.toLowerCase() : null;
+}
+
+function sizeIn(text: string): readonly [number, number] | null {
+  const [, width, height] = /^(\d{3,5})[:x*](\d{3,5})$/i.exec(text) ?? [];
+  return width === undefined ? null : [Number(width), Number(height)];
 }

@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { ratioIn, ratioOf, resolutionIn, resolutionOf } from "../../src/core/record/pixels.ts";
+
+it.each([
+  [1280, 720, "16:9", "720p"],
+  [720, 1280, "9:16", "720p"],
+  [1366, 768, "16:9", "768p"],
+  [1080, 1920, "9:16", "1080p"],
+  [960, 960, "1:1", "960p"],
+  [1104, 832, "4:3", "832p"],
+  [832, 1104, "3:4", "832p"],
+  [1584, 672, "21:9", "672p"],
+  [1536, 1024, "3:2", "1024p"],
+  [1024, 1280, "4:5", "1024p"],
+  [1000, 900, "1:1", "900p"],
+  [null, 720, null, null],
+  [1280, null, null, null],
+  [0, 720, null, null],
+  [1280, 0, null, null],
+  [-1280, 720, null, null],
+])(
+  "from the width %j and the height %j of a video the relay computes the ratio %j and the resolution %j; null means unknown",
+  (width, height, ...expected) => {
+    expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual(expected);
+  },
+);
+
+it.each([
+  ["1280:720", "16:9", "720p"],
+  ["720x1280", "9:16", "720p"],
+  ["1920X1080", "16:9", "1080p"],
+  ["960*960", "1:1", "960p"],
+  ["16:9", "16:9", null],
+  ["720P", null, "720p"],
+  ["4K", null, "4k"],
+  ["adaptive", null, null],
+  ["auto", null, null],
+  ["12x12", null, null],
+  ["000x000", null, null],
+  ["1280x720x24", null, null],
+  ["", null, null],
+])(
+  "from the text %j of a parameter the relay reads the ratio %j and the resolution %j; null means unknown",
+  (text, ...expected) => {
+    expect([ratioIn(text), resolutionIn(text)]).toEqual(expected);
+  },
+);
