@@ -41,7 +41,7 @@ function observe(body: unknown): Observation | null {
   return {
     jobId,
     state,
-    urls: urlsOf(listAt(body, "content", "video_url")),
+    urls: urlsOf([...listAt(body, "content", "video_url"), ...listAt(body, "content", "file_url")]),
     metadata: {
       seed: integerAt(body, "seed"),
       ratio: textAt(body, "ratio"),
