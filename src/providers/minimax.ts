@@ -1,3 +1,4 @@
+import { DAY_MS } from "../core/time.ts";
 import { ratioOf, resolutionOf } from "../core/record/pixels.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
@@ -32,7 +33,8 @@ export const minimax: UpstreamProvider = {
   },
   polls: {
     gapMs: 1_000,
-    maxAgeMs: null,
+    // MiniMax answers queries for jobs of API v2 for 7 days.
+    maxAgeMs: 7 * DAY_MS,
     endpoint: { isRequired: false, meaning: "v2 for a job of the v2 API", pattern: /^v2$/ },
     headers: bearer,
     path: ({ id, endpoint }) =>
@@ -44,7 +46,8 @@ export const minimax: UpstreamProvider = {
 };
 
 const MAX_CHALLENGE_CHARS = 512;
-const UNAUTHORIZED = "1004";
+/** Error codes by which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
+const UNAUTHORIZED: readonly (string | null)[] = ["1004", "2049"];
 const LIMITED = "1002";
 /**
  * Error codes by which MiniMax reports that its moderation has rejected the input (1026) or the output
@@ -88,7 +91,7 @@ function readFile({ body }: Answer, observation: Observation): Reading {
 
 function refusalOf(body: unknown): Reading | null {
   const code = errorCodeOf(body);
-  if (code === UNAUTHORIZED) return { kind: "unauthorized" };
+  if (UNAUTHORIZED.includes(code)) return { kind: "unauthorized" };
   return code === LIMITED ? { kind: "limited" } : null;
 }
 
