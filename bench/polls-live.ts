@@ -96,7 +96,7 @@ async function run(group: Group, world: World): Promise<readonly FoundJob[]> {
   const attached = await pMap(
     ids,
     async (id, index) => {
-      await sleep(startedAt + (index * spreadMs) / count - Date.now());
+      await sleep(Math.max(0, startedAt + (index * spreadMs) / count - Date.now()));
       return attach(id, group, world);
     },
     requests,
