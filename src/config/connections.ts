@@ -157,9 +157,11 @@ function pollLimits(connection: Connection): readonly [string, PollLimits][] {
   const { name, provider, key } = connection;
   if (provider.polls === null) return [[name, provider.simulation.limits]];
   if (key === null) return [];
-  const { gapMs, maxAgeMs } = provider.polls;
+  const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = provider.polls;
+  const isIdEnough = endpoint?.isRequired !== true;
   const hookWaitMs = hookWaitOf(connection);
-  return [[name, { firstMs: FIRST_POLL_MS, hookWaitMs, gapMs, maxAgeMs }]];
+  const waits = { firstMs: FIRST_POLL_MS, hookWaitMs, gapMs, maxAgeMs };
+  return [[name, { ...waits, isIdEnough, isTaskNamed }]];
 }
 
 /** Returns the age of a job at which its hook is late, in milliseconds; null without hooks. */

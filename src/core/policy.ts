@@ -98,6 +98,10 @@ export interface PollLimits {
    * jobs.
    */
   readonly maxAgeMs: number | null;
+  /** States that the id of a job is enough to poll it: the provider requires no endpoint. */
+  readonly isIdEnough: boolean;
+  /** States that the provider's answers name the task for which a job was submitted, or its hook URL. */
+  readonly isTaskNamed: boolean;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { askKeptJob } from "./duties/ask-kept-job.ts";
+import { askLateJob } from "./duties/ask-late-job.ts";
 import { charge } from "./duties/charge.ts";
 import { passDeadline } from "./duties/deadline.ts";
 import { deliver, type SendStep } from "./duties/deliver.ts";
@@ -15,7 +17,18 @@ import type { TaskRecord } from "./record/task.ts";
  * they are done when several are due. Each function returns the step that the stored task requires and its
  * time, or null.
  */
-const DUTIES = [charge, poll, passDeadline, refund, deliver, publish, notify, expire] as const;
+const DUTIES = [
+  charge,
+  poll,
+  askKeptJob,
+  passDeadline,
+  refund,
+  deliver,
+  publish,
+  notify,
+  askLateJob,
+  expire,
+] as const;
 
 /**
  * A step, an action that the work loop of a task takes: a call to another service, an event to apply, or an

@@ -1,9 +1,11 @@
 import { changed, type Decision } from "./events/decision.ts";
 import { endAttempt, redeliver, startAttempt } from "./events/delivery.ts";
 import { cancel, erase, endAtDeadline } from "./events/ending.ts";
-import type { TaskEvent } from "./events/event.ts";
+import type { PollEndedEvent, TaskEvent } from "./events/event.ts";
 import { applyHook, attach } from "./events/hooks.ts";
 import { register, report } from "./events/intake.ts";
+import { endKeptJobPoll } from "./events/kept-jobs.ts";
+import { endLatePoll } from "./events/late-results.ts";
 import { endNotice, endPublication, republish } from "./events/outbox.ts";
 import { endPoll } from "./events/polling.ts";
 import { endCharge, endRefund } from "./events/settlement.ts";
@@ -61,7 +63,7 @@ function decide(
     case "charge_ended":
       return endCharge(record, event, policy, now);
     case "poll_ended":
-      return counted("polls", endPoll(record, event, policy, now));
+      return counted("polls", endPollOf(record, event, policy, now));
     case "refund_ended":
       return endRefund(record, event, policy, now);
     case "publish_ended":
@@ -70,6 +72,22 @@ function decide(
       return endNotice(record, event, now);
     default:
       return unknownEvent(event);
+  }
+}
+
+function endPollOf(
+  record: TaskRecord | null,
+  event: PollEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  switch (event.purpose) {
+    case "result":
+      return endPoll(record, event, policy, now);
+    case "kept_job":
+      return endKeptJobPoll(record, event, policy, now);
+    case "late_result":
+      return endLatePoll(record, event, policy, now);
   }
 }
 

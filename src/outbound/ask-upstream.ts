@@ -9,13 +9,13 @@ import {
   type AnswerReader,
   type Connection,
   type PollAdapter,
-  type Reading,
   UNCLEAR,
 } from "../providers/provider.ts";
 import { errorTextOf } from "../config/config.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { withDeadline } from "../timeout.ts";
 import { get, type GetAnswer } from "./http.ts";
+import { type FinalReading, namesTask } from "./named-task.ts";
 
 /** Largest number of requests in one poll, for a provider that needs several, e.g. for status and output. */
 const MAX_REQUESTS = 3;
@@ -31,7 +31,7 @@ const UNANSWERED: PollAnswer = { kind: "unanswered" };
  */
 export async function askUpstream(
   poll: Poll,
-  { config }: Runtime,
+  { config, keyring }: Runtime,
   aborted: AbortSignal,
 ): Promise<PollAnswer> {
   const connection = config.connections.get(poll.connection);
@@ -49,32 +49,44 @@ export async function askUpstream(
   if (key === null) return UNANSWERED;
   return withDeadline(
     config.callbackTimeoutMs,
-    (signal) => ask(poll, connection, key, provider.polls, signal, errorText),
+    async (signal) => {
+      const answer = await ask(poll, connection, key, provider.polls, signal);
+      if (answer === null) return UNANSWERED;
+      const { reading, head } = answer;
+      const isOurs = poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring));
+      return pollAnswer(isOurs ? reading : UNCLEAR, head, errorText);
+    },
     aborted,
   );
 }
 
+/** What the adapter has read from the last answer of a poll, and the head of that answer. */
+interface Answered {
+  readonly reading: FinalReading;
+  readonly head: Pick<GetAnswer, "status" | "retryAfter">;
+}
+
+/** Sends the requests of a poll; returns null when one is not answered. */
 async function ask(
   { job }: Poll,
   { baseUrl }: Connection,
   key: string,
   adapter: PollAdapter,
   signal: AbortSignal,
-  errorText: ErrorText,
-): Promise<PollAnswer> {
+): Promise<Answered | null> {
   const headers = await adapter.headers(key, Date.now());
   let path = adapter.path(job);
   const isLarge = adapter.echoesInput === true;
   let reader: AnswerReader = adapter;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
     const answer = await get({ url: `${baseUrl}${path}`, headers, isLarge }, signal);
-    if (answer === null) return UNANSWERED;
+    if (answer === null) return null;
     const reading = readPollAnswer(reader, answer, job);
-    if (reading.kind !== "next") return pollAnswer(checkJob(reading, job), answer, errorText);
+    if (reading.kind !== "next") return { reading: checkJob(reading, job), head: answer };
     path = reading.path;
     reader = reading;
   }
-  return UNANSWERED;
+  return null;
 }
 
 /** Returns what the adapter has read from an answer, or `unclear` when the answer is about another job. */
@@ -83,8 +95,6 @@ function checkJob(reading: FinalReading, { id }: Job): FinalReading {
   const { jobId } = reading.observation;
   return jobId === null || jobId === id ? reading : UNCLEAR;
 }
-
-type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
 function pollAnswer(
   reading: FinalReading,

@@ -3,7 +3,8 @@ import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { Refund } from "../core/duties/refund.ts";
-import { appendMembers } from "../core/json.ts";
+import { appendMembers, type JsonObject } from "../core/json.ts";
+import type { NoticeKind } from "../core/record/notice.ts";
 import { toSeconds } from "../core/time.ts";
 import { log } from "../log.ts";
 import { accountSecrets, type Keyring } from "../security/keyring.ts";
@@ -11,9 +12,9 @@ import { sign, signedHeaders } from "../security/signature.ts";
 import { checkCallbackUrl } from "../security/url-policy.ts";
 import { post } from "./http.ts";
 
-/** An event for the operator; `task` is the JSON text of the task. */
+/** An event for the operator; `task` is the JSON text of the task, `details` has further members of `data`. */
 export type OperatorEvent =
-  | { readonly type: "callback.failed" | "refund.delayed"; readonly task: string }
+  | { readonly type: NoticeKind; readonly task: string; readonly details: JsonObject | null }
   | { readonly type: "host.failing"; readonly host: string }
   | { readonly type: "provider.unauthorized"; readonly connection: string }
   | { readonly type: "index.lagging"; readonly overdue: number }
@@ -106,7 +107,8 @@ export async function notifyOperator(
 function operatorBody(event: OperatorEvent, happenedAt: number): string {
   const head = { type: event.type, timestamp: toSeconds(happenedAt) };
   if ("task" in event) {
-    return appendMembers(JSON.stringify(head), `{"data":{"task":${event.task}}}`);
+    const data = appendMembers(`{"task":${event.task}}`, JSON.stringify(event.details ?? {}));
+    return appendMembers(JSON.stringify(head), `{"data":${data}}`);
   }
   const { type: _, ...data } = event;
   return JSON.stringify({ ...head, data });

@@ -40,6 +40,7 @@ export const kie: UpstreamProvider = {
     path: ({ id }) => `/api/v1/jobs/recordInfo?taskId=${encodeURIComponent(id)}`,
     read: readAnswer,
     echoesInput: true,
+    namesTask: true,
   },
 };
 
@@ -72,6 +73,7 @@ function observe(body: unknown): Observation | null {
   const completedAt = numberAt(job, "completeTime");
   return {
     jobId,
+    hookUrl: textAt(jsonAt(job, "param"), "callBackUrl"),
     state: textAt(job, "state"),
     urls: urlsOf(listAt(jsonAt(job, "resultJson"), "resultUrls")),
     metadata: submittedMetadata(at(jsonAt(job, "param"), "input")),

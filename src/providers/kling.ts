@@ -34,6 +34,7 @@ export const kling: UpstreamProvider = {
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,
+    namesTask: true,
     endpoint: {
       isRequired: false,
       meaning: "the submit path of the classic API after /v1/, e.g. videos/text2video",

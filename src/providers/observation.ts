@@ -13,6 +13,8 @@ export interface Observation {
   readonly jobId: string | null;
   /** The relay's task id, where the submit call contained it and the provider echoes it. */
   readonly taskId?: string | null;
+  /** The hook URL of the submit call, where the provider echoes it. */
+  readonly hookUrl?: string | null;
   /** State of the job as the provider spells it; null when not reported. */
   readonly state: string | null;
   readonly urls: readonly string[];

@@ -177,6 +177,11 @@ export interface PollAdapter extends AnswerReader {
    * to 8 MiB, others up to 1 MiB.
    */
   readonly echoesInput?: true;
+  /**
+   * States that answers contain the task id or the hook URL that the submit call contained (`taskId` and
+   * `hookUrl` of the observation), and that the id of a job is enough to poll it.
+   */
+  readonly namesTask?: true;
 }
 
 /** The endpoint of a job: the part of its address that the caller names when it attaches the job. */

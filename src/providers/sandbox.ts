@@ -41,7 +41,14 @@ export const sandbox: SimulatedProvider = {
   hooks: null,
   polls: null,
   simulation: {
-    limits: { firstMs: 2 * SECOND_MS, hookWaitMs: null, gapMs: SECOND_MS, maxAgeMs: null },
+    limits: {
+      firstMs: 2 * SECOND_MS,
+      hookWaitMs: null,
+      gapMs: SECOND_MS,
+      maxAgeMs: null,
+      isIdEnough: true,
+      isTaskNamed: false,
+    },
     start: (model) => {
       const settings = settingsOf(model);
       if (settings === null) return failure(`must be one of ${Object.keys(MODELS).join(", ")}`);

@@ -32,6 +32,7 @@ export const vidu: UpstreamProvider = {
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,
+    namesTask: true,
     endpoint: null,
     headers: async (key) => ({ Authorization: `Token ${key}` }),
     path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,

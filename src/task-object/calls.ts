@@ -52,10 +52,11 @@ export async function makeCall(
       return { event, line: { event: "credits.refund", ...line }, level: level(isRefunded) };
     }
     case "poll": {
-      const { taskId, connection, job } = step.poll;
+      const { taskId, connection, job, purpose } = step.poll;
       const answer = await platform.poll(step.poll, aborted);
-      const line = { task_id: taskId, connection, outcome: pollOutcome(answer, aborted) };
-      const event = { type: "poll_ended", job, askedAt: now, answer } as const;
+      const result = { outcome: pollOutcome(answer, aborted), ...unclearFields(answer) };
+      const line = { task_id: taskId, connection, purpose, ...result };
+      const event = { type: "poll_ended", job, purpose, askedAt: now, answer } as const;
       return {
         event,
         line: { event: "upstream.poll", ...line },
@@ -104,6 +105,11 @@ async function ended<T>(call: Promise<T>, fallback: T) {
 
 function outcome(isDone: boolean, done: string): string {
   return isDone ? done : "unknown";
+}
+
+/** Returns what the provider answered when it was not understood, as fields for the log line of a poll. */
+function unclearFields(answer: PollAnswer) {
+  return answer.kind === "unclear" ? { status_code: answer.statusCode, word: answer.word } : {};
 }
 
 function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {

@@ -213,9 +213,9 @@ export class ObjectPlatform implements Platform {
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
-    const { taskId, kind, version, task } = notice;
+    const { taskId, kind, version, details, task } = notice;
     const id = `${kind}_${taskId}_${version}`;
-    return notifyOperator({ type: kind, task }, id, version, this.#prepared(), aborted);
+    return notifyOperator({ type: kind, task, details }, id, version, this.#prepared(), aborted);
   }
 
   background(work: Promise<unknown>): void {

@@ -118,6 +118,7 @@ const Tracking = z.looseObject({
   poll: z.nullable(Poll),
   keptHooks: z.array(z.looseObject({ jobId: TextOrNull, news: News })),
   isExtended: z.boolean(),
+  told: z._default(z.array(z.enum(NOTICE_KINDS)), []),
 });
 
 const Publication = z.looseObject({ version: Int, retryAt: Time, tries: Int });
@@ -125,9 +126,12 @@ const Counts = z.looseObject({ hooks: Int, polls: Int });
 const Notice = z.looseObject({
   kind: z.enum(NOTICE_KINDS),
   version: Int,
+  details: z._default(z.nullable(Json), null),
   retryAt: Time,
   tries: Int,
 });
+
+const Late = z.looseObject({ hintAt: TimeOrNull, resultAt: TimeOrNull });
 
 const Account = z.looseObject({ id: z.string(), generation: Int });
 const price = { accountId: z.string(), amount: Int };
@@ -193,7 +197,8 @@ const OpenTask = z.looseObject({
   status: z.enum(["pending", "processing"]),
   callbackUrl: TextOrNull,
   deadlineAt: Time,
-  tracking: z._default(Tracking, { poll: null, keptHooks: [], isExtended: false }),
+  tracking: z._default(Tracking, { poll: null, keptHooks: [], isExtended: false, told: [] }),
+  notices: z._default(z.array(Notice), []),
 });
 
 const TerminalTask = z.looseObject({
@@ -206,6 +211,7 @@ const TerminalTask = z.looseObject({
   finishedAt: z._default(TimeOrNull, null),
   found: z._default(z.nullable(Finding), null),
   notices: z._default(z.array(Notice), []),
+  late: z._default(z.nullable(Late), null),
   expiresAt: Time,
 });
 

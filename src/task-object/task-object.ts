@@ -3,7 +3,7 @@ import { DurableObject } from "cloudflare:workers";
 import { expire } from "../core/duties/expire.ts";
 import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent } from "../core/events/event.ts";
-import { isLateSuccess } from "../core/events/hooks.ts";
+import { isLateSuccess } from "../core/events/late-results.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { errorText, log } from "../log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";

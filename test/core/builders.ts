@@ -37,13 +37,11 @@ export const URL_A = "https://client.example.com/callbacks";
 export const URL_B = "https://repaired.example.com/callbacks";
 export const VIDEO = "https://cdn.example.com/video.mp4";
 export const ACCOUNT: Account = { id: "acme", generation: 3 };
-
-export const FIRST_WAIT = 180_000;
-export const SECOND_WAIT = 600_000;
+export const [FIRST_WAIT, SECOND_WAIT] = [180_000, 600_000];
 /** The only connection that has a key. */
 export const CONNECTION = "ark";
-const WAITS = { firstMs: 10 * SECOND, hookWaitMs: MINUTE };
-export const LIMITS: PollLimits = { ...WAITS, gapMs: SECOND, maxAgeMs: 7 * DAY };
+const WAITS = { firstMs: 10 * SECOND, hookWaitMs: MINUTE, gapMs: SECOND, maxAgeMs: 7 * DAY };
+export const LIMITS: PollLimits = { ...WAITS, isIdEnough: true, isTaskNamed: false };
 const NOTHING_TRIED = { indexTriedAt: 0, polledAt: 0, askedAt: 0, pollDeferredTo: 0 };
 
 export function aPolicy(changes: Partial<Policy> = {}): Policy {
@@ -155,7 +153,8 @@ export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
     status: "pending",
     callbackUrl: URL_A,
     deadlineAt: NOW + POLICY.taskDeadlineMs,
-    tracking: { poll: null, keptHooks: [], isExtended: false },
+    tracking: { poll: null, keptHooks: [], isExtended: false, told: [] },
+    notices: [],
     ...changes,
   };
 }
@@ -176,6 +175,7 @@ export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask
     finishedAt: NOW,
     found: null,
     notices: [],
+    late: null,
     expiresAt: NOW + POLICY.retentionMs,
     ...changes,
   };
@@ -243,8 +243,8 @@ export function callbackAfter(...happenings: readonly TimedEvent[]): Callback {
 
 export function taskAfter(...happenings: readonly TimedEvent[]): TaskRecord | null {
   let record: TaskRecord | null = null;
-  for (const [at, event, policy] of happenings) {
-    record = committed(transition(record, event, policy ?? POLICY, NOW + at));
+  for (const [at, event, policy = POLICY] of happenings) {
+    record = committed(transition(record, event, policy, NOW + at));
   }
   return record;
 }

@@ -94,7 +94,7 @@ describe("an unsigned hook before the job is attached", () => {
       const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
       expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
         kind: "changed",
-        record: { ...unattached, tracking: kept, counts: ONE_HOOK },
+        record: { ...unattached, version: later, tracking: kept, counts: ONE_HOOK },
         ...(said.status !== "queued" && { note: "kept" }),
       });
     },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { noticeOf } from "../../src/core/record/notice.ts";
 import { type IndexRow, rowOf } from "../../src/core/views/index-row.ts";
 import type { CreatedTask } from "../../src/core/record/task.ts";
 import {
@@ -237,7 +238,7 @@ describe("the row", () => {
   it("the index row of a task is the same whatever the task's record holds about earlier index writes and unsent operator notices", () => {
     const record = aFinishedTask({ callback: givenUp });
     const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
-    const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 3 } as const;
+    const notice = { ...noticeOf("callback.failed", NOW, NOW), tries: 3 };
     expect(rowOf({ ...record, publication: told, notices: [notice] }, POLICY)).toEqual(
       rowOf(record, POLICY),
     );

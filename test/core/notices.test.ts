@@ -30,7 +30,7 @@ const LIMIT = 5 * MINUTE;
 /** Longer than the operator may take to answer. */
 const CLEARANCE = 5_500;
 
-const FAILED: Notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 0 };
+const FAILED: Notice = noticeOf("callback.failed", NOW, NOW);
 
 /** Goes through every attempt of the series that is running; the receiver refuses them all. */
 function refusedToTheEnd(record: TerminalTask, policy = NOTIFYING): TerminalTask {
@@ -55,9 +55,7 @@ describe("the notice callback.failed", () => {
     const first = finish(reported(), anEndAs(1, "timeout"), NOW, NOTIFYING);
     expect(first.notices).toEqual([]);
     const { notices, version } = refusedToTheEnd(reported());
-    expect(notices).toEqual([
-      { kind: "callback.failed", version, retryAt: NOW + MINUTE, tries: 0 },
-    ]);
+    expect(notices).toEqual([noticeOf("callback.failed", version, NOW + MINUTE)]);
   });
 
   it("the operator notice callback.failed is created again, with another version number, when a redelivery fails", () => {
@@ -104,7 +102,7 @@ describe("the notice refund.delayed", () => {
     expect(unrefunded(2 * MINUTE).notices).toEqual([]);
     const { notices, version } = unrefunded(LIMIT);
     const retryAt = NOW + 155 * SECOND;
-    expect(notices).toEqual([{ kind: "refund.delayed", version, retryAt, tries: 0 }]);
+    expect(notices).toEqual([noticeOf("refund.delayed", version, retryAt)]);
     expect(unrefunded(DAY).notices).toEqual(notices);
   });
 
@@ -159,10 +157,10 @@ describe("a notice that was not taken", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toMatchObject({ notice: { kind: "refund.delayed" } });
   });
 
-  it("an operator notice is dropped when the task has five newer ones", () => {
+  it("an operator notice is dropped when the task has nine newer ones", () => {
     let notices: readonly Notice[] = [];
-    for (let i = 0; i < 7; i++) notices = withNotice(notices, noticeOf(FAILED.kind, NOW + i, NOW));
-    expect(notices.map(({ version }) => version - NOW)).toEqual([2, 3, 4, 5, 6]);
+    for (let i = 0; i < 11; i++) notices = withNotice(notices, noticeOf(FAILED.kind, NOW + i, NOW));
+    expect(notices.map(({ version }) => version - NOW)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 });
 
@@ -180,6 +178,7 @@ describe("a notification of the operator", () => {
         taskId: ID,
         kind: "callback.failed",
         version: NOW,
+        details: null,
         task: taskView(task, "operator"),
       },
     });

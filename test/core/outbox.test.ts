@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PublishEndedEvent, TaskEvent } from "../../src/core/events/event.ts";
-import type { Notice } from "../../src/core/record/notice.ts";
+import { type Notice, noticeOf } from "../../src/core/record/notice.ts";
 import { nextStep } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -63,7 +63,7 @@ describe("the end of a publication", () => {
 });
 
 describe("the end of a notice", () => {
-  const notice: Notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 0 };
+  const notice = noticeOf("callback.failed", NOW, NOW);
   const other: Notice = { ...notice, kind: "refund.delayed" };
   const older: Notice = { ...notice, version: NOW - 1 };
   const record = aFinishedTask({ notices: [older, notice, other] });

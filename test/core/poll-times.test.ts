@@ -58,6 +58,7 @@ describe("a poll", () => {
         job: JOB,
         createdAt: NOW,
         likelihood: 0.5,
+        purpose: "result",
       },
     });
   });

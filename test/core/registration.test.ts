@@ -54,7 +54,8 @@ describe("register", () => {
         status: "pending",
         callbackUrl: URL_A,
         deadlineAt: NOW + HOUR,
-        tracking: { poll: null, keptHooks: [], isExtended: false },
+        tracking: { poll: null, keptHooks: [], isExtended: false, told: [] },
+        notices: [],
       },
     });
   });

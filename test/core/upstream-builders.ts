@@ -82,7 +82,7 @@ export function anAnswer(
 }
 
 export function aTracking(changes: Partial<Tracking> = {}): Tracking {
-  return { poll: aPlan(), keptHooks: [], isExtended: false, ...changes };
+  return { poll: aPlan(), keptHooks: [], isExtended: false, told: [], ...changes };
 }
 
 export function aProvidedRegistration(
@@ -136,6 +136,7 @@ export function aPollEnd(
   return {
     type: "poll_ended",
     job: JOB,
+    purpose: "result",
     askedAt: ASKED_AFTER_ALL,
     answer,
     ...changes,

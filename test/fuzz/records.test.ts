@@ -1,3 +1,4 @@
+import { noticeOf } from "../../src/core/record/notice.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
@@ -34,12 +35,12 @@ const failed = aFinishedTask({
   failure: { category: "moderation", retryable: false },
   credits: { ...price, state: { kind: "refunding", retryAt: NOW, tries: 2 } },
   callback: aCallback({ attempts: [], lastNumber: 0, state: { kind: "held" }, deliveredAt: null }),
-  notices: [{ kind: "refund.delayed", version: NOW, retryAt: NOW, tries: 0 }],
+  notices: [noticeOf("refund.delayed", NOW, NOW)],
 });
 const kept = [aKeptHook(NO_OUTPUT), aKeptHook(anUpstreamFailure(), null)];
 const records: readonly TaskRecord[] = [
   anOpenTask(),
-  anAttachedTask({}, { tracking: { poll: null, keptHooks: kept, isExtended: true } }),
+  anAttachedTask({}, { tracking: { poll: null, keptHooks: kept, isExtended: true, told: [] } }),
   anAttachedTask(),
   aFinishedTask(),
   aFinishedTask({ callback: aCallback({ state: { kind: "due", nextAttemptAt: NOW + 5 } }) }),

@@ -113,13 +113,13 @@ export function noticeFault(
   shared: SharedState,
 ): string | null {
   const { record } = shared.disk.durable;
-  const notices = record !== null && isTerminal(record) ? record.notices : [];
+  const notices = record === null || record.status === "charging" ? [] : record.notices;
   const notice = notices.find((one) => one.kind === kind && one.version === version);
   return asideFault(record, notice?.retryAt ?? Infinity, withinMs, shared);
 }
 
 /** Checks that a call that is not for the client leaves when planned and ends before an attempt is due. */
-function asideFault(
+export function asideFault(
   record: TaskRecord | null,
   plannedAt: number,
   withinMs: number,

@@ -10,6 +10,7 @@ import { taskView } from "../../src/core/views/task-view.ts";
 import { callbackFault } from "./callback-rules.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
 import { deadlineFault, finishFault, RETENTION_MS } from "./end-rules.ts";
+import { lateFault } from "./late-rules.ts";
 import { recordFault } from "./record-rules.ts";
 import { retryFault } from "./retry-rules.ts";
 import { pollFault } from "./tracking-rules.ts";
@@ -80,7 +81,11 @@ function statusFault(change: Change): string | null {
     const fault = finishFault({ ...change, after });
     return fault ?? callbackFault(change, null, after);
   }
-  return endedFault(before, after, change.now) ?? callbackFault(change, before.callback, after);
+  return (
+    endedFault(before, after, change.now) ??
+    lateFault(before, after, change) ??
+    callbackFault(change, before.callback, after)
+  );
 }
 
 /** Checks promise 3 for a task that was over before. */

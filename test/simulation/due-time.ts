@@ -6,6 +6,7 @@ import {
   type TerminalTask,
 } from "../../src/core/record/task.ts";
 import { DAY, MINUTE, SECOND } from "../core/builders.ts";
+import { lateDueTime } from "./late-rules.ts";
 import { isPollable } from "./end-rules.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
@@ -18,7 +19,8 @@ const PUBLISHED_WITHIN_MS = MINUTE;
 export function dueTime(record: TaskRecord, setting: Setting, now: number): number {
   if (record.status === "charging") return record.credits.state.retryAt;
   const own = isOpen(record) ? openDueTime(record, setting, now) : endDueTime(record, setting, now);
-  return Math.min(own, publicationDueTime(record, setting, now));
+  const late = isOpen(record) ? Infinity : lateDueTime(record, setting, now, own);
+  return Math.min(own, late, publicationDueTime(record, setting, now));
 }
 
 function openDueTime(task: OpenTask, setting: Setting, now: number): number {

@@ -132,6 +132,11 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   return firstViolation({
     "an end has an entitled source": isToldBy || isCanceled || isTimeout,
     "a timeout is after the deadline": !isTimeout || isOverdue(change),
+    "a kept job that the upstream could confirm is asked for before a timeout":
+      !isTimeout ||
+      before === null ||
+      pollResult !== null ||
+      !hasUnaskedJob(before, change.setting),
     "work in progress extends the deadline once":
       !isTimeout ||
       pollResult === null ||
@@ -174,4 +179,14 @@ export function deadlineFault({ before, after, now }: Change<OpenTask, OpenTask>
     "a deadline is extended when it has passed": now >= before.deadlineAt,
     "a deadline is extended by a quarter": after.deadlineAt === now + quarter,
   });
+}
+
+/** Returns whether hooks have named jobs that the upstream could confirm when the task ends. */
+function hasUnaskedJob(task: TaskRecord, setting: Setting): boolean {
+  if (!("tracking" in task) || task.upstream?.job !== null || setting.isPaused) return false;
+  const { limits } = setting;
+  if (limits === null || !limits.isTaskNamed) return false;
+  const isRemembered =
+    limits.maxAgeMs === null || task.deadlineAt < task.createdAt + limits.maxAgeMs;
+  return isRemembered && task.tracking.keptHooks.some(({ jobId }) => jobId !== null);
 }

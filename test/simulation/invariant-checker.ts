@@ -4,11 +4,12 @@ import { POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
-import { sameJob } from "../../src/core/record/upstream.ts";
 import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from "./call-rules.ts";
 import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult, possibleEnds } from "./end-rules.ts";
+import { asidePollFault, isAnswerAbout } from "./aside-polls.ts";
+import { mayHookTell } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import { answeredPoll, askFault } from "./poll-rules.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
@@ -114,9 +115,14 @@ export class InvariantChecker {
     this.#lastSource = event.type;
     this.#pollResult = null;
     this.#firstEnd = record === null && event.type === "report" ? endResultOf(event.news) : null;
-    if (record === null || history === null || !isOpen(record)) return;
+    if (record === null || history === null) return;
+    const { setting } = this.#shared;
+    if (isTerminal(record) && event.type === "hook") {
+      history.isLateProven ||= mayHookTell(record, event, setting, this.#now);
+    }
+    if (!isOpen(record)) return;
     if (event.type === "cancel") history.isCanceled = true;
-    history.possibleEnds.push(...possibleEnds(event, record, this.#shared.setting, this.#now));
+    history.possibleEnds.push(...possibleEnds(event, record, setting, this.#now));
   }
 
   /** Checks the answer to the caller of a charge whose task is gone, unless there is a newer task. */
@@ -177,23 +183,29 @@ export class InvariantChecker {
     this.check("refund", refundFault(refund, this.#shared.disk.durable.record, this.history));
   }
 
-  onPoll(poll: Subject<"poll">, caller: SimulatedObject): void {
-    this.check("poll", askFault(poll, caller, this.#shared));
+  onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void {
+    const fault =
+      poll.purpose === "result"
+        ? askFault(poll, caller, this.#shared)
+        : asidePollFault(poll, withinMs, this.#shared);
+    this.check("poll", fault);
     caller.polls++;
     caller.lastPoll = { at: this.#now, job: poll.job, retryAt: 0 };
     if (this.history !== null) this.history.polledAt = this.#now;
   }
 
-  onPollAnswer({ job }: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void {
+  onPollAnswer(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void {
     const { record } = this.#shared.disk.written;
+    const { history } = this;
     const fact = pollEndResult(answer);
     this.#lastSource = "poll";
     caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
-    if (record === null || !isOpen(record)) return;
-    if (!sameJob(record.upstream?.job ?? null, job)) return;
-    if (answer.kind === "deferred" && this.history !== null) this.history.polledAt = 0;
-    this.#pollResult = { answer, askedAt: this.history?.polledAt ?? 0 };
-    if (fact !== null) this.history?.possibleEnds.push(fact);
+    if (record === null || history === null) return;
+    history.isLateProven ||= poll.purpose === "late_result" && fact?.status === "completed";
+    if (!isAnswerAbout(record, poll, answer)) return;
+    if (answer.kind === "deferred") history.polledAt = 0;
+    this.#pollResult = { answer, askedAt: history.polledAt };
+    if (fact !== null) history.possibleEnds.push(fact);
   }
 
   onPublish(row: Subject<"publish">, withinMs: number): void {

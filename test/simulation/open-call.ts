@@ -23,7 +23,7 @@ export interface CallObserver {
   onCharge(charge: Subject<"charge">): void;
   onChargeAnswer?(charge: Subject<"charge">, answer: ChargeAnswer): void;
   onRefund?(refund: Subject<"refund">): void;
-  onPoll(poll: Subject<"poll">, caller: SimulatedObject): void;
+  onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void;
   onPollAnswer?(poll: Subject<"poll">, answer: PollAnswer, caller: SimulatedObject): void;
   onPublish?(row: Subject<"publish">, withinMs: number): void;
   onNotify?(notice: Subject<"notify">, withinMs: number): void;

@@ -109,7 +109,7 @@ export class Parties implements Outside {
   };
 
   readonly poll: Outside["poll"] = (poll, aborted, caller) => {
-    this.#observer.onPoll(poll, caller);
+    this.#observer.onPoll(poll, caller, ATTEMPT_MS);
     const answers = POLL_ANSWERS.map((answer): Ending<PollAnswer> => ({ isDone: true, answer }));
     const onAnswer = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer, caller);
     const answered = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, onAnswer);

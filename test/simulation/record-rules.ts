@@ -95,5 +95,6 @@ function upstreams(before: TaskRecord, after: TaskRecord) {
 
 /** Returns the record without its version and what concerns only the relay's own plans. */
 function shown(record: TaskRecord): object {
-  return { ...record, version: 0, publication: null, tracking: null, notices: null };
+  const jobIds = isOpen(record) ? record.tracking.keptHooks.map(({ jobId }) => jobId) : [];
+  return { ...record, version: 0, publication: null, tracking: jobIds, notices: null };
 }

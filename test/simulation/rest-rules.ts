@@ -2,6 +2,7 @@ import { isOpen, isSettled, isTerminal, type TaskRecord } from "../../src/core/r
 import { taskView } from "../../src/core/views/task-view.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { firstViolation } from "./change.ts";
+import { isWaitingLate } from "./late-rules.ts";
 import type { Alarm, Stored } from "./disk.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
@@ -66,7 +67,8 @@ export function readWriteFault(
 ): string | null {
   const isStill = disk.written.record === record && disk.written.alarm === alarm;
   if (record === null) return firstViolation({ "a read creates nothing": isStill });
-  const isVague = isOpen(record) || setting.isIndexed || setting.isOperatorNotified;
+  const isLate = isTerminal(record) && isWaitingLate(record);
+  const isVague = isOpen(record) || isLate || setting.isIndexed || setting.isOperatorNotified;
   const isOverdue = dueTime(record, setting, now) < now;
   return firstViolation({ "a read writes nothing": isVague || isOverdue || isStill });
 }

@@ -31,7 +31,10 @@ const FORGETFUL: PollLimits = {
   hookWaitMs: null,
   gapMs: 0,
   maxAgeMs: 2 * HOUR,
+  isIdEnough: true,
+  isTaskNamed: true,
 };
+const NAMING: PollLimits = { ...LIMITS, isTaskNamed: true };
 const SCHEDULE_MS = [0, 180_000, 600_000];
 
 export function settingFrom(random: Random): Setting {
@@ -52,7 +55,8 @@ export function settingFrom(random: Random): Setting {
     isIndexed: random.isLucky(0.5),
     isOperatorNotified: random.isLucky(0.5),
     limits: random.weighted<PollLimits | null>([
-      [4, LIMITS],
+      [3, LIMITS],
+      [2, NAMING],
       [1, FORGETFUL],
       [2, null],
     ]),

@@ -69,6 +69,8 @@ export class TaskHistory {
   written: Written = NOTHING;
   readonly possibleEnds: EndResult[] = [];
   isCanceled = false;
+  /** A success was proven after the task had failed at its deadline. */
+  isLateProven = false;
   /** When the upstream was last asked; Unix milliseconds. */
   polledAt = 0;
   readonly posts: Post[] = [];

@@ -51,7 +51,7 @@ export function trackedFault(
   const isOwn = job === null || event.jobId === null || event.jobId === job.id;
   if (!isOwn || !isPollable(before, setting, now)) return null;
   const { poll } = before.tracking;
-  return poll === null ? keptFault(event, before, after) : movedFault(event, poll, after, now);
+  return poll === null ? keptFault(event, before, after, now) : movedFault(event, poll, after, now);
 }
 
 function attachFault(
@@ -71,7 +71,7 @@ function attachFault(
     "an attachment plans polls from now on":
       poll?.attachedAt === now && isEqual(poll.likelyAgesMs, expectation.likelyAgesMs),
     "a kept hook that claims the end causes a poll at once":
-      !isAsked || claims.length > 0 === (poll?.hint?.at === now),
+      !isAsked || claims.length > 0 === (poll?.hint?.at ?? Infinity) <= now + 1,
     "kept hooks that say queued or running move the polls":
       !isAsked || kept.length > claims.length === (poll?.heard ?? []).length > 0,
     "a deadline is extended once": after.tracking.isExtended === isExtended,
@@ -83,9 +83,15 @@ function keptFault(
   { jobId, news, isSigned }: Hook,
   before: OpenTask,
   after: OpenTask,
+  now: number,
 ): string | null {
   const isApplied = isSigned && news.status !== "no_output" && endResultOf(news) !== null;
   if (isApplied) return null;
+  if (isSigned && jobId !== null) {
+    const isAttached = after.upstream?.job?.id === jobId && after.tracking.keptHooks.length === 0;
+    return firstViolation({ "a signed hook attaches the job that it names": isAttached });
+  }
+  if (now >= before.deadlineAt) return null;
   const others = before.tracking.keptHooks.filter(
     (hook) => hook.jobId !== jobId || hook.news.status !== news.status,
   );

@@ -228,7 +228,7 @@ it("the log has one line per hook and per poll, with task, connection and outcom
   expect(linesOf("").filter(({ connection }) => connection === "ark")).toEqual([
     { event: "task.hook", ...line, status: "failed", outcome: "nudged" },
     { event: "provider.unauthorized", ...line },
-    { event: "upstream.poll", ...line, outcome: "unauthorized" },
+    { event: "upstream.poll", ...line, purpose: "result", outcome: "unauthorized" },
     { event: "hook.ignored", ...line, reason: "malformed" },
   ]);
 });

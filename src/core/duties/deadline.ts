@@ -1,6 +1,7 @@
 import type { Policy } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
 import { lastPollAt } from "../record/poll-plan.ts";
+import { askKeptJob } from "./ask-kept-job.ts";
 import type { Duty, EventStep } from "./duty.ts";
 import { poll } from "./poll.ts";
 
@@ -11,6 +12,7 @@ import { poll } from "./poll.ts";
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;
+  if (askKeptJob(record, policy) !== null) return null;
   return {
     dueAt: lastPollAt(record),
     step: () => ({ kind: "event", event: { type: "deadline" } }),

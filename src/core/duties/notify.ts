@@ -1,6 +1,7 @@
 import type { Policy } from "../policy.ts";
+import type { JsonObject } from "../json.ts";
 import type { NoticeKind } from "../record/notice.ts";
-import { isTerminal, type TaskRecord } from "../record/task.ts";
+import type { TaskRecord } from "../record/task.ts";
 import { taskView } from "../views/task-view.ts";
 import { deliver } from "./deliver.ts";
 import type { Duty } from "./duty.ts";
@@ -10,8 +11,10 @@ import { refund } from "./refund.ts";
 export interface OperatorNotice {
   readonly taskId: string;
   readonly kind: NoticeKind;
-  /** Version of the task when the reported event happened. */
+  /** Version of the task when the reported event happened, or the time of the event (record/notice.ts). */
   readonly version: number;
+  /** Further members of the message; null when it contains only the task. */
+  readonly details: JsonObject | null;
   /** JSON text of the task as the operator may read it. */
   readonly task: string;
 }
@@ -33,13 +36,15 @@ const CLEARANCE_MS = 5_500;
  * before the operator's receiver would have to answer.
  */
 export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | null {
-  if (!policy.isOperatorNotified || !isTerminal(record)) return null;
+  if (!policy.isOperatorNotified || record.status === "charging") return null;
   const [next] = record.notices.toSorted((a, b) => a.retryAt - b.retryAt);
   if (next === undefined) return null;
-  const { kind, version, retryAt } = next;
+  const { kind, version, details, retryAt } = next;
   if (retryAt > nextClientDutyAt(record, policy) - CLEARANCE_MS) return null;
   const { id: taskId } = record;
-  const notice = () => ({ taskId, kind, version, task: taskView(record, "operator") });
+  const notice = () => {
+    return { taskId, kind, version, details, task: taskView(record, "operator") };
+  };
   return { dueAt: retryAt, step: () => ({ kind: "notify", notice: notice() }) };
 }
 
@@ -47,6 +52,6 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
  * Returns the time of the next planned refund or attempt of the callback, in Unix milliseconds; Infinity
  * when none is planned.
  */
-function nextClientDutyAt(record: TaskRecord, policy: Policy): number {
+export function nextClientDutyAt(record: TaskRecord, policy: Policy): number {
   return Math.min(refund(record)?.dueAt ?? Infinity, deliver(record, policy)?.dueAt ?? Infinity);
 }

@@ -2,6 +2,7 @@ import { type Policy, startAt } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
 import { likelihoodOf } from "../record/poll-likelihood.ts";
 import { allowedPollAt, lastPollAt, plannedPollAt, pollableJob } from "../record/poll-plan.ts";
+import type { PollPurpose } from "../events/event.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 
@@ -15,6 +16,7 @@ export interface Poll {
   readonly createdAt: number;
   /** Probability that this poll finds the result, from 0 to 1; a poll with 1 cannot wait. */
   readonly likelihood: number;
+  readonly purpose: PollPurpose;
 }
 
 export interface PollStep {
@@ -39,7 +41,8 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   const dueAt = Math.max(wantedAt, allowedPollAt(record, plan, policy));
   const job = pollableJob(record, policy, dueAt);
   if (job === null) return null;
-  const question = { taskId, connection: upstream.connection, job, createdAt };
+  const { connection } = upstream;
+  const question = { taskId, connection, job, createdAt, purpose: "result" } as const;
   const likelihood = () => likelihoodOf(record, plan, policy, dueAt);
   return { dueAt, step: () => ({ kind: "poll", poll: { ...question, likelihood: likelihood() } }) };
 }

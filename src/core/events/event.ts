@@ -117,9 +117,17 @@ export type ChargeAnswer =
   | { readonly kind: "unknown_account" }
   | { readonly kind: "unknown" };
 
+/**
+ * Why a job is polled: for the `result` of the job that is attached to an open task; because a kept hook named
+ * the job (`kept_job`), so that only an answer counts that names the task; or for a `late_result` of a task
+ * that has failed at its deadline.
+ */
+export type PollPurpose = "result" | "kept_job" | "late_result";
+
 export interface PollEndedEvent {
   readonly type: "poll_ended";
   readonly job: Job;
+  readonly purpose: PollPurpose;
   /** Time at which the poll was sent, in Unix milliseconds; decides whether it was the poll at the deadline. */
   readonly askedAt: number;
   readonly answer: PollAnswer;

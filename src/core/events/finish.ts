@@ -3,6 +3,7 @@ import { automaticSeries, release } from "../record/attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";
+import { TIMEOUT_CODE } from "../record/late-job.ts";
 import { metadataOf } from "../record/metadata.ts";
 import { isStorable } from "../record/stored-size.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
@@ -12,9 +13,6 @@ import {
   type UpstreamEnd,
   type UpstreamResult,
 } from "../record/upstream.ts";
-
-/** Value of `error.code` for a task that has no result at its deadline. */
-export const TIMEOUT_CODE = "upstream_timeout";
 
 /**
  * Ends an open task, writes the body of its callback once and for all, and starts the automatic attempts of
@@ -40,7 +38,8 @@ export function finish(
     callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
     finishedAt: now,
     found: null,
-    notices: [],
+    notices: task.notices,
+    late: null,
     expiresAt: now + policy.retentionMs,
   };
 }

@@ -9,10 +9,18 @@ import {
   UNKNOWN_TASK,
 } from "./decision.ts";
 import type { AttachEvent, HookEvent } from "./event.ts";
-import { finishFromNews, TIMEOUT_CODE } from "./finish.ts";
+import { finishFromNews } from "./finish.ts";
+import { applyLateHook } from "./late-results.ts";
 import type { Policy } from "../policy.ts";
-import { errorCodeOf } from "../record/callback-body.ts";
-import { canPoll, hear, hint, planPolls, type PollPlan } from "../record/poll-plan.ts";
+import {
+  canPoll,
+  type Expectation,
+  hear,
+  hint,
+  NOTHING_EXPECTED,
+  planPolls,
+  type PollPlan,
+} from "../record/poll-plan.ts";
 import {
   isOpen,
   isTerminal,
@@ -21,8 +29,20 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
-import { keepHook } from "../record/tracking.ts";
-import { type Job, sameJob, type UpstreamNews } from "../record/upstream.ts";
+import { keepHook, keptJobIds, type KeptHook } from "../record/tracking.ts";
+import {
+  isAbout,
+  type Job,
+  sameJob,
+  type Upstream,
+  type UpstreamNews,
+} from "../record/upstream.ts";
+
+/** The upstream of a task whose job is known. */
+type AttachedJob = Upstream & { readonly job: Job };
+
+/** What is known of a job that a hook has named: its hooks come. */
+const HOOK_EXPECTED: Expectation = { ...NOTHING_EXPECTED, isHookExpected: true };
 
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */
 export function attach(
@@ -41,19 +61,53 @@ export function attach(
     return invalidField("/provider", message);
   }
   const hooks = record.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
-  const poll = planPolls(expectation, policy.polls.get(connection), now);
-  const attached: OpenTask = {
-    ...record,
-    version: nextVersion(record, now),
-    upstream: { connection, job },
-    keyNames: { ...record.keyNames, attachedBy: keyName },
-    tracking: { ...record.tracking, poll, keptHooks: [] },
-  };
-  return changed(
-    hooks.reduce<TaskRecord>((task, { news }) => {
-      return isOpen(task) ? withNews(task, news, false, policy, now) : task;
-    }, attached),
-  );
+  const known = { ...record, keyNames: { ...record.keyNames, attachedBy: keyName } };
+  const attached = attachJob(known, { connection, job }, expectation, policy, now);
+  return changed(withEach(hooks, attached, policy, now));
+}
+
+/** Attaches a job, plans its polls, and drops the kept hooks. */
+export function attachJob(
+  record: OpenTask,
+  upstream: AttachedJob,
+  expectation: Expectation,
+  policy: Policy,
+  now: number,
+): OpenTask {
+  const poll = planPolls(expectation, policy.polls.get(upstream.connection), now);
+  const tracking = { ...record.tracking, poll, keptHooks: [] };
+  return { ...record, version: nextVersion(record, now), upstream, tracking };
+}
+
+/**
+ * Attaches the job that a signed hook names to a task that has none, because the answer of the submit call
+ * may be lost. Returns the same record when the job cannot be polled.
+ */
+function withProvenJob(
+  task: OpenTask,
+  { connection, jobId: id, news, isSigned }: HookEvent,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  if (!isSigned || id === null || task.upstream?.job !== null) return task;
+  const isIdEnough = policy.polls.get(connection)?.isIdEnough === true;
+  if (!isIdEnough || !canPoll(task, policy, now)) return task;
+  const job: Job = { id, endpoint: null };
+  const earlier = task.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
+  const attached = attachJob(task, { connection, job }, HOOK_EXPECTED, policy, now);
+  return withEach([...earlier, { jobId: id, news }], attached, policy, now);
+}
+
+/** Applies kept hooks, which were not verified, to a task whose job is attached now. */
+function withEach(
+  hooks: readonly KeptHook[],
+  attached: OpenTask,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  return hooks.reduce<OpenTask | TerminalTask>((task, { news }) => {
+    return isOpen(task) ? withNews(task, news, false, policy, now) : task;
+  }, attached);
 }
 
 /**
@@ -71,28 +125,18 @@ export function applyHook(
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (record.upstream?.connection !== event.connection) return UNKNOWN_TASK;
   const { news } = event;
-  if (isTerminal(record)) {
-    return unchanged(record, isLateSuccess(record, news) ? "late_result" : "ignored");
-  }
+  if (isTerminal(record)) return applyLateHook(record, event, policy, now);
   const { job } = record.upstream;
   if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
   const task = withNews(record, news, event.isSigned, policy, now);
   if (isTerminal(task)) return changed(task);
-  const kept = keptFor(task, event, canPoll(record, policy, now));
-  return kept === record ? unchanged(record, "ignored") : changed(kept, noteOf(kept, news));
-}
-
-/**
- * Tells whether news reports the success of a task that has failed at its deadline already. Such news is only
- * logged; the task stays failed.
- */
-export function isLateSuccess(
-  record: TaskRecord | null,
-  { status }: { readonly status: string },
-): boolean {
-  if (record === null || !isTerminal(record)) return false;
-  const isSuccess = status === "completed" || status === "no_output";
-  return isSuccess && errorCodeOf(record.body) === TIMEOUT_CODE;
+  const attached = withProvenJob(task, event, policy, now);
+  if (attached !== task) return changed({ ...attached, version: nextVersion(record, now) });
+  const kept = keptFor(task, event, canPoll(record, policy, now), now);
+  if (kept === record) return unchanged(record, "ignored");
+  const isShown = keptJobIds(kept.tracking).join() !== keptJobIds(record.tracking).join();
+  const version = isShown ? nextVersion(record, now) : kept.version;
+  return changed({ ...kept, version }, noteOf(kept, news));
 }
 
 /**
@@ -132,10 +176,16 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 
 /**
  * Keeps a hook with a task that has no job yet, until its job is attached. Returns the same record when the
- * hook is kept already, is too large to keep, or reports that a task that cannot be polled is in progress.
+ * hook is kept already, is too large to keep, arrives after the deadline, at which the jobs of kept hooks are
+ * asked for, or reports that a task that cannot be polled is in progress.
  */
-function keptFor(task: OpenTask, { jobId, news }: HookEvent, isPollable: boolean): OpenTask {
-  if (task.tracking.poll !== null || !isPollable) return task;
+function keptFor(
+  task: OpenTask,
+  { jobId, news }: HookEvent,
+  isPollable: boolean,
+  now: number,
+): OpenTask {
+  if (task.tracking.poll !== null || !isPollable || now >= task.deadlineAt) return task;
   const tracking = keepHook(task.tracking, { jobId, news });
   const isKnown = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return tracking === null || isKnown ? task : { ...task, tracking };
@@ -145,12 +195,4 @@ function keptFor(task: OpenTask, { jobId, news }: HookEvent, isPollable: boolean
 function noteOf({ tracking }: OpenTask, { status }: UpstreamNews): Note | undefined {
   if (status === "queued" || status === "processing") return undefined;
   return tracking.poll === null ? "kept" : "nudged";
-}
-
-/**
- * Tells whether a hook is about `job`. A hook without a job id counts as being about it, because the URL of
- * the hook belongs to this task alone.
- */
-function isAbout(job: Job, jobId: string | null): boolean {
-  return jobId === null || jobId === job.id;
 }

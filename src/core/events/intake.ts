@@ -55,7 +55,8 @@ export function register(
   const base = { ...head, publication: UNPUBLISHED, counts: NO_COUNTS, keyNames };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
-  const open = { ...task, status: "pending", tracking: trackingOf(upstream, policy, now) } as const;
+  const tracking = trackingOf(upstream, policy, now);
+  const open = { ...task, status: "pending", notices: [], tracking } as const;
   if (amount === null || accountId === null) return accept({ ...open, account, credits: null });
   const price = { accountId, amount };
   if (chargeId === null) {
@@ -140,6 +141,7 @@ function createFromEvent(
     callbackUrl: creation.callbackUrl,
     deadlineAt: now + policy.taskDeadlineMs,
     tracking: trackingOf(null, policy, now),
+    notices: [],
   };
 }
 

@@ -7,7 +7,7 @@ import type { Policy } from "../policy.ts";
 import { afterTry } from "../record/notice.ts";
 import { UNPUBLISHED } from "../record/publication.ts";
 import { markPublished, missingSince, rowExpiresAt } from "../record/row-schedule.ts";
-import { isTerminal, type TaskRecord } from "../record/task.ts";
+import type { TaskRecord } from "../record/task.ts";
 
 /** Records which version of the task the index has stored in its row. A failed write changes nothing. */
 export function endPublication(
@@ -21,15 +21,18 @@ export function endPublication(
 
 /**
  * Applies the result of a try to send a notice to the operator: removes a notice that has arrived or was
- * tried 10 times, else plans its next try.
+ * tried 10 times, else plans its next try. A notice of an erased task of the same id is unknown.
  */
 export function endNotice(
   record: TaskRecord | null,
   event: NoticeEndedEvent,
   now: number,
 ): Decision {
-  if (record === null || !isTerminal(record)) return unchanged(record);
-  return changed({ ...record, notices: afterTry(record.notices, event, now) });
+  if (record === null || record.status === "charging") return unchanged(record);
+  const { notices } = record;
+  const isKnown = notices.some((one) => one.kind === event.kind && one.version === event.version);
+  if (!isKnown) return unchanged(record);
+  return changed({ ...record, notices: afterTry(notices, event, now) });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { withUpstreamNotice } from "./upstream-notices.ts";
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { PollAnswer, PollEndedEvent } from "./event.ts";
 import { finishAtDeadline, finishFromNews } from "./finish.ts";
@@ -35,7 +36,8 @@ export function endPoll(
   if (news !== null && isEnd(news, poll, askedAt)) {
     return changed(finishFromNews(record, news, "poll", policy, now));
   }
-  const task = withAnswer(record, poll, answer, policy, now);
+  const answered = withAnswer(record, poll, answer, policy, now);
+  const task = withUpstreamNotice(record, answered, answer, policy, now);
   const isAtDeadline = lastPollAt(record) <= Math.min(now, askedAt);
   if (!isAtDeadline || lastPollAt(task) > now)
     return task === record ? unchanged(record) : changed(task);
@@ -131,7 +133,8 @@ function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
   return now + Math.round(answer.retryAfterMs * (1 + RETRY_JITTER * jitter));
 }
 
-function extendDeadline(task: OpenTask, now: number): OpenTask {
+/** Extends the deadline of a task by a quarter of the time from its creation to its deadline. */
+export function extendDeadline(task: OpenTask, now: number): OpenTask {
   const deadlineAt = now + Math.round((task.deadlineAt - task.createdAt) * DEADLINE_EXTENSION);
   const version = nextVersion(task, now);
   return { ...task, version, deadlineAt, tracking: { ...task.tracking, isExtended: true } };

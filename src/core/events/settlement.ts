@@ -31,7 +31,7 @@ export function endCharge(
       const account = { id: credits.accountId, generation: answer.generation };
       const charged: Credits = { ...credits, state: { kind: "charged" } };
       const tracking = trackingOf(record.upstream, policy, now);
-      const task = { ...record, version, account, credits: charged, tracking };
+      const task = { ...record, version, account, credits: charged, tracking, notices: [] };
       return changed({ ...task, status: "pending" });
     }
     case "insufficient": {

@@ -1,24 +1,41 @@
+import type { JsonObject } from "../json.ts";
 import { planRetry, type Retry } from "./credits.ts";
 
 /** A message about one task for `OPERATOR_CALLBACK_URL`, kept until the operator has received it. */
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
-  /** Version of the task when the reported event happened; identifies the notice together with its kind. */
+  /**
+   * Version of the task when the reported event happened, or the time of an event that changes nothing for
+   * readers, in Unix milliseconds; identifies the notice together with its kind.
+   */
   readonly version: number;
+  /** Further members of the message; null when it contains only the task. */
+  readonly details: JsonObject | null;
 }
 
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
-export const NOTICE_KINDS = ["callback.failed", "refund.delayed"] as const;
+export const NOTICE_KINDS = [
+  "callback.failed",
+  "refund.delayed",
+  "upstream.unclear",
+  "upstream.no_output",
+  "task.late_result",
+] as const;
 
 /**
  * Number of tries to send a notice to the operator, spread over about 20 minutes. After the last one the
  * notice is dropped; the operator can still read the event in the task.
  */
 const MAX_TRIES = 10;
-const MAX_KEPT = 5;
+const MAX_KEPT = 9;
 
-export function noticeOf(kind: NoticeKind, version: number, now: number): Notice {
-  return { kind, version, retryAt: now, tries: 0 };
+export function noticeOf(
+  kind: NoticeKind,
+  version: number,
+  now: number,
+  details: JsonObject | null = null,
+): Notice {
+  return { kind, version, details, retryAt: now, tries: 0 };
 }
 
 export function withNotice(notices: readonly Notice[], notice: Notice): readonly Notice[] {

@@ -4,6 +4,7 @@ import type { Counts } from "./counts.ts";
 import type { Finding } from "./finding.ts";
 import type { JsonObject } from "../json.ts";
 import type { KeyNames } from "./key-names.ts";
+import type { LateJob } from "./late-job.ts";
 import type { Notice } from "./notice.ts";
 import type { Publication } from "./publication.ts";
 import type { Tracking } from "./tracking.ts";
@@ -37,6 +38,8 @@ export interface OpenTask extends TaskBase {
   /** Deadline in Unix milliseconds, after which the task fails with `upstream_timeout`. */
   readonly deadlineAt: number;
   readonly tracking: Tracking;
+  /** Notices (messages to the operator) that have not arrived yet. */
+  readonly notices: readonly Notice[];
 }
 
 /** A task with its final result. */
@@ -62,6 +65,8 @@ export interface TerminalTask extends TaskBase {
   readonly found: Finding | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
+  /** What came of the job after the task had failed at its deadline; null while nothing did. */
+  readonly late: LateJob | null;
   /**
    * End of the retention in Unix milliseconds, at which a settled task is erased. Every change starts the
    * retention again.

@@ -1,7 +1,9 @@
 import type { Policy } from "../policy.ts";
-import { NOTHING_EXPECTED, planPolls, type PollPlan } from "./poll-plan.ts";
+import type { NoticeKind } from "./notice.ts";
+import { canPoll, NOTHING_EXPECTED, planPolls, type PollPlan } from "./poll-plan.ts";
 import { storedBytes } from "./stored-size.ts";
-import type { Upstream, UpstreamNews } from "./upstream.ts";
+import type { OpenTask } from "./task.ts";
+import type { Job, Upstream, UpstreamNews } from "./upstream.ts";
 
 /**
  * How the relay gets the result of an open task: the plan of its polls, and the hooks that are kept until a
@@ -17,6 +19,8 @@ export interface Tracking {
   readonly keptHooks: readonly KeptHook[];
   /** States that the deadline has been extended, which happens at most once. */
   readonly isExtended: boolean;
+  /** Kinds of the notices about polls that were planned; each is sent once for a task. */
+  readonly told: readonly NoticeKind[];
 }
 
 export interface KeptHook {
@@ -35,7 +39,7 @@ const MAX_KEPT_BYTES = 8192;
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
   const poll = upstream?.job == null ? null : planPolls(NOTHING_EXPECTED, limits, now);
-  return { poll, keptHooks: [], isExtended: false };
+  return { poll, keptHooks: [], isExtended: false, told: [] };
 }
 
 /**
@@ -48,4 +52,27 @@ export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
     ({ jobId, news }) => jobId !== hook.jobId || news.status !== hook.news.status,
   );
   return { ...tracking, keptHooks: [...others, hook].slice(-MAX_KEPT) };
+}
+
+/** Returns the ids of the jobs that kept hooks name, the one that was named first at the front. */
+export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
+  return [...new Set(keptHooks.flatMap(({ jobId }) => jobId ?? []))];
+}
+
+/**
+ * Returns the job to ask for at the deadline of a task to which no job was attached: the one that a kept hook
+ * named last. Null when there is none, or when the provider's answers would not show for which task the job
+ * was submitted: whoever knows a hook URL could name a job of another task there.
+ */
+export function keptJobToAsk(task: OpenTask, policy: Policy): Job | null {
+  if (task.upstream === null || task.upstream.job !== null) return null;
+  const isNamed = policy.polls.get(task.upstream.connection)?.isTaskNamed === true;
+  if (!isNamed || !canPoll(task, policy, task.deadlineAt)) return null;
+  const id = keptJobIds(task.tracking).at(-1);
+  return id === undefined ? null : { id, endpoint: null };
+}
+
+/** Removes the kept hooks that name a job. */
+export function withoutKeptJob(tracking: Tracking, { id }: Job): Tracking {
+  return { ...tracking, keptHooks: tracking.keptHooks.filter(({ jobId }) => jobId !== id) };
 }

@@ -19,6 +19,14 @@ export function sameJob(a: Job | null, b: Job): boolean {
   return a !== null && a.id === b.id && a.endpoint === b.endpoint;
 }
 
+/**
+ * Tells whether a hook is about `job`. A hook without a job id counts as being about it, because the URL of
+ * the hook belongs to this task alone.
+ */
+export function isAbout(job: Job, jobId: string | null): boolean {
+  return jobId === null || jobId === job.id;
+}
+
 /** Largest number of output URLs of a result. */
 export const MAX_OUTPUT_URLS = 1_000;
 /** Largest length of an output URL, in characters. */

@@ -7,7 +7,15 @@ import {
 } from "../record/callback.ts";
 import type { ChargingCredits, Credits } from "../record/credits.ts";
 import { toSeconds } from "../time.ts";
-import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import {
+  type ChargingTask,
+  isOpen,
+  isTerminal,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../record/task.ts";
+import { keptJobIds } from "../record/tracking.ts";
 import type { Upstream } from "../record/upstream.ts";
 
 /** Kind of reader of a task. Only the operator sees the upstream and the answers of receivers. */
@@ -32,7 +40,7 @@ export function taskView(
     ...optional("credits", creditsView(record.credits)),
     ...(isTerminal(record)
       ? optional("failure", record.failure)
-      : { ...optional("progress", progress), deadline_at: toSeconds(record.deadlineAt) }),
+      : openView(record, reader, progress)),
   });
   return appendMembers(head(record), extras);
 }
@@ -92,6 +100,16 @@ function upstreamView(upstream: Upstream | null) {
   if (upstream?.job == null) return null;
   const { id, endpoint } = upstream.job;
   return { id, ...optional("endpoint", endpoint) };
+}
+
+/** Shows, to the operator only, the jobs that hooks have named while none is attached. */
+function openView(record: OpenTask | ChargingTask, reader: Reader, progress: number | null) {
+  const jobIds = reader === "operator" && isOpen(record) ? keptJobIds(record.tracking) : [];
+  return {
+    ...optional("progress", progress),
+    deadline_at: toSeconds(record.deadlineAt),
+    ...optional("tracking", jobIds.length === 0 ? null : { kept_jobs: jobIds }),
+  };
 }
 
 function creditsView(credits: Credits | ChargingCredits | null) {

@@ -52,8 +52,8 @@ async function startPoll(): Promise<{ readonly rung: Promise<void> }> {
 describe("a poll", () => {
   it("the alarm handler of a task waits for the answer of a poll that it started", async () => {
     const { rung } = await startPoll();
-    const poll = { taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW, likelihood: 0.5 };
-    expect(host.polls).toEqual([poll]);
+    const question = { taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW };
+    expect(host.polls).toEqual([{ ...question, purpose: "result", likelihood: 0.5 }]);
     let hasEnded = false;
     void rung.then(() => (hasEnded = true));
     await runMicrotasks();

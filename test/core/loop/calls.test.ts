@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { noticeOf } from "../../../src/core/record/notice.ts";
 import { type CallStep, nextStep } from "../../../src/core/step.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLevel, LogLine } from "../../../src/log.ts";
@@ -29,7 +30,7 @@ import { MemoryHost } from "./memory-host.ts";
 type Call = "charge" | "refund" | "poll" | "publish" | "notify";
 
 const everything = aPolicy({ isIndexed: true, isOperatorNotified: true });
-const notice = { kind: "callback.failed", version: NOW, retryAt: NOW, tries: 0 } as const;
+const notice = noticeOf("callback.failed", NOW, NOW);
 const published = { version: NOW, retryAt: 0, tries: 0 };
 const RECORDS: Readonly<Record<Call, TaskRecord>> = {
   charge: aChargingTask(),

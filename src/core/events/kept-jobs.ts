@@ -1,0 +1,33 @@
+import { changed, type Decision, unchanged } from "./decision.ts";
+import type { PollEndedEvent } from "./event.ts";
+import { attachJob } from "./hooks.ts";
+import { endPoll, extendDeadline } from "./polling.ts";
+import type { Policy } from "../policy.ts";
+import { NOTHING_EXPECTED } from "../record/poll-plan.ts";
+import { isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
+import { withoutKeptJob } from "../record/tracking.ts";
+
+/**
+ * Applies the answer about a job that a kept hook named, which was asked for at the deadline. An answer that
+ * was found to name the task attaches the job and then counts like the last poll of an attached job; any
+ * other makes the kept hooks of the job worthless. A provider that limits the rate extends the deadline once.
+ */
+export function endKeptJobPoll(
+  record: TaskRecord | null,
+  event: PollEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (record === null || !isOpen(record) || record.upstream === null) return unchanged(record);
+  const { upstream, tracking } = record;
+  if (upstream.job !== null) return unchanged(record);
+  const { answer, job } = event;
+  if (answer.kind === "news") {
+    const attached = attachJob(record, { ...upstream, job }, NOTHING_EXPECTED, policy, now);
+    return endPoll(attached, event, policy, now);
+  }
+  if (answer.kind === "limited" && !tracking.isExtended)
+    return changed(extendDeadline(record, now));
+  const version = nextVersion(record, now);
+  return changed({ ...record, version, tracking: withoutKeptJob(tracking, job) });
+}

@@ -1,0 +1,61 @@
+import { changed, type Decision, unchanged } from "./decision.ts";
+import type { HookEvent, PollEndedEvent } from "./event.ts";
+import type { Policy } from "../policy.ts";
+import {
+  canPollLate,
+  isLateResultKnown,
+  isTimedOut,
+  withLateHint,
+  withLateResult,
+} from "../record/late-job.ts";
+import type { TaskRecord, TerminalTask } from "../record/task.ts";
+import { isAbout, sameJob } from "../record/upstream.ts";
+
+/**
+ * Tells whether news reports the success of a task that has failed at its deadline already. The task stays
+ * failed.
+ */
+export function isLateSuccess(
+  record: TaskRecord | null,
+  { status }: { readonly status: string },
+): boolean {
+  return (status === "completed" || status === "no_output") && isTimedOut(record);
+}
+
+/**
+ * Handles a hook that arrives after the end of its task. It changes nothing for readers. A success of a task
+ * that has failed at its deadline is reported to the operator: at once when the hook is signed or nobody can
+ * be asked, else when a poll confirms it.
+ */
+export function applyLateHook(
+  record: TerminalTask,
+  { news, jobId, isSigned }: HookEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (!isLateSuccess(record, news)) return unchanged(record, "ignored");
+  const job = record.upstream?.job ?? null;
+  if (job !== null && !isAbout(job, jobId)) return unchanged(record, "other_job");
+  if (news.status !== "completed" || isLateResultKnown(record)) {
+    return unchanged(record, "late_result");
+  }
+  if (isSigned || !canPollLate(record, policy, now)) {
+    return changed(withLateResult(record, news, policy, now), "late_result");
+  }
+  const hinted = withLateHint(record, policy, now);
+  const isPolled = job !== null && hinted !== record;
+  return isPolled ? changed(hinted, "late_result") : unchanged(record, "late_result");
+}
+
+/** Applies the answer to a poll of a task that has failed at its deadline. */
+export function endLatePoll(
+  record: TaskRecord | null,
+  { job, answer }: PollEndedEvent,
+  policy: Policy,
+  now: number,
+): Decision {
+  if (answer.kind !== "news" || answer.news.status !== "completed") return unchanged(record);
+  if (!isTimedOut(record) || !sameJob(record.upstream?.job ?? null, job)) return unchanged(record);
+  if (isLateResultKnown(record)) return unchanged(record);
+  return changed(withLateResult(record, answer.news, policy, now), "late_result");
+}

@@ -1,0 +1,45 @@
+import type { PollAnswer } from "./event.ts";
+import type { Policy } from "../policy.ts";
+import { noticeOf, withNotice } from "../record/notice.ts";
+import type { OpenTask } from "../record/task.ts";
+import { HOUR_MS } from "../time.ts";
+
+/** Time in milliseconds after which answers that are not understood are reported to the operator. */
+const UNCLEAR_MS = HOUR_MS;
+
+/**
+ * Adds a notice to the operator about a task whose upstream answers oddly, once for each kind: after an hour
+ * of answers that were not understood, and at the second answer that reports success without output.
+ * @param before the task before the answer.
+ * @param after the task with the answer noted.
+ */
+export function withUpstreamNotice(
+  before: OpenTask,
+  after: OpenTask,
+  answer: PollAnswer,
+  policy: Policy,
+  now: number,
+): OpenTask {
+  if (!policy.isOperatorNotified) return after;
+  const kind = noticeKindOf(before, answer, now);
+  const { told } = after.tracking;
+  if (kind === null || told.includes(kind)) return after;
+  const details =
+    answer.kind === "unclear" ? { status_code: answer.statusCode, word: answer.word } : null;
+  const notice = noticeOf(kind, Math.max(after.version, now), now, details);
+  return {
+    ...after,
+    notices: withNotice(after.notices, notice),
+    tracking: { ...after.tracking, told: [...told, kind] },
+  };
+}
+
+function noticeKindOf({ tracking }: OpenTask, answer: PollAnswer, now: number) {
+  const { answer: known = null } = tracking.poll ?? {};
+  if (known === null) return null;
+  if (answer.kind === "unclear") {
+    return known.kind === "unclear" && now >= known.since + UNCLEAR_MS ? "upstream.unclear" : null;
+  }
+  const isWithoutOutput = answer.kind === "news" && answer.news.status === "no_output";
+  return isWithoutOutput && known.kind === "no_output" ? "upstream.no_output" : null;
+}

@@ -1,0 +1,105 @@
+import type { JsonObject } from "../json.ts";
+import type { Policy, PollLimits } from "../policy.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time.ts";
+import { errorCodeOf } from "./callback-body.ts";
+import { metadataOf } from "./metadata.ts";
+import { noticeOf, withNotice } from "./notice.ts";
+import { isStorable } from "./stored-size.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "./task.ts";
+import { areUrlsInBounds, type UpstreamResult } from "./upstream.ts";
+
+/** What came of the job of a task after the task had failed at its deadline. Times are Unix milliseconds. */
+export interface LateJob {
+  /** Time of the last unverified hook that claimed success and caused a poll; null when there was none. */
+  readonly hintAt: number | null;
+  /** Time at which the success of the job became known; null while it is not. */
+  readonly resultAt: number | null;
+}
+
+const NOTHING_LATE: LateJob = { hintAt: null, resultAt: null };
+/** Value of `error.code` for a task that has no result at its deadline. */
+export const TIMEOUT_CODE = "upstream_timeout";
+/** Times from the end of the task to the polls of its job, in milliseconds. */
+const POLL_WAITS_MS = [HOUR_MS, DAY_MS];
+/** Times from a hook that claims success to the polls that it causes, in milliseconds. */
+const HINT_WAITS_MS = [0, 2 * MINUTE_MS];
+/** Shortest time between two hooks that cause polls, in milliseconds. */
+const HINT_PAUSE_MS = HOUR_MS;
+
+/** Tells whether a task has failed because there was no result at its deadline. */
+export function isTimedOut(record: TaskRecord | null): record is TerminalTask {
+  if (record === null || !isTerminal(record) || record.status !== "failed") return false;
+  return errorCodeOf(record.body) === TIMEOUT_CODE;
+}
+
+/** Tells whether the success of the job of a task became known after the task had failed. */
+export function isLateResultKnown({ late }: TerminalTask): boolean {
+  return late !== null && late.resultAt !== null;
+}
+
+/** Tells whether the provider can still be polled about the jobs of a task that has failed. */
+export function canPollLate(task: TerminalTask, policy: Policy, now: number): boolean {
+  const limits = limitsOf(task, policy);
+  if (limits === null) return false;
+  return limits.maxAgeMs === null || now < task.createdAt + limits.maxAgeMs;
+}
+
+/**
+ * Returns the time of the first poll after `policy.polledAt` of the job of a task that has failed at its
+ * deadline: an hour and a day after that, and after an unverified hook that claims success. Null when no poll
+ * is planned any more.
+ */
+export function latePollAt(task: TerminalTask, policy: Policy): number | null {
+  const { finishedAt, upstream, failure } = task;
+  const { hintAt, resultAt } = task.late ?? NOTHING_LATE;
+  if (upstream?.job == null || finishedAt === null || resultAt !== null) return null;
+  if (failure?.category !== "timeout" || !isTimedOut(task)) return null;
+  const times = [
+    ...POLL_WAITS_MS.map((waitMs) => finishedAt + waitMs),
+    ...(hintAt === null ? [] : HINT_WAITS_MS.map((waitMs) => hintAt + waitMs)),
+  ];
+  const plannedAt = Math.min(...times.filter((time) => time > policy.polledAt));
+  const isInTime = plannedAt < task.expiresAt && canPollLate(task, policy, plannedAt);
+  return isInTime ? plannedAt : null;
+}
+
+/**
+ * Takes an unverified hook that claims the success of the job: the job is polled now and two minutes later.
+ * Returns the same record within an hour of the last such hook, so that whoever knows the hook URL can cause
+ * only a few polls.
+ */
+export function withLateHint(task: TerminalTask, { polledAt }: Policy, now: number): TerminalTask {
+  const { hintAt, resultAt } = task.late ?? NOTHING_LATE;
+  if (hintAt !== null && now < hintAt + HINT_PAUSE_MS) return task;
+  return { ...task, late: { hintAt: Math.max(now, polledAt + 1), resultAt } };
+}
+
+/**
+ * Takes the success of the job: the task stays failed, and the operator gets a notice with the output. A
+ * notice that would make the record too large is sent without it.
+ */
+export function withLateResult(
+  task: TerminalTask,
+  result: Extract<UpstreamResult, { readonly status: "completed" }>,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  const known = { ...task, late: { ...(task.late ?? NOTHING_LATE), resultAt: now } };
+  if (!policy.isOperatorNotified) return known;
+  const { urls, metadata } = result;
+  const submitted = metadataOf(task.registration?.parameters ?? null);
+  const output = { urls: [...urls], metadata: { ...submitted, ...metadata } };
+  const told = withLateNotice(known, { output }, now);
+  return areUrlsInBounds(urls) && isStorable(told)
+    ? told
+    : withLateNotice(known, { output: null }, now);
+}
+
+function withLateNotice(task: TerminalTask, details: JsonObject, now: number): TerminalTask {
+  const notice = noticeOf("task.late_result", Math.max(task.version, now), now, details);
+  return { ...task, notices: withNotice(task.notices, notice) };
+}
+
+function limitsOf({ upstream }: TerminalTask, policy: Policy): PollLimits | null {
+  return upstream === null ? null : (policy.polls.get(upstream.connection) ?? null);
+}

@@ -1,0 +1,24 @@
+import type { Poll } from "../core/duties/poll.ts";
+import type { Reading } from "../providers/provider.ts";
+import { isHookToken } from "../security/hook-token.ts";
+import type { Keyring } from "../security/keyring.ts";
+
+/** What an adapter has read from the last answer of a poll. */
+export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
+
+/**
+ * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: it
+ * contains the id of the task or its hook URL. Refusals, such as that of the API key, count as they are.
+ */
+export async function namesTask(
+  reading: FinalReading,
+  { connection, taskId }: Poll,
+  { hookKeys }: Keyring,
+): Promise<boolean> {
+  if (reading.kind !== "observed") return true;
+  const { taskId: named, hookUrl } = reading.observation;
+  if (named?.toLowerCase() === taskId) return true;
+  const { pathname } = URL.parse(hookUrl ?? "") ?? { pathname: "" };
+  const [name, id, token = ""] = pathname.split("/").slice(-3);
+  return id === taskId && name === connection && isHookToken(token, connection, taskId, hookKeys);
+}

@@ -1,0 +1,228 @@
+import { describe, expect, it } from "vitest";
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
+import type { UpstreamNews } from "../../src/core/record/upstream.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import { transition } from "../../src/core/transition.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import {
+  aCompletion,
+  aPolicy,
+  CONNECTION,
+  finished,
+  HOUR,
+  ID,
+  LIMITS,
+  MINUTE,
+  NOW,
+  POLICY,
+  PROCESSING,
+} from "./builders.ts";
+import { apply, expectUnchanged } from "./decisions.ts";
+import {
+  aHook,
+  aKeptHook,
+  anAnswer,
+  anAttachedTask,
+  anUpstreamFailure,
+  aPlan,
+  aPollEnd,
+  aProvidedTask,
+  aTracking,
+  DEADLINE_STEP,
+  JOB,
+  newsAnswer,
+  NO_KEY,
+  NO_OUTPUT,
+  ONE_HOOK,
+  OTHER_JOB,
+  QUEUED,
+  rateLimited,
+  UNANSWERED,
+  UPSTREAM,
+} from "./upstream-builders.ts";
+
+const deadlineAt = NOW + 4 * HOUR;
+const LATE = deadlineAt + MINUTE;
+const NAMING = withLimits({ isTaskNamed: true });
+const UNCLEAR: PollAnswer = { kind: "unclear", statusCode: 200, word: null };
+
+function withLimits(changes: Partial<typeof LIMITS>, others: Partial<Policy> = {}): Policy {
+  return aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, ...changes }]]), ...others });
+}
+
+/** No job is attached; hooks have named some. */
+function withKept(...keptHooks: OpenTask["tracking"]["keptHooks"]): OpenTask {
+  return aProvidedTask({ deadlineAt, tracking: aTracking({ poll: null, keptHooks }) });
+}
+
+const success = withKept(aKeptHook(aCompletion()));
+
+function asked(record: TaskRecord, answer: PollAnswer, job = JOB): TaskRecord {
+  const end = aPollEnd(answer, { purpose: "kept_job", job, askedAt: deadlineAt });
+  return apply(record, end, LATE, NAMING);
+}
+
+describe("a signed hook about a job that nobody has attached", () => {
+  it.each<[string, UpstreamNews, OpenTask["status"], object]>([
+    ["queued", QUEUED, "pending", { heard: ["queued"], at: NOW + HOUR + 2 * MINUTE }],
+    ["running", PROCESSING, "processing", { heard: ["processing"], at: NOW + HOUR + 2 * MINUTE }],
+    [
+      "success without output",
+      NO_OUTPUT,
+      "pending",
+      { hint: { at: NOW + HOUR, status: "no_output" } },
+    ],
+  ])(
+    "a signed hook that reports %s attaches the job that it names to a task without a job, and drops what other hooks have said of other jobs",
+    (_what, news, status, plan) => {
+      const task = withKept(aKeptHook(aCompletion(), OTHER_JOB.id));
+      const at = NOW + HOUR;
+      expect(apply(task, aHook(news, { isSigned: true }), at)).toEqual({
+        ...task,
+        version: at,
+        status,
+        upstream: UPSTREAM,
+        tracking: aTracking({ poll: aPlan({ attachedAt: at, hookWaitMs: MINUTE, ...plan }) }),
+        counts: ONE_HOOK,
+      });
+    },
+  );
+
+  it.each([
+    ["is not signed", aHook(QUEUED), POLICY],
+    ["names no job", aHook(QUEUED, { isSigned: true, jobId: null }), POLICY],
+    [
+      "comes from a provider that needs an endpoint to be polled",
+      aHook(QUEUED, { isSigned: true }),
+      withLimits({ isIdEnough: false }),
+    ],
+    ["comes from a provider that cannot be polled", aHook(PROCESSING, { isSigned: true }), NO_KEY],
+  ])("a hook attaches no job to a task when the hook %s", (_why, hook, policy) => {
+    const record = apply(aProvidedTask(), hook, NOW + HOUR, policy);
+    expect(record).toMatchObject({ upstream: { job: null }, tracking: { poll: null } });
+  });
+
+  it("a signed hook about another job leaves the attached job of a task in its place", () => {
+    const hook = aHook(PROCESSING, { isSigned: true, jobId: OTHER_JOB.id });
+    expectUnchanged(anAttachedTask(), hook, NOW + HOUR, POLICY, "other_job");
+  });
+});
+
+describe("the deadline of a task to which no job was attached", () => {
+  const paused = withLimits({ isTaskNamed: true }, { pausedAt: deadlineAt });
+
+  it("a job that a kept hook names is polled at the deadline of its task where the provider's answers name the task, and not before", () => {
+    expect(wakeAt(success, NAMING)).toBe(deadlineAt);
+    expect(nextStep(success, NAMING, deadlineAt)).toEqual({
+      kind: "poll",
+      poll: {
+        taskId: ID,
+        connection: CONNECTION,
+        job: JOB,
+        createdAt: NOW,
+        likelihood: 1,
+        purpose: "kept_job",
+      },
+    });
+  });
+
+  it.each([
+    ["the provider's answers do not name the task", success, POLICY],
+    ["the provider cannot be polled", success, NO_KEY],
+    ["the relay is paused", success, paused],
+    [
+      "the provider has forgotten the job",
+      success,
+      withLimits({ isTaskNamed: true, maxAgeMs: HOUR }),
+    ],
+    ["no hook has named a job", withKept(aKeptHook(aCompletion(), null)), NAMING],
+  ])(
+    "a task without a job fails at its deadline without a poll when %s",
+    (_why, record, policy) => {
+      expect(nextStep(record, policy, deadlineAt)).toEqual(DEADLINE_STEP);
+    },
+  );
+
+  it.each([
+    ["a success", aCompletion(), "completed"],
+    ["a failure", anUpstreamFailure(), "failed"],
+  ] as const)(
+    "%s of a kept job ends the task at its deadline when the provider's answer names the task",
+    (_what, news, status) => {
+      const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: deadlineAt });
+      const record = finished(transition(success, end, NAMING, LATE));
+      expect(record).toMatchObject({ status, upstream: UPSTREAM });
+      expect(record.body).not.toContain("upstream_timeout");
+    },
+  );
+
+  it.each([
+    ["is running", PROCESSING, { deadlineAt: LATE + HOUR, tracking: { isExtended: true } }],
+    [
+      "has succeeded without output",
+      NO_OUTPUT,
+      { deadlineAt, tracking: { poll: { answer: anAnswer("no_output", LATE) } } },
+    ],
+  ] as const)(
+    "a kept job that %s at the deadline is attached, and the task stays open",
+    (_what, news, expected) => {
+      expect(asked(success, newsAnswer(news))).toMatchObject({ upstream: UPSTREAM, ...expected });
+    },
+  );
+
+  it("a kept job whose poll at the deadline is refused by a rate limit is asked for again at the extended deadline, which is extended once", () => {
+    const record = asked(success, rateLimited());
+    expect(record).toMatchObject({
+      deadlineAt: LATE + HOUR,
+      tracking: { ...success.tracking, isExtended: true },
+    });
+    const again = asked(
+      { ...success, tracking: { ...success.tracking, isExtended: true } },
+      rateLimited(),
+    );
+    expect(again).toMatchObject({ deadlineAt, tracking: { keptHooks: [] } });
+  });
+
+  it.each([
+    ["does not name the task", UNCLEAR],
+    ["is missing", UNANSWERED],
+  ])(
+    "each of several kept jobs is asked for once, and the task fails when the provider's answer %s",
+    (_what, answer) => {
+      const both = withKept(aKeptHook(aCompletion()), aKeptHook(QUEUED, OTHER_JOB.id));
+      expect(nextStep(both, NAMING, LATE)).toMatchObject({ poll: { job: OTHER_JOB } });
+      const one = asked(both, answer, OTHER_JOB);
+      expect(nextStep(one, NAMING, LATE)).toMatchObject({ poll: { job: JOB } });
+      expect(nextStep(asked(one, answer), NAMING, LATE)).toEqual(DEADLINE_STEP);
+    },
+  );
+
+  it("a hook that arrives after the deadline is not kept, so that nobody can put off the end of a task with made-up jobs", () => {
+    const hook = aHook(aCompletion(), { jobId: OTHER_JOB.id });
+    expectUnchanged(success, hook, deadlineAt, NAMING, "ignored");
+    expect(apply(success, hook, deadlineAt - 1, NAMING)).toMatchObject({
+      tracking: { keptHooks: [aKeptHook(aCompletion()), aKeptHook(aCompletion(), OTHER_JOB.id)] },
+    });
+  });
+
+  it("the answer about a kept job changes nothing when a job was attached during the poll", () => {
+    const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job" });
+    for (const job of [JOB, OTHER_JOB]) {
+      const attached = anAttachedTask({}, { upstream: { connection: CONNECTION, job } });
+      expectUnchanged(attached, end, LATE, NAMING);
+    }
+  });
+});
+
+it("the jobs that hooks have named for a task without a job are shown to the operator only, each once, and raise the task's version", () => {
+  const first = apply(aProvidedTask(), aHook(QUEUED), NOW + HOUR);
+  const again = apply(first, aHook(aCompletion()), NOW + 2 * HOUR);
+  const other = apply(again, aHook(aCompletion(), { jobId: OTHER_JOB.id }), NOW + 3 * HOUR);
+  const versions = [first, again, other].map(({ version }) => version - NOW);
+  expect(versions).toEqual([HOUR, HOUR, 3 * HOUR]);
+  const view = JSON.parse(taskView(other, "operator"));
+  expect(view.tracking).toEqual({ kept_jobs: [JOB.id, OTHER_JOB.id] });
+  expect(JSON.parse(taskView(other, "account"))).not.toHaveProperty("tracking");
+});

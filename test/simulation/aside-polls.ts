@@ -1,0 +1,52 @@
+import type { Poll } from "../../src/core/duties/poll.ts";
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import { sameJob } from "../../src/core/record/upstream.ts";
+import { asideFault } from "./call-rules.ts";
+import { firstViolation } from "./change.ts";
+import { isWaitingLate } from "./late-rules.ts";
+import type { SharedState } from "./object-host.ts";
+
+/** Checks a poll of a job that is not attached to an open task. @param withinMs its time limit. */
+export function asidePollFault(poll: Poll, withinMs: number, shared: SharedState): string | null {
+  const { limits, isPaused } = shared.setting;
+  if (limits === null || isPaused) return "a poll needs a key and no pause";
+  return poll.purpose === "kept_job"
+    ? keptPollFault(poll, shared)
+    : latePollFault(poll, withinMs, shared);
+}
+
+/** Returns whether an answer counts for the task as it is now. */
+export function isAnswerAbout(record: TaskRecord, poll: Poll, answer: PollAnswer): boolean {
+  if (!isOpen(record)) return false;
+  const job = record.upstream?.job ?? null;
+  const isKept = poll.purpose === "kept_job" && answer.kind === "news" && job === null;
+  return isKept || sameJob(job, poll.job);
+}
+
+/** Checks a poll of a job that only a hook has named. */
+function keptPollFault({ job }: Poll, { disk, setting, now }: SharedState): string | null {
+  const { record } = disk.durable;
+  if (record === null || !isOpen(record)) return "a kept job is asked for before its task ends";
+  return firstViolation({
+    "a kept job is asked for at the deadline of a task without a job":
+      record.upstream?.job === null && now >= record.deadlineAt,
+    "a kept job is asked for where the answer names the task": setting.limits?.isTaskNamed === true,
+    "only a job that a hook has named is asked for": record.tracking.keptHooks.some(
+      ({ jobId }) => jobId === job.id,
+    ),
+  });
+}
+
+/** Checks a poll of a task that has failed at its deadline. */
+function latePollFault({ job }: Poll, withinMs: number, shared: SharedState): string | null {
+  const { record } = shared.disk.durable;
+  if (record === null || record.status === "charging" || isOpen(record)) {
+    return "a late poll follows the end of its task";
+  }
+  const plannedAt = Math.min(shared.now, shared.runningAlarmAt ?? Infinity);
+  const isAsked = isWaitingLate(record) && sameJob(record.upstream?.job ?? null, job);
+  return isAsked
+    ? asideFault(record, plannedAt, withinMs, shared)
+    : "a task that has timed out is asked about its job until the result is known";
+}

@@ -1,0 +1,68 @@
+import type { HookEvent } from "../../src/core/events/event.ts";
+import type { TerminalTask } from "../../src/core/record/task.ts";
+import { CONNECTION, DAY, HOUR, MINUTE, SECOND } from "../core/builders.ts";
+import { type Change, firstViolation } from "./change.ts";
+import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
+import type { Setting } from "./setting.ts";
+
+/** Longest time of one poll, for which it must not delay an attempt. */
+const POLL_MS = 26 * SECOND;
+
+/** Returns whether a task has failed at its deadline and its job may still bring a result. */
+export function isWaitingLate(task: TerminalTask): boolean {
+  const isTimedOut = storedResult(task).content === TIMEOUT_CONTENT;
+  return isTimedOut && task.upstream?.job != null && (task.late?.resultAt ?? null) === null;
+}
+
+/**
+ * Returns the latest time of the next poll of a task that has failed at its deadline; Infinity when none is
+ * owed. Unix milliseconds.
+ * @param ownAt when the task's refund, attempt or erasure is due.
+ */
+export function lateDueTime(
+  task: TerminalTask,
+  setting: Setting,
+  now: number,
+  ownAt: number,
+): number {
+  if (!isWaitingLate(task) || setting.isPaused || !canAsk(task, setting, now)) return Infinity;
+  const endedAt = task.finishedAt ?? Infinity;
+  const hintAt = task.late?.hintAt ?? Infinity;
+  const times = [endedAt + HOUR, endedAt + DAY, hintAt, hintAt + 2 * MINUTE];
+  const at = Math.min(...times.filter((time) => time > now));
+  return canAsk(task, setting, at) && at <= ownAt - POLL_MS ? at : Infinity;
+}
+
+/** Returns whether this hook proves that a task which has failed at its deadline has succeeded. */
+export function mayHookTell(task: TerminalTask, hook: HookEvent, setting: Setting, now: number) {
+  const { news, jobId, isSigned, connection } = hook;
+  const job = task.upstream?.job ?? null;
+  const isOwn = task.upstream?.connection === connection && connection === CONNECTION;
+  const isNamed = job === null || jobId === null || jobId === job.id;
+  return (
+    news.status === "completed" && isOwn && isNamed && (isSigned || !canAsk(task, setting, now))
+  );
+}
+
+/** Checks what may change when the job of a failed task brings its result. */
+export function lateFault(
+  before: TerminalTask,
+  after: TerminalTask,
+  { history, setting, now }: Pick<Change, "history" | "setting" | "now">,
+): string | null {
+  const isNews = before.late?.resultAt == null && after.late?.resultAt === now;
+  const isStill = before.late?.resultAt === after.late?.resultAt || isNews;
+  const notices = after.notices.filter(({ kind }) => kind === "task.late_result");
+  return firstViolation({
+    "a late result is known once": isStill || before.late === null,
+    "a late result is proven": !isNews || history.isLateProven,
+    "the operator gets one notice of a late result":
+      notices.length <= 1 && (!isNews || (notices.length === 1) === setting.isOperatorNotified),
+    "a late result leaves version and retention":
+      !isNews || (before.version === after.version && before.expiresAt === after.expiresAt),
+  });
+}
+
+function canAsk({ createdAt }: TerminalTask, { limits }: Setting, now: number): boolean {
+  return limits !== null && (limits.maxAgeMs === null || now < createdAt + limits.maxAgeMs);
+}
