@@ -149,7 +149,7 @@ const exactly =
 export const SMALL_BODIES = {
   attachment: exactly({
     provider: isText,
-    id: isLike(/^[A-Za-z0-9][A-Za-z0-9_.:~-]{0,255}$/),
+    id: isLike(/^[A-Za-z0-9][A-Za-z0-9_.:~=/+-]{0,511}$/),
     endpoint: orMissing(
       (value) => isTextOf(1, 256)(value) && isLike(new RegExp(`^${SEGMENT}(/${SEGMENT})*$`))(value),
     ),

@@ -4,7 +4,7 @@ import { attach, hooked, readHooked } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
 import { callWith, invalid, ProblemBody, refusal } from "./client.ts";
 import { DAY_MS, START, START_S, useClock } from "./clock.ts";
-import { expectUnchanged, stored } from "./objects.ts";
+import { expectUnchanged, stored, wake } from "./objects.ts";
 import { aCompletion, CALLBACK_URL, finish, read, register, report } from "./tasks.ts";
 
 useClock();
@@ -117,6 +117,20 @@ it.each<[string, unknown, readonly string[]]>([
     });
   },
 );
+
+it("POST /v1/tasks/{id}/upstream accepts a job id of 512 characters in base64, and the poll sends it as one encoded segment", async () => {
+  const outside = anOutside();
+  outside.on(CALLBACK_URL, answering("thank you"));
+  outside.on("https://ark.", answering({ id: "another", status: "running" }));
+  const task = await hooked({ provider: "ark", bindings: KEYED });
+  const id = `a/../${"b+".repeat(252)}c==`;
+  expect(id).toHaveLength(512);
+  expect(await refusal(await attach(task, `${id}=`))).toEqual(invalid("/id"));
+  expect((await attach(task, id)).status).toBe(200);
+  await wake(task.id, ((await stored(task.id)).alarm ?? NaN) - Date.now());
+  const { pathname } = new URL(outside.sentTo("https://ark.")[0]?.url ?? "");
+  expect(pathname).toBe(`/api/v3/contents/generations/tasks/${encodeURIComponent(id)}`);
+});
 
 it("POST /v1/tasks/{id}/upstream names the configured connections to providers in its error when the provider is unknown", async () => {
   const body = { ...JOB, provider: "arc" };

@@ -44,11 +44,11 @@ export const Registration = z
 /**
  * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and
  * `endpoint` become part of the URL that is polled; the patterns allow no characters that would lead to
- * another URL.
+ * another URL: an `id`, which may be base64, is encoded as one segment.
  */
 export const Attachment = z.strictObject({
   provider: z.string(),
-  id: z.string().check(z.regex(/^[A-Za-z0-9][\w.:~-]{0,255}$/, "must be an id of the upstream")),
+  id: z.string().check(z.regex(/^[A-Za-z0-9][\w.:~=/+-]{0,511}$/, "must be an id of the upstream")),
   endpoint: optional(
     z
       .string()
