@@ -6,9 +6,10 @@ export type Phase = "queued" | "processing" | "completed" | "failed";
  */
 const STATES: Readonly<Record<Phase, string>> = {
   queued:
-    "queued submitted pending preparing queueing queuing waiting created starting staged in_queue throttled",
-  processing: "processing running in_progress dreaming generating suspended",
-  completed: "completed succeeded succeed success ok",
+    "queued submitted pending preparing queueing queuing waiting created starting staged in_queue inqueue throttled " +
+    "not_start notstart unknown",
+  processing: "processing running in_progress inprogress dreaming generating suspended",
+  completed: "completed complete succeeded succeed success ok finished done",
   failed: "failed fail failure error expired cancelled canceled aborted timeout deleted",
 };
 

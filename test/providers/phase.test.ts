@@ -4,10 +4,10 @@ import { phaseOf } from "../../src/providers/phase.ts";
 it.each([
   [
     "queued",
-    "queued submitted pending preparing queueing queuing waiting created starting staged in_queue throttled",
+    "queued submitted pending preparing queueing queuing waiting created starting staged in_queue inqueue throttled not_start notstart unknown",
   ],
-  ["processing", "running processing in_progress dreaming generating suspended"],
-  ["completed", "succeeded succeed success completed ok"],
+  ["processing", "running processing in_progress inprogress dreaming generating suspended"],
+  ["completed", "succeeded succeed success completed complete ok finished done"],
   ["failed", "failed fail failure error expired cancelled canceled aborted timeout deleted"],
 ])(
   "phaseOf, which maps a provider's word for the state of a job to a phase, knows every listed word for the phase %s, in lower and upper case",
@@ -17,7 +17,7 @@ it.each([
   },
 );
 
-it.each(["unknown", "done", "succeeded ", "success!", "constructor", "", null])(
+it.each(["pondering", "not done", "succeeded ", "success!", "constructor", "", null])(
   "phaseOf, which maps a provider's word for the state of a job to a phase, returns null for the unknown word %j",
   (state) => {
     expect(phaseOf(state)).toBeNull();
