@@ -7,6 +7,11 @@ import { submittedMetadata } from "./echoed-input.ts";
 import { standardWebhook } from "./standard-webhook.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
+/** The error of a job that succeeded, whose output was removed before the relay could read it. */
+const REMOVED: UpstreamError = {
+  code: "data_removed",
+  text: "The job succeeded, but Replicate removed its output, which it keeps for an hour.",
+};
 /** Length of the end of the logs in which a progress bar is looked for, in characters. */
 const MAX_PROGRESS_CHARS = 2_000;
 
@@ -48,15 +53,18 @@ function observe(body: unknown): Observation | null {
   if (jobId === null) return null;
   const metadata = submittedMetadata(at(body, "input"));
   const logs = textAt(body, "logs") ?? "";
+  // The output depends on the model: a URL, a list of URLs, or an object that contains some.
+  const urls = urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH));
+  const state = textAt(body, "status");
+  const isLost = state === "succeeded" && urls.length === 0 && at(body, "data_removed") === true;
   const loggedSeed = /Using seed: (\d+)/.exec(logs)?.[1];
   return {
     jobId,
-    state: textAt(body, "status"),
-    // The output depends on the model: a URL, a list of URLs, or an object that contains some.
-    urls: urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH)),
+    state: isLost ? "deleted" : state,
+    urls,
     metadata: { ...metadata, seed: metadata.seed ?? integerAt(loggedSeed) },
     completedAt: isoMsAt(body, "completed_at"),
-    error: errorOf(body),
+    error: isLost ? REMOVED : errorOf(body),
     progress: loggedProgress(logs),
   };
 }
