@@ -22,6 +22,9 @@ export interface ErrorText {
 
 const GENERIC = "The upstream reported a failure.";
 const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provider"];
+/** Words that reveal an account without credit at the provider, which a retry does not change. */
+const UNPAID =
+  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?)?(credit|balance|fund)|(credit|balance|fund)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)|payment.?required|in.?arrears/i;
 
 /**
  * Failure categories with the words that reveal them in the provider's state, code or text; the first match
@@ -46,12 +49,14 @@ export function failureOf(
 ): UpstreamFailure {
   const code = error?.code ?? null;
   const text = error?.text ?? null;
-  const category = error?.category ?? categoryOf(`${state} ${code ?? ""} ${text ?? ""}`);
+  const report = `${state} ${code ?? ""} ${text ?? ""}`.slice(0, MAX_CHARS_READ);
+  const category = error?.category ?? categoryOf(report);
+  const isRetryable = RETRYABLE.includes(category) && !UNPAID.test(report);
   const ownText = text ?? (code === null ? `The task ended upstream as "${state}".` : `"${code}"`);
   return {
     status: "failed",
     error: { code: "upstream_error", message: messageOf(ownText, errorText) },
-    failure: { category, retryable: RETRYABLE.includes(category) },
+    failure: { category, retryable: isRetryable },
   };
 }
 
@@ -60,6 +65,5 @@ function messageOf(text: string, { isGeneric, secrets }: ErrorText): string {
 }
 
 function categoryOf(report: string): FailureCategory {
-  const examined = report.slice(0, MAX_CHARS_READ);
-  return CATEGORIES.find(([, pattern]) => pattern.test(examined))?.[0] ?? "provider";
+  return CATEGORIES.find(([, pattern]) => pattern.test(report))?.[0] ?? "provider";
 }

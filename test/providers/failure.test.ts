@@ -53,8 +53,12 @@ it.each([
   ["failed", null, "Unsupported image format", "invalid_input", false],
   ["failed", "InternalServerError", null, "provider", true],
   ["aborted", null, null, "provider", true],
+  ["failed", "CreditInsufficient", null, "provider", false],
+  ["failed", null, "insufficient balance", "provider", false],
+  ["failed", null, "User is locked. Reason: Exhausted balance.", "provider", false],
+  ["failed", null, "The account is out of credits", "provider", false],
 ] as const)(
-  "a failure with state %s, code %j and text %j has category %s",
+  "a failure with state %s, code %j and text %j has category %s, and is worth a retry: %s",
   (state, code, text, category, retryable) => {
     expect(failureOf(state, { code, text }, SHOWN).failure).toEqual({ category, retryable });
   },
