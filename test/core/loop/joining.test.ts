@@ -14,6 +14,7 @@ import {
   NOW,
   POLICY,
 } from "../builders.ts";
+import { aHook, anAttachment, aProvidedRegistration } from "../upstream-builders.ts";
 import { MemoryHost, WATCHDOG_MS } from "./memory-host.ts";
 
 const finish = aReport(aCompletion(), aCreation());
@@ -42,6 +43,19 @@ describe("an alarm that finds the loop running", () => {
     await host.answer("rejected");
     expect(await hasEnded(rung)).toBe(true);
     expect([host.numbers, host.alarm]).toEqual([[1], NOW + WATCHDOG_MS + FIRST_WAIT]);
+  });
+
+  it("work that an event starts during a repeated alarm gets a watchdog alarm of its own when a later alarm is set", async () => {
+    host.policyAt = () => aPolicy({ isIndexed: true });
+    host.endings = {};
+    host.loop.apply(aProvidedRegistration());
+    host.loop.apply(aHook(aCompletion()));
+    const later = host.alarm ?? NaN;
+    host.clock = later;
+    void host.loop.wake(later - 1);
+    await runMicrotasks();
+    host.loop.apply(anAttachment());
+    expect([host.outside.openCalls.length, host.alarm]).toEqual([1, later + WATCHDOG_MS]);
   });
 
   it("an alarm handler that finds the work loop running does not send the callback attempt twice", async () => {
