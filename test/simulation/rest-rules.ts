@@ -1,9 +1,11 @@
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { sameJob } from "../../src/core/record/upstream.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { firstViolation } from "./change.ts";
 import { isWaitingLate } from "./late-rules.ts";
 import type { Alarm, Stored } from "./disk.ts";
+import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
@@ -35,13 +37,31 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   // The next poll may have to wait for the gap after the last one, or was deferred.
   const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
   const deferredMs = alarm.by.lastPoll?.at === -Infinity ? 7 * SECOND : 0;
+  const isStillDue = isAtRest && isDeferred(record, alarm, shared);
   const latest = isAtRest
     ? alarm.armedAt + Math.max(gapMs, deferredMs) + 1
     : watchdogLimit(record, alarm, shared);
   return firstViolation({
     [`the alarm is in time (${alarm.at - owed} ms after what is owed, ${alarm.at - alarm.armedAt} ms after it was set)`]:
-      alarm.at <= Math.max(owed, latest),
+      alarm.at <= Math.max(isStillDue ? 0 : owed, latest),
   });
+}
+
+/** Returns whether a poll is due that waits only because its connection has deferred it. */
+function isDeferred(record: TaskRecord, { by }: Alarm, { setting }: SharedState): boolean {
+  if (by.lastPoll?.at !== -Infinity || !isOpen(record)) return false;
+  const { job, retryAt } = by.lastPoll;
+  const { poll } = record.tracking;
+  const isSame = sameJob(record.upstream?.job ?? null, job) && poll?.at === null;
+  return isSame && !setting.isPaused && isPollable(record, setting, retryAt);
+}
+
+/**
+ * Returns whether the platform would not repeat an earlier alarm of an open task, because it knows that
+ * another one is set. A task for whose end a client waits does not rely on this.
+ */
+export function isSuperseded({ record, alarm }: Stored, living: SimulatedObject | null): boolean {
+  return record !== null && isOpen(record) && alarm?.by !== living;
 }
 
 /**

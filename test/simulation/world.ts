@@ -8,7 +8,7 @@ import { SimulatedObject } from "./simulated-object.ts";
 import { type Move, type OutsideEvent } from "./moves.ts";
 import { Parties } from "./parties.ts";
 import { isForPoll } from "./poll-rules.ts";
-import { readFault, restFault, readWriteFault } from "./rest-rules.ts";
+import { isSuperseded, readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks, untilQuiet } from "./microtasks.ts";
 import type { InitialState, Setting } from "./setting.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
@@ -100,8 +100,7 @@ export class World implements SharedState {
       case "ring":
         return this.#ring(move.lateMs, move.isSlow);
       case "duplicateAlarm":
-        // The platform repeats an alarm only while a later one is not confirmed.
-        if (this.disk.durable.alarm?.by !== this.instance || this.#runningAlarm !== null) return;
+        if (this.#runningAlarm !== null || isSuperseded(this.disk.durable, this.instance)) return;
         if (this.#lastAlarm !== null) this.#handle(this.#lastAlarm);
         return;
       case "pass":
