@@ -33,7 +33,7 @@ export interface AccountState extends Profile {
  * | account id               | account    | `account`, `fold_at`, `entries`     | `create` to `deleteLedger`       |
  * | `account-keys:<account>` | account    | `account`, table `api_keys`         | `createProfile` to `forgetKeys`  |
  * | `keys:<digit>`           | 16 in all  | claims to keys, by their SHA-256    | `claimKeyHash` to `releaseKeyHashes` |
- * | `connection:<name>`      | connection | `refused_at`, `told_at`, `durations` | `noteRefusedKey` to `takePollSlot` |
+ * | `connection:<name>`      | connection | `refused_at`, `told_at`, `durations`, `unclear` | `noteRefusedKey` to `takePollSlot` |
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
  * | `index:`                 | deployment | `told_at`, `full_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *

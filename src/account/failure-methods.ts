@@ -4,6 +4,7 @@ import type { JobReport } from "../core/events/job-report.ts";
 import { DurationBook, type KnownKind } from "./duration-book.ts";
 import { JurisdictionMarker } from "./jurisdiction-marker.ts";
 import { PollSlots } from "./poll-slots.ts";
+import { type NotedAnswer, type UnclearAnswer, UnclearAnswers } from "./unclear-answers.ts";
 
 /** State of a connection, for `/healthz`. */
 export interface ConnectionState {
@@ -11,6 +12,8 @@ export interface ConnectionState {
   readonly keyRefusedAt: number | null;
   /** States that none of its last reported tasks had a hook, although hooks were expected. */
   readonly areHooksMissing: boolean;
+  /** The last answer to a poll that was not understood; null when there was none. */
+  readonly unclear: NotedAnswer | null;
 }
 
 /**
@@ -21,6 +24,7 @@ export abstract class FailureMethods extends DurableObject<object> {
   protected readonly failures = new FailureTracker(this.ctx.storage);
   readonly #durations = new DurationBook(this.ctx.storage.kv);
   readonly #slots = new PollSlots();
+  readonly #unclear = new UnclearAnswers(this.ctx.storage.kv);
   readonly #marker = new JurisdictionMarker(this.ctx.storage.kv);
 
   /**
@@ -34,7 +38,13 @@ export abstract class FailureMethods extends DurableObject<object> {
   /** Returns the state of this object's connection. */
   connectionState(): ConnectionState {
     const areHooksMissing = this.#durations.areHooksMissing();
-    return { keyRefusedAt: this.failures.refusedAt(), areHooksMissing };
+    const unclear = this.#unclear.last();
+    return { keyRefusedAt: this.failures.refusedAt(), areHooksMissing, unclear };
+  }
+
+  /** Stores an answer to a poll of this object's connection that was not understood, at most one an hour. */
+  noteUnclear(answer: UnclearAnswer): void {
+    this.#unclear.note(answer, Date.now());
   }
 
   /** Returns what is known of a kind of jobs of this object's connection. */

@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import { versionOf } from "../config/runtime.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
+import type { ConnectionState } from "../account/failure-methods.ts";
 import { connectionObject } from "../account/object-names.ts";
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
 import { may } from "../task-object/caller.ts";
@@ -16,6 +17,11 @@ import { publicRoute } from "./http/route.ts";
  * than any pause between two polls, so that it stays visible while polls go on.
  */
 const REFUSAL_SHOWN_MS = 15 * MINUTE_MS;
+/**
+ * Time in milliseconds after an answer that was not understood for which `/healthz` shows it: longer than the
+ * hour after which the next one is stored.
+ */
+const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 export const readHealth = publicRoute(
   {
@@ -43,20 +49,28 @@ export const readHealth = publicRoute(
 
 /**
  * Returns the connections that have an API key, for `/healthz`, whether the provider has refused the key
- * within the last 15 minutes, and whether its hooks do not come although they are expected.
+ * within the last 15 minutes, whether its hooks do not come although they are expected, and the last answer
+ * to a poll that was not understood.
  */
 async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
   const entries = withKey.map(async ({ name, provider }) => {
-    const { keyRefusedAt: refusedAt, areHooksMissing } = await callObject(() =>
+    const { keyRefusedAt: refusedAt, ...known } = await callObject(() =>
       connectionObject(env, name).connectionState(),
     );
     const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
     const state = isRefused ? { key: "refused", refused_at: toSeconds(refusedAt) } : { key: "set" };
-    const hooks = areHooksMissing ? { hooks: "missing" } : {};
-    return [name, { provider: provider.name, ...state, ...hooks }] as const;
+    const hooks = known.areHooksMissing ? { hooks: "missing" } : {};
+    return [name, { provider: provider.name, ...state, ...hooks, ...unclearOf(known) }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Returns the last answer to a poll of a connection that was not understood, unless it is old. */
+function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
+  if (unclear === null || Date.now() - unclear.at >= UNCLEAR_SHOWN_MS) return {};
+  const { at, statusCode, word } = unclear;
+  return { unclear: { at: toSeconds(at), status_code: statusCode, word } };
 }
 
 /** Returns which rate limits are bound, for `/healthz`, by their names. */

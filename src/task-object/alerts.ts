@@ -1,6 +1,8 @@
 import { type AccountBindings, connectionObject, hostObject } from "../account/object-names.ts";
+import { type UnclearAnswer, UNCLEAR_PAUSE_MS } from "../account/unclear-answers.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
+import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { hostOf } from "../core/url.ts";
 import { log } from "../log.ts";
@@ -13,6 +15,11 @@ import { FaultNotes } from "./fault-notes.ts";
  * of an API key, counted for each connection.
  */
 const notes = new FaultNotes();
+/**
+ * Times at which this isolate has last reported an answer that was not understood, by connection, in Unix
+ * milliseconds.
+ */
+const unclearNotedAt = new Map<string, number>();
 
 /**
  * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection,
@@ -33,16 +40,36 @@ export class Alerts {
     this.#timeoutMs = timeoutMs;
   }
 
+  /** Reports the answer to a poll where the operator should know of it. */
+  async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
+    if (answer.kind === "unauthorized") await this.#reportRefusedKey(poll, runtime);
+    // That an answer about a kept job does not name the task is no fault of the provider.
+    if (answer.kind === "unclear" && poll.purpose !== "kept_job") {
+      await this.#reportUnclear(poll, answer);
+    }
+  }
+
   /**
    * Alerts the operator that a provider refuses the API key of a connection, and stores the refusal, which
    * `/healthz` shows.
    */
-  async reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
+  async #reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
     if (notes.add(`connection:${connection}`, Date.now()) === 0) return;
     const tracker = connectionObject(this.#bindings, connection);
     const event: OperatorEvent = { type: "provider.unauthorized", connection };
     await this.#send(() => tracker.noteRefusedKey(), event, runtime);
+  }
+
+  /** Stores an answer of a provider that was not understood, which `/healthz` shows; at most one an hour. */
+  async #reportUnclear({ connection }: Poll, answer: UnclearAnswer): Promise<void> {
+    const now = Date.now();
+    if (Math.abs(now - (unclearNotedAt.get(connection) ?? 0)) < UNCLEAR_PAUSE_MS) return;
+    unclearNotedAt.set(connection, now);
+    const object = connectionObject(this.#bindings, connection);
+    const { statusCode, word } = answer;
+    const note = async () => object.noteUnclear({ statusCode, word });
+    await withTimeout("unclear answer", note, undefined, this.#timeoutMs);
   }
 
   /**

@@ -192,9 +192,7 @@ export class ObjectPlatform implements Platform {
     if (waitMs > 0) return { kind: "deferred", waitMs };
     const answer = await askUpstream(poll, runtime, aborted);
     this.progress.notePoll(poll.job.id, answer);
-    if (answer.kind === "unauthorized") {
-      this.background(this.#alerts.reportRefusedKey(poll, runtime));
-    }
+    this.background(this.#alerts.reportAnswer(poll, answer, runtime));
     return answer;
   }
 

@@ -120,6 +120,32 @@ it.each([401, 403])(
   },
 );
 
+it("the last answer of a provider that was not understood shows at /healthz for two hours, and is replaced at most once an hour", async () => {
+  const outside = anOutside();
+  const name = "ark-unclear";
+  const bindings = { ...env, ...connections({ [name]: { provider: "ark", key: "key" } }) };
+  const unclear = async () => {
+    const { connections: all } = Health.parse(await (await callWith(bindings, "/healthz")).json());
+    return Reflect.get(Object(all[name]), "unclear");
+  };
+  const task = await hooked({ provider: name, bindings });
+  await attach(task, "cgt-1");
+  const answered = async (status: string, waitMs: number) => {
+    outside.on("https://ark.", answering({ id: "cgt-1", status }));
+    await wake(task.id, waitMs);
+  };
+  await answered("dreamt", 130_000);
+  const dreamt = { at: Math.floor(Date.now() / 1000), status_code: 200, word: "dreamt" };
+  await until(async () => (await unclear()) !== undefined);
+  expect(await unclear()).toEqual(dreamt);
+  await answered("slept", 3_000_000);
+  expect(await unclear()).toEqual(dreamt);
+  await answered("slept", 600_000);
+  await until(async () => (await unclear()).word === "slept");
+  pass(7_200_000);
+  expect(await unclear()).toBeUndefined();
+});
+
 it("the tests run without provider variables such as ARK_API_KEY, whatever .dev.vars contains", () => {
   const names = [...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables));
   expect(names.filter((name) => Boolean(Reflect.get(env, name)))).toEqual([]);
