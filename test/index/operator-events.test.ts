@@ -1,7 +1,9 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
+import { attach, hooked, readHooked } from "../worker/hooked.ts";
 import { call, post } from "../worker/client.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { untilIdle, stored, stubOf } from "../worker/objects.ts";
@@ -132,6 +134,33 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   for (let n = 0; n < 5 && sentToClients(outside).length === 0; n++) await wake(id);
   expect(sentToClients(outside)).toHaveLength(1);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
+});
+
+it("the operator event task.late_result carries the links of a success that a poll finds an hour after its task failed with upstream_timeout, and the task stays failed", async () => {
+  const outside = receivers(200);
+  outside.on("https://ark.", answering("", 500));
+  const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
+  const task = await hooked({ provider: "ark", bindings });
+  await attach(task, "cgt-1");
+  const read = async () => z.looseObject({ status: z.string() }).parse(await readHooked(task));
+  while ((await read()).status === "pending") await wake(task.id);
+  const failed = await read();
+  const failedAt = Date.now();
+  const content = { video_url: "https://cdn.example.net/late.mp4" };
+  outside.on("https://ark.", answering({ id: "cgt-1", status: "succeeded", content }));
+  await untilSent(outside, task.id, 1);
+  expect(Date.now() - failedAt).toBe(3_600_000);
+  expect(await operatorEvents(outside)).toEqual([
+    {
+      type: "task.late_result",
+      timestamp: Math.floor(Date.now() / 1000),
+      data: { task: failed, output: { urls: [content.video_url], metadata: {} } },
+    },
+  ]);
+  expect(await read()).toEqual(failed);
+  const polls = outside.sentTo("https://ark.").length;
+  while (((await stored(task.id)).alarm ?? 0) < failedAt + 2 * DAY) await wake(task.id);
+  expect(outside.sentTo("https://ark.")).toHaveLength(polls);
 });
 
 it("GET /v1/signing-secrets lists the separate signing secret of operator events only when OPERATOR_CALLBACK_URL is set", async () => {
