@@ -193,6 +193,16 @@ it("DELETE /v1/accounts/{account}/keys/{key} lets another account import a key a
   expect(await statusFor(second, key)).toBe(200);
 });
 
+it("DELETE /v1/accounts/{account}/keys/{key} leaves no working key when the same key is imported during the revocation", async () => {
+  const account = await anAccount();
+  const { id, key } = await anImportedKey(account);
+  vi.spyOn(AccountObject.prototype, "removeKey").mockImplementationOnce(async () => {
+    await anImportedKey(account, key);
+  });
+  expect((await revoke(account, id)).status).toBe(204);
+  expect(await statusFor(account, key)).toBe(401);
+});
+
 it("DELETE /v1/accounts/{account}/keys/{key} gives the same 404 answer for unknown keys, revoked keys and keys of other accounts", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const { id } = await aKey(account);

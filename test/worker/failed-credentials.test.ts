@@ -36,6 +36,14 @@ const FAILED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
       return { path: "/v1/events", body: {}, headers, key: null };
     },
   ],
+  [
+    "an event whose body is too large to verify its signature",
+    413,
+    async () => {
+      const headers = { "webhook-signature": "v1,x" };
+      return { path: "/v1/events", body: "x".repeat(300_000), headers, key: null };
+    },
+  ],
 ];
 
 it.each(FAILED)(

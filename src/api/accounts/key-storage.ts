@@ -50,6 +50,8 @@ export async function removeKey(env: Env, accountId: string, id: string): Promis
   if (hash === null) return false;
   await releaseKey(env, accountId, hash);
   await callObject(() => list.removeKey(id));
+  // An import of the same key that ran meanwhile may have claimed it again, while the list lacks it.
+  await releaseKey(env, accountId, hash);
   forgetKey(hash);
   return true;
 }

@@ -37,8 +37,7 @@ export async function authenticate(
 ): Promise<Caller> {
   const isSigned = !headers.has("Authorization") && headers.has("webhook-signature");
   if (permission === "report" && isSigned) {
-    const { eventsSecrets } = runtime.keyring;
-    if (await verify(headers, await body(), eventsSecrets, Date.now())) return { kind: "upstream" };
+    if (await isSignedEvent(headers, body, runtime, env)) return { kind: "upstream" };
     await countFailedCredential(headers, env);
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
@@ -57,6 +56,21 @@ async function accountOf(headers: Headers, { keyring }: Runtime, env: Env): Prom
   if (owner === null) return null;
   const { accountId: id, role, hash } = owner;
   return { kind: "account", id, role, key: keyName(hash) };
+}
+
+/** Tells whether one of the secrets for events signed the body; a body that cannot be read proves nothing. */
+async function isSignedEvent(
+  headers: Headers,
+  body: () => Promise<Uint8Array<ArrayBuffer>>,
+  { keyring }: Runtime,
+  env: Env,
+): Promise<boolean> {
+  try {
+    return await verify(headers, await body(), keyring.eventsSecrets, Date.now());
+  } catch (error) {
+    await countFailedCredential(headers, env);
+    throw error;
+  }
 }
 
 /** Describes the credentials that a request without any has to carry. */
