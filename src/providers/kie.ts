@@ -1,6 +1,6 @@
 import { isRecent } from "../security/signature.ts";
-import { at, idAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
-import type { Observation } from "./observation.ts";
+import { jsonAt, numberAt } from "./json-fields.ts";
+import { jobIdOf, observe, observeHook } from "./kie-report.ts";
 import {
   type Answer,
   type Authenticity,
@@ -14,12 +14,21 @@ import {
 } from "./provider.ts";
 import { bytesOf } from "../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../security/hmac.ts";
-import { submittedMetadata } from "./echoed-input.ts";
+
+/** Paths of the query APIs of the models that have APIs of their own, by endpoint. */
+const QUERIES: ReadonlyMap<string, string> = new Map([
+  ["suno", "generate/record-info"],
+  ["veo", "veo/record-info"],
+  ["runway", "runway/record-detail"],
+  ["aleph", "aleph/record-info"],
+  ["4o-image", "gpt4o-image/record-info"],
+  ["flux-kontext", "flux/kontext/record-info"],
+]);
 
 /**
- * Adapter for kie.ai. Hooks have the format of the query API
- * (https://docs.kie.ai/market/common/get-task-detail). Their signature covers the job id, not the body
- * (https://docs.kie.ai/common-api/webhook-verification).
+ * Adapter for kie.ai: jobs of `createTask`, and those of the older APIs of single models. Hooks have the format
+ * of the query API (https://docs.kie.ai/market/common/get-task-detail), in the older APIs one of their own.
+ * Their signature covers the job id, not the body (https://docs.kie.ai/common-api/webhook-verification).
  */
 export const kie: UpstreamProvider = {
   name: "kie",
@@ -30,14 +39,19 @@ export const kie: UpstreamProvider = {
     parameter: "callBackUrl",
     idParameter: null,
     authenticate,
-    read: observe,
+    read: observeHook,
   },
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,
-    endpoint: null,
+    endpoint: {
+      isRequired: false,
+      meaning: `the API of a job that is not of createTask: ${[...QUERIES.keys()].join(", ")}`,
+      pattern: /^(?:suno|veo|runway|aleph|4o-image|flux-kontext)$/,
+    },
     headers: bearer,
-    path: ({ id }) => `/api/v1/jobs/recordInfo?taskId=${encodeURIComponent(id)}`,
+    path: ({ id, endpoint }) =>
+      `/api/v1/${QUERIES.get(endpoint ?? "") ?? "jobs/recordInfo"}?taskId=${encodeURIComponent(id)}`,
     read: readAnswer,
     echoesInput: true,
     namesTask: true,
@@ -64,25 +78,4 @@ function readAnswer({ body }: Answer): Reading {
   if (code === 401) return { kind: "unauthorized" };
   if (code === 429) return { kind: "limited" };
   return readingOf(observe(body));
-}
-
-function observe(body: unknown): Observation | null {
-  const jobId = jobIdOf(body);
-  if (jobId === null) return null;
-  const job = at(body, "data");
-  const completedAt = numberAt(job, "completeTime");
-  return {
-    jobId,
-    hookUrl: textAt(jsonAt(job, "param"), "callBackUrl"),
-    state: textAt(job, "state"),
-    urls: urlsOf(listAt(jsonAt(job, "resultJson"), "resultUrls")),
-    metadata: submittedMetadata(at(jsonAt(job, "param"), "input")),
-    completedAt: completedAt === 0 ? null : completedAt,
-    error: { code: idAt(job, "failCode"), text: textAt(job, "failMsg") },
-  };
-}
-
-/** Reads the job id, which older models call `task_id`. */
-function jobIdOf(body: unknown): string | null {
-  return idAt(body, "data", "taskId") ?? idAt(body, "data", "task_id");
 }

@@ -4,7 +4,6 @@ import { parseJson } from "../../src/core/json.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { toNews, type Observation } from "../../src/providers/observation.ts";
-import { phaseOf } from "../../src/providers/phase.ts";
 import { readPollAnswer } from "../../src/providers/poll-answer.ts";
 import type { AnswerReader, Reading, UpstreamProvider } from "../../src/providers/provider.ts";
 import { hostileValue } from "../fuzz/hostile.ts";
@@ -191,14 +190,14 @@ function isNews(means: unknown): boolean {
 
 /** Replaces the words for states in a report by one that no provider uses; null when it has none. */
 function withUnknownState(body: unknown): unknown {
-  let count = 0;
-  const text = JSON.stringify(body, (_key, value: unknown) => {
-    const word = typeof value === "string" ? /[^.]+$/.exec(value)?.[0] : undefined;
-    if (typeof value !== "string" || word === undefined || phaseOf(word) === null) return value;
-    count++;
-    return `${value.slice(0, -word.length)}pondering`;
+  if (body === undefined) return null;
+  const text = JSON.stringify(body, (key, value: unknown) => {
+    if (typeof value !== "string") return value;
+    return /^(status|state|task_status|callbackType)$/.test(key)
+      ? "pondering"
+      : value.replace(/^video\.generation\.\w+$/, "video.generation.pondering");
   });
-  return count === 0 ? null : parseJson(text);
+  return text.includes("pondering") ? parseJson(text) : null;
 }
 
 function bodiesOf(polls: readonly PollFixture[]): readonly unknown[] {

@@ -1,0 +1,114 @@
+import type { UpstreamError } from "./failure.ts";
+import { at, idAt, isoMsAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { submittedMetadata } from "./echoed-input.ts";
+
+/** States that kie spells differently from other providers, by the states that the relay knows. */
+const STATES: ReadonlyMap<string, string> = new Map([
+  ["wait", "waiting"],
+  ["TEXT_SUCCESS", "generating"],
+  ["FIRST_SUCCESS", "generating"],
+  ["CREATE_TASK_FAILED", "fail"],
+  ["GENERATE_AUDIO_FAILED", "fail"],
+  ["SENSITIVE_WORD_ERROR", "fail"],
+]);
+/** States of the APIs that report a number, `successFlag`. */
+const FLAGS: ReadonlyMap<number, string> = new Map([
+  [0, "generating"],
+  [1, "success"],
+  [2, "fail"],
+  [3, "fail"],
+]);
+/** Steps of a job of Suno before the last. */
+const STEPS: readonly string[] = ["text", "first"];
+/** Paths of the links in the reports of the APIs, below `data`. */
+const OUTPUTS: readonly (readonly string[])[] = [
+  ["response", "resultUrls"],
+  ["response", "resultImageUrl"],
+  ["response", "resultVideoUrl"],
+  ["videoInfo", "videoUrl"],
+  ["info", "resultUrls"],
+  ["info", "result_urls"],
+  ["info", "resultImageUrl"],
+  ["result_video_url"],
+  ["video_url"],
+];
+/** Paths of the lists of songs, below `data`. */
+const SONGS: readonly (readonly string[])[] = [
+  ["response", "sunoData"],
+  ["response", "data"],
+  ["data"],
+];
+
+/** Reads an answer of the query API of any model as a report on a job. */
+export function observe(body: unknown): Observation | null {
+  const jobId = jobIdOf(body);
+  if (jobId === null) return null;
+  const job = at(body, "data");
+  const urls = outputsOf(job);
+  const completedAt = numberAt(job, "completeTime") ?? isoMsAt(job, "completeTime");
+  const submitted = jsonAt(job, "param");
+  const metadata = submittedMetadata(at(submitted, "input"));
+  return {
+    jobId,
+    hookUrl: textAt(submitted, "callBackUrl"),
+    state: stateOf(job, urls),
+    urls,
+    metadata: {
+      ...metadata,
+      resolution: metadata.resolution ?? textAt(job, "response", "resolution"),
+    },
+    completedAt: completedAt === 0 ? null : completedAt,
+    error: errorOf(job),
+  };
+}
+
+/**
+ * Reads a hook as a report on a job. Hooks of `createTask` are like answers of the query API; those of the
+ * older APIs have no state: the member `code` tells success from failure, and Suno sends one hook for each step.
+ */
+export function observeHook(body: unknown): Observation | null {
+  const observation = observe(body);
+  const code = numberAt(body, "code");
+  if (observation === null || observation.state !== null || code === null) return observation;
+  const step = textAt(body, "data", "callbackType");
+  const isLast = step === null || step === (code === 200 ? "complete" : "error");
+  if (!isLast) return { ...observation, state: STEPS.includes(step) ? "generating" : null };
+  if (code !== 200) return { ...observation, state: "fail", error: hookError(code, body) };
+  return { ...observation, state: observation.urls.length > 0 ? "success" : null };
+}
+
+/** Reads the job id, which has several names and places. */
+export function jobIdOf(body: unknown): string | null {
+  return idAt(body, "data", "taskId") ?? idAt(body, "data", "task_id") ?? idAt(body, "taskId");
+}
+
+function stateOf(job: unknown, urls: readonly string[]): string | null {
+  const flag = numberAt(job, "successFlag");
+  if (flag !== null) return FLAGS.get(flag) ?? String(flag);
+  const state = textAt(job, "state") ?? textAt(job, "status");
+  // Only the hook of the job failed.
+  if (state === "CALLBACK_EXCEPTION" && urls.length > 0) return "success";
+  return STATES.get(state ?? "") ?? state;
+}
+
+function outputsOf(job: unknown): readonly string[] {
+  const songs = SONGS.flatMap((path) => listAt(job, ...path));
+  return urlsOf([
+    ...listAt(jsonAt(job, "resultJson"), "resultUrls"),
+    ...OUTPUTS.flatMap((path) => listAt(job, ...path)),
+    ...songs.map((song) => textAt(song, "audioUrl") ?? textAt(song, "audio_url")),
+  ]);
+}
+
+function errorOf(job: unknown): UpstreamError {
+  const code = idAt(job, "failCode") ?? idAt(job, "errorCode") ?? textAt(job, "status");
+  return { code, text: textAt(job, "failMsg") ?? textAt(job, "errorMessage") };
+}
+
+function hookError(code: number, body: unknown): UpstreamError {
+  const error = { code: String(code), text: textAt(body, "msg") };
+  // Suno: the audio matches an existing work.
+  if (code === 413) return { ...error, category: "moderation" };
+  return code === 451 ? { ...error, category: "invalid_input" } : error;
+}
