@@ -24,6 +24,11 @@ export function isAnswerAbout(record: TaskRecord, poll: Poll, answer: PollAnswer
   return isKept || sameJob(job, poll.job);
 }
 
+/** Returns whether a poll of a task that has failed at its deadline brings the success of its job. */
+export function isLateSuccess({ purpose }: Poll, answer: PollAnswer): boolean {
+  return purpose === "late_result" && answer.kind === "news" && answer.news.status === "completed";
+}
+
 /** Checks a poll of a job that only a hook has named. */
 function keptPollFault({ job }: Poll, { disk, setting, now }: SharedState): string | null {
   const { record } = disk.durable;

@@ -8,7 +8,7 @@ import { eraseFault, noticeFault, publishFault, refundFault, sendFault } from ".
 import { type Change, type PollResult, type Rules, firstViolation } from "./change.ts";
 import { commitFault } from "./commit-rules.ts";
 import { endResultOf, pollEndResult, possibleEnds } from "./end-rules.ts";
-import { asidePollFault, isAnswerAbout } from "./aside-polls.ts";
+import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
 import { mayHookTell } from "./late-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import { answeredPoll, askFault } from "./poll-rules.ts";
@@ -201,7 +201,7 @@ export class InvariantChecker {
     this.#lastSource = "poll";
     caller.lastPoll = answeredPoll(caller.lastPoll, answer, this.#now);
     if (record === null || history === null) return;
-    history.isLateProven ||= poll.purpose === "late_result" && fact?.status === "completed";
+    history.isLateProven ||= isLateSuccess(poll, answer);
     if (!isAnswerAbout(record, poll, answer)) return;
     if (answer.kind === "deferred") history.polledAt = 0;
     this.#pollResult = { answer, askedAt: history.polledAt };

@@ -114,9 +114,12 @@ export class Parties implements Outside {
     const onAnswer = (answer: PollAnswer) => this.#observer.onPollAnswer?.(poll, answer, caller);
     const answered = this.#call("poll", caller, ATTEMPT_MS, answers, UNANSWERED, null, onAnswer);
     // The first abort and every second one after it come too late: the answer is there already.
-    return this.#unlessAborted("poll", answered, aborted, () =>
-      this.#aborts++ % 2 === 0 ? newsAnswer(aCompletion({ urls: [URL_A] })) : UNANSWERED,
-    );
+    return this.#unlessAborted("poll", answered, aborted, () => {
+      const isLate = this.#aborts++ % 2 === 0;
+      const answer = isLate ? newsAnswer(aCompletion({ urls: [URL_A] })) : UNANSWERED;
+      onAnswer(answer);
+      return answer;
+    });
   };
 
   readonly publish: Outside["publish"] = (row, caller) => {
