@@ -6,8 +6,8 @@ const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::", "*"]);
 
 /**
  * Returns the arguments with which `wrangler dev` listens on a known port and with which `PUBLIC_URL` is the
- * address that it prints. A `PUBLIC_URL` among the arguments or in `.dev.vars` stays. None is added where the
- * address is not known in advance: with a tunnel, on Cloudflare's network, and on the port 0.
+ * address that it prints. A `PUBLIC_URL` among the arguments or in `.dev.vars` is kept. No `PUBLIC_URL` is
+ * added where the address is not known in advance: with a tunnel, on Cloudflare's network, and on the port 0.
  * @param args arguments of `npm start`.
  * @param files texts of `wrangler.toml`, whose table `[dev]` may set the address, and of `.dev.vars`.
  * @param freePort port for `wrangler dev` when neither the arguments nor `wrangler.toml` set one.

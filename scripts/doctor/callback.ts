@@ -51,7 +51,7 @@ function callbackFindingOf({ status, json }: Answer): Finding {
   return problem(`callback: the relay answered ${status} ${code}`, cure);
 }
 
-/** Returns the result of `npm run doctor` that no test callback was sent, with what is missing for one. */
+/** Returns the result of `npm run doctor` that no test callback was sent, and what one needs. */
 export function noCallback(isLocal: boolean): Finding {
   return unchecked(
     isLocal

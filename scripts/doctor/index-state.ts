@@ -13,8 +13,8 @@ const Refusal = z.looseObject({ code: z.string() });
 const MAX_LAG_MS = 60_000;
 
 /**
- * Checks the index of the relay: how long after a change of a task its row is written, how many tasks should
- * have changed by themselves but did not, and the size of the largest database.
+ * Checks the index of the relay: how long after a change of a task its row is written, how many tasks are
+ * overdue for a change that their alarm should have made, and the size of the largest database.
  * @param metrics the answer of `GET /metrics`.
  */
 export function indexFindings(stats: Answer, metrics: Answer): readonly Finding[] {

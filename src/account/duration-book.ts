@@ -7,36 +7,42 @@ import {
 } from "../core/record/durations.ts";
 import type { JobReport } from "../core/events/job-report.ts";
 
-/** What is known of a kind of jobs. */
+/** What a connection to a provider knows of one kind of jobs, those of one endpoint and model. */
 export interface KnownKind {
-  /** Ages in milliseconds, ascending, at which earlier jobs of this kind ended; empty when unknown. */
+  /**
+   * Ages in milliseconds, ascending, by which 8 % to 95 % of the earlier jobs of this kind had ended; empty
+   * when fewer than ten are known.
+   */
   readonly likelyAgesMs: readonly number[];
-  /** Number of jobs of this kind whose end should be reported before reports become rare. */
+  /**
+   * Number of further jobs of this kind whose duration each task should report to the object of the
+   * connection; after them, reports of a sample of the jobs suffice.
+   */
   readonly missingReports: number;
-  /** States that the connection's hooks do not come. */
+  /** True when no hook came for the last 20 reported tasks of the connection that expected one. */
   readonly areHooksMissing: boolean;
 }
 
-/** What is stored of a connection. */
+/** The durations of jobs and the missing hooks of one connection to a provider, as they are stored. */
 interface Book {
-  /** Number of the last reported tasks for which no hook came, at most `HOOKLESS_TASKS`. */
+  /** Number of tasks in a row for which an expected hook did not come, at most `HOOKLESS_TASKS`. */
   readonly hookless: number;
-  /** Kinds with the durations of their jobs; the one that was reported last is the last. */
+  /** Kinds of jobs with a histogram of their durations, in the order of the newest report of each. */
   readonly kinds: readonly (readonly [kind: string, durations: Durations])[];
 }
 
 const BOOK_KEY = "durations";
 const EMPTY: Book = { hookless: 0, kinds: [] };
 const MAX_KINDS = 200;
-/** Number of reported tasks without a hook, one after the other, after which hooks count as missing. */
+/** Number of tasks in a row without their expected hook after which a connection's hooks count as missing. */
 const HOOKLESS_TASKS = 20;
-/** Number of jobs of a kind of which all are to be reported. */
+/** Number of jobs of a new kind that are all to be reported, before reports of a sample suffice. */
 const REPORTED_AT_FIRST = 50;
 
 /**
- * What is known of the jobs of a connection: how long they take, by kind, and whether hooks come. It is one
- * row of its object, so that a report costs one row; nothing is kept in memory. At most 200 kinds are kept;
- * the one that was not reported for the longest time gives way to a new one.
+ * Stores what the tasks of a connection report about their jobs: how long each kind of jobs takes, and
+ * whether the provider's hooks come. All of it is one row in the storage of the connection's object, so that
+ * a report writes one row. At most 200 kinds are kept; a new one replaces the one whose last report is oldest.
  */
 export class DurationBook {
   readonly #kv: SyncKvStorage;
@@ -46,8 +52,8 @@ export class DurationBook {
   }
 
   /**
-   * Returns what is known of a kind. When 200 others are known, none of its jobs need be reported before
-   * reports become rare: else ten thousand kinds that drive each other out would all be reported for ever.
+   * Returns what is known of a kind of jobs. For an unknown kind beyond the 200 that are kept, the number of
+   * missing reports is 0: kinds that replace each other would otherwise remain new, and every job be reported.
    */
   known(kind: string): KnownKind {
     const { kinds } = this.#read();
@@ -61,12 +67,12 @@ export class DurationBook {
     };
   }
 
-  /** Tells whether none of the last 20 reported tasks had any hook. */
+  /** Tells whether no hook came for the last 20 reported tasks that expected one. */
   areHooksMissing(): boolean {
     return this.#read().hookless >= HOOKLESS_TASKS;
   }
 
-  /** Takes a report. One that tells nothing new is not written. */
+  /** Stores the report about a job; a report that only repeats that hooks come writes nothing. */
   add({ end, hasHook }: JobReport): void {
     const { hookless, kinds } = this.#read();
     if (end === null) {

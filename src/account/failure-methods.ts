@@ -10,7 +10,7 @@ import { type NotedAnswer, type UnclearAnswer, UnclearAnswers } from "./unclear-
 export interface ConnectionState {
   /** Time of the last refusal of its API key, in Unix milliseconds; null when there was none. */
   readonly keyRefusedAt: number | null;
-  /** States that none of its last reported tasks had a hook, although hooks were expected. */
+  /** True when no hook came for the last 20 of its reported tasks that expected one. */
   readonly areHooksMissing: boolean;
   /** The last answer to a poll that was not understood; null when there was none. */
   readonly unclear: NotedAnswer | null;
@@ -47,12 +47,12 @@ export abstract class FailureMethods extends DurableObject<object> {
     this.#unclear.note(answer, Date.now());
   }
 
-  /** Returns what is known of a kind of jobs of this object's connection. */
+  /** Returns how long jobs of one kind take at this object's connection, and whether its hooks come. */
   knownKind(kind: string): KnownKind {
     return this.#durations.known(kind);
   }
 
-  /** Takes the report of a job of this object's connection. */
+  /** Stores what a task reports about its job at this connection: its duration, and whether a hook came. */
   noteJob(report: JobReport): void {
     this.#durations.add(report);
   }
@@ -77,7 +77,7 @@ export abstract class FailureMethods extends DurableObject<object> {
 
   /**
    * Reserves the right to alert the operator of a fault of the index.
-   * @returns true when the caller is to send the alert: at most once an hour for each kind.
+   * @returns true when the caller is to send the alert: at most once an hour for each kind of alert.
    */
   claimAlertSlot(kind?: AlertKind): boolean {
     return this.failures.claimAlertSlot(Date.now(), kind);

@@ -6,7 +6,7 @@ export interface KeyClaim {
   readonly role: AccountRole;
 }
 
-/** Claim of a key that is being used. */
+/** Owner and role of an API key with which a request is being made. */
 export interface KeyUse extends KeyClaim {
   /**
    * True when the key was not used before on this day (UTC). The caller then records the use in the account's

@@ -41,7 +41,10 @@ export function hostObject(env: AccountBindings, host: string) {
   return objectNamed(env.ACCOUNTS, `host:${host}`, env);
 }
 
-/** Returns the Durable Object that stores when a provider refused the API key of a connection. */
+/**
+ * Returns the Durable Object of a connection: it stores when the provider refused the API key and how long
+ * jobs take, and keeps the polls of all tasks below the provider's rate limit.
+ */
 export function connectionObject(env: AccountBindings, name: string) {
   return objectNamed(env.ACCOUNTS, `connection:${name}`, env);
 }

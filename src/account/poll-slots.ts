@@ -1,31 +1,37 @@
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
-/** A poll that waits for its turn. */
+/** A task whose poll was deferred and that is to ask for the permission again. */
 interface Waiting {
   readonly likelihood: number;
-  /** Number of the first request for this poll; of polls that are equally likely, the lowest goes first. */
+  /**
+   * Number of the first request for this poll, counted up over all tasks; of polls with the same likelihood,
+   * the one with the lowest number is permitted first.
+   */
   readonly number: number;
-  /** Time until which the poll counts as waiting, in Unix milliseconds. */
+  /** Time after which the poll is forgotten if the task has not asked again, in Unix milliseconds. */
   readonly until: number;
 }
 
-/** Largest number of waiting polls that are remembered; further ones wait as if they were last. */
+/** Largest number of deferred polls that are remembered; each further one waits as if it were the last. */
 const MAX_WAITING = 2_000;
-/** Largest part of a minute's polls that may be made at once. */
+/** Largest part of the polls permitted per minute that may be made all at once. */
 const BURST = 1 / 6;
-/** Part of a minute's polls that becomes free in each minute, so that with a burst there are no more. */
+/**
+ * Part of the polls permitted per minute that is handed out evenly over each minute: together with a burst,
+ * no minute then has more polls than the limit.
+ */
 const STEADY = 1 - BURST;
 const LONGEST_WAIT_MS = MINUTE_MS;
-/** Time after the end of its wait for which a poll keeps its place, in milliseconds. */
+/** Time in milliseconds that a task may be late in asking again before its deferred poll loses its turn. */
 const GRACE_MS = 5 * SECOND_MS;
 
 /**
- * Shares out the polls that a provider permits to one API key per minute. A poll that must wait is told when
- * to ask again: the likelier it is to find a result, the sooner. All of it is in memory, because a restart
- * loses no more than the count of the last minute.
+ * Distributes the polls that a provider permits to one API key per minute among the tasks. A poll beyond the
+ * limit is deferred: its task is told when to ask again, the sooner the likelier the poll is to find a result.
+ * The counts are only in memory, because a restart loses no more than those of the last minute.
  */
 export class PollSlots {
-  /** Polls that may be made at `#countedAt`; negative after polls that could not wait. */
+  /** Number of polls still permitted at `#countedAt`; negative after polls that may not be deferred. */
   #free = Infinity;
   #countedAt = 0;
   #lastNumber = 0;
@@ -53,7 +59,7 @@ export class PollSlots {
     return waitMs;
   }
 
-  /** Adds the polls that have become free since the last call, and forgets waiting polls that did not return. */
+  /** Adds the polls permitted by the time since the last call, and forgets polls not asked for again. */
   #count(perMinute: number, now: number): void {
     // The clock may have been put back.
     const passedMs = Math.max(0, now - this.#countedAt);
@@ -65,7 +71,7 @@ export class PollSlots {
     }
   }
 
-  /** Counts the waiting polls that go first: the likelier ones, and of equally likely ones the earlier. */
+  /** Counts the deferred polls with a higher likelihood, or with the same one and an earlier first request. */
   #ahead(likelihood: number, number: number): number {
     const first = [...this.#waiting.values()].filter((each) =>
       each.likelihood === likelihood ? each.number < number : each.likelihood > likelihood,

@@ -48,9 +48,9 @@ export const readHealth = publicRoute(
 );
 
 /**
- * Returns the connections that have an API key, for `/healthz`, whether the provider has refused the key
- * within the last 15 minutes, whether its hooks do not come although they are expected, and the last answer
- * to a poll that was not understood.
+ * Returns for `/healthz` each connection that has an API key, with its faults: that the provider has refused
+ * the key within the last 15 minutes, that no hooks come although they are expected, and the last answer to a
+ * poll that was not understood.
  */
 async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);

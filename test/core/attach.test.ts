@@ -137,12 +137,12 @@ describe("an attachment to an open task", () => {
   });
 
   it.each([
-    ["10 s where nothing is known of its kind", false, [], 10_257],
-    ["the first likely age of its kind", false, [MINUTE, HOUR], 61_543],
-    ["the age at which an expected hook is late", true, [], 61_543],
-    ["the last likely age of its kind where a hook is expected", true, [MINUTE, HOUR], 3_692_565],
+    ["10 s, when no durations of its kind are known", false, [], 10_257],
+    ["a minute, when the fastest jobs of its kind took as long", false, [MINUTE, HOUR], 61_543],
+    ["a minute, when an expected hook is overdue at that age", true, [], 61_543],
+    ["an hour, when a hook is expected and most jobs took less", true, [MINUTE, HOUR], 3_692_565],
   ])(
-    "a job is polled first after %s, lengthened by the jitter of the task id",
+    "an attached job is polled for the first time after %s, plus jitter derived from the task id",
     (_what, isHookExpected, likelyAgesMs, waitMs) => {
       const expectation = { likelyAgesMs, isHookExpected };
       const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, expectation), later);

@@ -10,7 +10,7 @@ it.each([
   ["192.0.2.7, 192.0.2.8", null],
   ["", null],
 ])(
-  "the sender of a request with the address %j is recognised by the network %j",
+  "failed credentials in requests from the address %j are counted under the network %j",
   (address, network) => {
     expect(clientNetwork(address)).toBe(network);
   },

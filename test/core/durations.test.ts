@@ -24,48 +24,48 @@ function evenly(count: number, minMs: number, maxMs: number): readonly number[] 
 }
 
 describe("a histogram of durations", () => {
-  it("a histogram of fewer than ten jobs names no likely age, and one of ten names ten", () => {
+  it("likelyAges, which names the ages by which a job has probably ended, returns none after 9 known jobs, and ten ages after 10", () => {
     const ages = [9, 10].map((count) => likelyAges(histogram(evenly(count, MINUTE, 2 * MINUTE))));
     expect(ages.map(({ length }) => length)).toEqual([0, 10]);
   });
 
-  it("the likely ages of a histogram are the quantiles from 8 % to 95 % of its jobs, to the width of a bin", () => {
+  it("the likely ages of a kind of jobs are the quantiles from 8 % to 95 % of the durations in its histogram, to the width of a bin", () => {
     const ages = likelyAges(histogram(evenly(180, 100 * SECOND, 200 * SECOND)));
     const exact = Array.from({ length: 10 }, (_, i) => 100_000 * (1.08 + (i * 0.87) / 9));
     const off = ages.map((age, index) => Math.abs(Math.log(age / (exact[index] ?? NaN))));
     expect(Math.max(...off)).toBeLessThan(Math.log(1.1));
   });
 
-  it("jobs that a poll found in a range lie evenly in it, so that not all likely ages are the time of the poll", () => {
+  it("jobs that ended at an unknown time between the ages of 40 s and 80 s count in the histogram as evenly spread over this range", () => {
     const found = Array.from({ length: 100 }, () => ({ minMs: 40 * SECOND, maxMs: 80 * SECOND }));
     const ages = likelyAges(found.reduce(addDuration, NO_DURATIONS));
     expect(ages[0]).toBeLessThan(45 * SECOND);
     expect(ages[4]).toBeLessThan(60 * SECOND);
   });
 
-  it("a histogram follows an upstream that has become four times slower after 400 further jobs", () => {
+  it("after 400 jobs of at most 30 s, 400 jobs of at least 100 s raise the fourth of the ten likely ages above 95 s", () => {
     const slow = histogram([...evenly(400, 25_000, 30_000), ...evenly(400, 100_000, 120_000)]);
     expect(likelyAges(slow)[3]).toBeGreaterThan(95_000);
   });
 
   it.each<[string, number, number]>([
-    ["NaN", NaN, NaN],
-    ["a year", 365 * DAY, 365 * DAY],
-    ["infinite", Infinity, Infinity],
-    ["a range that ends before it begins", 2 * MINUTE, MINUTE],
-  ])("a duration that is %s changes no histogram", (_, minMs, maxMs) => {
+    ["that is NaN", NaN, NaN],
+    ["of a year", 365 * DAY, 365 * DAY],
+    ["that is infinite", Infinity, Infinity],
+    ["given as a range that ends before it begins", 2 * MINUTE, MINUTE],
+  ])("a job duration %s is not added to the histogram of durations", (_, minMs, maxMs) => {
     expect(addDuration(NO_DURATIONS, { minMs, maxMs })).toBe(NO_DURATIONS);
   });
 
   it.each([
-    ["negative", -DAY],
-    ["zero", 0],
-    ["half a second", 500],
-  ])("a duration that is %s counts as one of a second", (_, ms) => {
+    ["that is negative", -DAY],
+    ["of zero", 0],
+    ["of half a second", 500],
+  ])("a job duration %s is added to the histogram of durations as one second", (_, ms) => {
     expect(histogram([ms])).toEqual(histogram([SECOND]));
   });
 
-  it("whatever is added to a histogram, it stays below 200 jobs and 132 bins, and its likely ages ascend from one second to three days", () => {
+  it("whatever job durations are added, the histogram has at most 132 bins and a total weight below 201, and its likely ages ascend between one second and 80 hours", () => {
     const anyMs = fc.oneof(
       fc.integer({ min: 0, max: 80 * HOUR }),
       fc.integer({ min: 0, max: 5 * MINUTE }),

@@ -28,20 +28,40 @@ const signed = { isSigned: true };
 const attached = anAttachedTask({}, { deadlineAt: END });
 
 it.each<[string, string | null, number | null, TaskEvent]>([
-  ["found by a poll 2 s after the job ended", "poll", 2 * SECOND, aPollEnd(newsAnswer(LATE))],
-  ["found by a hook 2 s after the job ended", "hook", 2 * SECOND, aHook(LATE, signed)],
-  ["reported 2 s after the job ended", "report", 2 * SECOND, aReport(LATE)],
-  ["whose job ended in the future by the upstream's clock", "hook", 0, aHook(AHEAD, signed)],
-  ["found by a poll that names no time", "poll", null, aPollEnd(newsAnswer(aCompletion()))],
   [
-    "found by a poll to be too large",
+    "whose result was found by a poll 2 s after the job ended",
+    "poll",
+    2 * SECOND,
+    aPollEnd(newsAnswer(LATE)),
+  ],
+  [
+    "whose result was brought by a hook 2 s after the job ended",
+    "hook",
+    2 * SECOND,
+    aHook(LATE, signed),
+  ],
+  [
+    "whose result was reported to the relay 2 s after the job ended",
+    "report",
+    2 * SECOND,
+    aReport(LATE),
+  ],
+  ["whose job ended in the future by the upstream's clock", "hook", 0, aHook(AHEAD, signed)],
+  [
+    "whose result was found by a poll without the time of the job's end",
+    "poll",
+    null,
+    aPollEnd(newsAnswer(aCompletion())),
+  ],
+  [
+    "that failed because a poll found a result with too many URLs",
     "poll",
     2 * SECOND,
     aPollEnd(newsAnswer({ ...LATE, urls: Array.from({ length: 1_001 }, () => "https://a.b") })),
   ],
-  ["whose failure a poll found", "poll", null, aPollEnd(newsAnswer(anUpstreamFailure()))],
-  ["whose failure was reported", "report", null, aReport(aFailure())],
-  ["that its deadline ended", null, null, { type: "deadline" }],
+  ["whose failure was found by a poll", "poll", null, aPollEnd(newsAnswer(anUpstreamFailure()))],
+  ["whose failure was reported to the relay", "report", null, aReport(aFailure())],
+  ["that failed at its deadline", null, null, { type: "deadline" }],
   ["that was cancelled", null, null, { type: "cancel" }],
 ])(
   "the index row of a task %s has foundBy %s and foundLateMs %s",

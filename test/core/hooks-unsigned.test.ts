@@ -182,39 +182,48 @@ describe("an unsigned hook of the attached job that claims its end", () => {
   );
 
   it.each([
-    ["within 15 s", {}, later + 14_999],
-    ["while the provider allows no poll", { notBefore: later + HOUR }, later + HOUR - 1],
-  ])("an unsigned hook that claims the same end again %s changes nothing", (_when, plan, again) => {
-    const record = apply(anAttachedTask(plan), aHook(aCompletion()), later);
-    expectUnchanged(record, aHook(aCompletion()), again, POLICY, "ignored");
-    expect(apply(record, aHook(anUpstreamFailure()), again)).toMatchObject({
-      tracking: { poll: { hint: { at: again, status: "failed" } } },
-    });
-  });
+    ["within 15 s of the first", {}, later + 14_999],
+    ["while a rate limit forbids polls", { notBefore: later + HOUR }, later + HOUR - 1],
+  ])(
+    "a second unsigned hook that reports the same final status of the job changes nothing when it arrives %s",
+    (_when, plan, again) => {
+      const record = apply(anAttachedTask(plan), aHook(aCompletion()), later);
+      expectUnchanged(record, aHook(aCompletion()), again, POLICY, "ignored");
+      expect(apply(record, aHook(anUpstreamFailure()), again)).toMatchObject({
+        tracking: { poll: { hint: { at: again, status: "failed" } } },
+      });
+    },
+  );
 });
 
 describe("a hook of the attached job that says queued or running", () => {
   const known = { likelyAgesMs: [MINUTE, 2 * HOUR] };
 
   it.each([
-    ["queued", QUEUED, {}, "pending", later + 2 * MINUTE],
+    ["queued postpones the next poll to 2 min later", QUEUED, {}, "pending", later + 2 * MINUTE],
     [
-      "queued about a kind whose jobs take up to two hours",
+      "queued postpones the next poll to the age of two hours, by which most jobs of its kind have ended",
       QUEUED,
       known,
       "pending",
       NOW + 2 * HOUR,
     ],
-    ["running", PROCESSING, {}, "processing", later + 2 * MINUTE],
     [
-      "running about a kind whose jobs take up to two hours",
+      "running makes the task processing and postpones its next poll to two minutes later",
+      PROCESSING,
+      {},
+      "processing",
+      later + 2 * MINUTE,
+    ],
+    [
+      "running makes the task processing and postpones its next poll to the age of two hours, by which most jobs of its kind have ended",
       PROCESSING,
       known,
       "processing",
       NOW + 2 * HOUR,
     ],
   ] as const)(
-    "the first hook of the attached job that says %s moves the next poll and, when it says running, makes the task processing",
+    "the first hook about the attached job that reports %s",
     (_what, said, plan, status, at) => {
       for (const isSigned of [true, false]) {
         const record = apply(anAttachedTask(plan), aHook(said, { isSigned }), later);
@@ -225,7 +234,7 @@ describe("a hook of the attached job that says queued or running", () => {
     },
   );
 
-  it("a hook that says queued about a task that is processing does not change the status, but moves the next poll", () => {
+  it("a hook that reports queued about a processing task leaves its status unchanged and postpones its next poll to two minutes later", () => {
     const task = anAttachedTask({ heard: ["processing"] }, { status: "processing" });
     expect(apply(task, aHook(QUEUED), later)).toMatchObject({
       status: "processing",

@@ -30,7 +30,7 @@ describe("after a redelivery the row", () => {
     });
   });
 
-  it('the index row has callback "sending" again while a redelivery is due', () => {
+  it('the index row of a task has the value "sending" in its field callback again while a redelivery is due', () => {
     const state = { kind: "due", nextAttemptAt: NOW + 2 * DAY } as const;
     const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }), POLICY);
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });

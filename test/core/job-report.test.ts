@@ -53,67 +53,74 @@ const A_HOOK_CAME: JobReport = { connection: CONNECTION, end: null, hasHook: tru
 describe("the report of a job that was chosen at its attachment", () => {
   it.each<[string, TaskRecord, TaskEvent, JobReport]>([
     [
-      "at a time between the last two polls, when a poll has found the result",
+      "as some time between the last two polls, when the last one found the result",
       chosen,
       found(),
       ended(PREVIOUS_MS, 14_000),
     ],
     [
-      "at the time that the upstream states",
+      "as the time that the upstream states",
       chosen,
       found(NOW + 12 * SECOND),
       ended(12_000, 12_000),
     ],
     [
-      "not before the last poll, whatever time the upstream states",
+      "as the time of the poll before the one that found the result, when the upstream states an earlier time",
       chosen,
       found(NOW - MINUTE),
       ended(PREVIOUS_MS, PREVIOUS_MS),
     ],
     [
-      "not in the future, whatever time the upstream states",
+      "as the present time, when the upstream states a time in the future",
       chosen,
       found(NOW + MINUTE),
       ended(14_000, 14_000),
     ],
     [
-      "at the time of a hook that claimed the end without a proof",
+      "as the arrival of an unsigned hook that reported the end, when a poll then found the result",
       anAttachedTask({ isReported: true, hint: { at: NOW + 12_500, status: "completed" } }),
       found(),
       ended(12_500, 12_500, true),
     ],
     [
-      "after its attachment, when a hook had put off the polls and the first of them found the result",
+      "as some time between attachment and first poll, when a hook had postponed this poll and it found the result",
       anAttachedTask({ isReported: true, hookWaitMs: MINUTE, heard: ["queued"], at }),
       found(),
       ended(0, 14_000, true),
     ],
     [
-      "when its signed hook came",
+      "as the arrival of the signed hook that brought the result",
       anAttachedTask({ isReported: true, hookWaitMs: MINUTE }),
       aHook(aCompletion(), { isSigned: true }),
       ended(14_000, 14_000, true),
     ],
     [
-      "as one without a hook, where a hook was expected",
+      "as some time between attachment and first poll, and adds that no hook came although one was expected",
       anAttachedTask({ isReported: true, hookWaitMs: MINUTE }),
       found(),
       ended(0, 14_000, false),
     ],
     [
-      "also when the upstream reports a failure",
+      "as some time between the last two polls, when the last one found a failure",
       chosen,
       aPollEnd(newsAnswer(anUpstreamFailure()), { askedAt: at }),
       ended(PREVIOUS_MS, 14_000),
     ],
-  ])("a job is reported to have ended %s", (_, before, event, report) => {
-    expect(reported(before, event)).toEqual(report);
-  });
+  ])(
+    "a task's report of how long its job took gives the end of the job %s",
+    (_, before, event, report) => {
+      expect(reported(before, event)).toEqual(report);
+    },
+  );
 
   it.each<[string, TaskRecord, TaskEvent]>([
-    ["was not chosen", anAttachedTask(), found()],
+    ["was not selected for such a report when it was attached", anAttachedTask(), found()],
     ["is still running", chosen, aPollEnd(newsAnswer(PROCESSING), { askedAt: at })],
-    ["has reached its deadline without an answer", chosen, aPollEnd(UNANSWERED)],
+    [
+      "has reached the task's deadline without an answer to the last poll",
+      chosen,
+      aPollEnd(UNANSWERED),
+    ],
     [
       "has ended without output",
       anAttachedTask({
@@ -122,11 +129,18 @@ describe("the report of a job that was chosen at its attachment", () => {
       }),
       aPollEnd(newsAnswer(NO_OUTPUT)),
     ],
-    ["is canceled", chosen, { type: "cancel" }],
-    ["ends by an event of the operator", chosen, aReport()],
-  ])("a job that %s is not reported", (_, before, event) => {
-    expect(reported(before, event)).toBeNull();
-  });
+    ["belongs to a task that was canceled", chosen, { type: "cancel" }],
+    [
+      "belongs to a task whose result came by POST /v1/events, not from a poll or a hook",
+      chosen,
+      aReport(),
+    ],
+  ])(
+    "a task does not report to the Durable Object of its connection how long its job took when the job %s",
+    (_, before, event) => {
+      expect(reported(before, event)).toBeNull();
+    },
+  );
 });
 
 describe("a hook that comes where none is expected", () => {
@@ -134,18 +148,21 @@ describe("a hook that comes where none is expected", () => {
     ["before a poll has found the result", anAttachedTask({ heard: ["processing"] }), found()],
     ["with the result", anAttachedTask(), aHook(aCompletion(), { isSigned: true })],
     ["after the end of the task", aFinishedTask({ upstream: UPSTREAM }), aHook(aCompletion())],
-  ])("a hook that comes %s is reported, although the job was not chosen", (_, before, event) => {
-    expect(reported(before, event)).toEqual(A_HOOK_CAME);
-  });
+  ])(
+    "a task reports to the Durable Object of its connection that a hook came %s, also when it does not report how long its job took",
+    (_, before, event) => {
+      expect(reported(before, event)).toEqual(A_HOOK_CAME);
+    },
+  );
 
-  it("a hook of another connection than that of the finished task is not reported", () => {
+  it("a hook that came to the hook URL of another connection than the task's is not reported as a hook of the task's connection", () => {
     const finished = aFinishedTask({ upstream: UPSTREAM });
     const hook = aHook(aCompletion(), { connection: "fal" });
     expect(reportOf(finished, hook, finished, POLICY, at)).toBeNull();
   });
 });
 
-it("the name of a kind has at most 200 characters, also when a model has 4 KB or is cut within a character", () => {
+it("the name of a kind of jobs (endpoint and model) is cut to 200 characters, and half a character at the cut is replaced by U+FFFD", () => {
   const names = [
     kindOf("kling-v2", "text2video"),
     kindOf("x".repeat(4_096), null),

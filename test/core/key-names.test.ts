@@ -18,7 +18,7 @@ import { anAttachment, JOB } from "./upstream-builders.ts";
 /** Lists the attempts that a view shows, each with the key that ordered it, and then that of the next one. */
 const namesIn = (text: string) => text.match(/"number":\d|"ordered_by":"\w+"/g)?.join(" ");
 
-it("the summary of a settled task names the keys that registered it, attached its job and reported its result", () => {
+it("the summary of a settled task names the API keys that registered it, attached its job and reported its result", () => {
   const registered = apply(null, aRegistration({ provider: "ark", keyName: "alice" }));
   const attached = apply(registered, { ...anAttachment(JOB), keyName: "bob" });
   const record = finish(attached, { ...aReport(), keyName: "0a1b2c3d" });
@@ -26,12 +26,12 @@ it("the summary of a settled task names the keys that registered it, attached it
   expect(settledSummary(record, NOW)).toMatchObject(names);
 });
 
-it("the record of a request is read without names of keys when it came from a Worker of an earlier release, which names none", () => {
+it("the record of a task that was registered through a Worker of an earlier release, which sends no names of API keys, is read without such names", () => {
   const record = apply(null, aRegistration());
   expect(parseRecord({ ...record, keyNames: {} })).toEqual(record);
 });
 
-it("a redelivery and its attempts carry the name of the key that ordered it, also while the next attempt waits, which only the operator sees", () => {
+it("the operator's view of a task names the API key that ordered a redelivery, also while its next attempt waits; the account's view does not", () => {
   const automatic = finish(finish(anOpenTask(), aReport()), anEndAs(1, "delivered"));
   const order = aRedelivery({ attempts: 2, keyName: "alice" });
   const paused = finish(automatic, order, NOW, aPolicy({ pausedAt: NOW }));

@@ -79,7 +79,10 @@ describe("the notice callback.failed", () => {
       "a series of attempts that succeeds",
       finish(reported(), anEndAs(1, "delivered"), NOW, NOTIFYING),
     ],
-    ["a relay that does not notify its operator", refusedToTheEnd(reported(SILENT), SILENT)],
+    [
+      "a task of a relay that does not notify its operator",
+      refusedToTheEnd(reported(SILENT), SILENT),
+    ],
   ])("the operator notice callback.failed is not created for %s", (_what, { notices }) => {
     expect(notices).toEqual([]);
   });
@@ -126,7 +129,7 @@ describe("the notice refund.delayed", () => {
 
   it.each([
     ["a refund that succeeded within 5 minutes", unrefunded(2 * MINUTE, NOTIFYING, true)],
-    ["a relay that does not notify its operator", unrefunded(DAY, SILENT)],
+    ["a task of a relay that does not notify its operator", unrefunded(DAY, SILENT)],
     [
       "a task whose end an older release did not record",
       finish(aRefundingTask({ finishedAt: null }), aRefundEnd(false), NOW + HOUR, NOTIFYING),

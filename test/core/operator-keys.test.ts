@@ -5,22 +5,38 @@ const [A, B] = ["tok_aaaaaaaaaaaa", "tok_bbbbbbbbbbbb"];
 const BASE64 = "bGFiZWwtb3Ita2V5cw==";
 
 it.each([
-  ["a key alone", A, ["all", null, A]],
-  ["a role", `read:${A}`, ["read", null, A]],
-  ["a label", `grafana=${A}`, ["all", "grafana", A]],
-  ["a role and a label", `operate:ci-2=${A}`, ["operate", "ci-2", A]],
-  ["a key that contains =", `all:alice=x=${A}`, ["all", "alice", `x=${A}`]],
-  ["a key that contains a colon", `all:${A}:${B}`, ["all", null, `${A}:${B}`]],
-  ["a colon behind a word with a digit", `a1:${A}`, ["all", null, `a1:${A}`]],
-  ["a base64 key, which ends in =", `metrics:${BASE64}`, ["metrics", null, BASE64]],
+  ["that is only a key has the role all and no label", A, ["all", null, A]],
+  ["with a role and a colon before the key has this role", `read:${A}`, ["read", null, A]],
   [
-    "= before less than 16 characters",
+    "with a label and = before the key has this label and the role all",
+    `grafana=${A}`,
+    ["all", "grafana", A],
+  ],
+  ["with a role and a label before the key has both", `operate:ci-2=${A}`, ["operate", "ci-2", A]],
+  ["may have a key that contains =", `all:alice=x=${A}`, ["all", "alice", `x=${A}`]],
+  ["may have a key that contains a colon", `all:${A}:${B}`, ["all", null, `${A}:${B}`]],
+  [
+    "with a colon after a word that has a digit is read as a key, because no role has a digit",
+    `a1:${A}`,
+    ["all", null, `a1:${A}`],
+  ],
+  ["may have a base64 key, which ends in =", `metrics:${BASE64}`, ["metrics", null, BASE64]],
+  [
+    "with = before fewer than 16 characters is read as a key without a label, because a key is longer",
     `abcdef=${A.slice(1)}`,
     ["all", null, `abcdef=${A.slice(1)}`],
   ],
-  ["capital letters before =", `Alice=${A}`, ["all", null, `Alice=${A}`]],
-  ["33 characters before =", `${"l".repeat(33)}=${A}`, ["all", null, `${"l".repeat(33)}=${A}`]],
-] as const)("an entry of OPERATOR_KEYS with %s is read", (_, entry, [role, label, secret]) => {
+  [
+    "with capital letters before = is read as a key without a label",
+    `Alice=${A}`,
+    ["all", null, `Alice=${A}`],
+  ],
+  [
+    "with 33 characters before = is read as a key without a label, because a label is shorter",
+    `${"l".repeat(33)}=${A}`,
+    ["all", null, `${"l".repeat(33)}=${A}`],
+  ],
+] as const)("an entry of OPERATOR_KEYS %s", (_, entry, [role, label, secret]) => {
   const other = { role: "all", label: null, secret: B };
   expect(parseOperatorKeys(` ${entry}\t${B}`)).toEqual({
     ok: true,
@@ -53,7 +69,7 @@ it.each([
   ],
   ["the key of another entry", `read:grafana=${B}`, "has the same key in entries 1 and 2"],
 ])(
-  "OPERATOR_KEYS with %s is refused with the position of the entry and no part of it",
+  "OPERATOR_KEYS with %s is refused with an error that states the position of the entry and contains no part of it",
   (_, entry, error) => {
     expect(parseOperatorKeys(`${B} ${entry}`)).toEqual({ ok: false, error });
   },

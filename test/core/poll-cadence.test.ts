@@ -29,65 +29,70 @@ const HOUR_S = 3_600;
 describe("the ages of a job at which it is polled", () => {
   it.each([
     [
-      "of a kind about which nothing is known: after 10 s, then each wait is a fifth of the age",
+      "at the age of 10 s and then each time its age has grown by a fifth, at least 3 s, when no durations of its kind are known",
       {},
       0,
       [10, 13, 16, 19.2, 23.04, 27.648],
     ],
     [
-      "in the first hour: each wait is at most one minute",
+      "at least once a minute in its first hour, when no durations of its kind are known",
       {},
       1_800,
       [1_854.986, 1_914.986, 1_974.986],
     ],
-    ["after the first hour: each wait is 5 minutes", {}, HOUR_S, [3_654.986, 3_954.986, 4_254.986]],
     [
-      "of a kind with known durations: at these durations, then each wait is a fifth of the age",
+      "every 5 minutes after its first hour, when no durations of its kind are known",
+      {},
+      HOUR_S,
+      [3_654.986, 3_954.986, 4_254.986],
+    ],
+    [
+      "at the known durations of its kind, and after these each time its age has grown by a fifth",
       { likelyAgesMs: [20_000, 30_000, 50_000] },
       0,
       [20, 30, 50, 60, 72],
     ],
     [
-      "of a kind whose known durations lie close together: at least 3 s apart, none left out",
+      "at the known durations of its kind, but at least 3 s apart, when these durations are nearly equal",
       { likelyAgesMs: [20_000, 20_500, 21_000, 40_000] },
       0,
       [20, 23, 26, 40],
     ],
     [
-      "at a provider that allows one poll in 8 s: at least 8 s apart",
+      "at least 8 s apart when the provider allows one poll in 8 s",
       { gapMs: 8_000 },
       0,
       [10, 18, 26, 34],
     ],
     [
-      "where a hook is expected: not before the hook is late",
+      "only from the age at which the hook is overdue, when a hook is expected",
       { hookWaitMs: 120_000 },
       0,
       [120, 144, 172.8],
     ],
     [
-      "where a hook is expected and nearly all earlier jobs took longer: not before their duration",
+      "only from the age by which nearly all earlier jobs of its kind had ended, when a hook is expected",
       { hookWaitMs: 120_000, likelyAgesMs: [90_000, 600_000] },
       0,
       [600, 660],
     ],
     [
-      "where a hook is expected and earlier jobs were faster: not before the hook is late",
+      "only from the age at which the hook is overdue, when a hook is expected and earlier jobs of its kind were faster",
       { hookWaitMs: 120_000, likelyAgesMs: [10_000, 30_000] },
       0,
       [120, 144],
     ],
     [
-      "of a kind that takes more than an hour: every 5 minutes after the last known duration",
+      "every 5 minutes after the longest known duration of its kind, when this is more than an hour",
       { likelyAgesMs: [5_400_000, 7_200_000] },
       0,
       [5_400, 7_200, 7_500],
     ],
-  ] as const)("the ages at which a job is polled %s", (_, given, afterS, expected) => {
+  ] as const)("a job is polled %s", (_, given, afterS, expected) => {
     expect(agesS({ ...UNKNOWN, ...given }, expected.length, afterS)).toEqual(expected);
   });
 
-  it("the ages at which two tasks poll their jobs differ by up to a tenth, by a number derived from the task's id", () => {
+  it("two tasks poll jobs of the same kind at ages that differ by up to a tenth, by a number derived from each task's id", () => {
     const likelyAgesMs = [100_000];
     expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 0 }, 1)).toEqual([95]);
     expect(agesS({ ...UNKNOWN, likelyAgesMs, jitter: 1 }, 1)).toEqual([105]);
@@ -106,7 +111,7 @@ const cadences: fc.Arbitrary<Cadence> = fc.record({
 });
 
 describe("the grid of poll times", () => {
-  it("the next poll time is later than the given time, at any age of the job and also when the clock has stepped back", () => {
+  it("nextPollTime returns a time later than the given one, at any age of the job and also when the clock has stepped back", () => {
     fc.assert(
       fc.property(cadences, fc.integer({ min: -1e9, max: 4e10 }), (cadence, afterMs) => {
         expect(nextPollTime(cadence, ATTACHED_AT + afterMs)).toBeGreaterThan(ATTACHED_AT + afterMs);
@@ -114,13 +119,13 @@ describe("the grid of poll times", () => {
     );
   });
 
-  it("the poll before the first one counts as made at the attachment", () => {
+  it("previousPollTime returns the time of the job's attachment when the first poll has just been made", () => {
     const asked = [10, 12].map((ageS) => ATTACHED_AT + ageS * 1_000);
     const previous = asked.map((askedAt) => previousPollTime(UNKNOWN, askedAt));
     expect(previous).toEqual([ATTACHED_AT, ATTACHED_AT]);
   });
 
-  it("the next and the last poll time are the same for all times since the poll time before, so nothing about them needs to be stored", () => {
+  it("nextPollTime and previousPollTime return the same times whenever they are called between two polls, so that poll times need not be stored", () => {
     fc.assert(
       fc.property(
         cadences,

@@ -14,31 +14,49 @@ function likelihood(plan: Partial<PollPlan>, polledMs: number, ageMs: number): n
 
 describe("the likelihood that a poll finds the result", () => {
   it.each<[string, Partial<PollPlan>, number, number, number]>([
-    ["0.5 at the first poll of an unknown kind", {}, 0, 10 * SECOND, 0.5],
-    ["a fifth after a wait of a fifth of the age", {}, 80 * SECOND, 100 * SECOND, 0.2],
-    ["8 % at the first likely age", { likelyAgesMs: AGES }, 0, 60 * SECOND, 0.08],
     [
-      "that of the jobs which have not ended before, at the last likely age",
+      "0.5 at the first poll of a job, when no durations of its kind are known",
+      {},
+      0,
+      10 * SECOND,
+      0.5,
+    ],
+    [
+      "0.2 when a fifth of the job's age has passed since the last poll, and no durations of its kind are known",
+      {},
+      80 * SECOND,
+      100 * SECOND,
+      0.2,
+    ],
+    [
+      "0.08 at the age by which 8 % of the earlier jobs of its kind had ended, when this is the first poll",
+      { likelyAgesMs: AGES },
+      0,
+      60 * SECOND,
+      0.08,
+    ],
+    [
+      "0.66 when 66 % of the earlier jobs of its kind that still ran at the last poll had ended by the present age",
       { likelyAgesMs: AGES },
       100 * SECOND,
       105 * SECOND,
       0.66,
     ],
     [
-      "half of them at twice the last likely age",
+      "0.5 at twice the age by which nearly all earlier jobs of its kind had ended",
       { likelyAgesMs: AGES },
       105 * SECOND,
       210 * SECOND,
       0.5,
     ],
     [
-      "high after a hook that claimed the end",
+      "0.9 after an unsigned hook that reported the end of the job",
       { hint: { at: NOW + MINUTE, status: "completed" } },
       MINUTE,
       MINUTE + 15 * SECOND,
       0.9,
     ],
-    ["1 at the deadline", {}, 71 * HOUR, 72 * HOUR, 1],
+    ["1 at the deadline of the task", {}, 71 * HOUR, 72 * HOUR, 1],
   ])("the likelihood that a poll finds the result is %s", (_, plan, polledMs, ageMs, expected) => {
     expect(likelihood(plan, polledMs, ageMs)).toBe(expected);
   });

@@ -20,12 +20,12 @@ function used(): PollSlots {
 }
 
 describe("the slots of a limit per minute", () => {
-  it("a sixth of the limit may be used at once, and later polls are told to ask one after the other", () => {
+  it("under a limit of 60 polls per minute, ten polls are permitted at once, and the next ones are told to ask again 1.2 s apart", () => {
     const all = waits(new PollSlots(), NAMES.slice(0, 13));
     expect(all).toEqual([...Array.from({ length: 10 }, () => 0), 1_200, 2_400, 3_600]);
   });
 
-  it("polls that ask again when they were told to are permitted in their order", () => {
+  it("three polls deferred by a provider's limit per minute are all permitted when each asks again at the time that it was told", () => {
     const slots = used();
     const told = waits(slots, [FIRST, SECOND_TASK, THIRD]);
     const again = [FIRST, SECOND_TASK, THIRD].map((task, index) =>
@@ -34,7 +34,7 @@ describe("the slots of a limit per minute", () => {
     expect(again).toEqual([0, 0, 0]);
   });
 
-  it("a poll that is likelier to find a result goes before polls that have waited longer", () => {
+  it("a poll that is likelier to find a result is permitted before deferred polls that have waited longer", () => {
     const slots = used();
     waits(slots, [FIRST, SECOND_TASK]);
     expect(slots.take(THIRD, 0.9, 60, NOW)).toBe(1_200);
@@ -42,14 +42,14 @@ describe("the slots of a limit per minute", () => {
     expect(slots.take(THIRD, 0.9, 60, NOW + 1_200)).toBe(0);
   });
 
-  it("a poll that does not return loses its place, and a poll that cannot wait never waits", () => {
+  it("a deferred poll that does not ask again loses its turn, and a poll with the likelihood 1 is never deferred", () => {
     const slots = used();
     slots.take(FIRST, 0.9, 60, NOW);
     expect(slots.take(SECOND_TASK, LIKELY, 60, NOW + 7 * SECOND)).toBe(0);
     expect(waits(slots, NAMES, 1, NOW + 7 * SECOND)).toEqual(NAMES.map(() => 0));
   });
 
-  it("no minute has more polls than the limit, however many tasks ask all the time", () => {
+  it("under a limit of 60 polls per minute, tasks that ask all the time get at most 61 permissions in any minute, and more than 50 in the busiest", () => {
     const slots = new PollSlots();
     const polled: number[] = [];
     for (let at = NOW; at < NOW + 5 * MINUTE; at += 100) {
@@ -61,7 +61,7 @@ describe("the slots of a limit per minute", () => {
     expect(most).toBeGreaterThan(50);
   });
 
-  it("a clock that steps back by a day blocks no poll for more than a minute", () => {
+  it("a poll is deferred for at most a minute, even after the clock has stepped back by a day", () => {
     const slots = used();
     slots.take(FIRST, 0.9, 60, NOW);
     const at = NOW - 24 * 60 * MINUTE;

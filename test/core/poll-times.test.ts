@@ -84,11 +84,11 @@ describe("a poll", () => {
 });
 
 describe("the time of the next poll", () => {
-  it("the next poll of a job of which nothing is known follows from the age of the job: about 10 s, then a fifth of the age later each", () => {
+  it("a job of a kind without known durations is polled at the ages of about 10, 13, 16 and 20 s", () => {
     expect(pollTimes(attached, 4, NOW)).toEqual([10_257, 13_257, 16_257, 19_592]);
   });
 
-  it("a poll that a hook has moved takes place at that time, and the polls after it follow from the age of the job", () => {
+  it("a poll that a hook has postponed by two minutes is made then, and the next one no later than if no hook had come", () => {
     const moved = anAttachedTask({ at: NOW + 2 * MINUTE });
     const [, second] = pollTimes(attached, 2, NOW + 2 * MINUTE - 1);
     expect(pollTimes(moved, 2, NOW)).toEqual([120_000, expect.any(Number)]);
@@ -135,7 +135,7 @@ describe("the time of the next poll", () => {
 
 describe("a provider that limits the rate of polls", () => {
   it.each([0, 0.5, 1])(
-    "with %d as the random number (0 to 1) of the jitter, the poll after a rate limit of one hour waits an hour plus that part of 12 minutes",
+    "a provider's rate limit of one hour postpones the next poll by one hour plus 12 minutes times a random number between 0 and 1, for example %d",
     (jitter) => {
       const policy = polled(FIRST_POLL, { jitter });
       const record = apply(attached, aPollEnd(rateLimited(HOUR)), THEN, policy);

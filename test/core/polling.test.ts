@@ -119,7 +119,7 @@ describe("a poll that reports no end", () => {
       anAnswer("unclear", THEN, { statusCode: 200, word: "complete?" }),
     ],
   ] as const)(
-    "a poll %s stores the kind of the answer once and leaves the rest as it is",
+    "a poll %s stores the kind of its answer and leaves the task's status unchanged; a second poll with the same answer stores nothing",
     (_what, answer, open, kind) => {
       const record = after(answer, open);
       const poll = aPlan({ answer: kind });
@@ -199,10 +199,10 @@ describe("success without output", () => {
   });
 
   it.each([
-    ["success with output", newsAnswer(aCompletion()), "completed"],
-    ["processing", newsAnswer(PROCESSING), "processing"],
+    ["success with output completes the task", newsAnswer(aCompletion()), "completed"],
+    ["processing makes the task processing", newsAnswer(PROCESSING), "processing"],
   ] as const)(
-    "after one report of success without output, a poll that reports %s counts as if that report had not come",
+    "after a poll that reported success without output, a poll that reports %s, as usual",
     (_what, answer, status) => {
       const record = apply(reported, aPollEnd(answer), THEN);
       expect(record.status).toBe(status);

@@ -72,12 +72,12 @@ describe("a change is written to the index", () => {
 
   it.each([
     [
-      "a task is written to the index before its next callback attempt if even a write that lasts as long as it may would end in time",
+      "a task is written to the index before its next callback attempt if the write ends before the attempt even when it takes its full time limit",
       5 * SECOND + SOON,
       NOW + 5 * SECOND,
     ],
     [
-      "a task is not written to the index before its next callback attempt if a write that lasts as long as it may would end a millisecond too late",
+      "a task is not written to the index before its next callback attempt if the write, when it takes its full time limit, ends a millisecond too late",
       5 * SECOND + SOON - 1,
       null,
     ],
@@ -118,7 +118,7 @@ describe("the next write of a row after a failed one", () => {
     expect(changed.publication).toEqual({ version: NOW, retryAt: NOW + DAY, tries: 0 });
   });
 
-  it("the times of repeated index writes count from the time stored in the task's record or, if none is stored, from the task's last change", () => {
+  it("a repeated index write is made at the time stored in the task's record or, if none is stored, 5 s after the task's last change", () => {
     const planned = aFinishedTask(known(0, { retryAt: NOW + HOUR, tries: 9 }));
     expect(retryAfter(planned, NOW)).toBe(NOW + HOUR);
     expect(retryAfter(aFinishedTask(), NOW)).toBe(NOW + 5 * SECOND);
@@ -153,7 +153,7 @@ describe("a version that is not in the index", () => {
   ];
 
   it.each(records)(
-    "the alarm of %s is set no later than the write of its latest version to the index is due",
+    "the alarm of %s is set no later than the time at which its latest version is to be written to the index",
     (_what, record) => {
       const latest = publishAt(record) ?? nextAttemptOf(record);
       expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);

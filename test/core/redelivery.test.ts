@@ -168,7 +168,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
     ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
   ] as const)(
-    "the Idempotency-Key of a redelivery by the %s hides no order of the %s, and both keys are remembered",
+    "the Idempotency-Key of a redelivery by the %s may be used again by the %s for another redelivery, and the last key of each is stored",
     (orderedBy, other, keys) => {
       const once = finish(finish(failed, { ...keyed, orderedBy }), anEnd(4));
       const sameKey = finish(finish(once, { ...keyed, orderedBy: other }), anEnd(5));

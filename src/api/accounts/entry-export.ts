@@ -34,7 +34,7 @@ export type LedgerRequest = Pick<
 >;
 
 const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
-/** Columns of the CSV, which are the fields of `entryView`, for each reader. */
+/** Columns of the CSV for each of its two readers, the account and the operator: the fields of `entryView`. */
 const COLUMNS = { account: OWN_COLUMNS, operator: [...OWN_COLUMNS, "booked_by"] };
 
 const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {

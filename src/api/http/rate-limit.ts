@@ -23,7 +23,7 @@ const TIMEOUT_MS = SECOND_MS / 2;
 /** Name under which the requests without an address of their sender are counted together. */
 const NO_ADDRESS = "unknown";
 
-/** Log lines that this isolate has written within the last minute, by their subject. */
+/** Subjects about which this isolate has written a log line within the last minute, and so writes no other. */
 const recentLines = isolateCache<true>();
 
 /**

@@ -88,7 +88,7 @@ describe("a poll", () => {
     expect(host.polls).toHaveLength(1);
   });
 
-  it("a poll that a crash has cut off is made again by the repeated alarm, even when a reader comes first", async () => {
+  it("a poll that a crash has cut off is made again when the alarm fires again, even if the task is read in between", async () => {
     await startPoll();
     host.crash();
     host.loop.read();

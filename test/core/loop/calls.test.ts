@@ -65,7 +65,7 @@ describe("the log line of a call", () => {
   it.each<[what: string, Call, unknown, outcome: string, LogLevel]>([
     ["a successful charge", "charge", { kind: "charged", generation: 1 }, "charged", "detail"],
     [
-      "a charge of no known account",
+      "a charge of an unknown account",
       "charge",
       { kind: "unknown_account" },
       "unknown_account",

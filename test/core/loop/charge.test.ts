@@ -21,7 +21,7 @@ function run(): { hasEnded: boolean } {
 }
 
 describe("the charge of a registration", () => {
-  it("charging a registration costs two writes of the record and two of the alarm", async () => {
+  it("registering a task with a price costs two storage writes of the task's record and two of its alarm", async () => {
     host.loop.apply(create);
     expect((await host.loop.runUntilIdle())?.kind).toBe("changed");
     expect(host.stored?.status).toBe("pending");

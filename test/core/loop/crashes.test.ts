@@ -81,7 +81,7 @@ describe("a result that comes too late", () => {
   });
 });
 
-it("a task whose alarm was lost has it again after the next event, even if an order to wake the task failed to set it", () => {
+it("the next event sets the lost alarm of a task again, even if an order to wake the task has failed to set it", () => {
   host.loop.apply(aRegistration());
   const { alarm } = host;
   host.restart();

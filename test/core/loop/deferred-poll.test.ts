@@ -9,7 +9,7 @@ function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
   Object.assign(outside, { poll: async () => answer() });
 }
 
-it("a poll that its connection defers is not counted, writes no record, and is made at the time that the connection names", async () => {
+it("a poll that the Durable Object of the connection defers, to keep a provider's limit, is not counted, writes no record, and is made when that object says", async () => {
   const host = new MemoryHost();
   let waitMs = 7 * SECOND;
   const polledAt: number[] = [];
@@ -30,7 +30,7 @@ it("a poll that its connection defers is not counted, writes no record, and is m
   host.expectNoFailure();
 });
 
-it("after a crash, a deferred poll is made no later than the next planned one", async () => {
+it("a poll deferred to keep a provider's limit is made, after a crash of the task's object, no later than the next regular poll was planned", async () => {
   const host = new MemoryHost();
   answerPolls(host, () => ({ kind: "deferred", waitMs: SECOND }));
   host.loop.apply(aProvidedRegistration({ job: JOB }));
