@@ -1,4 +1,4 @@
-import { availableParallelism, getPriority } from "node:os";
+import { availableParallelism } from "node:os";
 import type { Durations, Lateness } from "./polls-jobs.ts";
 
 /** What was measured of jobs whose polls were chosen in one way. */
@@ -84,7 +84,7 @@ export function liveSection(
   return `
 ${LIVE_TITLE}
 
-The relay on released workerd and a fake upstream that sends no hooks, both on one machine with ${availableParallelism()} cores; begun ${startedAt.toISOString()}, load averages at the end ${loads}, priority (nice) ${getPriority()}. ${titleOf(durations)}. The lateness lasts until the callback has arrived. A known kind is one of which the relay has seen jobs before.
+The relay on released workerd and a fake upstream that sends no hooks, both on one machine with ${availableParallelism()} cores; begun ${startedAt.toISOString()}, load averages at the end ${loads}. ${titleOf(durations)}. The lateness lasts until the callback has arrived. A known kind is one of which the relay has seen jobs before.
 
 ${table(rows)}
 
