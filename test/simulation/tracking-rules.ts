@@ -35,7 +35,8 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
       isEqual(next.answer, plan.answer) ||
       (next.answer?.kind === kind && next.answer.since === now && plan.answer?.kind !== kind),
     "an answer without news is not stored":
-      !isEqual(next, plan) || before.status !== after.status || isPutOff,
+      !isEqual([next, before.status, before.notices], [plan, after.status, after.notices]) ||
+      isPutOff,
   });
 }
 
