@@ -50,6 +50,24 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     },
   );
 
+  it.each([
+    [401, "unauthorized"],
+    [403, "unauthorized"],
+    [429, "limited"],
+    [302, "unclear"],
+    [404, "unclear"],
+    [503, "unclear"],
+  ])(
+    `an answer to a poll of ${name} with HTTP %i is read as %s, although its body is that of an answer with HTTP 200`,
+    (status, kind) => {
+      for (const { jobId, endpoint = null, exchanges } of polls) {
+        const answer = { status, body: exchanges[0]?.answer.body };
+        const reading = readPollAnswer(provider.polls, answer, { id: jobId, endpoint });
+        expect(reading).toEqual({ kind });
+      }
+    },
+  );
+
   it(`an answer to a poll of ${name} that is no JSON is read as: unclear`, () => {
     for (const { jobId, endpoint = null } of polls) {
       const reading = provider.polls.read(
