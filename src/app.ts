@@ -72,7 +72,10 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(
   ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
 );
 
-/** Path of a refusal that concerns no route: the path has none, or the `Host` header is not a host. */
+/**
+ * Path that the log gives for a refused request to no route: no route has its path, or its `Host` header is
+ * not a valid host.
+ */
 const NO_ROUTE = "/*";
 
 /**
@@ -98,7 +101,10 @@ function internalError(error: Error): Problem {
   });
 }
 
-/** Returns the origin of the relay; "" for a request to no host, which makes links relative. */
+/**
+ * Returns the origin of the relay, with which links in an answer begin; "" when `PUBLIC_URL` is not set and
+ * the `Host` header is not a valid host, so that the links are relative.
+ */
 function linkOrigin(env: Env, request: Request): string {
   const result = configOf(env);
   return (result.ok ? result.value.publicUrl : null) ?? originOf(request) ?? "";

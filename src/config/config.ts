@@ -164,8 +164,9 @@ export function errorTextOf(config: Config, { key, webhookSecret }: Connection):
 }
 
 /**
- * Selects the rules that decide whether a `callback_url` is accepted. The relay itself is what `PUBLIC_URL`
- * names; a caller can address the relay under any name.
+ * Selects the rules that decide whether a `callback_url` is accepted. A URL that leads to the relay itself is
+ * refused; the host of the relay is that of `PUBLIC_URL`, because a caller may have reached the relay under
+ * another name.
  * @param origin origin of the relay (scheme, host and port), as the caller addressed it, which counts only
  * without `PUBLIC_URL`.
  */

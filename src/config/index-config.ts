@@ -71,10 +71,10 @@ function numberingIssues(
 }
 
 /**
- * Checks that a database of the index (shard) gets no new tasks before most rows of its earlier turn have
- * expired; the databases take the new tasks in turn. Two kinds of older rows may still be there: those of
- * failed callbacks, which stay for `RETENTION_DAYS`, and those of tasks whose own deadline is later than
- * `TASK_DEADLINE_HOURS`. Lists of tasks include both.
+ * Checks that the databases of the index (shards), which take the new tasks in turn, are enough: when the
+ * turn of a database comes again, most of its rows from the turn before must have expired. Two kinds of older
+ * rows may still be there, which is allowed, and lists of tasks include them: rows of failed callbacks, which
+ * stay for `RETENTION_DAYS`, and rows of tasks whose own deadline is later than `TASK_DEADLINE_HOURS`.
  * @returns the fault; `[]` when there is none.
  */
 function overlapIssues(

@@ -4,8 +4,8 @@ import { hasBytes } from "./readers.ts";
 
 const MIN_SECRET_BYTES = 16;
 /**
- * Pattern of a role, known or not. A word with a digit in it is no role, so that a random key may contain a
- * colon.
+ * Pattern of a role before a key, whether or not a role of this name exists. A word with a digit does not
+ * match, because it may be the beginning of a random key that contains a colon.
  */
 const ROLE = /^([A-Za-z][A-Za-z_-]*):/;
 const LABEL = /^([a-z0-9-]{1,32})=/;

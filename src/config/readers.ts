@@ -10,7 +10,7 @@ export function text(fallback: string) {
   );
 }
 
-/** Converts the value that a reader has read. */
+/** Extends a reader, which is a schema that reads a variable, by a conversion of the value that was read. */
 export function convert<S extends z.ZodMiniType, T>(
   reader: S,
   conversion: (value: z.output<S>) => T,
@@ -18,7 +18,10 @@ export function convert<S extends z.ZodMiniType, T>(
   return z.pipe(reader, z.transform(conversion));
 }
 
-/** Parses the text that a reader has read; the error of the parser becomes the message of the issue. */
+/**
+ * Extends a reader, which is a schema that reads a variable as text, by a parser of this text. When the
+ * parser fails, its error is the message for the operator.
+ */
 export function parse<T>(
   reader: z.ZodMiniType<string>,
   parser: (value: string) => Result<T, string>,
@@ -34,7 +37,7 @@ export function parse<T>(
   );
 }
 
-/** Parses a variable by `parser`; null when the variable is absent. */
+/** Builds a reader that parses the text of a variable by `parser`; null when the variable is absent. */
 export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
   return parse(text(""), (value) => (value === "" ? success(null) : parser(value)));
 }
@@ -51,7 +54,7 @@ export function wholeNumber(fallback: string, min: number, max: number, unit: nu
   });
 }
 
-/** Reads a variable by another reader; null when the variable is absent. */
+/** Makes a variable optional: reads it by the given reader; null when the variable is absent. */
 export function optional<T>(reader: z.ZodMiniType<T>) {
   return parseOptional((value) => {
     const read = reader.safeParse(value);

@@ -2,19 +2,19 @@ import { MINUTE_MS } from "./time.ts";
 
 const MIN_LOOK_MS = MINUTE_MS;
 /**
- * The longest wait, in milliseconds, between two checks whether work on a task that something prevents, e.g.
- * a pause of the relay, can go on.
+ * Something, e.g. a pause of the relay, can prevent work on a task. This is the longest wait, in
+ * milliseconds, between two checks of whether it still does.
  */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
 /** Largest random addition to a wait, as a fraction of the wait. */
 const LOOK_JITTER = 0.25;
 
 /**
- * Computes the wait in milliseconds before the next check whether work on a task, which a pause or an error
- * prevents, can go on: a quarter of the time for which the work has waited, from one minute to half an
- * hour, plus a random part. The random part keeps many tasks from going on at the same moment when the
- * cause has ended.
- * @param ageMs time for which the work has waited, in milliseconds; negative when it is not due yet.
+ * Computes the wait before the next check of whether a pause of the relay or an error still prevents work on
+ * a task, in milliseconds: a quarter of the time for which the work has waited so far, from one minute to
+ * half an hour, plus a random part. Without the random part, many tasks would go on at the same moment when
+ * the cause has ended.
+ * @param ageMs time for which the work has waited so far, in milliseconds; negative when it is not due yet.
  * @param jitter random number from 0 to 1.
  */
 export function lookWaitMs(ageMs: number, jitter: number): number {

@@ -41,7 +41,10 @@ export interface Policy extends Settings {
    * time is kept in memory, because storing it would add a write to the storage for each poll.
    */
   readonly polledAt: number;
-  /** Time in Unix milliseconds at which this instance of the task's object began its last poll; else 0. */
+  /**
+   * Time in Unix milliseconds at which this instance of the task's object began its most recent poll; 0 when
+   * it has begun none.
+   */
   readonly askedAt: number;
   /**
    * Time in Unix milliseconds before which the job is not polled, because its connection has made as many
@@ -82,8 +85,8 @@ export interface Settings {
 /** Limits on how often a provider may be polled. */
 export interface PollLimits {
   /**
-   * Age of a job in milliseconds at its first poll when nothing is known of its kind and no hook is
-   * expected (`record/poll-cadence.ts` has the later ones).
+   * Age of a job in milliseconds at its first poll when no hook is expected and it is not known how long jobs
+   * with the same model and endpoint take (`record/poll-cadence.ts` has the later polls).
    */
   readonly firstMs: number;
   /**

@@ -50,14 +50,14 @@ describe.each(ALL)("a stored record of an earlier build ($generation: $name)", (
   });
 
   it.each([
-    [{ v: 2 }, /^unreadable task record.*: v$/],
-    [{ createdAt: "soon" }, "createdAt"],
-  ])("a stored record is refused with the invalid field %j", (change, message) => {
+    ["a format version of later releases (2)", { v: 2 }, /^unreadable task record.*: v$/],
+    ["a creation time that is not a number", { createdAt: "soon" }, "createdAt"],
+  ])("a stored task record with %s is refused", (_, change, message) => {
     expect(() => parseRecord({ ...stored, ...change })).toThrow(message);
   });
 });
 
-it("a redelivery with the Idempotency-Key that an earlier build stored without its caller is repeated by neither the operator nor the owner", () => {
+it("a redelivery starts no attempt, whoever orders it, if an earlier build has stored its Idempotency-Key without the caller who used it", () => {
   const records = [...Object.values(accounts), ...Object.values(providers)].map(parseRecord);
   const keyed = records.filter((record) => orderKeyOf(record) !== null);
   expect(keyed.length).toBeGreaterThan(0);

@@ -55,8 +55,11 @@ function links(count: number, length = VIDEO.length) {
 
 const TOO_LONG = [
   ["1.8 million characters", aNote("x".repeat(1_800_000))],
-  ["900,000 characters and one beyond U+00FF", aNote(`画${"x".repeat(900_000)}`)],
-  ["90,000 numbers 1e20", aNote(Array.from({ length: 90_000 }, () => 1e20))],
+  [
+    "900,000 characters, stored in 2 bytes each because one of them is beyond U+00FF",
+    aNote(`画${"x".repeat(900_000)}`),
+  ],
+  ["90,000 numbers of the value 1e20", aNote(Array.from({ length: 90_000 }, () => 1e20))],
 ] as const;
 const TOO_MANY = [
   ["1,001 output URLs", links(1_001)],
@@ -88,7 +91,7 @@ it.each([127, 128, 16_383, 16_384, 2_097_152])(
 );
 
 it.each(TOO_LONG)(
-  "a reported result of %s is refused as too large, and changes nothing",
+  "an event with a result of %s is refused as too large, and changes nothing",
   (_, result) => {
     const rejection = { code: "too_large", maxBytes: 1_750_000 };
     for (const task of [null, anOpenTask()]) {
@@ -140,7 +143,7 @@ function lengthFor(maxBytes: number, stored: (text: string) => unknown): number 
   return maxBytes - storedBytes(stored("x".repeat(tried))) + tried;
 }
 
-it("a registration of the largest size is accepted, with room for kept hooks and a failure, and a larger one refused", () => {
+it("the largest registration that is accepted leaves room in the task record for stored hooks and a long error; a larger one is refused", () => {
   const length = lengthFor(MAX_REGISTERED_BYTES, (text) => apply(null, largeRegistration(text)));
   const rejection = { code: "too_large", maxBytes: 1_000_000 };
   const larger = largeRegistration("x".repeat(length + 1));
@@ -155,7 +158,7 @@ it("a registration of the largest size is accepted, with room for kept hooks and
   expect(finish(task, failed, NOW, NO_KEY).body).toContain(JSON.stringify(error));
 });
 
-it("a task that ends with the largest size can be stored with all attempts, redeliveries and notices that follow", () => {
+it("a task with the largest result that is accepted has room in its record for all later attempts, redeliveries and notices to the operator", () => {
   const policy = aPolicy({ isOperatorNotified: true });
   const length = lengthFor(MAX_ENDED_BYTES, (text) => apply(null, largeReport(text)));
   let now = NOW;

@@ -37,7 +37,7 @@ describe("checkCallbackUrl", () => {
     "an IPv4 part above 255": "https://127.0.0.256/",
     "a host name whose last part is a number (example.0x7f)": "https://example.0x7f/",
     "a host name of 513 characters": `https://${"a.".repeat(254)}com.a`,
-    "such a host and a line break before it": `https:/\n\\${"a.".repeat(254)}com.a`,
+    "a line break and a backslash before a host name of 513 characters": `https:/\n\\${"a.".repeat(254)}com.a`,
   });
 
   refuses(production, "must use https:", {
@@ -96,7 +96,7 @@ describe("checkCallbackUrl", () => {
     "the IPv6 loopback address": "https://[::1]/",
     "the unspecified IPv6 address (::)": "https://[::]/",
     "the loopback address mapped to IPv6 (::ffff:127.0.0.1)": "https://[::ffff:127.0.0.1]/",
-    "a public IPv4 address mapped to IPv6 (no public range)": "https://[::ffff:8.8.8.8]/",
+    "a public IPv4 address in the IPv6 form ::ffff:8.8.8.8": "https://[::ffff:8.8.8.8]/",
     "the loopback address translated to IPv6 (::ffff:0:127.0.0.1)": "https://[::ffff:0:127.0.0.1]/",
     "a private address in the NAT64 range of IPv6": "https://[64:ff9b::10.0.0.1]/",
     "the loopback address in the 6to4 range of IPv6": "https://[2002:7f00:1::]/",

@@ -18,24 +18,24 @@ import { anAttachment, aProvidedTask } from "./upstream-builders.ts";
 type Change = readonly [what: string, record: TaskRecord, event: TaskEvent];
 
 const changes: readonly Change[] = [
-  ["a charge", aChargingTask(), aChargeEnd()],
-  ["a charge without an answer", aChargingTask(), aChargeEnd({ kind: "unknown" })],
-  ["an attached job", aProvidedTask(), anAttachment()],
-  ["a report of progress", anOpenTask(), aReport(PROCESSING)],
-  ["a result", anOpenTask(), aReport(aCompletion())],
-  ["a cancellation", anOpenTask(), { type: "cancel" }],
-  ["a refund", aRefundingTask(), aRefundEnd(true)],
-  ["a refund without an answer", aRefundingTask(), aRefundEnd(false)],
-  ["a redelivery", aFinishedTask(), aRedelivery()],
+  ["a charge of its price", aChargingTask(), aChargeEnd()],
+  ["an unanswered charge of its price", aChargingTask(), aChargeEnd({ kind: "unknown" })],
+  ["the attachment of a provider's job", aProvidedTask(), anAttachment()],
+  ["an event with the status processing", anOpenTask(), aReport(PROCESSING)],
+  ["an event with its result", anOpenTask(), aReport(aCompletion())],
+  ["its cancellation", anOpenTask(), { type: "cancel" }],
+  ["a refund of its credits", aRefundingTask(), aRefundEnd(true)],
+  ["an unanswered refund of its credits", aRefundingTask(), aRefundEnd(false)],
+  ["a redelivery of its callback", aFinishedTask(), aRedelivery()],
 ];
 
 /** Readers compare versions, and the index takes only newer rows. */
 describe.each(changes)("the version of a task after %s", (what, record, event) => {
   it.each([
-    ["is the time of the change", HOUR, NOW + HOUR],
-    ["is its earlier version plus 1 when both are of the same millisecond", 0, NOW + 1],
-    ["is its earlier version plus 1 when the clock was put back", -HOUR, NOW + 1],
-  ])(`the version of a task after ${what} %s`, (_when, afterMs, version) => {
+    ["the time of the change", HOUR, NOW + HOUR],
+    ["its earlier version plus 1, if the earlier change was in the same millisecond", 0, NOW + 1],
+    ["its earlier version plus 1, if the clock was put back in between", -HOUR, NOW + 1],
+  ])(`after ${what}, the version of a task is %s`, (_when, afterMs, version) => {
     expect(apply(record, event, NOW + afterMs).version).toBe(version);
   });
 });

@@ -37,7 +37,7 @@ const cut = anAttempt({
 
 describe("the view of an open task", () => {
   it.each(["operator", "account"] as const)(
-    "the view of an open task shows the %s the task's base fields, callback and deadline, and nothing else",
+    "the view of an open task shows the %s the task's id, status, model, creation time, callback and deadline, and nothing else",
     (role) => {
       expect(taskView(open, role)).toBe(
         `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +

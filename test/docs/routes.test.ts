@@ -10,7 +10,7 @@ const rolesIn = (text = "") => (text === "–" ? [] : text.split(", "));
 const rowOf = (route: string) =>
   API_PAGE.split("\n").find((line) => line.startsWith(`| \`${route}\` |`)) ?? "";
 
-it("docs/api.md lists every route with the access it requires, and no route that does not exist", () => {
+it("docs/api.md lists every route with the permission that it requires, and no route that does not exist", () => {
   const rows = API_PAGE.matchAll(/^\| (`[A-Z]+ \/\S*`) \| (\w+) \|/gm);
   const listed = [...rows].map(([, route, access]) => `${route} ${access}`);
   const existing = ROUTES.map(({ method, path, access }) => `\`${method} ${path}\` ${access}`);
@@ -28,7 +28,7 @@ it("docs/api.md names every query parameter of each route in the row of the rout
   expect(missing).toEqual([]);
 });
 
-it("docs/api.md lists every access with the roles of operator keys and of account keys that have it", () => {
+it("docs/api.md lists every permission that a route can require, with the roles of operator keys and of account keys that have it", () => {
   const [, ...rows] = API_PAGE.matchAll(/^\| (\w+) \| [^|]+ \| ([\w, –]+) \| ([\w, –]+) \|$/gm);
   const listed = rows.map(([, access, operators, accounts]) => [
     access,

@@ -73,7 +73,7 @@ const PARTS = [
 ].filter(Boolean);
 
 it.each([...PARTS, " ", "\t", '"', "'", "="])(
-  "a text of the provider that repeats %j is redacted and classified in linear time",
+  "a text from a provider that repeats %j is redacted and classified in linear time",
   (part) => {
     for (const before of ["", "key ", "token", "authorization", "https://a:"]) {
       for (const { redact } of REDACTIONS) {
@@ -93,7 +93,7 @@ it.each([...PARTS, " ", "\t", '"', "'", "="])(
 
 const VALIDATED: readonly (readonly [string, number, Work])[] = [
   [
-    "an event with invalid links",
+    "an event with many invalid output URLs",
     16_000,
     (count) => {
       const event = anEvent({ urls: Array.from({ length: count }, () => "x") });
@@ -109,12 +109,12 @@ const VALIDATED: readonly (readonly [string, number, Work])[] = [
     },
   ],
   [
-    "a registration with unknown fields",
+    "a registration with many unknown fields",
     7_000,
     (count) => () => parsedBy(() => validate(Registration, members(count))),
   ],
   [
-    "a list of invalid ids",
+    "a long list of invalid task ids",
     16_000,
     (count) => {
       const ids = Array.from({ length: count }, () => "x");
@@ -122,7 +122,7 @@ const VALIDATED: readonly (readonly [string, number, Work])[] = [
     },
   ],
   [
-    "an attached endpoint",
+    "a long endpoint in a request to attach a provider's job",
     16_384,
     (length) => {
       const endpoint = `${repeated("a/", length)}!`;
@@ -198,7 +198,7 @@ it.each(["1", "1.", "0", " ", "s"])(
   },
 );
 
-it("a result with many fields is measured, written and compared in linear time", () => {
+it("computing the stored size of a result with many fields, writing its callback body and comparing it takes linear time", () => {
   expectLinear((count) => {
     const result = aCompletion({ metadata: members(count) });
     const task = { ...anOpenTask(), body: callbackBody(anOpenTask(), result, NOW) };

@@ -68,7 +68,7 @@ const worlds = histories.chain((all) =>
   })),
 );
 
-it("index rows written in any order, also repeated, converge to the last state of each task and never go back", async () => {
+it("rows written to the index repeatedly and in any order end at the last state of each task, and never return to an earlier state", async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async ({ truth, batches }) => {
       await db.prepare("DELETE FROM tasks").run();
@@ -100,7 +100,7 @@ it("index rows written in any order, also repeated, converge to the last state o
   );
 });
 
-it("a newer index row replaces all columns of the older one, also with null", async () => {
+it("a newer row of a task replaces every column of the older row in the index, even by null", async () => {
   const found = { foundBy: "poll", foundLateMs: 1 } as const;
   const row = aRow({ account: "a", provider: "ark", dueAt: START, ...found });
   await insert(row);
@@ -122,7 +122,7 @@ it.each(["'); DROP TABLE tasks; --", '"', "\\", "\n", "ü 🦀", "123", "null", 
   },
 );
 
-it("an index row is not written from the moment at which its task expires", async () => {
+it("the index stores no new and no changed row of a task that has expired", async () => {
   const kept = aRow({ expiresAt: START + 1 });
   const known = aRow({ expiresAt: START + 1 });
   await insert(kept, known);
@@ -134,7 +134,7 @@ it("an index row is not written from the moment at which its task expires", asyn
   );
 });
 
-it("an index row is replaced by a different row of the same task and the same version", async () => {
+it("a row in the index is overwritten by a row of the same task and the same version that has other contents", async () => {
   const row = aRow({ model: "wrong" });
   await insert(row);
   await insert({ ...row, model: "right" });

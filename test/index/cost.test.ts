@@ -117,7 +117,7 @@ async function costWith(INDEX_DB: D1Database | undefined) {
   return { rows: rows(), lines: lines.length };
 }
 
-it("in 28 days in which all its index writes fail, the Durable Object of a task writes 14 rows more than without an index, and one log line for each of these writes", async () => {
+it("a task whose writes to the index all fail for 28 days writes 14 rows more to its Durable Object than without an index, and one log line for each failed write", async () => {
   aReceiver(status(500));
   let writes = 0;
   const away = gated(db, async (sql) => {

@@ -33,7 +33,7 @@ it("the cron wakes overdue tasks as its first step, before other steps can use u
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
 
-it("a step of the cron that may do one round in a run does it for another one of several index databases in each run", async () => {
+it("a step of the cron that is limited to one round per run works on another one of several index databases in each run", async () => {
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
   for (const each of databases) {
@@ -65,7 +65,7 @@ it("a step of the cron that may do one round in a run does it for another one of
   await Promise.all(databases.map(clear));
 });
 
-it("the check that expired tasks were erased returns the ids of the tasks that it could not check because its calls were used up", async () => {
+it("the check that expired tasks were erased returns the ids of the tasks that it could not check because it may call no more Durable Objects", async () => {
   const sampled = (): string => {
     const id = crypto.randomUUID();
     return isSampled(id) ? id : sampled();

@@ -45,7 +45,7 @@ const plannedChecks = async () =>
 
 const republish = () => Promise.reject(new Error("Network connection lost."));
 
-it("the cron removes index rows from the moment at which their tasks expire", async () => {
+it("the cron removes the index row of a task that expires at the time of the run, and keeps the row of a task that expires later", async () => {
   const [first, later] = [expiringAt(START + 1000), expiringAt(START + 1001)];
   await insert(first, later, aRow({ expiresAt: null, dueAt: START + DAY }));
   pass(999);

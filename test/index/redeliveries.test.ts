@@ -134,7 +134,7 @@ it("a bulk redelivery ordered with an account key reaches only tasks of that acc
   expect(await timesSent(received, foreign)).toEqual([1]);
 });
 
-it("a bulk redelivery skips only tasks that the same caller redelivered under its Idempotency-Key, and all operator keys are one caller", async () => {
+it("a bulk redelivery skips a task only if the same caller (the account, or the operator with any key) has redelivered it under the same Idempotency-Key", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const { key } = await aKey(account);
@@ -166,17 +166,17 @@ it("a bulk redelivery takes 100 tasks by default and at most 500", async () => {
 });
 
 it.each([
-  ["no Idempotency-Key", "", null, "/Idempotency-Key"],
-  ["a limit of 501", "?limit=501", "k", "/limit"],
-  ["an unknown filter", "?state=failed", "k", "/state"],
-  ["an invalid value of dry_run", "?dry_run=yes", "k", "/dry_run"],
-  ["an invalid cursor", "?cursor=1", "k", "/cursor"],
-  ["filters in the body", "", "k", "/callback", { callback: "failed" }],
-])("a bulk redelivery is refused with %s", async (_, query, key, path, body?: object) => {
+  ["it has no Idempotency-Key", "", null, "/Idempotency-Key"],
+  ["its limit is 501 tasks, one more than allowed", "?limit=501", "k", "/limit"],
+  ["it has an unknown filter", "?state=failed", "k", "/state"],
+  ["its value of dry_run is invalid", "?dry_run=yes", "k", "/dry_run"],
+  ["its cursor is invalid", "?cursor=1", "k", "/cursor"],
+  ["its filters are in the body", "", "k", "/callback", { callback: "failed" }],
+])("a bulk redelivery is refused when %s", async (_, query, key, path, body?: object) => {
   expect(await refusal(await order(query, key, undefined, body))).toEqual(invalid(path));
 });
 
-it("a bulk redelivery that failed at an unreachable task is repeated without sending anything twice", async () => {
+it("repeating a bulk redelivery that failed at an unreachable task sends only the callbacks that were not sent before", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(4);
   const lost = ids[2] ?? "";

@@ -63,12 +63,16 @@ it("POST /v1/reindex accepts 500 ids, in upper or lower case, and creates nothin
 });
 
 it.each([
-  ["no field ids", {}, "/ids"],
+  ["a body without the field ids", {}, "/ids"],
   ["an empty list of ids", { ids: [] }, "/ids"],
-  ["501 ids", { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) }, "/ids"],
-  ["an invalid id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
-  ["an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],
-])("POST /v1/reindex is refused with %s", async (_, body, path) => {
+  [
+    "a list of 501 ids, one more than allowed",
+    { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) },
+    "/ids",
+  ],
+  ["a list with an invalid id", { ids: [crypto.randomUUID(), "x"] }, "/ids/1"],
+  ["a body with an unknown field", { ids: [crypto.randomUUID()], all: true }, "/all"],
+])("POST /v1/reindex refuses %s", async (_, body, path) => {
   expect(await refusal(await call("/v1/reindex", { body }))).toEqual(invalid(path));
 });
 

@@ -156,7 +156,7 @@ it("the latency histograms count the time until a task's first callback attempt,
   ]);
 });
 
-it("the histograms of how late results were found are counted by provider and by hook, poll and report, and are counted again when a row changes", async () => {
+it("the histograms of how late the relay found results are counted by provider and by source (hook, poll or event), and again after a row was removed", async () => {
   const polled = { provider: "ark", foundBy: "poll" } as const;
   const first = aRow({ ...polled, foundLateMs: 4_000 });
   await insert(

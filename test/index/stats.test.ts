@@ -77,7 +77,7 @@ it("GET /v1/stats estimates the quantiles of latencies by interpolation within h
 const late = (provider: string | null, foundBy: IndexRow["foundBy"], foundLateMs: number | null) =>
   aRow({ provider, foundBy, foundLateMs });
 
-it("GET /v1/stats says how late results were found, by provider and by hook, poll and report", async () => {
+it("GET /v1/stats says how late the relay found results, by provider and by source (hook, poll or event)", async () => {
   await insert(
     ...[4_000, 4_500, 5_000].map((ms) => late("ark", "poll", ms)),
     late("ark", "hook", 80),
@@ -113,7 +113,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats counts the tasks that are not settled, and the overdue ones among them, as of the request, whether or not the cron has run since", async () => {
+it("GET /v1/stats counts the tasks with outstanding work, and the overdue ones among them, at the time of the request, without waiting for the cron", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),

@@ -30,7 +30,7 @@ async function counted(): Promise<readonly unknown[]> {
   return results;
 }
 
-it("a rollup reads each index row of an hour with changed tasks twice, and no row of other hours", async () => {
+it("the counting of tasks per hour reads each index row of an hour with changed tasks twice, and no row of other hours", async () => {
   await insert(...Array.from({ length: 2_000 }, (_, i) => aRow({ host: `h${i % 5}.example.net` })));
   expect((await rowsOfRollUp()).read).toBeLessThanOrEqual(2 * 2_000 + 50);
   const unchanged = await rowsOfRollUp();
@@ -41,7 +41,7 @@ it("a rollup reads each index row of an hour with changed tasks twice, and no ro
   expect(await counted()).toHaveLength(6);
 });
 
-it("a rollup writes only the counts that have changed, and 3 rows that mark the hour as being counted", async () => {
+it("the counting of tasks per hour writes only the counts that have changed, and 3 rows that mark the hour as being counted", async () => {
   await insert(...manyRows(20, { host: "x.example.net" }));
   await rollUpNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
@@ -59,21 +59,24 @@ it.each([
     async () => insert(aRow({ host: "y.example.net" })),
   ],
   ["when the count was interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
-])("the next rollup counts the tasks of an hour again %s", async (_, meanwhile) => {
-  await insert(aRow({ host: "x.example.net" }));
-  let isFirst = true;
-  const interrupted = gated(db, async (sql) => {
-    if (!isFirst || !sql.includes("INSERT INTO rollups")) return;
-    isFirst = false;
-    await meanwhile();
-  });
-  await rollUpNow(interrupted).catch(() => undefined);
-  await rollUpNow();
-  const hosts = (await allRows()).map(({ host }) => String(host)).toSorted();
-  expect(await counted()).toEqual(hosts.map((host) => ({ host, tasks: 1 })));
-});
+])(
+  "the next run of the counting of tasks per hour counts an hour again %s",
+  async (_, meanwhile) => {
+    await insert(aRow({ host: "x.example.net" }));
+    let isFirst = true;
+    const interrupted = gated(db, async (sql) => {
+      if (!isFirst || !sql.includes("INSERT INTO rollups")) return;
+      isFirst = false;
+      await meanwhile();
+    });
+    await rollUpNow(interrupted).catch(() => undefined);
+    await rollUpNow();
+    const hosts = (await allRows()).map(({ host }) => String(host)).toSorted();
+    expect(await counted()).toEqual(hosts.map((host) => ({ host, tasks: 1 })));
+  },
+);
 
-it("a rollup writes nothing for an hour that a later rollup has counted meanwhile", async () => {
+it("a run of the counting of tasks per hour writes nothing for an hour that a later run has counted meanwhile", async () => {
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const overtaken = gated(db, async (sql) => {
@@ -86,7 +89,7 @@ it("a rollup writes nothing for an hour that a later rollup has counted meanwhil
   expect(await counted()).toEqual([{ host: "x.example.net", tasks: 2 }]);
 });
 
-it("a rollup starts to count no further hour once its time budget is spent", async () => {
+it("the counting of tasks per hour begins no further hour once its time budget is spent", async () => {
   await insert(aRow({ createdAt: NOON - HOUR }), aRow({ createdAt: NOON }));
   const slow = gated(db, async (sql) => {
     if (sql.includes("INSERT INTO rollups")) pass(HOUR);
@@ -97,7 +100,7 @@ it("a rollup starts to count no further hour once its time budget is spent", asy
   expect(await counted()).toHaveLength(2);
 });
 
-it("a rollup in the first ten minutes of an hour counts every hour with changed tasks, and a later one only such hours of the current six", async () => {
+it("the counting of tasks per hour covers every hour with changed tasks in the first ten minutes of an hour, and later only those of the current six-hour period", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
@@ -105,7 +108,7 @@ it("a rollup in the first ten minutes of an hour counts every hour with changed 
   expect(await counted()).toHaveLength(2);
 });
 
-it("a rollup counts 100 hosts by name, hosts with failures first, and all other hosts together under one name", async () => {
+it("the counting of tasks per hour counts 100 hosts by name, hosts with failures first, and all other hosts together under one name", async () => {
   const hosts = Array.from({ length: 130 }, (_, i) => `h${i}.example.net`);
   await insert(
     ...hosts.map((host) => aRow({ host })),

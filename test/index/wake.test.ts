@@ -64,7 +64,7 @@ it("POST /v1/wake with a list of ids answers how many tasks were woken, unknown 
   expect(await stored(unknown)).toEqual(NOTHING);
 });
 
-it("POST /v1/wake starts no callback while the relay is paused, and starts it at once after the pause", async () => {
+it("POST /v1/wake does not send a due callback while the relay is paused, and sends it at once after the pause", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, PAUSED);
@@ -142,7 +142,7 @@ it('repeated requests POST /v1/wake with "all": true reach every task when each 
   ]);
 });
 
-it('POST /v1/wake with "all": true that may call no Durable Object answers with a cursor that begins at the first task', async () => {
+it('POST /v1/wake with "all": true answers with a cursor that begins at the first task when the platform lets it call no Durable Object', async () => {
   await insert(aRow({ dueAt: START }));
   const { next_cursor: cursor } = Page.parse(await wake({ all: true }, withCalls(0)));
   const counts = { woken: 0, unknown: 1, failed: 0 };
@@ -173,7 +173,7 @@ it.each([
   ["the field all set to false", { all: false }, "/all"],
   ["an empty list as the field ids", { ids: [] }, "/ids"],
   [
-    "501 ids in the field ids",
+    "501 ids, one more than allowed, in the field ids",
     { ids: Array.from({ length: 501 }, () => crypto.randomUUID()) },
     "/ids",
   ],
@@ -185,7 +185,7 @@ it.each([
   ],
   ["an invalid cursor", { all: true, cursor: "7" }, "/cursor"],
   ["an unknown field", { all: true, limit: 7 }, "/limit"],
-])("POST /v1/wake is refused with %s", async (_, body, path) => {
+])("POST /v1/wake refuses a body with %s", async (_, body, path) => {
   expect(await refusal(await call("/v1/wake", { body }))).toEqual(invalid(path));
 });
 

@@ -7,8 +7,9 @@ const CONCURRENCY = 50;
 
 /**
  * Calls the Durable Objects of many tasks, at most 50 at a time. When a call throws, its result is
- * `"failed"`, with a line in the log, and the other calls go on; only a Problem ends them all. Once the
- * invocation may make no more calls, the result of the remaining tasks is `"unasked"`.
+ * `"failed"`, the log gets a line, and the other calls go on; but a Problem, which is an error meant as the
+ * answer of the API, ends all calls. Once the platform lets the invocation make no more calls, the result of
+ * the remaining tasks is `"unasked"`.
  * @throws Problem when a call throws one, e.g. `unavailable`.
  */
 export async function callTasks<T>(

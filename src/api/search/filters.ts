@@ -27,13 +27,16 @@ const ListParameters = {
   cursor: z.optional(z.string().check(z.maxLength(512))),
 };
 
-/** Query of `GET /v1/tasks`. */
+/** Schema of the query parameters of `GET /v1/tasks`, which answers one page of a list of tasks. */
 export const TaskPage = z.strictObject({
   ...ListParameters,
   limit: pageLimit({ fallback: 50, max: 200 }),
 });
 
-/** Query of `POST /v1/redeliveries`. With `dry_run` the tasks are only counted. */
+/**
+ * Schema of the query parameters of `POST /v1/redeliveries`, which redelivers the callbacks of one page of a
+ * list of tasks. With `dry_run` it only counts the tasks.
+ */
 export const RedeliveryPage = z.strictObject({
   ...ListParameters,
   limit: pageLimit({ fallback: 100, max: 500 }),

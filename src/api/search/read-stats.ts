@@ -14,7 +14,7 @@ const HOUR_S = 3600;
 const DEFAULT_HOURS = 24;
 const TOP_HOSTS = 10;
 
-/** Query of `GET /v1/stats`. */
+/** Schema of the query parameters of `GET /v1/stats`. */
 const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
 export const readStats = queryRoute(
@@ -39,7 +39,8 @@ export const readStats = queryRoute(
 );
 
 /**
- * Extends the time between the parameters `since` and `until`, in Unix seconds, to whole hours. Without parameters it is the last 24 hours and the present one.
+ * Extends the range of time from `since` to `until`, in Unix seconds, to whole hours. Without these
+ * parameters it is the last 24 hours and the hour that has begun.
  */
 function windowOf(given: z.output<typeof Window>, nowS: number) {
   const until = given.until ?? nowS + 1;

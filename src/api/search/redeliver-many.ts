@@ -49,9 +49,9 @@ export const redeliverMany = queryBodyRoute(
 );
 
 /**
- * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The object of a task
- * skips it when the task has no result yet, is still sending, was erased, or has had this order already; the
- * index may not know this yet.
+ * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The Durable Object of a
+ * task skips the order when the task has no result yet, is still sending its callback, was erased, or has had
+ * this order already. The list of tasks comes from the index, which may lag behind the objects.
  * @returns the number of tasks that got the order.
  */
 async function redeliver(

@@ -91,7 +91,9 @@ function wake(env: Env, ids: readonly string[]) {
   return callTasks(ids, async (id) => ((await taskObject(env, id).wake()) ? "woken" : "unknown"));
 }
 
-/** Counts the tasks that were woken, are unknown, failed, or were not asked. */
+/**
+ * Counts the tasks by outcome: woken, unknown (no such task), failed (not reachable), unasked (not called).
+ */
 function countsOf(outcomes: Outcomes) {
   const count = (outcome: Outcomes[number]) => outcomes.filter((one) => one === outcome).length;
   return {

@@ -11,7 +11,9 @@ import { refund } from "./refund.ts";
 export interface OperatorNotice {
   readonly taskId: string;
   readonly kind: NoticeKind;
-  /** Version of the task when the reported event happened, or the time of the event (record/notice.ts). */
+  /**
+   * Version of the task at the event that the message is about, or the time of this event (record/notice.ts).
+   */
   readonly version: number;
   /** Further members of the message; null when it contains only the task. */
   readonly details: JsonObject | null;

@@ -14,7 +14,10 @@ export interface Poll {
   readonly job: Job;
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
-  /** Probability that this poll finds the result, from 0 to 1; a poll with 1 cannot wait. */
+  /**
+   * Probability that this poll finds the result, from 0 to 1, by which the polls of a connection are chosen
+   * when there are too many; 1 for a poll that must not be put off.
+   */
   readonly likelihood: number;
   readonly purpose: PollPurpose;
 }
@@ -27,8 +30,8 @@ export interface PollStep {
 /**
  * Returns the next poll of the upstream: at its planned time or at the deadline of the task, whichever is
  * sooner, but never before the provider allows it. A pause of the relay delays polls but no deadline: a task
- * whose deadline is within the pause has no last poll. record/poll-plan.ts plans the time of the next poll;
- * events/polling.ts applies the answer.
+ * whose deadline passes during a pause fails without the poll that is otherwise made at the deadline.
+ * record/poll-plan.ts plans the time of the next poll; events/polling.ts applies the answer.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;

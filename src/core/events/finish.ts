@@ -45,8 +45,9 @@ export function finish(
 }
 
 /**
- * Ends a task with the upstream's news, or fails it when the result is too large: nobody could be told to
- * send less, and a task whose result cannot be stored would stay open.
+ * Ends a task with the upstream's news. When the result is too large to be stored, the task fails instead: it
+ * could not be refused, because a hook or the answer to a poll has no sender who would send a smaller one,
+ * and the task would stay open.
  */
 export function finishFromNews(
   task: OpenTask,

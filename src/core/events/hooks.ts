@@ -113,8 +113,8 @@ function withEach(
 /**
  * Handles a provider hook. A hook that claims the end of the job ends the task when it is signed, or when its
  * provider cannot be polled; otherwise the job is polled at once, or the hook is kept until a job is
- * attached. A hook that says queued or running moves the next poll. No hook is refused as a conflict: one
- * that arrives after the end of the task is ignored.
+ * attached. A hook that says that the job is queued or running sets a new time for the next poll. No hook is
+ * refused as a conflict: one that arrives after the end of the task does not change its result.
  */
 export function applyHook(
   record: TaskRecord | null,

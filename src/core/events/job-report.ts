@@ -12,28 +12,37 @@ import {
 } from "../record/task.ts";
 import type { UpstreamNews } from "../record/upstream.ts";
 
-/** What the end of a job, or a hook after it, tells about the next jobs of its connection. */
+/**
+ * What a task tells the Durable Object of its connection after its job has ended, or after a later hook: how
+ * long the job took and whether hooks come, from which the polls of later jobs are planned.
+ */
 export interface JobReport {
   readonly connection: string;
-  /** The kind of the job and when it ended; null for a report that only says that a hook came. */
+  /** The kind of the job (`kindOf`) and when it ended; null when the task only tells that a hook has come. */
   readonly end: { readonly kind: string; readonly range: EndRange } | null;
-  /** States that at least one hook about the task has come; null when none did and none was expected. */
+  /**
+   * True when at least one hook about the task has come, false when one was expected and none came; null when
+   * none was expected and none came.
+   */
   readonly hasHook: boolean | null;
 }
 
-/** Largest length of the name of a kind in characters. Kinds whose names begin alike are one. */
+/** Largest length of the name of a kind of jobs in characters; a longer name is cut. */
 const MAX_KIND_CHARS = 200;
 
-/** Returns the name of the kind of a job: its endpoint and model, whose jobs take about the same time. */
+/**
+ * Returns the name of the kind of a job: its endpoint and its model, because jobs with the same ones take
+ * about the same time.
+ */
 export function kindOf(model: string, endpoint: string | null): string {
   const name = endpoint === null ? model : `${endpoint} ${model}`;
   return name.slice(0, MAX_KIND_CHARS).toWellFormed();
 }
 
 /**
- * Returns what is to be reported after an event: the end of a job that was chosen for a report at its
- * attachment, and that a hook came where none was expected, before or after the end of the task. Null when
- * there is nothing to report.
+ * Returns what the task has to tell the Durable Object of its connection after an event: the end of a job, if
+ * the job was chosen for this when it was attached; or that a hook came where none was expected, before or
+ * after the end of the task. Null when there is nothing to tell.
  * @param before the task before the event.
  * @param after the task after the event.
  */
@@ -50,7 +59,10 @@ export function reportOf(
   return isOpen(before) && news !== null ? jobEnd(before, event, news, policy, now) : null;
 }
 
-/** Returns the report of the event that ended a task with news of its job; null when there is none to send. */
+/**
+ * Returns what to tell the connection about an event that ended a task with news of its job; null for
+ * nothing.
+ */
 function jobEnd(
   task: OpenTask,
   event: TaskEvent,
@@ -71,13 +83,16 @@ function jobEnd(
   return isUnexpected ? { connection, end: null, hasHook } : null;
 }
 
-/** Returns the report of a hook that came after the end of its task; null for other events. */
+/**
+ * Returns what to tell the connection about a hook that came after the end of its task; null for other
+ * events.
+ */
 function lateHook({ upstream }: TerminalTask, event: TaskEvent): JobReport | null {
   if (event.type !== "hook" || event.connection !== upstream?.connection) return null;
   return { connection: event.connection, end: null, hasHook: true };
 }
 
-/** Tells whether a hook about a job came until its end; null when none did and none was expected. */
+/** Tells whether a hook about a job came before or at its end; null when none was expected and none came. */
 function hasHookOf({ heard, hint, hookWaitMs }: PollPlan, { type }: TaskEvent): boolean | null {
   const hasHook = type === "hook" || heard.length > 0 || hint !== null;
   return hasHook || hookWaitMs !== null ? hasHook : null;
@@ -91,15 +106,19 @@ function newsOf(event: TaskEvent): UpstreamNews | null {
   return event.type === "poll_ended" && event.answer.kind === "news" ? event.answer.news : null;
 }
 
-/** Tells whether news has the time of the end: success without output is believed minutes after it. */
+/**
+ * Tells whether the time of the news tells when the job ended: not for success without output, which ends a
+ * task only after it has been repeated for minutes.
+ */
 function isEnd(news: UpstreamNews): news is End {
   return news.status === "completed" || news.status === "failed";
 }
 
 /**
- * Returns the range in which a job ended: the time that the upstream states, that of the hook which brought
- * the result or announced it, or all the time from the last poll, which found no result, to the poll that
- * did. A stated time outside of that range is moved into it, because the clock of the upstream may be wrong.
+ * Returns the range of time in which a job ended. Its limits are equal when the time is known: the upstream
+ * states it, or a hook brought or announced the result. Otherwise the job ended between the last poll that
+ * found no result and the poll that found it. A stated time that is impossible is replaced by the nearest
+ * possible one, because the clock of the upstream may be wrong.
  */
 function endRange(
   task: OpenTask,

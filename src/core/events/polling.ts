@@ -47,7 +47,10 @@ export function endPoll(
   return changed(extendDeadline(task, now));
 }
 
-/** Returns the plan of polls when a poll was made, and of the job attached to the task; else null. */
+/**
+ * Returns the plan by which the job of a task is polled; null when the poll of this event was not sent, or
+ * asked about another job than the one now attached to the task.
+ */
 function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTask) {
   const isMade = answer.kind !== "deferred";
   return isMade && sameJob(upstream?.job ?? null, job) ? tracking.poll : null;
@@ -79,9 +82,10 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 }
 
 /**
- * Returns the task with the answer to a poll noted: its kind when it differs from the last one, and the wait
- * that the provider names when the next poll is planned earlier; else the same record. The version rises only
- * when the status changes, because readers do not see the rest.
+ * Stores in the task what the answer to a poll adds: its kind when it differs from the previous one, and the
+ * wait that the provider names when the next poll is planned earlier; returns the same record when it adds
+ * nothing. The version rises only when the status changes, because the other fields that change here are not
+ * visible to readers of the task.
  */
 function withAnswer(
   task: OpenTask,

@@ -52,7 +52,10 @@ export function orderedSeries(
   return begin({ ...callback, url, series, ...lastKeys(callback, order) }, policy, now);
 }
 
-/** Returns the latest keys of the operator and of the owner after an order by one of them. */
+/**
+ * Returns the latest `Idempotency-Key` of the operator's redeliveries and of the owner's, after an order by
+ * one of them: the order's key, if it has one, replaces the previous key of that caller.
+ */
 function lastKeys(
   { lastOrderKey, lastOwnerOrderKey }: Callback,
   { orderedBy, idempotencyKey }: RedeliveryOrder,

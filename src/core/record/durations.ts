@@ -1,8 +1,8 @@
 import { HOUR_MS, SECOND_MS } from "../time.ts";
 
 /**
- * Histogram of the durations of jobs, with bins of equal ratio: bin `i` begins at 1.1^i seconds. It weighs
- * each job with 1 and forgets slowly, so that it follows an upstream that becomes faster or slower.
+ * Histogram of the durations of jobs: bin `i` begins at 1.1^i seconds, and each job adds the weight 1. Older
+ * jobs lose weight over time, so that the histogram adapts when an upstream becomes faster or slower.
  */
 export interface Durations {
   /** Number of the first bin that is listed. */
@@ -11,7 +11,10 @@ export interface Durations {
   readonly weights: readonly number[];
 }
 
-/** Range in milliseconds, counted from its attachment, in which a job ended. */
+/**
+ * Range of the duration of a job, from its attachment to its end, in milliseconds; the exact time of the end
+ * is often unknown.
+ */
 export interface EndRange {
   readonly minMs: number;
   readonly maxMs: number;
@@ -24,17 +27,20 @@ const SHORTEST_MS = SECOND_MS;
 const LONGEST_MS = 72 * HOUR_MS;
 const BIN_RATIO = 1.1;
 /**
- * Ratio of the longest to the shortest duration over which the weight of one job is spread. A longer range
- * says nothing about short durations.
+ * Largest ratio of the longest to the shortest duration over which the weight of one job is spread. A wider
+ * range is shortened at its lower end.
  */
 const WIDEST_RATIO = 8;
-/** Weight of all bins at which all are halved. */
+/** Sum of the weights of all bins at which every weight is halved, so that older jobs count less. */
 const MOST_WEIGHT = 200;
-/** Weight of one bin, after a halving, below which it is dropped. */
+/** Smallest weight of a bin that is kept when the weights are halved; a bin with less is removed. */
 const LEAST_WEIGHT = 0.01;
-/** Number of jobs below which a histogram tells nothing. */
+/** Smallest number of jobs from which durations are estimated. */
 const FEWEST_JOBS = 10;
-/** The fractions of jobs at whose durations a job is polled: ten from 8 % to 95 %. */
+/**
+ * The fractions of earlier jobs, ten from 8 % to 95 %, by whose durations the polls of a job are planned: one
+ * poll at the age at which each fraction of the earlier jobs had ended.
+ */
 export const LEVELS = Array.from({ length: 10 }, (_, index) => 0.08 + (index * (0.95 - 0.08)) / 9);
 
 /** Returns the weight of all jobs in a histogram. */
@@ -43,9 +49,10 @@ export function weightOf({ weights }: Durations): number {
 }
 
 /**
- * Adds one job. Its weight is spread evenly over the bins of the range in which it ended: the time at which a
- * poll has found the result is later than the end, and would make every later poll late too. A range that
- * cannot be true changes nothing, except that a job that ended before its attachment counts as short.
+ * Adds one job to a histogram. The weight of the job is spread evenly over the bins of the range in which it
+ * ended, because the time at which a poll found the result is later than the end and would make the polls of
+ * later jobs late too. A range that is impossible or too long changes nothing; a job that ended before its
+ * attachment counts in the first bin.
  */
 export function addDuration(durations: Durations, { minMs, maxMs }: EndRange): Durations {
   if (!(minMs <= maxMs && maxMs <= LONGEST_MS)) return durations;
@@ -89,7 +96,10 @@ function entriesOf({ firstBin, weights }: Durations): readonly (readonly [number
   return weights.map((weight, index) => [firstBin + index, weight]);
 }
 
-/** Builds a histogram of these bins; when they weigh too much, all are halved and the lightest dropped. */
+/**
+ * Builds a histogram of these bins. When their weights add up to `MOST_WEIGHT`, all are halved and the bins
+ * with very little weight removed.
+ */
 function forgetting(bins: ReadonlyMap<number, number>): Durations {
   const weight = [...bins.values()].reduce((sum, each) => sum + each, 0);
   const factor = weight >= MOST_WEIGHT ? 0.5 : 1;
