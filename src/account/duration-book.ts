@@ -19,7 +19,7 @@ export interface KnownKind {
    * connection; after them, reports of a sample of the jobs suffice.
    */
   readonly missingReports: number;
-  /** True when no hook came for the last 20 reported tasks of the connection that expected one. */
+  /** True when hooks were expected for the last 20 tasks that sent a report to this object, and none came. */
   readonly areHooksMissing: boolean;
 }
 
@@ -67,7 +67,7 @@ export class DurationBook {
     };
   }
 
-  /** Tells whether no hook came for the last 20 reported tasks that expected one. */
+  /** Tells whether hooks were expected for the last 20 tasks that sent a report, and none came. */
   areHooksMissing(): boolean {
     return this.#read().hookless >= HOOKLESS_TASKS;
   }

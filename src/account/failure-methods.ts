@@ -10,7 +10,7 @@ import { type NotedAnswer, type UnclearAnswer, UnclearAnswers } from "./unclear-
 export interface ConnectionState {
   /** Time of the last refusal of its API key, in Unix milliseconds; null when there was none. */
   readonly keyRefusedAt: number | null;
-  /** True when no hook came for the last 20 of its reported tasks that expected one. */
+  /** True when hooks were expected for the last 20 of its tasks that sent a report, and none came. */
   readonly areHooksMissing: boolean;
   /** The last answer to a poll that was not understood; null when there was none. */
   readonly unclear: NotedAnswer | null;

@@ -140,7 +140,7 @@ describe("the notice refund.delayed", () => {
 });
 
 describe("a notice that was not taken", () => {
-  it("an operator notice that the operator did not accept is repeated after 5 s, then later each time, and dropped after 10 tries", () => {
+  it("an operator notice that the operator did not accept is sent again after 5 s, then after ever longer waits, and is dropped after 10 tries", () => {
     let notices: readonly Notice[] = [FAILED];
     const waits: number[] = [];
     for (let tries = 1; tries <= 9; tries++) {

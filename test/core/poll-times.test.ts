@@ -77,7 +77,7 @@ describe("a poll", () => {
     expect(record).toMatchObject({ upstream: UPSTREAM, tracking: aTracking() });
   });
 
-  it("a poll is never due for a connection without a key", () => {
+  it("a poll is never due when the connection to the provider has no API key", () => {
     expect(wakeAt(attached, NO_KEY)).toBe(attached.deadlineAt);
     expect(nextStep(attached, NO_KEY, attached.deadlineAt)).toEqual(DEADLINE_STEP);
   });

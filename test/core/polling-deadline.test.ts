@@ -187,10 +187,10 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
   const forgetful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: HOUR }]]) });
 
   it.each([
-    ["without a key", task, NO_KEY],
-    ["without an attached job", aProvidedTask({ deadlineAt }), POLICY],
-    ["when the upstream has forgotten the job", task, forgetful],
-  ])("a task fails at its deadline when it cannot be polled: %s", (_what, open, policy) => {
+    ["its connection has no API key", task, NO_KEY],
+    ["it has no attached job", aProvidedTask({ deadlineAt }), POLICY],
+    ["the upstream has forgotten the job", task, forgetful],
+  ])("a task fails at its deadline without a poll when %s", (_what, open, policy) => {
     expect(nextStep(open, policy, deadlineAt - 1)).toBeNull();
     expect(nextStep(open, policy, deadlineAt)).toEqual(DEADLINE_STEP);
     const record = finish(open, { type: "deadline" }, deadlineAt, policy);

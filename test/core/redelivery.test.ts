@@ -135,7 +135,7 @@ describe("a redelivery to another URL", () => {
     expect(callbackAfter(...repaired, [2 * HOUR, aRedelivery()]).url).toBe(URL_B);
   });
 
-  it("a redelivery to a URL gives a callback to a task that had none, and its attempt has series number 2", () => {
+  it("a redelivery to a URL adds a callback to a task that had none, and its first attempt belongs to series 2", () => {
     const task = aFinishedTask({ callback: null });
     expect(callbackOf(apply(task, aRedelivery({ callbackUrl: URL_B })))).toEqual({
       url: URL_B,
