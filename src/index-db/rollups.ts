@@ -12,14 +12,15 @@ import {
 } from "./tally.ts";
 
 /**
- * Length in milliseconds of the periods into which time is divided. An hour in which rows have changed is
- * counted again by every run of the cron trigger while its period lasts, and by one run an hour afterwards.
+ * Length in milliseconds of the periods (quarters of a day) that decide how often the tasks of an hour are
+ * counted again when their rows have changed: in the period that contains the hour by every run of the cron
+ * trigger, later by one run an hour.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Length in milliseconds of the beginning of each hour in which a run of the cron trigger counts all hours
- * whose rows have changed. A later run counts only hours of the present period (`RANGE_MS`).
+ * Time in milliseconds from the beginning of an hour within which a run of the cron trigger counts all hours
+ * whose rows have changed. Other runs count only the hours of the present period (`RANGE_MS`).
  */
 const FULL_WITHIN_MS = 10 * MINUTE_MS;
 /**

@@ -28,7 +28,7 @@ it.each(["videos/text2video", "videos/avatar/image2video", "images/editing/expan
   },
 );
 
-it("a poll of a job of the classic Kling API requests a path of the endpoint of its submit call and the job id, both URL-encoded", () => {
+it("a poll of a job of the classic Kling API requests the path that consists of the endpoint of the submit call and the job id, both URL-encoded", () => {
   const job = { id: "a/b", endpoint: "videos/image2video?x" };
   expect(kling.polls.path(job)).toBe("/v1/videos/image2video%3Fx/a%2Fb");
 });
@@ -66,14 +66,17 @@ it.each<[string, object, number | undefined]>([
   ["replicate", { logs: "999%| | 9/9" }, 100],
   ["replicate", { logs: "Loaded 50% of the model" }, undefined],
   ["replicate", { logs: null }, undefined],
-])("the progress in an answer of %s with %j is %j", (name, fields, progress) => {
-  const body = { id: "1", status: "processing", ...fields };
-  const reading = PROVIDERS.get(name)?.polls.read(
-    { status: 200, body },
-    { id: "1", endpoint: null },
-  );
-  expect(reading?.kind === "observed" && progressIn(reading.observation).progress).toBe(progress);
-});
+])(
+  "the progress of a job that the relay reads from an answer of %s with the fields %j is, in percent: %j",
+  (name, fields, progress) => {
+    const body = { id: "1", status: "processing", ...fields };
+    const reading = PROVIDERS.get(name)?.polls.read(
+      { status: 200, body },
+      { id: "1", endpoint: null },
+    );
+    expect(reading?.kind === "observed" && progressIn(reading.observation).progress).toBe(progress);
+  },
+);
 
 it.each([
   [{ challenge: 'a "quoted" ü' }, '{"challenge":"a \\"quoted\\" ü"}'],

@@ -10,7 +10,7 @@ it.each([
   [null, 'The task ended upstream as "aborted".'],
   [{ code: "E7", text: " \n" }, "The upstream reported a failure."],
 ])(
-  'a job in the state "aborted" with the provider\'s error %j gets the message: %s',
+  'the failure of a job in the state "aborted" with the provider\'s error %j is shown to clients with the message: %s',
   (error, message) => {
     expect(failureOf("aborted", error, SHOWN)).toEqual({
       status: "failed",

@@ -10,7 +10,7 @@ it.each([
   ["completed", "succeeded succeed success completed complete ok finished done"],
   ["failed", "failed fail failure error expired cancelled canceled aborted timeout deleted"],
 ])(
-  "phaseOf, which maps a provider's word for the state of a job to a phase, knows every listed word for the phase %s, in lower and upper case",
+  "phaseOf, which maps a provider's word for the state of a job to a phase, returns %s for each of its words for this phase, in lower and upper case",
   (phase, states) => {
     const spellings = [...states.split(" "), ...states.toUpperCase().split(" ")];
     expect(spellings.filter((state) => phaseOf(state) !== phase)).toEqual([]);

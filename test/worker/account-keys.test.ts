@@ -66,7 +66,7 @@ it("POST /v1/accounts/{account}/keys imports a client's existing key by its SHA-
   expect(await statusFor(account, `${key}x`)).toBe(401);
 });
 
-it("POST /v1/accounts/{account}/keys returns the same key when the same hash is imported twice, and answers 409 to another role", async () => {
+it("POST /v1/accounts/{account}/keys returns the same key when the same hash is imported twice, and answers 409 when the second request asks for another role", async () => {
   const account = await anAccount();
   const { id, key } = await anImportedKey(account);
   pass(5000);
@@ -76,7 +76,7 @@ it("POST /v1/accounts/{account}/keys returns the same key when the same hash is 
   expect(await keysOf(account)).toMatchObject([{ id, role: "full" }]);
 });
 
-it("POST /v1/accounts/{account}/keys gives generated and imported keys the role read on demand, with which they read but do not test callbacks", async () => {
+it('POST /v1/accounts/{account}/keys with the role "read" creates a generated or imported key that may read the account but not send test callbacks', async () => {
   const account = await anAccount();
   const foreign = aForeignKey();
   const response = await make(account, { role: "read" });
@@ -90,7 +90,7 @@ it("POST /v1/accounts/{account}/keys gives generated and imported keys the role 
   }
 });
 
-it("an import that was interrupted between the two places where a key is stored is completed by a repeat", async () => {
+it("an import of an API key that failed after the first of its two writes, each to another Durable Object, is completed when the client repeats the request", async () => {
   const account = await anAccount();
   const key = aForeignKey();
   failOnce("addListedKey");
@@ -141,11 +141,21 @@ const MAKERS = [
 
 it.each(
   MAKERS.flatMap(([name, making]) => [
-    [name, "before its claim is removed", making, "releaseKeyHash"] as const,
-    [name, "before it is removed from the list", making, "removeKey"] as const,
+    [
+      name,
+      "just before the removal of the entry for the hash of the key",
+      making,
+      "releaseKeyHash",
+    ] as const,
+    [
+      name,
+      "just before the removal of the key from the list of the account",
+      making,
+      "removeKey",
+    ] as const,
   ]),
 )(
-  "DELETE /v1/accounts/{account}/keys/{key} that was interrupted for %s key %s is completed by a repeat",
+  "DELETE /v1/accounts/{account}/keys/{key} of %s key is completed by a repeated request after a failure %s",
   async (_, __, making, method) => {
     const account = await anAccount();
     const { id, key } = await making(account);
@@ -183,7 +193,7 @@ it("DELETE /v1/accounts/{account}/keys/{key} takes effect at once for a key that
   expect(await statusFor(account, key)).toBe(401);
 });
 
-it("DELETE /v1/accounts/{account}/keys/{key} lets another account import a key after its revocation, whose repeat does not end that key", async () => {
+it("DELETE /v1/accounts/{account}/keys/{key} that failed half-way lets another account import the same key, and a repeat of the DELETE leaves the key of that account valid", async () => {
   const [first, second] = [await anAccount(), await anAccount()];
   const { id, key } = await anImportedKey(first);
   failOnce("removeKey");

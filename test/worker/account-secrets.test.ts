@@ -113,7 +113,7 @@ it("a test callback verifies with the account's secret when the account orders i
   expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
 });
 
-it("a callback of a task with an account verifies with the secrets before and after a rotation, whenever the task was created", async () => {
+it("after a rotation, a callback of a task with an account verifies with both the old and the new secret, whether the task was created before or after it", async () => {
   const account = await anAccount();
   const old = await newest(account);
   const [first, second] = [await register({ account }), await register({ account })];

@@ -78,7 +78,7 @@ it("POST /v1/accounts creates one account when two requests arrive at once", asy
 });
 
 it.each(["A-z_0", "-", "__proto__", "constructor", "x".repeat(64)])(
-  "POST /v1/accounts accepts the id %s",
+  "POST /v1/accounts accepts the account id %j",
   async (id) => {
     expect((await post("/v1/accounts", { id })).status).toBe(201);
     expect(await (await call(`/v1/accounts/${id}`)).json()).toMatchObject({ id, balance: 0 });
@@ -87,7 +87,11 @@ it.each(["A-z_0", "-", "__proto__", "constructor", "x".repeat(64)])(
 
 // The fuzz test of bodies compares every field with the contract.
 it.each<[string, unknown, string]>([
-  ["an id with a colon, which the names of internal objects contain", { id: "key:0" }, "/id"],
+  [
+    "an account id with a colon, which is reserved for the names of internal objects",
+    { id: "key:0" },
+    "/id",
+  ],
   ["an unknown field", { id: "fields", balance: 7 }, "/balance"],
   ["a list as a body", ["a"], ""],
 ])("POST /v1/accounts rejects %s", async (_, body, path) => {
@@ -138,7 +142,7 @@ it.each<[string, string, unknown]>([
   },
 );
 
-it("an account that does not exist cannot get a task by registration or by an event, and leaves no object behind", async () => {
+it("a registration or event that names an account that does not exist is refused, and creates neither a task nor an account", async () => {
   const account = crypto.randomUUID();
   const id = crypto.randomUUID();
   const event = { id, status: "processing", model: "m", account };

@@ -35,7 +35,7 @@ it("POST /v1/tasks/{id}/upstream answers with the task, which names the attached
   expect(answer).toEqual(await readHooked(task));
 });
 
-it("POST /v1/tasks/{id}/upstream schedules the first poll for the time at which the hook is late, about a minute later, when the provider's key is configured", async () => {
+it("POST /v1/tasks/{id}/upstream schedules the first poll about a minute later, when the provider's hook should have come, but only if the provider's API key is configured", async () => {
   const keyed = await hooked({ provider: "ark", bindings: KEYED });
   const plain = await hooked({ provider: "ark" });
   await attach(keyed, "cgt-1");
@@ -46,7 +46,7 @@ it("POST /v1/tasks/{id}/upstream schedules the first poll for the time at which 
   expect((await stored(plain.id)).alarm).toBe(START + 3 * DAY_MS);
 });
 
-it("POST /v1/tasks/{id}/upstream schedules the first poll after about 10 s when the hook URL is on this machine, which no provider reaches", async () => {
+it("POST /v1/tasks/{id}/upstream schedules the first poll after about 10 s when the hook URL names localhost, to which no provider can send a hook", async () => {
   const task = await hooked({
     provider: "ark",
     bindings: { ...KEYED, PUBLIC_URL: "http://localhost:8787" },
@@ -91,25 +91,29 @@ it("POST /v1/tasks/{id}/upstream for a task that has ended answers 200 to its at
 
 // The fuzz test of bodies compares every field with the contract.
 it.each<[string, unknown, readonly string[]]>([
-  ["the body {}", {}, ["/provider", "/id"]],
+  ["no fields", {}, ["/provider", "/id"]],
   ["an unknown provider", { ...JOB, provider: "nobody" }, ["/provider"]],
   ["the provider sandbox while the sandbox is off", { ...JOB, provider: "sandbox" }, ["/provider"]],
   [
-    "a provider that needs a key that is not configured",
+    "a provider whose API key is required and not configured",
     { ...JOB, provider: "runway" },
     ["/provider"],
   ],
-  ["another provider than that of the registration", { ...JOB, provider: "kling" }, ["/provider"]],
   [
-    "ark-2 when the task was registered with another connection to the same provider",
+    "another provider than the registration of the task",
+    { ...JOB, provider: "kling" },
+    ["/provider"],
+  ],
+  [
+    "another connection (ark-2) than the registration of the task, to the same provider",
     { ...JOB, provider: "ark-2" },
     ["/provider"],
   ],
   ["a job id that contains a path", { ...JOB, id: "../keys" }, ["/id"]],
   ["an endpoint for a provider that has no endpoints", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
-  ["an endpoint with ..", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
+  ["an endpoint that contains '..'", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
 ])(
-  "POST /v1/tasks/{id}/upstream rejects %s with 400, names the field and changes nothing",
+  "POST /v1/tasks/{id}/upstream answers 400, names the wrong field and changes nothing when the body has: %s",
   async (_, body, paths) => {
     const task = await hooked({ provider: "ark", bindings: KEYED });
     await expectUnchanged(task.id, async () => {

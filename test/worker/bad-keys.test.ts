@@ -91,7 +91,7 @@ it("an account key is accepted only as a whole Bearer token, not in another sche
   expect(await challenge(null, `bearer ${good}`)).toMatchObject({ status: 200 });
 });
 
-it("a request with an unknown key creates no object but the 16 for keys, and no record, table or alarm in these", async () => {
+it("a request with an unknown API key creates no Durable Object besides the 16 that store hashes of keys, and stores nothing in these", async () => {
   const before = await accountObjects();
   for (let count = 0; count < 20; count++) {
     const name = crypto.randomUUID();
@@ -140,7 +140,7 @@ const wrongKeys = [
 ] as const;
 
 it.each(guarded.map((route) => [route.method, route.path] as const))(
-  "%s %s compares the digest of a wrong bearer key with every operator key, however much of the key is right",
+  "%s %s compares the SHA-256 of a wrong bearer key with that of every operator key, whatever part of the key is right",
   async (method, path) => {
     const asked = path.replaceAll(/\{\w+\}/g, "00000000-0000-4000-8000-000000000000");
     const seen = [];
@@ -155,7 +155,7 @@ it.each(guarded.map((route) => [route.method, route.path] as const))(
   },
 );
 
-it("a request with an operator key computes one SHA-256, because those of the configured keys are kept", async () => {
+it("a request with an operator key computes one SHA-256, that of the sent key, because those of the configured keys are cached", async () => {
   await call("/healthz");
   const digest = vi.spyOn(crypto.subtle, "digest");
   expect((await call("/healthz")).status).toBe(200);

@@ -142,11 +142,17 @@ const FIRST_GRANT = `
   VALUES ('grant', 'first', 10, 10, 0)`;
 
 it.each([
-  ["the present release", () => {}],
-  ["a release before adjustments", (sql: SqlStorage) => replaceTable(sql, 0, "")],
-  ["a release before names of keys", (sql: SqlStorage) => replaceTable(sql, -MAX, "reason TEXT,")],
+  ["created by the present release", () => {}],
+  [
+    "created by a release that had no adjustments yet",
+    (sql: SqlStorage) => replaceTable(sql, 0, ""),
+  ],
+  [
+    "created by a release that did not store names of keys yet",
+    (sql: SqlStorage) => replaceTable(sql, -MAX, "reason TEXT,"),
+  ],
 ])(
-  "the ledger of an account that %s created books an adjustment that makes the balance negative, and then a refund",
+  "the ledger of an account, %s, books an adjustment that makes the balance negative, and then a refund",
   async (_, prepare) => {
     const received = aReceiver();
     const account = await anAccount();

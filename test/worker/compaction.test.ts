@@ -79,7 +79,7 @@ it("compaction of a ledger leaves an opening entry of zero credits when all cred
   expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
 });
 
-it("compaction of a ledger between the requests for two pages of its entries leaves no gap and no repeat between the pages", async () => {
+it("compaction of a ledger between the requests for two pages of its entries causes no entry to be skipped or to be listed twice", async () => {
   const account = await anAccount(1);
   pass((AGE_DAYS + 1) * DAY_MS);
   for (let amount = 2; amount <= 4; amount++) await grant(account, amount);
@@ -112,7 +112,7 @@ it("compaction of a ledger never removes a charge that may still be refunded", a
   expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/deadline_at"] });
 });
 
-it("the alarm of an account is set again every 28 days, also after evictions", async () => {
+it("the alarm of an account is set again every 28 days, also when its Durable Object was evicted from memory in between", async () => {
   const account = await anAccount(10);
   const alarm = () =>
     runInDurableObject(accountStub(account), (_, { storage }) => storage.getAlarm());

@@ -16,12 +16,12 @@ export type FoundBy = (typeof FOUND_BY)[number];
 
 export const FOUND_BY = ["hook", "poll", "report"] as const;
 
-/** Upstream news or a reported event, of which a completion may state when the job ended. */
+/** News from the upstream, or a reported event; a completion may state the time at which the job ended. */
 type Ended = { readonly status: string; readonly completedAt?: number | null };
 
 /**
- * Describes how a result was found at `now`. A clock of the upstream that is ahead of the relay's counts as
- * no lateness.
+ * Describes how, and how late, a result was found at `now`. The lateness is 0 when the upstream's clock is
+ * ahead of the relay's.
  */
 export function findingOf({ completedAt = null }: Ended, by: FoundBy, now: number): Finding {
   return { by, lateMs: completedAt === null ? null : Math.max(0, now - completedAt) };

@@ -5,8 +5,8 @@ import { planRetry, type Retry } from "./credits.ts";
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
   /**
-   * Version of the task when the reported event happened, or the time of an event that changes nothing for
-   * readers, in Unix milliseconds; identifies the notice together with its kind.
+   * Version of the task when the event happened that the notice reports. For an event that changes nothing
+   * for readers of the task: its time, in Unix milliseconds. Identifies the notice together with its kind.
    */
   readonly version: number;
   /** Further members of the message; null when it contains only the task. */
@@ -24,7 +24,7 @@ export const NOTICE_KINDS = [
 
 /**
  * Number of tries to send a notice to the operator, spread over about 20 minutes. After the last one the
- * notice is dropped; the operator can still read the event in the task.
+ * notice is dropped; `GET /v1/tasks/{id}` still shows what has happened to the task.
  */
 const MAX_TRIES = 10;
 const MAX_KEPT = 9;

@@ -1,8 +1,8 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
 
 /**
- * What decides at which times a job is polled. The times form a grid that is a pure function of these
- * numbers, so that a poll without news leaves nothing to store.
+ * The numbers that decide at which times a job is polled. All these times (the poll grid of the job) are a
+ * pure function of the numbers, so that a poll without news leaves nothing to store.
  */
 export interface Cadence {
   /** Time at which the job was attached, in Unix milliseconds. */
@@ -17,11 +17,14 @@ export interface Cadence {
    * result; null when no hook can come.
    */
   readonly hookWaitMs: number | null;
-  /** Age of the job in milliseconds at its first poll when nothing is known and no hook is expected. */
+  /** Age of the job in ms at its first poll when nothing is known of its kind and no hook is expected. */
   readonly firstMs: number;
   /** Minimum time between two polls, in milliseconds. */
   readonly gapMs: number;
-  /** Number from 0 to 1, derived from the task's id, that keeps tasks of the same age apart. */
+  /**
+   * Number from 0 to 1, derived from the task's id, that shifts the polls of a task a little, so that tasks of
+   * the same age are not all polled at the same moment.
+   */
   readonly jitter: number;
 }
 
@@ -29,24 +32,25 @@ const MIN_WAIT_MS = 3 * SECOND_MS;
 /** Wait between two polls as a fraction of the job's age. */
 const WAIT_PER_AGE = 0.2;
 const LONGEST_WAIT_MS = MINUTE_MS;
-/** Wait between the polls of a job that is older than an hour. */
+/** Wait between two polls of a job that is older than an hour, in milliseconds. */
 const LATE_WAIT_MS = 5 * MINUTE_MS;
-/** Largest part of an age or a wait by which the jitter shortens or lengthens it. */
+/** Largest fraction of an age or a wait by which the jitter shortens or lengthens it. */
 const JITTER = 0.05;
 
 /**
- * Returns the first time of the grid after `after`, in Unix milliseconds. The job is polled at its likely
- * ages, or first at the age `firstMs` when none is known; then each wait is a fifth of its age, at least 3 s,
- * at most one minute in the first hour and 5 minutes later. Where a hook is expected, the grid begins when
- * the hook is late: at `hookWaitMs` or at the last likely age, whichever is later.
+ * Returns the time of the first regular poll after `after`, in Unix milliseconds. A job is polled first at
+ * each of its likely ages, or at the age `firstMs` when none is known. From then on each wait is a fifth of
+ * the job's age: at least 3 s, and at most one minute in the first hour and 5 minutes later. Where a hook is
+ * expected, the first poll is made only when the hook is late: at the age `hookWaitMs` or at the last likely
+ * age, whichever is later.
  */
 export function nextPollTime(cadence: Cadence, after: number): number {
   return cadence.attachedAt + nextPollAge(cadence, after - cadence.attachedAt);
 }
 
 /**
- * Returns the time of the poll before the one that was made at `askedAt`, in Unix milliseconds: the last time
- * of the grid but one; the attachment for the first poll.
+ * Returns the time of the regular poll that came before the poll at `askedAt`, in Unix milliseconds; when that
+ * is the first poll of the job, the time at which the job was attached.
  */
 export function previousPollTime(cadence: Cadence, askedAt: number): number {
   const { attachedAt, gapMs } = cadence;

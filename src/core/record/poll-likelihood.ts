@@ -5,16 +5,16 @@ import { cadenceOf, isHintedSince, lastPollAt, type PollPlan } from "./poll-plan
 import type { OpenTask } from "./task.ts";
 import { MINUTE_MS } from "../time.ts";
 
-/** Likelihood of a poll after a hook that claimed the end of the job. */
+/** Assumed probability that a poll finds the result, shortly after a hook claimed the end of the job. */
 const HINTED = 0.9;
 const HINT_AGE_MS = 2 * MINUTE_MS;
-/** The largest likelihood of a poll of a job whose kind is not known. */
+/** Largest assumed probability that a poll finds the result, when the durations of similar jobs are unknown. */
 const UNKNOWN = 0.5;
 
 /**
- * Returns the probability that a poll at `at` finds the result, as a number from 0 to 1 with two decimals; 1
- * for the last poll of a task, which cannot wait. It decides which polls go first where a provider limits the
- * polls per minute.
+ * Returns the probability that a poll at `at` finds the result, as a number from 0 to 1 with two decimals. It
+ * decides which polls go first where a provider limits the polls per minute. The final poll of a task, after
+ * which the task ends, gets 1, because it must not wait.
  */
 export function likelihoodOf(task: OpenTask, plan: PollPlan, policy: Policy, at: number): number {
   if (at >= lastPollAt(task)) return 1;
@@ -29,12 +29,16 @@ export function likelihoodOf(task: OpenTask, plan: PollPlan, policy: Policy, at:
   return Math.round(likelihood * 100) / 100;
 }
 
-/** Returns the part of the jobs that end in a time, of those that had not ended before it. */
+/**
+ * Returns the fraction of the jobs that end within a period, among those still running at its beginning.
+ * @param before fraction of all jobs that have ended by the beginning of the period.
+ * @param after fraction of all jobs that have ended by its end.
+ */
 function conditional(before: number, after: number): number {
   return (after - before) / (1 - before);
 }
 
-/** Returns the part of the jobs of a kind that end within an age. */
+/** Returns the fraction of the jobs of a kind that have ended when they are `ageMs` old. */
 function endedWithin(likelyAgesMs: readonly number[], ageMs: number): number {
   const next = likelyAgesMs.findIndex((each) => each > ageMs);
   if (next < 0) {

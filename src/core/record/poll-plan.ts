@@ -10,7 +10,7 @@ export interface Expectation {
   readonly likelyAgesMs: readonly number[];
   /** States that the upstream can reach the task's hook URL, and that its hooks are expected to come. */
   readonly isHookExpected: boolean;
-  /** States that the end of the job is reported, so that the next jobs of its kind are known better. */
+  /** States that the duration of this job is recorded at its end, to predict later jobs of its kind. */
   readonly isReported: boolean;
 }
 
@@ -21,8 +21,9 @@ export const NOTHING_EXPECTED: Expectation = {
 };
 
 /**
- * What decides when the attached job is polled. The times follow from the age of the job
- * (`poll-cadence.ts`); stored is only what moves polls off that grid. Times are in Unix milliseconds.
+ * What decides when the attached job is polled. Regular polls follow from the age of the job
+ * (`poll-cadence.ts`), so their times are not stored; what delays a poll or causes an additional one is. Times
+ * are in Unix milliseconds.
  */
 export interface PollPlan {
   /** Time at which the job was attached. */
@@ -30,17 +31,17 @@ export interface PollPlan {
   readonly likelyAgesMs: readonly number[];
   /** Age of the job in milliseconds at which its hook is late; null when no hook is expected. */
   readonly hookWaitMs: number | null;
-  /** See `Expectation`. */
+  /** States that the duration of this job is recorded at its end, to predict later jobs of its kind. */
   readonly isReported: boolean;
-  /** Time to which hooks have moved the next poll; null when it follows from the age of the job. */
+  /** Time to which a hook has postponed the next poll; null when that follows from the age of the job. */
   readonly at: number | null;
   /** Earliest time of the next poll, which the provider named with `Retry-After`. */
   readonly notBefore: number;
-  /** States that hooks have reported; only the first hook of each state moves a poll. */
+  /** States that hooks have reported; only the first hook of each state postpones the next poll. */
   readonly heard: readonly HeardStatus[];
-  /** Last hook that claimed the end of the job without a proof; null when there was none. */
+  /** Latest unverified hook that claimed the end of the job; null when there was none. */
   readonly hint: Hint | null;
-  /** The kind of the upstream's last answer; null while there was none. */
+  /** Kind of the upstream's latest answer to a poll; null while there was none. */
   readonly answer: UpstreamAnswer | null;
 }
 
@@ -51,7 +52,10 @@ export interface Hint {
   readonly status: UpstreamNews["status"];
 }
 
-/** A kind of answer of the upstream, stored when the kind changes. */
+/**
+ * How the upstream has answered the latest polls. It is stored only when an answer is of another kind than the
+ * one before.
+ */
 export interface UpstreamAnswer {
   readonly kind: (typeof ANSWER_KINDS)[number];
   /** Time of the first answer of this kind, in Unix milliseconds. */
@@ -71,12 +75,13 @@ export const ANSWER_KINDS = [
   "unclear",
 ] as const;
 
-/** Shortest time for which a hook that says queued or running moves the next poll, in milliseconds. */
+/** Shortest time by which the first hook that says queued or running postpones polls, in milliseconds. */
 const MOVE_MS = 2 * MINUTE_MS;
-/** Wait between the polls after a hint, in milliseconds, and the age up to which a hint causes polls. */
+/** Wait between the additional polls that a hint causes, in milliseconds. */
 const HINT_WAIT_MS = 15 * SECOND_MS;
+/** Age of a hint in milliseconds from which it causes no more polls. */
 const HINT_AGE_MS = 2 * MINUTE_MS;
-/** Times of the polls after the first answer that reports success without output, in milliseconds. */
+/** Times from the first answer that reports success without output to the polls after it, in milliseconds. */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND_MS);
 const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
 
@@ -110,7 +115,7 @@ export function planPolls(
   return { attachedAt: now, ...known, hookWaitMs, at: null, notBefore: 0, ...unheard };
 }
 
-/** Returns the time of the first poll that is planned after `policy.polledAt`. */
+/** Returns the planned time of the next poll: the first one after the latest poll, at `policy.polledAt`. */
 export function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
   const { polledAt } = policy;
   const plannedAt = plannedAfter(plan, cadenceOf(task, plan, policy), polledAt);
@@ -125,23 +130,25 @@ export function allowedPollAt(task: OpenTask, { notBefore }: PollPlan, policy: P
 }
 
 /**
- * Returns the time of the last poll of a task, at which it ends without a result: its deadline; or the end of
- * the ten minutes in which an upstream that reported success without output is asked again.
+ * Returns the time of the final poll of a task, after which a task without a result ends: its deadline, or the
+ * end of the ten minutes in which an upstream that reported success without output is polled again, whichever
+ * is later.
  */
 export function lastPollAt({ deadlineAt, tracking }: OpenTask): number {
   const { answer = null } = tracking.poll ?? {};
   return Math.max(deadlineAt, answer?.kind === "no_output" ? lastNoOutputPollAt(answer) : 0);
 }
 
-/** Returns the time of the poll that ends a task whose upstream goes on to report success without output. */
+/** Returns the time of the final poll of a task whose upstream keeps reporting success without output. */
 export function lastNoOutputPollAt({ since }: UpstreamAnswer): number {
   return since + LAST_NO_OUTPUT_WAIT_MS;
 }
 
 /**
- * Takes a hook that says queued or running. The first hook of each state moves the next poll to at least two
- * minutes from now and to the age at which most jobs of this kind have ended: a hook that came shows that
- * hooks come. A later hook of this state changes nothing.
+ * Applies a hook that says queued or running. The first hook of each state postpones the next poll until the
+ * job has the age at which most jobs of its kind have ended, and by at least two minutes: the hook shows that
+ * this provider's hooks arrive, so the result will probably come by a hook too. A later hook of the same state
+ * changes nothing.
  */
 export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan {
   if (plan.heard.includes(status)) return plan;
@@ -150,8 +157,8 @@ export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan
 }
 
 /**
- * Takes a hook that claims the end of the job without a proof: the upstream is polled now and, until the hook
- * is two minutes old, every 15 s. The same claim again within 15 s changes nothing.
+ * Applies an unverified hook that claims the end of the job (a hint): the upstream is polled now and, until the
+ * hook is two minutes old, every 15 s. The same claim again within 15 s changes nothing.
  */
 export function hint(
   plan: PollPlan,
@@ -179,7 +186,7 @@ function plannedAfter({ at, answer }: PollPlan, cadence: Cadence, time: number):
   return at !== null && at > time ? at : nextPollTime(cadence, time);
 }
 
-/** Returns the first poll after `time` that a hint causes; Infinity when it causes none any more. */
+/** Returns the time of the first poll after `time` that an unverified hook causes; Infinity for none. */
 function hintAfter(known: Hint | null, time: number): number {
   if (known === null) return Infinity;
   const waits = Math.max(0, Math.floor((time - known.at) / HINT_WAIT_MS) + 1);
@@ -187,7 +194,7 @@ function hintAfter(known: Hint | null, time: number): number {
   return waitMs < HINT_AGE_MS ? known.at + waitMs : Infinity;
 }
 
-/** Returns what decides at which times the job of a task is polled. */
+/** Collects the numbers that decide at which times the job of a task is polled. */
 export function cadenceOf(task: OpenTask, plan: PollPlan, policy: Policy): Cadence {
   const { firstMs, gapMs } = limitsOf(task, policy) ?? { firstMs: 0, gapMs: 0 };
   return { ...plan, firstMs, gapMs, jitter: jitterOf(task.id) };

@@ -11,8 +11,8 @@ const RESERVE_BYTES = 250_000;
 /** Largest size of the record of a task that ends, in bytes. */
 export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
 /**
- * Largest size of the record of a registered task, in bytes. It leaves 750 KB for the result, and more than
- * enough for 8 kept hooks (64 KB) until then.
+ * Largest size of the record of a registered task, in bytes. It leaves 750 KB for the result and, until then,
+ * more than enough for the 8 hooks that are stored while no job is attached (64 KB).
  */
 export const MAX_REGISTERED_BYTES = 1_000_000;
 
@@ -20,12 +20,12 @@ export const MAX_REGISTERED_BYTES = 1_000_000;
 const NUMBER_BYTES = 9;
 const TWO_BYTE_CHARACTER = /[\u0100-\uffff]/;
 
-/** Tells whether a record that a registration or a result makes may be stored. */
+/** Tells whether the record of a task, after a registration or a result, is small enough to be stored. */
 export function isStorable(record: TaskRecord): boolean {
   return storedBytes(record) <= maxBytesOf(record);
 }
 
-/** Returns the largest size of a record when a registration or a result makes it, in bytes. */
+/** Returns the largest size that the record may have after a registration or a result, in bytes. */
 export function maxBytesOf(record: TaskRecord): number {
   return isTerminal(record) ? MAX_ENDED_BYTES : MAX_REGISTERED_BYTES;
 }

@@ -17,7 +17,7 @@ import type { Failure, Upstream } from "./upstream.ts";
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
-/** A task that readers can see, because no charge of its price is unanswered. */
+/** A task that readers can see: it has no price, or the ledger has answered the charge of the price. */
 export type CreatedTask = OpenTask | TerminalTask;
 
 /** A task whose price is being charged. Until the ledger answers, readers do not see the task. */

@@ -33,8 +33,8 @@ const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
 
 /**
- * Returns the first plan of polls for a task that becomes open at `now`, without kept hooks; no poll is
- * planned while no job is attached. A job that is known already is simulated, and sends no hooks.
+ * Returns the tracking of a task that becomes open at `now`. No poll is planned while no job is attached. The
+ * only jobs that are attached at this time are simulated ones of the sandbox, so no hook is expected.
  */
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);

@@ -37,7 +37,7 @@ export interface IndexRow {
   readonly completedAt: number | null;
   /** Time at which the terminal result was accepted, in Unix milliseconds; null while the task is open. */
   readonly finishedAt: number | null;
-  /** How the result was found; null when it was not, or when it is not known. */
+  /** How the result was found; null when there is none yet, or when it is not known. */
   readonly foundBy: FoundBy | null;
   /**
    * Time from the end of the job, as the upstream states it, to the terminal result, in milliseconds; null
@@ -46,18 +46,19 @@ export interface IndexRow {
   readonly foundLateMs: number | null;
   readonly settledAt: number | null;
   /**
-   * Time from the terminal result to the start of the first attempt, in milliseconds; null when it is not
-   * known.
+   * Time from the terminal result to the start of the first attempt of the callback, in milliseconds; null
+   * when it is not known.
    */
   readonly firstAttemptMs: number | null;
   /**
-   * Time from the terminal result to the end of the automatic series, in milliseconds; null when it is not
-   * known.
+   * Time from the terminal result to the end of the last automatic attempt of the callback (not one that a
+   * redelivery ordered), in milliseconds; null when it is not known.
    */
   readonly settledMs: number | null;
   /**
    * Time by which the next change of the task is expected, in Unix milliseconds: its deadline, the next try
-   * of the refund, or the next attempt of the callback or its end. Null when the task is settled.
+   * of the refund, the next attempt of the callback, or the end of the running attempt. Null when the task is
+   * settled.
    */
   readonly dueAt: number | null;
   /** Time at which the row leaves the index, in Unix milliseconds; null until the task is settled. */
@@ -146,7 +147,7 @@ function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null
   return finishedAt;
 }
 
-/** Returns the start of the first attempt of the automatic series, in Unix milliseconds; null when unknown. */
+/** Returns the start of the first automatic attempt of a callback, in Unix milliseconds; null when unknown. */
 function firstStart({ attempts, series, state }: Callback): number | null {
   if (state.kind === "in_flight" && state.number === 1 && series.number === 1) {
     return state.startedAt;
@@ -154,7 +155,7 @@ function firstStart({ attempts, series, state }: Callback): number | null {
   return attempts.find((one) => one.number === 1 && one.series === 1)?.startedAt ?? null;
 }
 
-/** Returns the end of the automatic series of attempts, in Unix milliseconds; null when it is not known. */
+/** Returns the end of the last automatic attempt of a callback, in Unix milliseconds; null when unknown. */
 function endOfAutomatic({ attempts }: Callback): number | null {
   const last = attempts.findLast(({ series }) => series === 1);
   return last === undefined ? null : endedAt(last);

@@ -81,7 +81,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     thrice("unreachable"),
   ],
   [
-    "that hangs after its headers gets callback attempts with the outcome rejected for status 503 and delivered for 201",
+    "that sends its headers but no body gets callback attempts with the outcome rejected for status 503 and delivered for 201",
     [silent, { ...silent, status: 201 }],
     [
       { outcome: "rejected", status_code: 503 },
@@ -89,7 +89,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     ],
   ],
   [
-    "whose body breaks off after the status 200 gets one callback attempt, with the outcome delivered",
+    "that answers 200 and closes the connection in the middle of the body gets one callback attempt, with the outcome delivered",
     [{ kind: "broken_body", status: 200 }],
     [{ outcome: "delivered", status_code: 200 }],
   ],
@@ -110,7 +110,7 @@ it.concurrent("a callback to a receiver that refuses the connection is attempted
   });
 });
 
-it.concurrent("a receiver whose answer never ends is read up to a limit and then disconnected", async () => {
+it.concurrent("the relay reads a receiver's endless answer to a callback up to a limit, and then closes the connection", async () => {
   const { callback, posts } = await outcomeOf("/endless", { kind: "endless_body", status: 200 });
   expect(callback).toMatchObject({
     status: "delivered",

@@ -41,7 +41,7 @@ it("npm run doctor reports no problem with a relay that has just been started", 
   ]);
 });
 
-it("npm run doctor reports that callbacks were not checked if the relay allows no local receiver, that late alarms were not checked if it has no index, and that limits without a binding limit nothing", async () => {
+it("npm run doctor reports that callbacks were not checked if the relay allows no local receiver, that late alarms were not checked if it has no index, and that rate limits were not checked if they have no bindings", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -108,7 +108,7 @@ it("npm run doctor names the roles that may send test callbacks when the role of
   expect(lines.join("\n")).toContain(`callback: the relay answered 403 forbidden. ${cure}`);
 });
 
-it("npm run doctor and npm run demo take the first key of a file whose role permits their requests, without its role and label", () => {
+it("npm run doctor and npm run demo, given a file with several operator keys, use the first one whose role permits the request, and send it without its role and label", () => {
   const [metrics, ci] = ["a-key-for-the-metrics", "a-key-for-deployments"];
   const content = `OPERATOR_KEYS="metrics:${metrics} operate:ci=${ci} all:alice=${OPERATOR_KEY}"`;
   expect(operatorKeyIn(content, "statistics")).toBe(metrics);

@@ -5,18 +5,30 @@ const PORT = 9123;
 const DEV = '[dev]\nip = "127.0.0.1"\nport = 9000\nlocal_protocol = "https"\n';
 
 it.each([
-  ["no argument", "", "", "--port 9123", "http://localhost:9123"],
-  ["a port", "--port 9001 --live-reload", "", "", "http://localhost:9001"],
+  ["no arguments", "", "", "--port 9123", "http://localhost:9123"],
+  ["the option --port", "--port 9001 --live-reload", "", "", "http://localhost:9001"],
   [
-    "an address and a protocol",
+    "the options --ip and --local-protocol",
     "--ip ::1 --local-protocol=https",
     "",
     "--port 9123",
     "https://[::1]:9123",
   ],
-  ["every address", "--ip 0.0.0.0 --port=80", "", "", "http://127.0.0.1:80"],
+  [
+    "the option --ip 0.0.0.0, which means every address of the machine,",
+    "--ip 0.0.0.0 --port=80",
+    "",
+    "",
+    "http://127.0.0.1:80",
+  ],
   ["the table [dev] in wrangler.toml", "", DEV, "", "https://127.0.0.1:9000"],
-  ["the table [dev] in wrangler.toml and a port", "--port 9001", DEV, "", "https://127.0.0.1:9001"],
+  [
+    "the table [dev] in wrangler.toml and the option --port",
+    "--port 9001",
+    DEV,
+    "",
+    "https://127.0.0.1:9001",
+  ],
 ])(
   "npm start with %s sets PUBLIC_URL to the address that wrangler prints",
   (_, given, toml, listen, origin) => {
@@ -35,7 +47,7 @@ it.each([
   ["--port 0", ""],
   ["", 'RELAY_SECRET="x"\nPUBLIC_URL="https://a.example"\n'],
 ])(
-  "npm start with the arguments %j and the .dev.vars %j leaves PUBLIC_URL as it is",
+  "npm start with the arguments %j and a file .dev.vars with the content %j does not set PUBLIC_URL itself",
   (given, devVars) => {
     expect(startArguments(words(given), { toml: "", devVars }, PORT)).toEqual(words(given));
   },

@@ -119,7 +119,7 @@ describe("a relay for development", () => {
   });
 
   it.each(["127.0.0.1", "2130706433", "0x7f.1", "１２７。０。０。１", "localhost", "LOCALHOST"])(
-    "the tests' server that counts forbidden requests does count a test callback that a relay for development sends to the loopback host %s",
+    "a test callback that a relay for development sends to the loopback host %s is counted by the server with which these tests detect forbidden requests",
     async (host) => {
       for (const port of canary.ports) {
         canary.hits.length = 0;

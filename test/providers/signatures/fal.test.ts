@@ -44,7 +44,7 @@ async function verified(
   return { verdict, asked };
 }
 
-it("a fal hook signed with any of the public keys of fal is accepted as signed, and the keys are requested once", async () => {
+it("a fal hook whose signature matches any of the public keys of fal is accepted as signed, and the keys are requested once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   const keys = [[published, rotated.publicKey]] as const;
   expect(await verified(signed, { keys })).toEqual({ verdict: "signed", asked: ASKED_ONCE });
@@ -55,7 +55,7 @@ it("the public keys of fal are requested from the jwks_url of the connection, if
   expect((await verified(FAL.headers, { jwksUrl: url })).asked).toEqual([[url, false]]);
 });
 
-it("a fal hook signed with a key that is not cached makes the relay request fresh public keys once", async () => {
+it("a fal hook whose signature matches none of the cached public keys of fal makes the relay request fresh keys once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   expect(await verified(signed, { keys: [[published], [rotated.publicKey]] })).toEqual({
     verdict: "signed",
@@ -67,7 +67,7 @@ it("a fal hook signed with a key that is not cached makes the relay request fres
   });
 });
 
-it("the signature check of a fal hook signed with a key that is not cached returns unavailable, not refused, while the public keys are unreachable", async () => {
+it("the signature check of a fal hook returns unavailable, not refused, when no cached public key of fal matches and fresh ones cannot be fetched", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
 
   for (const keys of [[null], [[published], null], [[], null]] as const) {
