@@ -81,8 +81,9 @@ const NO_ROUTE = "/*";
 /**
  * Returns the log level of a refused request: `warn` for a status from 500 on; `detail`, which is normally
  * not written, for 401, 405 and 429, for a 404 on a path that needs no key and for a request to no route;
- * else `info`. Strangers who scan the relay get these answers, and a line for each would let them fill the log. A
- * rate limit that is reached has a line of its own (api/http/rate-limit.ts).
+ * else `info`. The refusals of the level `detail` are those that strangers get who scan the relay; a line for
+ * each would let them fill the log. A rate limit that is reached has a line of its own
+ * (api/http/rate-limit.ts).
  */
 function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";

@@ -26,11 +26,11 @@ const SEED = 20_261_121;
 const MAX_ALARMS = 60;
 
 describe.each(ALL)("a stored record of an earlier build ($generation: $name)", ({ stored }) => {
-  it("a stored record of an earlier build is read with all its fields", () => {
+  it("a task record that an earlier build has stored is read with all its fields", () => {
     expect(parseRecord(structuredClone(stored))).toMatchObject(stored);
   });
 
-  it("a task stored by an earlier build is brought to its erasure by its alarms alone, and its result does not change", async () => {
+  it("a task that an earlier build has stored continues by its alarms alone until it is erased, and its result does not change", async () => {
     const record = parseRecord(structuredClone(stored));
     const host = new MemoryHost();
     host.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });

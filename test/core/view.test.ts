@@ -132,12 +132,15 @@ describe("provider and upstream job of a task", () => {
       { provider: "ark", upstream: { id: "cgt-1" } },
     ],
     ["when the task has no provider", anOpenTask({ registration: null }), {}],
-  ])("only the operator sees provider and upstream job of a task %s", (_what, record, place) => {
-    const { provider, upstream } = JSON.parse(taskView(record, "operator"));
-    expect({ provider, upstream }).toEqual(place);
-    expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("provider");
-    expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("upstream");
-  });
+  ])(
+    "only the operator, and no account, sees the provider and the upstream job of a task %s",
+    (_what, record, place) => {
+      const { provider, upstream } = JSON.parse(taskView(record, "operator"));
+      expect({ provider, upstream }).toEqual(place);
+      expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("provider");
+      expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("upstream");
+    },
+  );
 });
 
 const DELIVERED = {

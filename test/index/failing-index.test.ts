@@ -101,7 +101,7 @@ it.each(FAULTS)(
   },
 );
 
-it("an index write without an answer does not delay the callback of a task that ends meanwhile", async () => {
+it("an index write that gets no answer does not delay the callback of a task that ends meanwhile", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   pass(30_000);
@@ -112,7 +112,7 @@ it("an index write without an answer does not delay the callback of a task that 
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("an index write without an answer does not delay an ordered redelivery", async () => {
+it("an index write that gets no answer does not delay a redelivery that is ordered meanwhile", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   await finish(id);

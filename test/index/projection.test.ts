@@ -15,7 +15,7 @@ import { allRows, aRow, DAY, db, indexed, useIndex, wake } from "./support.ts";
 
 useIndex();
 
-it("the tables of the index are created once, also by two isolates at the same time", async () => {
+it("the tables of the index are created once, even when two isolates create them at the same time", async () => {
   await dropSchema();
   // The relay knows nothing of a proxy, as another isolate knows nothing of the database.
   const [one, other] = [new Proxy(db, BOUND), new Proxy(db, BOUND)];

@@ -155,7 +155,7 @@ it("a bulk redelivery skips a task only if the same caller (the account, or the 
   }
 });
 
-it("a bulk redelivery takes 100 tasks by default and at most 500", async () => {
+it("a request for a bulk redelivery covers 100 tasks by default and at most 500", async () => {
   await insert(...Array.from({ length: 501 }, () => aRow()));
   expect(await redelivered("?dry_run=true", null)).toMatchObject({ matched: 100 });
   const page = await redelivered("?dry_run=true&limit=500", null);

@@ -65,7 +65,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly rollups, which count tasks, are exact whatever the order of index writes, repeats, erasures and runs of the cron", async () => {
+it("the hourly rollups, which count tasks, are exact in whatever order writes to the index, repeated writes, erasures and runs of the cron come", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -113,7 +113,7 @@ it("the hourly rollups keep their counts after the index rows of the counted tas
   expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
 });
 
-it("the rollups of an hour are not counted again once index rows of that hour may have expired", async () => {
+it("the rollup of an hour, which counts its tasks, is not computed again once index rows of that hour may have expired", async () => {
   const RETENTION_DAYS = "4";
   const hour = START - (START % HOUR) - 4 * DAY;
   const rows = [hour, hour + HOUR].map((createdAt) => aRow({ createdAt, dueAt: START }));
@@ -125,7 +125,7 @@ it("the rollups of an hour are not counted again once index rows of that hour ma
 
 const counts = () => Promise.all([rollups(), latencies("index"), foundLate()]);
 
-it("the rollups and latency histograms of an hour are kept for 400 days, longer than the index rows that were counted for them", async () => {
+it("the counts of tasks and the latency histograms of an hour are kept for 400 days, longer than the index rows that were counted for them", async () => {
   await insert(aRow({ foundBy: "hook", foundLateMs: 1 }));
   await cron();
   const counted = await counts();

@@ -78,7 +78,10 @@ function changeCallback(
   return changed(withCallback(record, callback, policy, now));
 }
 
-/** Returns the task with a changed callback. Every change starts the retention again. */
+/**
+ * Returns the task with a changed callback. Every change starts the retention of the task again, after which
+ * it is erased.
+ */
 function withCallback(
   record: TerminalTask,
   callback: Callback,

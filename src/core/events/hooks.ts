@@ -176,8 +176,8 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 
 /**
  * Keeps a hook with a task that has no job yet, until its job is attached. Returns the same record when the
- * hook is kept already, is too large to keep, arrives after the deadline, at which the jobs of kept hooks are
- * asked for, or reports that a task that cannot be polled is in progress.
+ * hook is kept already, is too large to keep, comes after the deadline (at which the jobs that kept hooks
+ * name are polled), or says that a job is in progress although its task cannot be polled.
  */
 function keptFor(
   task: OpenTask,

@@ -17,9 +17,14 @@ export interface Callback {
    * none has.
    */
   readonly deliveredAt: number | null;
-  /** `Idempotency-Key` of the operator's latest redelivery that had one; null when none had. */
+  /**
+   * `Idempotency-Key` of the latest redelivery that the operator has ordered with one; null when none had.
+   */
   readonly lastOrderKey: string | null;
-  /** `Idempotency-Key` of the owner's latest redelivery that had one; null when none had. */
+  /**
+   * `Idempotency-Key` of the latest redelivery that the account of the task has ordered with one; null when
+   * none had.
+   */
   readonly lastOwnerOrderKey: string | null;
 }
 
@@ -83,7 +88,10 @@ export function unansweredAttempt(outcome: Outcome): AttemptResult {
 export interface RedeliveryOrder {
   readonly attempts: number;
   readonly orderedBy: Orderer;
-  /** Key under which this orderer's order is carried out once; other orderers may use the same key. */
+  /**
+   * `Idempotency-Key`, under which one caller orders a redelivery only once; another caller may use the same
+   * key for an order of its own.
+   */
   readonly idempotencyKey: string | null;
   /** Name of the API key that orders the redelivery. */
   readonly keyName: string | null;
