@@ -22,7 +22,8 @@ const CONCURRENCY = 6;
  */
 const CLOCK_SKEW_MS = MINUTE_MS;
 /**
- * Task id that sorts before all others, for a position in the list after every task of a later creation time.
+ * Lowest possible task id. Among tasks of the same creation time the list is sorted by descending id; a
+ * position with this id and a creation time lies behind all tasks that were created at that time or later.
  */
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 

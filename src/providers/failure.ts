@@ -41,7 +41,7 @@ const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
   ["invalid_input", /invalid|unsupported|validation|malformed|\b422\b|bad.?request/i],
 ];
 
-/** Builds the failure that a client reads: `upstream_error`, with the provider's text where it has one. */
+/** Builds the failure that clients see: code `upstream_error`, and as message the provider's text, if any. */
 export function failureOf(
   state: string,
   error: UpstreamError | null,

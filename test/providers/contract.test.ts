@@ -44,7 +44,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
   );
 
   it.each(polls.map((fixture) => [fixture.name, kindOf(fixture.means), fixture] as const))(
-    `an answer to a poll of ${name}, the case "%s", is read as: %s`,
+    `an example answer of ${name} to a poll (%s) is read as: %s`,
     (_name, _kind, fixture) => {
       expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
     },
@@ -98,7 +98,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     expect([...answers, ...reports].filter(isNews)).toEqual([]);
   });
 
-  it(`reading any JSON that answers a poll of ${name} never throws, and returns a valid report on the job or none`, () => {
+  it(`any JSON in an answer of ${name} to a poll is read without an exception, as a valid report on the job or as none`, () => {
     const answers = fc.record({
       status: fc.constantFrom(200, 202, 302, 400, 403, 404, 422, 429, 499, 503),
       body: fc.oneof(hostileValue, mutated(bodiesOf(polls))),
@@ -136,7 +136,7 @@ describe.each(FIXTURES)("the adapter of $provider", ({ provider: name, hooks, po
     });
 
     it.each(hooks.map((fixture) => [fixture.name, kindOf(fixture.means), fixture] as const))(
-      `a hook of ${name}, the case "%s", is read as: %s`,
+      `an example hook of ${name} (%s) is read as: %s`,
       (_name, _kind, fixture) => {
         const observation = readHook(provider, fixture, parseJson(fixture.body));
         expect(observation?.jobId ?? null).toBe(fixture.jobId);

@@ -109,7 +109,7 @@ it.each([
   expect(await booksOf(account)).toEqual(["grant 5"]);
 });
 
-it("a task with a price is refused to an account with a negative balance until enough credits are granted", async () => {
+it("the registration of a task with a price is refused while the balance of its account is negative, until enough credits are granted", async () => {
   const account = await anAccount(10);
   await adjust(account, ADJUSTMENT);
   const refused = await post("/v1/tasks", priced(account, 1));

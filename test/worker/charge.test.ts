@@ -137,7 +137,7 @@ it("a charge refused for lack of credits stays refused when the same charge is o
   expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
 });
 
-it("after refusing a charge the ledger books another charge, and books it only once when it is ordered twice", async () => {
+it("after refusing a charge the ledger books a later charge, and books that only once when the request for it is repeated", async () => {
   const account = await anAccount(4);
   const ledger = accountStub(account);
   await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);
@@ -168,7 +168,7 @@ it("after a thousand later refusals the ledger no longer remembers a refused cha
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
 });
 
-it("a charge that reaches the ledger after the time until which it is valid gets the answer unknown and is not booked", async () => {
+it("a charge that reaches the ledger after the end of its validity is not booked, and is answered with: unknown", async () => {
   const account = await anAccount(100);
   const late = await accountStub(account).charge(ORDER, TASK, START - 1);
   expect(late).toMatchObject({ kind: "unknown" });

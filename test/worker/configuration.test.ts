@@ -184,7 +184,7 @@ it("GET /healthz answers anyone with the status ok and nothing more", async () =
   }
 });
 
-it("GET /healthz shows the operator the value of every setting, which is its default where none is set, and the number of secrets", async () => {
+it("GET /healthz shows the operator the configured or default value of every setting, but of secrets only how many there are", async () => {
   const VERSION = { id: "version-1", tag: "", timestamp: "" };
   const response = await callWith({ ...env, VERSION }, "/healthz");
   expect(await response.json()).toEqual({

@@ -16,7 +16,7 @@ export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
  */
 export const MAX_REGISTERED_BYTES = 1_000_000;
 
-/** Size of a number in bytes: a tag and a double. Small integers may take less. */
+/** Largest size of a number in bytes, as V8 serialises it: a type tag and a double. */
 const NUMBER_BYTES = 9;
 const TWO_BYTE_CHARACTER = /[\u0100-\uffff]/;
 

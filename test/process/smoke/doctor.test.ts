@@ -56,7 +56,7 @@ it("npm run doctor reports that callbacks were not checked if the relay allows n
 
 it.each([
   [
-    "rejects it with 500: rejected, with the cure",
+    "answers 500: rejected, with the cure",
     500,
     "callback: rejected (500). Cure: the receiver must answer 2xx",
   ],
@@ -66,13 +66,13 @@ it.each([
     "callback: unreachable (530, Cloudflare's error 1016). Cure:",
   ],
   [
-    "redirects it: redirected, with the cure",
+    "answers with a redirect: redirected, with the cure",
     302,
     "callback: redirected (302). Cure: give the URL",
   ],
-  ["accepts it: delivered", 204, "callback: delivered"],
+  ["answers 204: delivered", 204, "callback: delivered"],
 ])(
-  "npm run doctor --to URL reports the outcome of a test callback to a receiver that %s",
+  "npm run doctor --to URL sends a test callback, and reports its outcome when the receiver %s",
   async (_, code, expected) => {
     await using receiver = await Receiver.start();
     const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
