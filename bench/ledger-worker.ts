@@ -7,6 +7,8 @@ type Account = DurableObjectStub<AccountObject>;
 
 const PRICE = 3;
 const GRANTED = 1_000_000_000;
+/** Name of a key without a label, as long as all of these are. */
+const KEY_NAME = "5e884898";
 
 /**
  * Charges and refunds one account, `concurrency` pairs at a time, until `pairs` are done or `ms`
@@ -36,7 +38,8 @@ export default {
 /** Makes the two calls that a failed task makes to its account. */
 async function chargeAndRefund(account: Account): Promise<void> {
   const [taskId, reference] = [crypto.randomUUID(), crypto.randomUUID()];
-  const charged = await account.charge({ reference, amount: PRICE }, taskId, Date.now() + 2_000);
+  const notAfter = Date.now() + 2_000;
+  const charged = await account.charge({ reference, amount: PRICE }, taskId, notAfter, KEY_NAME);
   if (charged.kind !== "charged") throw new Error(`the charge was answered with ${charged.kind}`);
   if (!(await account.refund(reference, taskId))) throw new Error("the charge was not refunded");
 }

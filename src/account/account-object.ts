@@ -70,9 +70,16 @@ export class AccountObject extends KeyMethods {
    * Charges the price of a task. A repeated call with the same reference charges nothing more; see
    * `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
+   * @param bookedBy name of the API key that registered the task; an earlier release sends none.
    */
-  charge(order: Booking, taskId: string, notAfter: number): ChargeAnswer {
-    return this.#ledger.charge(order, taskId, notAfter, this.storedProfile.read());
+  charge(
+    order: Booking,
+    taskId: string,
+    notAfter: number,
+    bookedBy: string | null = null,
+  ): ChargeAnswer {
+    const annotation = { taskId, bookedBy };
+    return this.#ledger.charge(order, annotation, notAfter, this.storedProfile.read());
   }
 
   /** Refunds the charge of a task, once, also after the deletion of the account; see `LedgerBook.refund`. */

@@ -2,7 +2,7 @@ import type { Entry, EntryKind } from "../core/ledger.ts";
 
 /**
  * Optional data of a ledger entry that do not affect the balance: the task of a charge or a refund, the
- * reason of an adjustment, the key that ordered a grant or an adjustment. An absent field is stored as null.
+ * reason of an adjustment, the key that ordered an entry. An absent field is stored as null.
  */
 export interface Annotation {
   readonly taskId?: string | null;
@@ -18,22 +18,22 @@ export interface StoredEntry extends Entry {
   /** Reason of an adjustment; null for other entries. */
   readonly reason: string | null;
   /**
-   * Name of the API key that ordered a grant or an adjustment; null for other entries, and for entries of
-   * earlier releases.
+   * Name of the API key that ordered a grant or an adjustment, or registered the task of a charge; null for
+   * other entries, and for entries of earlier releases.
    */
   readonly bookedBy: string | null;
   /** Time at which the entry was booked, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
+type OptionalColumn = "reason" | "booked_by";
+
 /** Row of the table `entries`; the optional columns are missing where an earlier release created the table. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> & {
     kind: EntryKind;
     task_id: string | null;
-    reason?: string | null;
-    booked_by?: string | null;
-  };
+  } & { [Column in OptionalColumn]?: string | null };
 
 const COLUMNS = "seq, kind, reference, amount, balance, task_id, created_at";
 const schemaOf = (table: string) => `
@@ -54,7 +54,7 @@ const OPTIONAL_COLUMNS =
 const ADD_BOOKED_BY = "ALTER TABLE entries ADD COLUMN booked_by TEXT";
 const REPLACEMENT = [
   schemaOf("entries_signed"),
-  `INSERT INTO entries_signed (${COLUMNS}) SELECT ${COLUMNS} FROM entries`,
+  `INSERT INTO entries_signed (${COLUMNS}, booked_by) SELECT ${COLUMNS}, booked_by FROM entries`,
   "DROP TABLE entries",
   "ALTER TABLE entries_signed RENAME TO entries",
 ];
@@ -62,12 +62,6 @@ const BALANCE = "SELECT balance FROM entries ORDER BY seq DESC LIMIT 1";
 const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
-const INSERT = `
-  INSERT INTO entries (kind, reference, amount, balance, task_id, created_at)
-  VALUES (?, ?, ?, ?, ?, ?)`;
-const INSERT_ANNOTATED = `
-  INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason, booked_by)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 /**
  * Query for the last entry booked before the time `?1`, searched only among the oldest `?2` entries, to limit
  * the work of one call.
@@ -89,6 +83,8 @@ const COMPACT_AT_ONCE = 5_000;
 /** Table `entries` of an account object: the ledger of the account. The table exists only after `create`. */
 export class EntryTable {
   readonly #sql: SqlStorage;
+  /** Optional columns that the table has; null until an entry with a value for one of them is inserted. */
+  #optionalColumns: Set<OptionalColumn> | null = null;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -111,14 +107,14 @@ export class EntryTable {
 
   insert(entry: Entry, annotation: Annotation, now: number): void {
     const { kind, reference, amount, balance } = entry;
-    const { taskId = null, reason = null, bookedBy = null } = annotation;
-    const values = [kind, reference, amount, balance, taskId, now];
-    if (reason === null && bookedBy === null) {
-      this.#sql.exec(INSERT, ...values);
-      return;
-    }
-    this.#addColumns();
-    this.#sql.exec(INSERT_ANNOTATED, ...values, reason, bookedBy);
+    const { taskId: task_id = null, reason = null, bookedBy: booked_by = null } = annotation;
+    if (booked_by !== null) this.#add("booked_by");
+    if (reason !== null) this.#add("reason");
+    const row = { kind, reference, amount, balance, task_id, created_at: now, reason, booked_by };
+    const filled = Object.entries(row).filter(([, value]) => value !== null);
+    const columns = filled.map(([column]) => column).join(", ");
+    const query = `INSERT INTO entries (${columns}) VALUES (${filled.map(() => "?").join(", ")})`;
+    this.#sql.exec(query, ...filled.map(([, value]) => value));
   }
 
   /**
@@ -144,14 +140,21 @@ export class EntryTable {
   }
 
   /**
-   * Adds the columns that a table of an earlier release lacks. A table without `reason` also refuses negative
-   * amounts and is replaced. Only grants and adjustments need this, so it is done before one of them.
+   * Adds a column that a table of an earlier release lacks. A table without `reason` also refuses negative
+   * amounts and is replaced, which only adjustments need. The columns are read once, because every charge has
+   * a value for `booked_by`.
    */
-  #addColumns(): void {
-    const columns = this.#sql.exec<{ name: string }>(OPTIONAL_COLUMNS).toArray();
-    const has = (column: string) => columns.some(({ name }) => name === column);
-    if (!has("reason")) for (const statement of REPLACEMENT) this.#sql.exec(statement);
-    else if (!has("booked_by")) this.#sql.exec(ADD_BOOKED_BY);
+  #add(column: OptionalColumn): void {
+    this.#optionalColumns ??= new Set(
+      Array.from(this.#sql.exec<{ name: OptionalColumn }>(OPTIONAL_COLUMNS), ({ name }) => name),
+    );
+    if (this.#optionalColumns.has(column)) return;
+    if (column === "booked_by") this.#sql.exec(ADD_BOOKED_BY);
+    else {
+      this.#add("booked_by");
+      for (const statement of REPLACEMENT) this.#sql.exec(statement);
+    }
+    this.#optionalColumns.add(column);
   }
 
   #read(query: string, ...values: readonly (string | number)[]): StoredEntry[] {

@@ -49,11 +49,17 @@ export class LedgerBook {
    * Charges the price of a task. A repeated call with the same reference returns the first outcome: a charge
    * that was refused stays refused, and one that was booked succeeds again, even when the account was deleted
    * meanwhile, because its task waits for the answer.
+   * @param annotation the task, and the API key that registered it.
    * @param notAfter time in Unix milliseconds; a call that arrives later books nothing, because its task may
    * have been refused and erased meanwhile.
    * @param account profile of the account; null when it does not exist.
    */
-  charge(order: Booking, taskId: string, notAfter: number, account: Profile | null): ChargeAnswer {
+  charge(
+    order: Booking,
+    annotation: Annotation,
+    notAfter: number,
+    account: Profile | null,
+  ): ChargeAnswer {
     const { reference, amount: price } = order;
     if (Date.now() > notAfter) return { kind: "unknown" };
     const known = account === null ? null : this.#entries.find("charge", reference);
@@ -68,7 +74,7 @@ export class LedgerBook {
       if (posting.reason !== "insufficient") throw new Error(`charge refused: ${posting.reason}`);
       return this.#refused.note(reference, { kind: "insufficient", balance, price });
     }
-    this.#book(posting, { taskId });
+    this.#book(posting, annotation);
     return { kind: "charged", generation: account.generation };
   }
 

@@ -163,11 +163,12 @@ export class ObjectPlatform implements Platform {
     return result;
   }
 
-  charge({ accountId, chargeId: reference, amount, taskId }: Charge): Promise<ChargeAnswer> {
+  charge(charge: Charge): Promise<ChargeAnswer> {
+    const { accountId, chargeId: reference, amount, taskId, bookedBy } = charge;
     const account = ledgerObject(this.#bindings, accountId);
     const { ledgerMs } = this.#timeouts;
     const notAfter = Date.now() + ledgerMs;
-    const call = async () => account.charge({ reference, amount }, taskId, notAfter);
+    const call = async () => account.charge({ reference, amount }, taskId, notAfter, bookedBy);
     return withinTime<ChargeAnswer>(call, { kind: "unknown" }, ledgerMs);
   }
 

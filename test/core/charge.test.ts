@@ -42,10 +42,12 @@ const later = NOW + HOUR;
 const UNKNOWN: ChargeAnswer = { kind: "unknown" };
 
 describe("a registration with a price", () => {
-  it("the first step after registering a task with a price is the charge of its account, due at once", () => {
-    const record = apply(null, aPricedRegistration());
-    expect(record).toEqual(aChargingTask());
-    const charge = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
+  it("the first step after registering a task with a price is the charge of its account, due at once and under the name of the key that registered it", () => {
+    const record = apply(null, aPricedRegistration({ keyName: "alice" }));
+    const keyNames = { registeredBy: "alice", attachedBy: null, reportedBy: null };
+    expect(record).toEqual(aChargingTask({ keyNames }));
+    const order = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
+    const charge = { ...order, bookedBy: "alice" };
     expect(wakeAt(record, POLICY)).toBe(NOW);
     expect(nextStep(record, POLICY, NOW)).toEqual({ kind: "charge", charge });
   });

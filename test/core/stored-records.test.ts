@@ -82,10 +82,14 @@ describe("the records that the current build writes", () => {
   });
 });
 
-function bookCharge({ id: taskId, credits }: TaskRecord, { ledger, clock }: MemoryHost): void {
+function bookCharge(
+  { id: taskId, credits, keyNames }: TaskRecord,
+  { ledger, clock }: MemoryHost,
+): void {
   if (credits === null || credits.chargeId === null || credits.state.kind === "charging") return;
   const { accountId, chargeId, amount } = credits;
-  ledger.charge({ taskId, accountId, chargeId, amount }, clock, clock);
+  const { registeredBy: bookedBy } = keyNames;
+  ledger.charge({ taskId, accountId, chargeId, amount, bookedBy }, clock, clock);
 }
 
 function orderKeyOf(record: TaskRecord): string | null {

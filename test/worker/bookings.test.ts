@@ -152,7 +152,7 @@ it.each([
     (sql: SqlStorage) => replaceTable(sql, -MAX, "reason TEXT,"),
   ],
 ])(
-  "the ledger of an account, %s, books an adjustment that makes the balance negative, and then a refund",
+  "the ledger of an account, %s, books a charge and an adjustment that makes the balance negative, both with the name of the key, and then a refund",
   async (_, prepare) => {
     const received = aReceiver();
     const account = await anAccount();
@@ -162,6 +162,7 @@ it.each([
     });
     const id = await aCharged(account, 4);
     const before = await entriesOf(account);
+    expect(before[0]?.booked_by).toBe(OPERATOR_NAME);
     for (const status of [201, 200]) {
       expect((await adjust(account, ADJUSTMENT)).status).toBe(status);
     }

@@ -4,7 +4,15 @@ import { describe, expect, it, vi } from "vitest";
 import { AccountObject } from "../../src/account/account-object.ts";
 import { claimObject } from "../../src/account/object-names.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
-import { accountStub, aKey, anAccount, anImportedKey, priced, profileStub } from "./accounts.ts";
+import {
+  accountStub,
+  aCharged,
+  aKey,
+  anAccount,
+  anImportedKey,
+  priced,
+  profileStub,
+} from "./accounts.ts";
 import { aReceiver } from "./receiver.ts";
 import { call, post } from "./client.ts";
 import { DAY_MS, pass, useClock } from "./clock.ts";
@@ -132,6 +140,16 @@ describe("the object of an account", () => {
       expect((await post("/v1/tasks", { model: "m", account })).status).toBe(201);
     }
     expect(calls()).toBe(1);
+  });
+
+  it("the object of an account executes three SQL statements for each charge after the first", async () => {
+    const account = await anAccount(9);
+    await aCharged(account, 1);
+    const exec = await runInDurableObject(accountStub(account), (_, { storage }) =>
+      vi.spyOn(storage.sql, "exec"),
+    );
+    for (let count = 0; count < 2; count++) await aCharged(account, 1);
+    expect(exec).toHaveBeenCalledTimes(2 * 3);
   });
 
   it("the object of an account writes nothing for a repeated charge or one that the account cannot pay", async () => {

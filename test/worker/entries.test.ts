@@ -44,7 +44,7 @@ async function walk(account: string, limit: number, between = () => Promise.reso
   }
 }
 
-it("GET /v1/accounts/{account}/entries lists all ledger entries, newest first, each with the balance after it and its task", async () => {
+it("GET /v1/accounts/{account}/entries lists all ledger entries, newest first, each with the balance after it, its task, and the name of the key that ordered it", async () => {
   aReceiver();
   const account = await anAccount(10);
   pass(1000);
@@ -54,17 +54,12 @@ it("GET /v1/accounts/{account}/entries lists all ledger entries, newest first, e
   const [{ reference } = { reference: "" }] = await entriesOf(account);
   expect(reference).not.toContain(id);
   const order = { amount: 4, reference, task_id: id };
+  const grantOrder = { amount: 10, reference: expect.any(String) };
+  const by = { booked_by: OPERATOR_NAME };
   expect(await entriesOf(account)).toEqual([
     { kind: "refund", ...order, balance: 10, created_at: START_S + 2 },
-    { kind: "charge", ...order, balance: 6, created_at: START_S + 1 },
-    {
-      kind: "grant",
-      amount: 10,
-      balance: 10,
-      reference: expect.any(String),
-      created_at: START_S,
-      booked_by: OPERATOR_NAME,
-    },
+    { kind: "charge", ...order, balance: 6, created_at: START_S + 1, ...by },
+    { kind: "grant", ...grantOrder, balance: 10, created_at: START_S, ...by },
   ]);
   expect(await balanceOf(account)).toBe(10);
 });
@@ -168,7 +163,7 @@ it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as R
     [
       HEADER,
       `adjustment,-8,-3,t,,"two\nlines",${START_S},${OPERATOR_NAME}\r\n`,
-      `charge,4,5,${charge?.reference},${id},,${START_S},\r\n`,
+      `charge,4,5,${charge?.reference},${id},,${START_S},${OPERATOR_NAME}\r\n`,
       `grant,9,9,"May, ""first""",,,${START_S},${OPERATOR_NAME}\r\n`,
     ].join(""),
   );
@@ -196,12 +191,15 @@ it("GET /v1/accounts/{account}/entries for an account without entries is only th
 
 it("an account reads its ledger entries, as JSON and as CSV, without the name of the operator key that booked them", async () => {
   const account = await anAccount(9);
+  await aCharged(account, 4);
   const { key } = await aKey(account);
   const read = async (query: string) => {
     const response = await call(`/v1/accounts/${account}/entries${query}`, { key });
     return response.text();
   };
-  expect(Page.parse(JSON.parse(await read("")))).toMatchObject({ data: [{ amount: 9 }] });
+  expect(Page.parse(JSON.parse(await read("")))).toMatchObject({
+    data: [{ amount: 4 }, { amount: 9 }],
+  });
   expect(await read("?format=csv")).toContain(OWN_HEADER);
   for (const query of ["", "?format=csv", "?format=jsonl"]) {
     expect(await read(query)).not.toContain(OPERATOR_NAME);

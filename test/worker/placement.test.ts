@@ -86,7 +86,7 @@ it("JURISDICTION and LOCATION_HINT determine where every object that a request c
 it("JURISDICTION and LOCATION_HINT determine where the account object that a task calls is placed", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
-  const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id };
+  const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id, bookedBy: null };
   await runInDurableObject(stubOf(id), async (_, ctx) => {
     const platform: Caller = Reflect.construct(ObjectPlatform, [ctx, bindings, {}]);
     await platform.prepare(bindings);

@@ -8,6 +8,8 @@ export interface Charge {
   /** Reference of the charge, by which the ledger books it only once even when the order is repeated. */
   readonly chargeId: string;
   readonly amount: number;
+  /** Name of the API key with which the task was registered; null when the record does not state it. */
+  readonly bookedBy: string | null;
 }
 
 export interface ChargeStep {
@@ -22,6 +24,7 @@ export interface ChargeStep {
 export function charge(record: TaskRecord): Duty<ChargeStep> | null {
   if (record.status !== "charging") return null;
   const { accountId, chargeId, amount, state } = record.credits;
-  const order: Charge = { taskId: record.id, accountId, chargeId, amount };
+  const { registeredBy: bookedBy } = record.keyNames;
+  const order: Charge = { taskId: record.id, accountId, chargeId, amount, bookedBy };
   return { dueAt: state.retryAt, step: () => ({ kind: "charge", charge: order }) };
 }

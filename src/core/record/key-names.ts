@@ -1,7 +1,7 @@
 /**
  * Names of the API keys that were used for a task: the label of a key, or the first digits of its SHA-256.
- * They are stored for the log. A name is null when the task has had no such request, or when the request had
- * no key.
+ * They are stored for the log, and the one of the registration also for the ledger. A name is null when the
+ * task has had no such request, or when the request had no key.
  */
 export interface KeyNames {
   /** Key with which the task was registered. */
