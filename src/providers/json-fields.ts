@@ -1,7 +1,10 @@
 import { parseJson } from "../core/json.ts";
 import { isHttpUrl } from "../core/url.ts";
 
-/** Readers of JSON that others wrote: a field of another type counts as absent. */
+/**
+ * Functions that read fields of JSON from providers. A field whose type is not the expected one counts as
+ * absent.
+ */
 
 /** Reads the value at a path in parsed JSON; undefined when absent. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {

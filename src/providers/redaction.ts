@@ -75,7 +75,10 @@ function replacing(pattern: RegExp, replacement: string): Redaction["redact"] {
   return (text) => text.replace(pattern, replacement);
 }
 
-/** Returns a redaction that is applied to each part of a text that may hold URLs. */
+/**
+ * Returns a redaction that calls `redactWord` for each word of a text: the parts between spaces, quotes and
+ * angle brackets, each of which may be a URL.
+ */
 function inWords(redactWord: (word: string) => string): Redaction["redact"] {
   return (text) => text.replace(/[^\s"'<>]+/g, redactWord);
 }

@@ -27,27 +27,30 @@ interface Holders {
 
 /** Every permission with the roles that have it. A key without any of these roles gets 403 `forbidden`. */
 export const PERMISSIONS = {
-  /** Reads statistics, metrics and the details of `/healthz`. */
+  /** Permission to read statistics, metrics and the details of `/healthz`. */
   statistics: { operators: ["read", "metrics", "operate", "all"], accounts: [] },
-  /** Reads what concerns all accounts, e.g. their list. */
+  /** Permission to read what concerns all accounts, e.g. their list. */
   inspect: { operators: ["read", "operate", "all"], accounts: [] },
-  /** Reads and lists tasks; reads an account and its balance. An account's key reads only its own. */
+  /**
+   * Permission to read and list tasks, and to read an account and its balance. An account's key reads only
+   * its own.
+   */
   read: { operators: ["read", "operate", "all"], accounts: ["read", "full"] },
-  /** Reads the entries of a ledger. */
+  /** Permission to read the entries of a ledger. */
   ledger: { operators: ["operate", "all"], accounts: ["read", "full"] },
-  /** Reports events. A sender that signs its events has this permission too. */
+  /** Permission to report events. A sender that signs its events has this permission too. */
   report: { operators: ["operate", "all"], accounts: [] },
-  /** Registers, attaches, cancels, wakes and reindexes tasks. */
+  /** Permission to register, cancel, wake and reindex tasks, and to attach providers' jobs to them. */
   operate: { operators: ["operate", "all"], accounts: [] },
-  /** Makes the relay send callbacks: redelivers and tests. */
+  /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },
-  /** Lists an account's API keys, without the keys themselves. */
+  /** Permission to list an account's API keys, without the keys themselves. */
   keys: { operators: ["all"], accounts: ["read", "full"] },
-  /** Reads an account's callback secrets. */
+  /** Permission to read the secrets that sign an account's callbacks. */
   secrets: { operators: ["all"], accounts: ["full"] },
   /**
-   * Books grants and adjustments, creates and deletes accounts, keys and secrets, reads the secrets of the
-   * relay itself, and erases tasks.
+   * Permission to book grants and adjustments, to create and delete accounts, keys and secrets, to read the
+   * secrets of the relay itself, and to erase tasks.
    */
   administer: { operators: ["all"], accounts: [] },
 } as const satisfies Readonly<Record<string, Holders>>;

@@ -33,7 +33,10 @@ const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 export const IP_REFUSAL =
   "must use a host name: Cloudflare Workers cannot call IP addresses (error 1003); elsewhere ALLOW_IP_CALLBACKS allows them";
 
-/** Reason for refusing a URL with credentials, in the same form; `fetch` would drop them or refuse the URL. */
+/**
+ * Reason for refusing a URL with a user name or password, which `fetch` would drop or refuse: the end of a
+ * message that begins with the name of a field or variable.
+ */
 export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
 
 /** The rules of this deployment for URLs that clients write. */

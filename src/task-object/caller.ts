@@ -62,7 +62,10 @@ export function accountOf(caller: Caller): string | null {
   }
 }
 
-/** Returns as whom the caller orders a redelivery: all keys of the operator are one caller. */
+/**
+ * Returns whether the caller orders a redelivery as the operator, whichever operator key it has, or as the
+ * owner of the task. Idempotency-Keys are compared only within one of the two.
+ */
 export function ordererOf(caller: Caller): Orderer {
   return caller.kind === "operator" ? "operator" : "owner";
 }

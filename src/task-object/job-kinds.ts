@@ -12,26 +12,36 @@ import { SECOND_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 import { ANSWER_MS, cachedKind, KEPT_MS } from "./kind-cache.ts";
 
-/** The part of an attachment that this file reads. */
+/** The fields of an event that attaches a provider's job to a task, as far as this file reads them. */
 export type Attachment = Pick<AttachEvent, "connection" | "job" | "expectation">;
 
 const REPORT_MS = 2 * SECOND_MS;
-/** Part of the jobs of a known kind, and of the hooks after the end of a task, that are reported. */
+/**
+ * Fraction of the jobs whose duration is sent to the object of their connection when it knows enough of
+ * similar jobs already, and of the hooks after the end of a task that are sent to it.
+ */
 const REPORTED_PART = 1 / 24;
 const MAX_CONNECTIONS = 1_000;
 const NOTHING_KNOWN: KnownKind = { likelyAgesMs: [], missingReports: 0, areHooksMissing: false };
 
-/** Times at which this isolate last reported that a hook of a connection had come, in Unix milliseconds. */
+/**
+ * Time at which this isolate last told the object of a connection that a hook had come, in Unix milliseconds,
+ * by name of the connection.
+ */
 const hooksNotedAt: Map<string, number> = new QuickLRU({ maxSize: MAX_CONNECTIONS });
 
 /**
- * The calls of one task object to the object of its connection that make polls better: what is known of the
- * kind of its job, the report of its end, and the permission to poll. Nothing depends on them: a call that
- * fails or takes longer than 300 ms is as if nothing was known and nothing limited.
+ * The calls of one task object to the Durable Object of its connection to a provider, which improve the times
+ * of polls: a question for the durations of similar jobs, the duration of its own job, and a request for
+ * permission to poll. A task does not depend on these calls: when one fails or takes too long, the task goes
+ * on as if no durations and no limit of polls were known.
  */
 export class JobKinds {
   readonly #bindings: AccountBindings;
-  /** States that this instance reported the end of the job without a hook. */
+  /**
+   * States that this instance has told the object of the connection that the job ended without the expected
+   * hook.
+   */
   #isHookMissing = false;
 
   constructor(bindings: AccountBindings) {
@@ -39,8 +49,8 @@ export class JobKinds {
   }
 
   /**
-   * Returns an attachment together with what is known of the kind of its job. It is asked for only when the
-   * job is new to an open task and can be polled.
+   * Returns an event that attaches a job, with the durations of similar jobs added. They are asked for only
+   * when the task is open, does not have the job yet, and can be polled.
    */
   async expected<Event extends Attachment>(
     event: Event,
@@ -53,9 +63,9 @@ export class JobKinds {
   }
 
   /**
-   * Sends a report. That a hook came is sent when this instance has reported that none came; otherwise by one
-   * task in 24, as often as the ends of jobs that another instance may have reported without a hook, and at
-   * least every ten minutes.
+   * Sends the duration of a job, or that a hook came, to the object of the connection. That a hook came is
+   * sent when this instance has told the object before that none came. Otherwise it is sent at least every
+   * ten minutes and by one task in 24, because another instance may have told the object so.
    */
   async report(report: JobReport): Promise<void> {
     if (report.end === null && !this.#isNews(report)) return;
@@ -65,8 +75,9 @@ export class JobKinds {
   }
 
   /**
-   * Asks for the permission to poll now, where the polls per minute of the connection are limited.
-   * @returns the wait before the next request in milliseconds; 0 when the poll may be made.
+   * Asks the object of the connection for permission to poll now, if the provider limits the polls per
+   * minute.
+   * @returns the wait in milliseconds before the task may ask again; 0 when the poll may be sent.
    */
   async pollWaitMs(
     { connection, taskId, likelihood }: Poll,

@@ -4,34 +4,40 @@ import { type AccountBindings, connectionObject } from "../account/object-names.
 import { MINUTE_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 
-/** What this isolate knows of a kind of jobs. */
+/** What this isolate knows of jobs of one kind, which is an endpoint and model of a provider. */
 export interface CachedKind {
-  /** Time at which the connection's object was asked, in Unix milliseconds. */
+  /**
+   * Time at which the Durable Object of the connection was asked for the durations of jobs, in Unix
+   * milliseconds.
+   */
   readonly askedAt: number;
-  /** Answer of the object; null while there is none, and also when there was none in time. */
+  /** Answer of the connection's object; null while it has not come, and when it did not come in time. */
   known: KnownKind | null;
-  /** States that the answer is awaited. */
+  /** States that the connection's object has been asked and that the wait for its answer goes on. */
   isAsked: boolean;
-  /** Number of jobs that were chosen for a report since then because too few were known. */
+  /**
+   * Number of jobs, since the object was asked, that were chosen to send their duration because the object
+   * knew too few.
+   */
   chosen: number;
 }
 
-/** Time for which an answer of a connection's object is used, in milliseconds. */
+/** Time for which the durations that a connection's object has returned are used, in milliseconds. */
 export const KEPT_MS = 10 * MINUTE_MS;
-/** Longest wait for an answer of a connection's object, in milliseconds. */
+/** Longest wait for the answer of a connection's object, in milliseconds. */
 export const ANSWER_MS = 300;
 const MAX_KINDS = 1_000;
 const LOOK_AGAIN_MS = 20;
 
 /**
- * What this isolate knows of kinds of jobs. The task objects of the isolate share it, so that under load a
- * connection's object is asked once per kind in ten minutes.
+ * Durations of jobs that this isolate knows, by connection and kind of job. The task objects of the isolate
+ * share them, so that under load a connection's object is asked once in ten minutes for each kind.
  */
 const cache: Map<string, CachedKind> = new QuickLRU({ maxSize: MAX_KINDS });
 
 /**
- * Returns what this isolate knows of a kind of jobs, after asking the connection's object unless it was asked
- * within the last ten minutes. Waits at most 300 ms.
+ * Returns what this isolate knows of a kind of jobs (endpoint and model), after asking the connection's
+ * object unless it was asked within the last ten minutes. Waits at most 300 ms.
  */
 export async function cachedKind(
   bindings: AccountBindings,

@@ -18,7 +18,10 @@ export type AttributedEvent = Extract<
   { readonly type: "register" | "report" | "attach" | "redeliver" | "cancel" | "erase" }
 >;
 
-/** Adds the caller to an event: the name of its key, and as whom it orders a redelivery. */
+/**
+ * Adds the caller to an event: the name of its key, and whether it orders a redelivery as operator or as
+ * owner.
+ */
 export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent {
   const sender = { keyName: keyNameOf(caller), orderedBy: ordererOf(caller) };
   return { ...event, ...sender };
@@ -32,8 +35,9 @@ export function nameOf(event: OutsideEvent): string {
 }
 
 /**
- * Returns the refusal of a redelivery to a URL that its attempts would not call; null for any other event. The
- * attempts judge by the origin under which the task was created, and the caller may have used another one.
+ * Returns the refusal of a redelivery to a URL that the relay may not call; null for any other event. A URL
+ * on the relay's own origin is refused; the origin under which the task was created counts, because the
+ * caller may have sent its request to another one.
  */
 export function urlRefusalOf(
   event: OutsideEvent,

@@ -66,8 +66,8 @@ export interface Platform {
    */
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
   /**
-   * Reports the end of a job, or that a hook came, for the next jobs of its connection. Nothing waits for it,
-   * and a report that fails is lost.
+   * Tells the Durable Object of the connection how long a job took, or that a hook came; it uses this to plan
+   * the polls of later jobs. Nothing waits for this call, and when it fails, nothing repeats it.
    */
   report(report: JobReport): void;
   /**

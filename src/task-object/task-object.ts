@@ -13,8 +13,8 @@ import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./rep
 import { WorkLoop } from "./work-loop.ts";
 
 /**
- * Types of the events that a person orders. They are logged at `info`, as every refusal is; other events only
- * at `detail`.
+ * Types of events that a person orders, such as a cancellation. The log has them at the level `info`; it has
+ * other events of requests only at the level `detail`.
  */
 const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "erase"]);
 

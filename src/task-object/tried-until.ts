@@ -1,26 +1,29 @@
 /** The times up to which an instance of a task's object has tried planned work, in Unix milliseconds. */
 export interface TriedTimes {
-  /** See `indexTriedAt` of `Policy` (core/policy.ts). */
+  /** Time up to which all planned writes to the index have been tried. */
   readonly indexTriedAt: number;
-  /** See `polledAt` of `Policy` (core/policy.ts). */
+  /** Time up to which all planned polls of the job have been made or begun. */
   readonly polledAt: number;
-  /** See `askedAt` of `Policy` (core/policy.ts). */
+  /** Time at which this instance began its newest poll; 0 when it has begun none. */
   readonly askedAt: number;
-  /** See `pollDeferredTo` of `Policy` (core/policy.ts). */
+  /** Time before which the job is not polled, to keep the provider's limit of polls; 0 for no such time. */
   readonly pollDeferredTo: number;
 }
 
 /**
  * What one instance of a task's object remembers about tries that leave nothing in the storage: writes to the
- * index that failed, and polls without news. A new instance knows nothing and derives both times from its
- * first alarm or event.
+ * index that failed, and polls that found nothing new. A new instance knows of no tries: its first alarm or
+ * event tells it from which time on planned work is still to be done.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
   #polledAt: number | null = null;
   #askedAt = 0;
   #pollDeferredTo = 0;
-  /** `#polledAt` and `#askedAt` before the last poll. */
+  /**
+   * Values of `#polledAt` and `#askedAt` before the newest poll began; they return when this poll is
+   * deferred.
+   */
   #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 
   /**
@@ -36,7 +39,10 @@ export class TriedUntil {
     this.#polledAt = Math.min(this.#polledAt ?? Infinity, watchedSince);
   }
 
-  /** Takes note of a write to the index that begins at `now`; 0 makes the next planned write due again. */
+  /**
+   * Takes note of a write to the index that begins at `now`; `now` is 0 to make the next planned write due
+   * again.
+   */
   noteIndexWrite(now: number): void {
     this.#indexTriedAt = now;
   }
@@ -49,15 +55,17 @@ export class TriedUntil {
     this.#pollDeferredTo = 0;
   }
 
-  /** Takes note that the last poll was not sent, and is to be sent at `until`. */
+  /**
+   * Takes note that the newest poll was deferred to the time `until`, to keep the provider's limit of polls.
+   */
   deferPoll(until: number): void {
     [this.#polledAt, this.#askedAt] = this.#beforePoll;
     this.#pollDeferredTo = until;
   }
 
   /**
-   * Returns the times at `now`. An instance that has handled no alarm yet assumes that everything that was
-   * planned for an earlier time has been tried.
+   * Returns the times up to which planned work has been tried. An instance that has handled no alarm yet
+   * assumes that everything that was planned for a time before `now` has been tried.
    */
   at(now: number): TriedTimes {
     // An alarm that found no task has not moved the clock of the loop, which may have been put back since.

@@ -41,7 +41,7 @@ const TWO = {
   }),
 };
 
-it("polls for several connections to one provider go to the host of each with its own key, and none goes out without a key", async () => {
+it("a poll goes to the base URL of its connection with the API key of this connection, and a connection without a key sends no poll", async () => {
   const outside = anOutside();
   for (const host of [HERE, THERE]) {
     if (host !== undefined) outside.on(host, answering({ id: "cgt-1", status: "running" }));
@@ -146,7 +146,7 @@ it("the last answer of a provider that was not understood shows at /healthz for 
   expect(await unclear()).toBeUndefined();
 });
 
-it("the tests run without provider variables such as ARK_API_KEY, whatever .dev.vars contains", () => {
+it("the tests see no variables of providers, such as ARK_API_KEY, even if the .dev.vars file of the developer sets them", () => {
   const names = [...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables));
   expect(names.filter((name) => Boolean(Reflect.get(env, name)))).toEqual([]);
 });

@@ -73,7 +73,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     [6, "was registered and completes", true, aCompletion],
     [6, "was registered and fails", true, aFailure],
   ])(
-    "from its creation to its expiry, a task without an account writes %i rows and calls no account's object, when it %s",
+    "a task without an account writes %i rows to its Durable Object from creation to expiry, and calls no object of an account, when it %s",
     async (rows, _, isRegistered, event) => {
       aReceiver();
       // Notes the jurisdiction, as the first request of a deployment does.
@@ -112,7 +112,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows to its object, and at most $maxLedgerRows to the account's ledger in $calls call(s)",
+    "a task with a price that $name writes $rows rows to its object, and at most $maxLedgerRows to the account's ledger (calls of the ledger: $calls)",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -132,7 +132,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
 });
 
 describe("the object of an account", () => {
-  it("the object of an account is called once a minute, not once a task, when tasks without a price are registered", async () => {
+  it("registrations of tasks without a price call the Durable Object of their account once a minute in all, not once for each task", async () => {
     aReceiver();
     const account = await anAccount();
     const calls = accountCalls();
@@ -152,7 +152,7 @@ describe("the object of an account", () => {
     expect(exec).toHaveBeenCalledTimes(2 * 3);
   });
 
-  it("the object of an account writes nothing for a repeated charge or one that the account cannot pay", async () => {
+  it("the ledger of an account writes no row for a charge that it has booked already or that exceeds the balance", async () => {
     const account = await anAccount(5);
     const body = priced(account, 5);
     await post("/v1/tasks", body);
@@ -163,10 +163,10 @@ describe("the object of an account", () => {
   });
 
   it.each([
-    { made: "generated", making: aKey, calls: 1, rows: [0, 1, 0] },
-    { made: "imported", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
+    { made: "generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
+    { made: "imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "the ledger object of an account is not called to verify its key, and other objects once a minute and $calls time(s) in the first of a day, when the key was $made",
+    "requests with a key that was $made never call the ledger of its account, and call other objects $times in the first minute of a day, then once a minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -122,7 +122,7 @@ it("DELETE /v1/accounts/{account} makes every request that would add to the acco
   expect(await booksOf(account)).toEqual(["grant 10"]);
 });
 
-it("DELETE /v1/accounts/{account} leaves the id taken: POST /v1/accounts answers 409 to it", async () => {
+it("POST /v1/accounts answers 409 to the id of an account that was deleted, because an id is never used for a second account", async () => {
   const account = await deleted();
   const answer = await refusal(await post("/v1/accounts", { id: account }));
   expect(answer).toEqual({ status: 409, code: "reference_reused" });
@@ -139,9 +139,9 @@ it("DELETE /v1/accounts/{account} that failed half-way is completed by a repeat"
 });
 
 it.each([
-  ["while the account was being deleted", () => null, 404, []],
-  ["but not completely before the account was deleted", never, 500, [remove]],
-])("an API key that was imported %s does not work", async (_, answer, status, later) => {
+  ["ran while the account was being deleted", () => null, 404, []],
+  ["failed half-way before the account was deleted", never, 500, [remove]],
+])("an API key whose import %s is refused with 401", async (_, answer, status, later) => {
   const account = await anAccount();
   const key = aForeignKey();
   vi.spyOn(AccountObject.prototype, "addListedKey").mockImplementationOnce(answer);
@@ -169,7 +169,7 @@ it("the ledger of a deleted account still refunds the charges of its open tasks 
   expect(await balanceOf(account)).toBe(10);
 });
 
-it("the ledger of a deleted account confirms a charge that it booked before the deletion when the charge is ordered again", async () => {
+it("the ledger of a deleted account answers a repeat of a charge from before the deletion as charged, and does not book it again", async () => {
   const account = await anAccount(10);
   const order = { reference: "c", amount: 4 };
   const charge = () => accountStub(account).charge(order, crypto.randomUUID(), Date.now());

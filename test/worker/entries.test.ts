@@ -93,7 +93,7 @@ it.each([
   ["limit", ["0", "201", "-1", "1.5", "1e2", "", "ten"]],
   ["cursor", ["0", "", "x", "-5", "9007199254740992", "1%27%20OR%201=1"]],
 ])(
-  "GET /v1/accounts/{account}/entries and /grants reject an invalid %s: %j",
+  "GET /v1/accounts/{account}/entries and /grants reject as the query parameter %s each of the values %j",
   async (name, values) => {
     const account = await anAccount(1);
     for (const value of values) {

@@ -32,8 +32,8 @@ async function healthOf({ name, bindings }: OwnConnection): Promise<unknown> {
   return Health.parse(await response.json()).connections[name];
 }
 
-describe("what is known of a kind of jobs", () => {
-  it("after ten jobs of a kind were found, the next one is polled when they had ended, and not after a minute", async () => {
+describe("the durations of earlier jobs of a model", () => {
+  it("when ten jobs of a model took between 37 s and 5 min, the next job of this model is first polled after 3 to 5.3 min, not after one minute", async () => {
     aFinishedArk();
     const connection = aConnection();
     const noted = calls("noteJob");
@@ -46,7 +46,7 @@ describe("what is known of a kind of jobs", () => {
     expect(waitMs).toBeLessThan(5.3 * MINUTE);
   });
 
-  it("jobs of another model or connection are polled as if nothing was known", async () => {
+  it("the durations of earlier jobs change the first poll of a job of the same model and connection, and not of another model or connection", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, tenTimes(10 * MINUTE));
@@ -58,7 +58,7 @@ describe("what is known of a kind of jobs", () => {
     expect(waits.map(({ waitMs }) => waitMs > 2 * MINUTE)).toEqual([true, false, false]);
   });
 
-  it("the object of a connection is asked once in ten minutes for each kind, however many jobs are attached at once", async () => {
+  it("the Durable Object of a connection is asked for the durations of a model once in ten minutes, even when twelve jobs are attached at once", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, tenTimes(10 * MINUTE));
@@ -73,7 +73,7 @@ describe("what is known of a kind of jobs", () => {
     expect(asked).toHaveBeenCalledTimes(2);
   });
 
-  it("the object of a connection is not asked when the same job is attached again", async () => {
+  it("attaching the same job to a task again does not ask the Durable Object of the connection for the durations of earlier jobs", async () => {
     aFinishedArk();
     const { task } = await attached(aConnection());
     pass(10 * MINUTE);
@@ -91,7 +91,7 @@ describe("what is known of a kind of jobs", () => {
       },
     ],
   ])(
-    "a job is attached as if nothing was known of it when the object of its connection %s",
+    "a job is attached, and first polled after about a minute, when the Durable Object that knows the durations of earlier jobs %s",
     async (_, answer) => {
       aFinishedArk();
       calls("knownKind").mockImplementation(answer);
@@ -101,8 +101,8 @@ describe("what is known of a kind of jobs", () => {
   );
 });
 
-describe("the reports of jobs", () => {
-  it("the first 50 jobs of a kind are reported, and later one in 24, each for one row", async () => {
+describe("what tasks tell the object of their connection", () => {
+  it("the durations of the first 50 jobs of a model are stored by the Durable Object of their connection, and later one in 24, each in one row", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(
@@ -119,7 +119,7 @@ describe("the reports of jobs", () => {
     expect([noted.mock.calls.length, rows()]).toEqual([3, 3]);
   });
 
-  it("at most 200 kinds of a connection are kept, in 400 KB, of which the one that was not reported for the longest time leaves", async () => {
+  it("the Durable Object of a connection keeps the durations of 200 models at most, in 400 KB, and drops the model without a new job for longest", async () => {
     const connection = aConnection();
     const kinds = Array.from({ length: 210 }, (_, index) => `${"é".repeat(190)} ${index}`);
     await reportTo(connection, [
@@ -137,7 +137,7 @@ describe("the reports of jobs", () => {
     expect((await attached(connection)).waitMs).toBeGreaterThan(4 * MINUTE);
   });
 
-  it("a kind for which there is no room is reported only by one in 24 of its jobs", async () => {
+  it("when the Durable Object of a connection keeps the durations of 200 models, only one in 24 jobs of a further model sends it a duration", async () => {
     aFinishedArk();
     const connection = aConnection();
     const kinds = Array.from({ length: 200 }, (_, index) => aReport(MINUTE, `kind ${index}`));
@@ -148,7 +148,7 @@ describe("the reports of jobs", () => {
     expect(noted).not.toHaveBeenCalled();
   });
 
-  it("a report that fails ends the task all the same", async () => {
+  it("a task ends even when the Durable Object that stores the durations of jobs throws as the task sends it the duration", async () => {
     aFinishedArk();
     calls("noteJob").mockImplementation(() => {
       throw new Error("overloaded");
@@ -158,7 +158,7 @@ describe("the reports of jobs", () => {
 });
 
 describe("hooks that do not come", () => {
-  it("after 20 reported tasks without a hook, a job is polled as if none could come, and /healthz says so", async () => {
+  it("after 20 tasks whose expected hook did not come, the next job is polled within 11 s instead of a minute, and /healthz shows hooks as missing", async () => {
     aFinishedArk();
     const connection = aConnection();
     await reportTo(connection, HOOKLESS.slice(1));
@@ -175,21 +175,27 @@ describe("hooks that do not come", () => {
     ["says that the job runs", "running", false],
     ["says that the job has ended", "succeeded", false],
     ["comes after a poll had found the result", "succeeded", true],
-  ])("one hook that %s ends it, also of a job that is not reported", async (_, status, isLate) => {
-    aFinishedArk();
-    const connection = aConnection();
-    await reportTo(connection, [...HOOKLESS, ...Array.from({ length: 40 }, () => aReport(MINUTE))]);
-    vi.spyOn(Math, "random").mockReturnValue(0.5);
-    const { task } = await attached(connection);
-    const hook = () => sendHook(task, JSON.stringify({ id: JOB, status }));
-    if (!isLate) await hook();
-    await wake(task.id, 3 * MINUTE);
-    expect(await readHooked(task)).toMatchObject({ status: "completed" });
-    if (isLate) await hook();
-    await until(async () => !JSON.stringify(await healthOf(connection)).includes("missing"));
-  });
+  ])(
+    "/healthz no longer shows the hooks of a connection as missing after one hook that %s, even when the duration of its job is not stored",
+    async (_, status, isLate) => {
+      aFinishedArk();
+      const connection = aConnection();
+      await reportTo(connection, [
+        ...HOOKLESS,
+        ...Array.from({ length: 40 }, () => aReport(MINUTE)),
+      ]);
+      vi.spyOn(Math, "random").mockReturnValue(0.5);
+      const { task } = await attached(connection);
+      const hook = () => sendHook(task, JSON.stringify({ id: JOB, status }));
+      if (!isLate) await hook();
+      await wake(task.id, 3 * MINUTE);
+      expect(await readHooked(task)).toMatchObject({ status: "completed" });
+      if (isLate) await hook();
+      await until(async () => !JSON.stringify(await healthOf(connection)).includes("missing"));
+    },
+  );
 
-  it("a task that was reported without a hook is corrected by the hook that comes after it, once", async () => {
+  it("a task that told the Durable Object of its connection that no hook came tells it once that one came, when three hooks arrive later", async () => {
     aFinishedArk();
     const connection = aConnection();
     const noted = calls("noteJob");

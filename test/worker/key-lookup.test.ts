@@ -12,7 +12,7 @@ async function statusFor(account: string, key: string): Promise<number> {
   return (await call(`/v1/accounts/${account}`, { key })).status;
 }
 
-it("a request with a key calls one object within 60 s: for a generated key the list of its account, for any other key the one for the first digit of its hash", async () => {
+it("requests with one key call one Durable Object in 60 s: the key list of the account for a generated key, else the object for the first hex digit of the hash", async () => {
   const account = await anAccount();
   const [{ key: generated }, { key: own }] = [await aKey(account), await anImportedKey(account)];
   await statusFor(account, own);
@@ -83,7 +83,7 @@ it.each([
   },
 );
 
-it("a key that was tried before its import works at once where it was imported, and after 60 s in other isolates", async () => {
+it("an API key that was refused before its import is accepted at once in the isolate that imported it, and within 60 s in other isolates", async () => {
   const account = await anAccount();
   const [here, elsewhere] = [aForeignKey(), aForeignKey()];
   for (const key of [here, elsewhere]) expect(await statusFor(account, key)).toBe(401);

@@ -79,7 +79,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
 };
 
 it.each(Object.entries(ORDERS))(
-  "the log of a relay without LOG=all has one line %s for this order, with the label of the operator key",
+  "the log of a relay without LOG=all has one line with the event %s when the operator orders it, with the label of the operator key",
   async (event, order) => {
     aReceiver();
     const account = await anAccount();

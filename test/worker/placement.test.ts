@@ -145,7 +145,7 @@ it.each([
   },
 );
 
-it("when the object that stores the first JURISDICTION fails, the comparison is repeated after a minute, and requests are answered meanwhile", async () => {
+it("a relay that cannot read the JURISDICTION stored at its first request answers requests, and compares its own value with it a minute later", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const { uses, bindings } = deployed({ JURISDICTION: "eu" });
   const { getByName, jurisdiction } = bindings.ACCOUNTS;

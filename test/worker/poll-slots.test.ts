@@ -12,7 +12,7 @@ function limited() {
   return aConnection({ polls_per_minute: 6 });
 }
 
-it("polls beyond the limit of their connection wait until it permits them, and its object writes only their reports", async () => {
+it("the second of two polls that are due at once is sent 12 s later under a limit of 6 a minute, and the deferral of a poll writes no row", async () => {
   const outside = aFinishedArk();
   const connection = limited();
   const rows = await rowsOfConnection(connection);
@@ -27,14 +27,14 @@ it("polls beyond the limit of their connection wait until it permits them, and i
   await until(() => rows() === 2);
 });
 
-it("a poll is made at once when the object of its connection does not answer", async () => {
+it("a poll is sent at once when the Durable Object that keeps the limit of polls per minute does not answer", async () => {
   const outside = aFinishedArk();
   calls("takePollSlot").mockImplementation(() => new Promise<never>(() => undefined));
   await lived(limited(), 2 * MINUTE);
   expect(outside.sentTo("https://ark.")).toHaveLength(1);
 });
 
-it("a connection without a known limit asks for no permission", async () => {
+it("a poll through a connection without a limit of polls per minute is sent without a request for permission to the Durable Object of the connection", async () => {
   aFinishedArk();
   const asked = calls("takePollSlot");
   await lived(aConnection(), 2 * MINUTE);

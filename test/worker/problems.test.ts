@@ -114,7 +114,7 @@ const CONFLICTS: readonly string[] = [
 ];
 
 it.each(Object.entries(PROVOKED))(
-  "an error answer with the code %s has the status and title in the table of problem codes, and the members and headers of that code",
+  "an error answer with the code %s has the status and title that the table of problem codes gives it, and the further members and headers that belong to the code",
   async (code, provoke) => {
     aReceiver(status(500));
     const response = await provoke();

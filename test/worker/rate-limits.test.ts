@@ -53,7 +53,7 @@ it.each(limitedRoutes)(
   },
 );
 
-it("LIMIT_REFUSALS logs an address once a minute when it refuses requests from it, and no refused request", async () => {
+it("while LIMIT_REFUSALS refuses requests from an address, the log has one line a minute for the address, and none for each refused request", async () => {
   const bindings = { ...env, LOG: "normal", LIMIT_REFUSALS: aRateLimit(0) };
   const [address, other] = [anAddress(), anAddress()];
   const sent = { path: "/hooks/ark/x/y", body: {}, key: null };
@@ -66,7 +66,7 @@ it("LIMIT_REFUSALS logs an address once a minute when it refuses requests from i
   expect(lines).toEqual([address, other, address].map((each) => ({ ...line, address: each })));
 });
 
-it("LIMIT_TESTS logs an account once a minute when it refuses its requests, and no refused request", async () => {
+it("while LIMIT_TESTS refuses requests of an account, the log has one line a minute for the account, and none for each refused request", async () => {
   const bindings = { ...env, LOG: "normal", LIMIT_TESTS: aRateLimit(0) };
   const account = await anAccount();
   const { key } = await aKey(account);
@@ -84,7 +84,7 @@ it.each([
   ["fails", () => Promise.reject(new Error("away")), "Error: away"],
   ["does not answer", () => new Promise<never>(() => undefined), null],
 ])(
-  "a rate limit whose binding %s refuses no request, and is logged at most once a minute",
+  "a rate limit whose binding %s refuses no request, and at most one log line a minute says that the binding failed",
   async (_, limit, error) => {
     const bindings = { ...env, LOG: "normal", LIMIT_REFUSALS: { limit } };
     const sent = { path: "/hooks/ark/x/y", body: {}, key: null };

@@ -108,7 +108,7 @@ it("POST /v1/tasks/{id}/redeliver refuses a callback_url on the origin under whi
 });
 
 it.each([
-  ["an order of four attempts", { attempts: 4 }, "/attempts"],
+  ["the number 4 in the field attempts", { attempts: 4 }, "/attempts"],
   ["a callback_url on the relay's own origin", { callback_url: `${ORIGIN}/x` }, "/callback_url"],
   ["a local callback_url", { callback_url: "https://[::1]/x" }, "/callback_url"],
   ["a list as a body", [], ""],

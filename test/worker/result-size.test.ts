@@ -22,14 +22,14 @@ function sendLong(id: string): Promise<Response> {
   return post("/v1/events", event.replace('"metadata":{}', `"metadata":${LONG}`));
 }
 
-it("the storage of the tests refuses a value of more than 2 MB, as Cloudflare does and local workerd does not", async () => {
+it("the storage that these tests use refuses a value of more than 2 MB, as Cloudflare does, although workerd alone would store it", async () => {
   await runInDurableObject(stubOf(crypto.randomUUID()), (_, { storage }) => {
     expect(() => storage.kv.put("task", "x".repeat(2_000_000))).toThrow("SQLITE_TOOBIG");
     expect(storage.kv.get("task")).toBeUndefined();
   });
 });
 
-it("workerd stores values in at most the bytes that the relay computes, and in few less", async () => {
+it("the stored size that the relay computes for a value differs from the size of the database by less than three pages of 4 KB", async () => {
   const source = JSON.stringify([
     "画",
     "é".repeat(100_000),

@@ -53,7 +53,7 @@ function rolesIn(detail: string): readonly string[] {
 }
 
 it.each(Object.keys(PERMITTED))(
-  "a key with the role %s may send exactly the requests that this test permits to the role, and each refusal names the roles needed",
+  "a key with the role %s may send exactly the requests that this test lists for the role, and each refusal names the roles that may send the request",
   async (role) => {
     const refused: string[] = [];
     for (const request of REQUESTS) {
@@ -71,15 +71,15 @@ it.each(Object.keys(PERMITTED))(
 );
 
 it.each([
-  ["read", "POST /v1/redeliveries", "?dry_run=true", 400],
-  ["account read", "POST /v1/redeliveries", "?dry_run=true", 400],
-  ["metrics", "POST /v1/redeliveries", "?dry_run=true", 403],
-  ["read", "POST /v1/redeliveries", "?dry_run=false", 403],
-  ["read", "POST /v1/redeliveries", "?dry_run=false&dry_run=true", 403],
-  ["read", "POST /v1/tasks/{id}/redeliver", "?dry_run=true", 403],
+  ["read", "permits", "POST /v1/redeliveries", "?dry_run=true", 400],
+  ["account read", "permits", "POST /v1/redeliveries", "?dry_run=true", 400],
+  ["metrics", "forbids", "POST /v1/redeliveries", "?dry_run=true", 403],
+  ["read", "forbids", "POST /v1/redeliveries", "?dry_run=false", 403],
+  ["read", "forbids", "POST /v1/redeliveries", "?dry_run=false&dry_run=true", 403],
+  ["read", "forbids", "POST /v1/tasks/{id}/redeliver", "?dry_run=true", 403],
 ])(
-  "a key with the role %s that sends an invalid %s%s is answered with %i, which is 403 if the role forbids the request",
-  async (role, request, query, status) => {
+  "the role %s %s a key to send %s%s, so that an invalid body is answered with status %i",
+  async (role, _verb, request, query, status) => {
     expect((await send(request, role, query)).status).toBe(status);
   },
 );

@@ -74,7 +74,7 @@ it.each([
   ["sandbox/slow", 45_000, null],
   ["sandbox/late", 9_000, 0],
 ])(
-  "the provider sandbox reports the progress of a job of the model %s after %i ms as %s",
+  "the progress in percent that the provider sandbox reports of a job of the model %s at the age of %i ms is %j; null means unknown",
   (id, ageMs, progress) => {
     const observation = sandbox.simulation.observe({ id, endpoint: null }, ageMs);
     expect(observation.progress).toBe(progress);
