@@ -201,9 +201,7 @@ export class ObjectPlatform implements Platform {
     this.background(this.#kinds.report(report));
   }
 
-  /**
-   * Returns an event that attaches a job, with the durations of similar jobs added; see `JobKinds.expected`.
-   */
+  /** Returns an event that attaches a job, with the durations of similar jobs; see `JobKinds.expected`. */
   expected<Event extends Attachment>(event: Event): Promise<Event> {
     return this.#kinds.expected(event, this.load(), this.#prepared().config);
   }
