@@ -1,3 +1,12 @@
+import { MINUTE_MS } from "../core/time.ts";
+
+/**
+ * Time before the first alarm of an instance, in milliseconds, within which a planned poll counts as not made:
+ * an earlier instance may have deferred it. Longer than every regular wait between two polls, so that a poll
+ * is due at the alarm however often it was deferred.
+ */
+const DEFERRED_MS = 6 * MINUTE_MS;
+
 /** The times up to which an instance of a task's object has tried planned work, in Unix milliseconds. */
 export interface TriedTimes {
   /** Time up to which all planned writes to the index have been tried. */
@@ -34,9 +43,9 @@ export class TriedUntil {
   noteAlarm(scheduledAt: number, watchdogMs: number): void {
     this.#indexTriedAt = scheduledAt - 1;
     if (this.#askedAt > 0) return;
-    // The alarm may be that of a poll which an instance that crashed has begun.
-    const watchedSince = Math.max(0, scheduledAt - watchdogMs - 1);
-    this.#polledAt = Math.min(this.#polledAt ?? Infinity, watchedSince);
+    // The alarm may be that of a poll which an instance that is gone has begun or deferred.
+    const untriedSince = Math.max(0, scheduledAt - Math.max(watchdogMs, DEFERRED_MS) - 1);
+    this.#polledAt = Math.min(this.#polledAt ?? Infinity, untriedSince);
   }
 
   /**

@@ -61,15 +61,13 @@ export function askFault(
  */
 export function isForPoll(
   { disk, setting, outside, hadFault, now }: SharedState,
-  { at, armedAt, under, by }: Alarm,
+  { at, armedAt, under }: Alarm,
 ): boolean {
   const { record } = disk.durable;
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
   const isPublished = !setting.isIndexed || record.publication.version === record.version;
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
   const isIdle = outside.openCalls.length === 0 && under === setting;
-  // Only the instance that set the alarm knows of a deferred poll.
-  const isKnown = by.lastPoll?.at !== -Infinity || !by.isDead;
   const mayPoll = isPollable(record, setting, now) && !setting.isPaused;
-  return isPublished && isKnown && isAhead && isIdle && mayPoll && !hadFault;
+  return isPublished && isAhead && isIdle && mayPoll && !hadFault;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { PollAnswer } from "../../../src/core/events/event.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";
-import { NOW, SECOND } from "../builders.ts";
+import { DAY, MINUTE, NOW, SECOND } from "../builders.ts";
 import { aProvidedRegistration, FIRST_POLL, JOB, UNANSWERED } from "../upstream-builders.ts";
 import { MemoryHost } from "./memory-host.ts";
 
@@ -27,6 +27,22 @@ it("a poll that the Durable Object of the connection defers, to keep a provider'
   expect(host.alarm).toBe(FIRST_POLL + 8 * SECOND);
   expect(host.writes).toEqual(["alarm", "alarm"]);
   expect(host.stored?.counts.polls).toBe(0);
+  host.expectNoFailure();
+});
+
+it("a poll that is deferred again and again to keep a provider's limit is made at each time that the Durable Object of the connection names, even when another instance of the task's object handles each alarm", async () => {
+  const host = new MemoryHost();
+  const polledAt: number[] = [];
+  answerPolls(host, () => {
+    polledAt.push(host.clock);
+    return { kind: "deferred", waitMs: MINUTE };
+  });
+  host.loop.apply(aProvidedRegistration({ job: JOB }));
+  await runMicrotasks();
+  host.crash();
+  for (host.alarm = host.clock = NOW + DAY; polledAt.length < 5; host.crash()) await host.ring();
+  const [first = NaN] = polledAt;
+  expect(polledAt).toEqual([0, 1, 2, 3, 4].map((minutes) => first + minutes * MINUTE));
   host.expectNoFailure();
 });
 
