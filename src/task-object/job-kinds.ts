@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import type { AttachEvent } from "../core/events/event.ts";
 import { type JobReport, kindOf } from "../core/events/job-report.ts";
-import type { Expectation } from "../core/record/poll-plan.ts";
+import { type Expectation, NOTHING_EXPECTED } from "../core/record/poll-plan.ts";
 import { isOpen, type TaskRecord } from "../core/record/task.ts";
 import { sameJob } from "../core/record/upstream.ts";
 import { SECOND_MS } from "../core/time.ts";
@@ -91,7 +91,7 @@ export class JobKinds {
   }
 
   async #expectationOf(
-    { connection, job, expectation }: Attachment,
+    { connection, job, expectation = NOTHING_EXPECTED }: Attachment,
     model: string,
   ): Promise<Expectation> {
     const cached = await cachedKind(this.#bindings, connection, kindOf(model, job.endpoint));

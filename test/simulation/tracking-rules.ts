@@ -70,7 +70,7 @@ function attachFault(
   return firstViolation({
     "kept hooks count where the upstream cannot be polled": isAsked || claims.length === 0,
     "an attachment plans polls from now on":
-      poll?.attachedAt === now && isEqual(poll.likelyAgesMs, expectation.likelyAgesMs),
+      poll?.attachedAt === now && isEqual(poll.likelyAgesMs, expectation?.likelyAgesMs ?? []),
     "a kept hook that claims the end causes a poll at once":
       !isAsked || claims.length > 0 === (poll?.hint?.at ?? Infinity) <= now + 1,
     "kept hooks that say queued or running move the polls":

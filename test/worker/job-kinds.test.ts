@@ -8,6 +8,7 @@ import {
   aConnection,
   aFinishedArk,
   aReport,
+  aTask,
   attached,
   bookOf,
   calls,
@@ -17,7 +18,7 @@ import {
   reportTo,
   rowsOfConnection,
 } from "./kinds.ts";
-import { wake } from "./objects.ts";
+import { stored, stubOf, wake } from "./objects.ts";
 
 useClock();
 
@@ -80,6 +81,16 @@ describe("the durations of earlier jobs of a model", () => {
     const asked = calls("knownKind");
     await attach(task, JOB);
     expect(asked).not.toHaveBeenCalled();
+  });
+
+  it("a job that a Worker of an earlier release attaches, which says nothing of hooks, is polled after ten seconds", async () => {
+    aFinishedArk();
+    const { id, provider } = await aTask(aConnection());
+    const job = { id: JOB, endpoint: null };
+    const operator = { kind: "operator", role: "all", key: "test" } as const;
+    await stubOf(id).apply({ type: "attach", connection: provider, job }, operator);
+    const { alarm } = await stored(id);
+    expect(alarm).toBeLessThan(Date.now() + 11 * SECOND);
   });
 
   it.each<[string, () => never | Promise<never>]>([
@@ -158,9 +169,10 @@ describe("what tasks tell the object of their connection", () => {
 });
 
 describe("hooks that do not come", () => {
-  it("after 20 tasks whose expected hook did not come, the next job is polled within 11 s instead of a minute, and /healthz shows hooks as missing", async () => {
+  it("after 20 tasks in a row whose expected hook did not come, the next job is polled within 11 s instead of a minute, and /healthz shows hooks as missing", async () => {
     aFinishedArk();
     const connection = aConnection();
+    await reportTo(connection, [...HOOKLESS.slice(1), aReport(MINUTE, "m", true)]);
     await reportTo(connection, HOOKLESS.slice(1));
     expect(await healthOf(connection)).toEqual({ provider: "ark", key: "set" });
     const { waitMs } = await attached(connection, "before");

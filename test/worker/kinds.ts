@@ -33,7 +33,8 @@ export function aFinishedArk(): Outside {
   return outside;
 }
 
-function aTask({ name, bindings }: OwnConnection, model = "m"): Promise<Hooked> {
+/** Registers a task with a connection; no job is attached. */
+export function aTask({ name, bindings }: OwnConnection, model = "m"): Promise<Hooked> {
   return hooked({ provider: name, bindings, fields: { model } });
 }
 

@@ -76,7 +76,8 @@ export interface AttachEvent extends Requested {
   readonly type: "attach";
   readonly connection: string;
   readonly job: Job;
-  readonly expectation: Expectation;
+  /** Absent when a Worker of an earlier release has sent the event: then nothing is known of the job. */
+  readonly expectation?: Expectation;
 }
 
 /** Event of a hook that a provider sent to `POST /hooks/{provider}/{id}/{token}`. */

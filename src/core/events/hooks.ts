@@ -47,7 +47,7 @@ const HOOK_EXPECTED: Expectation = { ...NOTHING_EXPECTED, isHookExpected: true }
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */
 export function attach(
   record: TaskRecord | null,
-  { connection, job, expectation, keyName }: AttachEvent,
+  { connection, job, expectation = NOTHING_EXPECTED, keyName }: AttachEvent,
   policy: Policy,
   now: number,
 ): Decision {
