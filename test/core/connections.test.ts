@@ -90,6 +90,19 @@ it.each([
   },
 );
 
+it.each([
+  [
+    "2 min of a connection that can verify the bodies of hooks",
+    { webhook_secret: "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=" },
+    120_000,
+  ],
+  ["1 min of a connection that cannot", {}, 60_000],
+])("a hook that is expected is late after %s", (_, entry, hookWaitMs) => {
+  const vars = connections({ a: { provider: "replicate", key: "test-only-key", ...entry } });
+  const result = configuredWith(vars);
+  expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
+});
+
 it("a connection accepts every base URL of its provider and defaults to the first", () => {
   const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
   const entries = {
