@@ -52,7 +52,7 @@ function withLimits(changes: Partial<typeof LIMITS>, others: Partial<Policy> = {
   return aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, ...changes }]]), ...others });
 }
 
-/** No job is attached; hooks have named some. */
+/** Returns a task without an attached job, for which these hooks are stored. */
 function withKept(...keptHooks: OpenTask["tracking"]["keptHooks"]): OpenTask {
   return aProvidedTask({ deadlineAt, tracking: aTracking({ poll: null, keptHooks }) });
 }
@@ -75,7 +75,7 @@ describe("a signed hook about a job that nobody has attached", () => {
       { hint: { at: NOW + HOUR, status: "no_output" } },
     ],
   ])(
-    "a signed hook that reports %s attaches the job that it names to a task without a job, and drops what other hooks have said of other jobs",
+    "a signed hook that reports %s attaches the job that it names to a task without a job, and removes the stored hooks about other jobs",
     (_what, news, status, plan) => {
       const task = withKept(aKeptHook(aCompletion(), OTHER_JOB.id));
       const at = NOW + HOUR;
@@ -104,7 +104,7 @@ describe("a signed hook about a job that nobody has attached", () => {
     expect(record).toMatchObject({ upstream: { job: null }, tracking: { poll: null } });
   });
 
-  it("a signed hook about another job leaves the attached job of a task in its place", () => {
+  it("a signed hook about another job than the attached one changes nothing of the task", () => {
     const hook = aHook(PROCESSING, { isSigned: true, jobId: OTHER_JOB.id });
     expectUnchanged(anAttachedTask(), hook, NOW + HOUR, POLICY, "other_job");
   });
@@ -113,7 +113,7 @@ describe("a signed hook about a job that nobody has attached", () => {
 describe("the deadline of a task to which no job was attached", () => {
   const paused = withLimits({ isTaskNamed: true }, { pausedAt: deadlineAt });
 
-  it("a job that a kept hook names is polled at the deadline of its task where the provider's answers name the task, and not before", () => {
+  it("a task without a job polls, at its deadline and not before, the job that a stored hook names, if the provider's answers name the task of a job", () => {
     expect(wakeAt(success, NAMING)).toBe(deadlineAt);
     expect(nextStep(success, NAMING, deadlineAt)).toEqual({
       kind: "poll",
@@ -139,7 +139,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ],
     ["no hook has named a job", withKept(aKeptHook(aCompletion(), null)), NAMING],
   ])(
-    "a task without a job fails at its deadline without a poll when %s",
+    "a task to which no job is attached fails at its deadline without a poll when %s",
     (_why, record, policy) => {
       expect(nextStep(record, policy, deadlineAt)).toEqual(DEADLINE_STEP);
     },
@@ -149,7 +149,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["a success", aCompletion(), "completed"],
     ["a failure", anUpstreamFailure(), "failed"],
   ] as const)(
-    "%s of a kept job ends the task at its deadline when the provider's answer names the task",
+    "%s of a job that only a hook has named ends the task at its deadline when the provider's answer names the task",
     (_what, news, status) => {
       const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: deadlineAt });
       const record = finished(transition(success, end, NAMING, LATE));
@@ -166,13 +166,13 @@ describe("the deadline of a task to which no job was attached", () => {
       { deadlineAt, tracking: { poll: { answer: anAnswer("no_output", LATE) } } },
     ],
   ] as const)(
-    "a kept job that %s at the deadline is attached, and the task stays open",
+    "a job that only a hook has named and that %s at the deadline of its task is attached to the task, which stays open",
     (_what, news, expected) => {
       expect(asked(success, newsAnswer(news))).toMatchObject({ upstream: UPSTREAM, ...expected });
     },
   );
 
-  it("a kept job whose poll at the deadline is refused by a rate limit is asked for again at the extended deadline, which is extended once", () => {
+  it("when a rate limit refuses the poll of a job that only a hook has named, the deadline of the task is extended once for another poll", () => {
     const record = asked(success, rateLimited());
     expect(record).toMatchObject({
       deadlineAt: LATE + HOUR,
@@ -189,7 +189,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["does not name the task", UNCLEAR],
     ["is missing", UNANSWERED],
   ])(
-    "each of several kept jobs is asked for once, and the task fails when the provider's answer %s",
+    "each of two jobs that only hooks have named is polled once at the deadline, and the task fails when the provider's answer %s",
     (_what, answer) => {
       const both = withKept(aKeptHook(aCompletion()), aKeptHook(QUEUED, OTHER_JOB.id));
       expect(nextStep(both, NAMING, LATE)).toMatchObject({ poll: { job: OTHER_JOB } });
@@ -199,7 +199,7 @@ describe("the deadline of a task to which no job was attached", () => {
     },
   );
 
-  it("a hook that arrives after the deadline is not kept, so that nobody can put off the end of a task with made-up jobs", () => {
+  it("a hook that arrives after the deadline of its task is not stored, so that hooks with made-up jobs cannot delay the end of the task", () => {
     const hook = aHook(aCompletion(), { jobId: OTHER_JOB.id });
     expectUnchanged(success, hook, deadlineAt, NAMING, "ignored");
     expect(apply(success, hook, deadlineAt - 1, NAMING)).toMatchObject({
@@ -207,7 +207,7 @@ describe("the deadline of a task to which no job was attached", () => {
     });
   });
 
-  it("the answer about a kept job changes nothing when a job was attached during the poll", () => {
+  it("the answer to a poll of a job that only a hook has named changes nothing when a job was attached to the task during the poll", () => {
     const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job" });
     for (const job of [JOB, OTHER_JOB]) {
       const attached = anAttachedTask({}, { upstream: { connection: CONNECTION, job } });
@@ -216,7 +216,7 @@ describe("the deadline of a task to which no job was attached", () => {
   });
 });
 
-it("the jobs that hooks have named for a task without a job are shown to the operator only, each once, and raise the task's version", () => {
+it("the operator, and no account, sees the jobs that hooks have named for a task without a job, each once; a new one raises the version of the task", () => {
   const first = apply(aProvidedTask(), aHook(QUEUED), NOW + HOUR);
   const again = apply(first, aHook(aCompletion()), NOW + 2 * HOUR);
   const other = apply(again, aHook(aCompletion(), { jobId: OTHER_JOB.id }), NOW + 3 * HOUR);

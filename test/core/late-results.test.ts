@@ -77,7 +77,7 @@ function toldOf(record: TerminalTask, at = later) {
 }
 
 describe("the polls of a task that has failed at its deadline", () => {
-  it("the job of a task that has failed at its deadline is polled an hour and a day later", () => {
+  it("the job of a task that has failed at its deadline is polled an hour and a day after the deadline", () => {
     expect(pollsOf(timedOut)).toEqual([HOUR, DAY]);
     const policy = aPolicy({ polledAt: endedAt });
     expect(nextStep(timedOut, policy, endedAt + HOUR)).toEqual({
@@ -94,30 +94,30 @@ describe("the polls of a task that has failed at its deadline", () => {
   });
 
   it.each([
-    ["has completed", finish(task, aHook(aCompletion(), signed)), POLICY, []],
-    ["was canceled", finish(task, { type: "cancel" }), POLICY, []],
+    ["has completed", [], finish(task, aHook(aCompletion(), signed)), POLICY],
+    ["was canceled", [], finish(task, { type: "cancel" }), POLICY],
     [
-      "has failed by the upstream's own timeout",
+      "has failed because the upstream reported a timeout of its own",
+      [],
       finish(
         task,
         aHook(anUpstreamFailure({ failure: { category: "timeout", retryable: true } }), signed),
       ),
       POLICY,
-      [],
     ],
-    ["has no job", finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt), POLICY, []],
-    ["cannot be polled", timedOut, NO_KEY, []],
-    ["is forgotten by its provider after a day", timedOut, forgetful(endedAt + DAY - NOW), [HOUR]],
-    ["is erased within a day", { ...timedOut, expiresAt: endedAt + 2 * HOUR }, POLICY, [HOUR]],
-    ["has brought its result", toldOf(timedOut), POLICY, []],
+    ["has no job", [], finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt), POLICY],
+    ["has a provider without an API key", [], timedOut, NO_KEY],
+    ["is forgotten by its provider after a day", [HOUR], timedOut, forgetful(endedAt + DAY - NOW)],
+    ["is erased within a day", [HOUR], { ...timedOut, expiresAt: endedAt + 2 * HOUR }, POLICY],
+    ["is known to have succeeded since", [], toldOf(timedOut), POLICY],
   ])(
-    "a task that %s is polled only as long as a late result is news",
-    (_what, record, policy, times) => {
+    "after its end, a task that %s is polled at the following times in milliseconds: %j",
+    (_what, times, record, policy) => {
       expect(pollsOf(record, policy)).toEqual(times);
     },
   );
 
-  it("a poll for a late result waits for a pause of the relay to end and for an attempt of the callback that is due soon", () => {
+  it("a poll of a task that has failed at its deadline waits for the end of a pause of the relay, and for a callback attempt that is due within 25 s", () => {
     const policy = aPolicy({ polledAt: endedAt, pausedAt: endedAt + HOUR });
     expect(nextStep(timedOut, policy, endedAt + HOUR)).toBeNull();
     const dueAt = (nextAttemptAt: number) => {
@@ -132,10 +132,13 @@ describe("the polls of a task that has failed at its deadline", () => {
     ["running", newsAnswer(PROCESSING)],
     ["failed", newsAnswer(anUpstreamFailure())],
     ["success without output", newsAnswer(NO_OUTPUT)],
-    ["nothing", UNANSWERED],
-  ])("a poll that reports %s after the end changes nothing of the task", (_what, answer) => {
-    expectUnchanged(timedOut, latePoll(answer), later, NOTIFYING);
-  });
+    ["no answer", UNANSWERED],
+  ])(
+    "a poll that returns %s after its task has failed at the deadline changes nothing of the task",
+    (_what, answer) => {
+      expectUnchanged(timedOut, latePoll(answer), later, NOTIFYING);
+    },
+  );
 });
 
 describe("the success of a job after its task has failed at the deadline", () => {
@@ -152,7 +155,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
       { polls: 0, hooks: 1 },
     ],
   ])(
-    "a late success that %s brings is told to the operator with its links once, and leaves status, body, version and retention of the task",
+    "when %s brings a success after the task has failed at its deadline, the operator gets one notice with the links, and the task stays failed",
     (_what, event, policy, counts) => {
       const record = finished(transition(timedOut, event, policy, later));
       expect(record).toEqual({ ...toldOf(timedOut), counts, notices: told({ output }) });
@@ -165,7 +168,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
     },
   );
 
-  it("a late success is known, but not told, where the operator has no URL for events", () => {
+  it("a success after the deadline of a failed task is stored, and causes no notice, when the operator has configured no URL for events", () => {
     const record = finished(transition(timedOut, aHook(news, signed), POLICY, later));
     expect(record).toMatchObject({ late: { resultAt: later }, notices: [] });
   });
@@ -173,25 +176,31 @@ describe("the success of a job after its task has failed at the deadline", () =>
   it.each([
     ["has more links than a result may have", aCompletion({ urls: Array(1_001).fill(VIDEO) })],
     ["does not fit in the record", aCompletion({ metadata: { note: "x".repeat(1_800_000) } })],
-  ])("a late success that %s is told without its links", (_what, large) => {
-    const record = finished(transition(timedOut, aHook(large, signed), NOTIFYING, later));
-    expect(record.notices).toEqual(told({ output: null }));
-  });
+  ])(
+    "the operator gets a notice without links of a success that comes after the deadline of a failed task and %s",
+    (_what, large) => {
+      const record = finished(transition(timedOut, aHook(large, signed), NOTIFYING, later));
+      expect(record.notices).toEqual(told({ output: null }));
+    },
+  );
 
   it.each([
     ["another job", aHook(news, { ...signed, jobId: OTHER_JOB.id }), timedOut, "other_job"],
     ["success without output", aHook(NO_OUTPUT, signed), timedOut, "late_result"],
     [
-      "an unknown job of a task without a job, unsigned",
+      "a job that nobody has attached, without a signature,",
       success,
       finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt),
       "late_result",
     ],
-  ] as const)("a late hook about %s is told to nobody", (_what, hook, record, note) => {
-    expectUnchanged(record, hook, later, NOTIFYING, note);
-  });
+  ] as const)(
+    "a hook about %s that arrives after its task has failed at the deadline causes no notice to the operator",
+    (_what, hook, record, note) => {
+      expectUnchanged(record, hook, later, NOTIFYING, note);
+    },
+  );
 
-  it("the answer to a poll for a late result is ignored when the task was created again under the same id", () => {
+  it("the answer to a poll of a task that has failed is ignored when the task was erased, or created again under the same id, meanwhile", () => {
     expectUnchanged(task, latePoll(newsAnswer(news)), later, NOTIFYING);
     expectUnchanged(null, latePoll(newsAnswer(news)), later, NOTIFYING);
   });
@@ -200,7 +209,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
 describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
   const hinted = committed(transition(timedOut, success, POLICY, later));
 
-  it("a late unsigned hook is believed only when a poll confirms it: the job is polled at once and two minutes later", () => {
+  it("an unsigned hook that claims success of a failed task causes a poll at once and one two minutes later, and counts only if a poll confirms it", () => {
     expect(hinted).toEqual({
       ...timedOut,
       late: { hintAt: later, resultAt: null },
@@ -217,7 +226,7 @@ describe("an unsigned hook that claims success after its task has failed at the 
     expect(confirmed.notices).toHaveLength(1);
   });
 
-  it("a late unsigned hook causes no further poll within an hour of the one before", () => {
+  it("a second unsigned hook that claims success of a failed task causes polls only when it comes an hour or more after the first", () => {
     expectUnchanged(hinted, success, later + HOUR - 1, POLICY, "late_result");
     const again = finished(transition(hinted, success, POLICY, later + HOUR));
     expect(again.late?.hintAt).toBe(later + HOUR);

@@ -33,9 +33,9 @@ describe("a notice about the answers of an upstream", () => {
   const unclear = { status_code: 404, word: "dreamt" };
 
   it.each([
-    ["unclear for an hour", answered("unclear"), UNCLEAR, HOUR, "upstream.unclear", unclear],
+    ["not understood for an hour", answered("unclear"), UNCLEAR, HOUR, "upstream.unclear", unclear],
     [
-      "successful without output for the second time",
+      "a second success without output",
       answered("no_output"),
       newsAnswer(NO_OUTPUT),
       15_000,
@@ -43,7 +43,7 @@ describe("a notice about the answers of an upstream", () => {
       null,
     ],
   ] as const)(
-    "the operator gets one notice of a task whose upstream's answers are %s",
+    "the operator gets one notice about a task when the answers to its polls are %s",
     (_what, task, answer, afterMs, kind, details) => {
       const at = since + afterMs;
       const record = polled(task, answer, at);
@@ -57,11 +57,11 @@ describe("a notice about the answers of an upstream", () => {
   );
 
   it.each([
-    ["the answers have been unclear for less than an hour", answered("unclear"), UNCLEAR, HOUR - 1],
-    ["the answer before was another one", answered("processing"), UNCLEAR, 2 * HOUR],
-    ["the first success without output", answered("processing"), newsAnswer(NO_OUTPUT), MINUTE],
+    ["its answers are not understood for under an hour", answered("unclear"), UNCLEAR, HOUR - 1],
+    ["its previous answer was understood", answered("processing"), UNCLEAR, 2 * HOUR],
+    ["its first success has no output", answered("processing"), newsAnswer(NO_OUTPUT), MINUTE],
   ] as const)(
-    "the operator gets no notice about an upstream: %s",
+    "the operator gets no notice about an upstream when %s",
     (_what, task, answer, afterMs) => {
       const event = aPollEnd(answer, { askedAt: since + afterMs });
       const decision = transition(task, event, NOTIFYING, since + afterMs);
@@ -69,7 +69,7 @@ describe("a notice about the answers of an upstream", () => {
     },
   );
 
-  it("no notice about an upstream is stored where the operator has no URL for events", () => {
+  it("no notice about an upstream whose answers are not understood is stored when the operator has configured no URL for events", () => {
     const at = since + HOUR;
     expectUnchanged(answered("unclear"), aPollEnd(UNCLEAR, { askedAt: at }), at, POLICY);
   });

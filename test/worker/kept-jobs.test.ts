@@ -72,7 +72,7 @@ async function passDeadline({ id }: Hooked): Promise<void> {
 describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstream) => {
   const { provider, site, hook, answer, nameOf } = upstream;
 
-  it(`a success of a job of ${provider} that nobody has attached is found at the deadline when the answer names the task`, async () => {
+  it(`a success of a job of ${provider} that only a hook has named completes the task at its deadline when the provider's answer names the task`, async () => {
     const outside = aNetwork();
     const task = await named(provider, hook);
     outside.on(site, answering(answer(nameOf(task))));
@@ -104,7 +104,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
   );
 });
 
-it("a job that only a hook has named is not polled at the deadline where the provider's answers do not name the task", async () => {
+it("a job that only a hook has named is not polled at the deadline of its task when the provider's answers never name the task of a job", async () => {
   const outside = aNetwork();
   const content = { video_url: VIDEO };
   const task = await named("ark", { id: JOB, status: "succeeded", content });

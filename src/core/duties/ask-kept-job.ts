@@ -5,10 +5,10 @@ import type { Duty } from "./duty.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
- * Asks at the deadline of a task to which no job was attached for the job that a kept hook names, once for
- * each such job, where the provider's answer shows for which task the job was submitted
- * (events/kept-jobs.ts). Null when there is no such job, and while the relay is paused, which delays no
- * deadline.
+ * Plans, for the deadline of a task without an attached job, a poll of a job that only a hook has named. Each
+ * such job is polled once, and only if the provider's answers show for which task a job was submitted
+ * (events/kept-jobs.ts). Null when there is no such job, and while the relay is paused, because a pause
+ * delays no deadline.
  */
 export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null) return null;

@@ -107,8 +107,8 @@ function newsOf(event: TaskEvent): UpstreamNews | null {
 }
 
 /**
- * Tells whether the time of the news tells when the job ended: not for success without output, which ends a
- * task only after it has been repeated for minutes.
+ * Tells whether the time of a report on a job says when the job ended. That of success without output does
+ * not, because such a report ends a task only after it has been repeated for minutes.
  */
 function isEnd(news: UpstreamNews): news is End {
   return news.status === "completed" || news.status === "failed";

@@ -8,9 +8,10 @@ import { isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
 import { withoutKeptJob } from "../record/tracking.ts";
 
 /**
- * Applies the answer about a job that a kept hook named, which was asked for at the deadline. An answer that
- * was found to name the task attaches the job and then counts like the last poll of an attached job; any
- * other makes the kept hooks of the job worthless. A provider that limits the rate extends the deadline once.
+ * Applies the answer to a poll, made at the deadline, of a job that only a hook has named. An answer that
+ * names the task attaches the job, and then counts like the final poll of an attached job. After any other
+ * answer the stored hooks about this job are removed. When the provider refused the poll by a rate limit, the
+ * deadline is extended once.
  */
 export function endKeptJobPoll(
   record: TaskRecord | null,

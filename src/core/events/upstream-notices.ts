@@ -4,7 +4,10 @@ import { noticeOf, withNotice } from "../record/notice.ts";
 import type { OpenTask } from "../record/task.ts";
 import { HOUR_MS } from "../time.ts";
 
-/** Time in milliseconds after which answers that are not understood are reported to the operator. */
+/**
+ * Time in milliseconds for which no answer to the polls of a task was understood before the operator gets a
+ * notice.
+ */
 const UNCLEAR_MS = HOUR_MS;
 
 /**

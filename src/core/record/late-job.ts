@@ -19,11 +19,14 @@ export interface LateJob {
 const NOTHING_LATE: LateJob = { hintAt: null, resultAt: null };
 /** Value of `error.code` for a task that has no result at its deadline. */
 export const TIMEOUT_CODE = "upstream_timeout";
-/** Times from the end of the task to the polls of its job, in milliseconds. */
+/** Times from the end of a task that has failed at its deadline to the polls of its job, in milliseconds. */
 const POLL_WAITS_MS = [HOUR_MS, DAY_MS];
-/** Times from a hook that claims success to the polls that it causes, in milliseconds. */
+/**
+ * Times from an unverified hook that claims the success of a failed task to the polls that this hook causes,
+ * in milliseconds.
+ */
 const HINT_WAITS_MS = [0, 2 * MINUTE_MS];
-/** Shortest time between two hooks that cause polls, in milliseconds. */
+/** Shortest time between two unverified hooks about one failed task that cause polls, in milliseconds. */
 const HINT_PAUSE_MS = HOUR_MS;
 
 /** Tells whether a task has failed because there was no result at its deadline. */
@@ -75,8 +78,8 @@ export function withLateHint(task: TerminalTask, { polledAt }: Policy, now: numb
 }
 
 /**
- * Takes the success of the job: the task stays failed, and the operator gets a notice with the output. A
- * notice that would make the record too large is sent without it.
+ * Stores that the job of a failed task has succeeded: the task stays failed, and the operator gets a notice
+ * with the output. A notice with which the record would be too large has no output.
  */
 export function withLateResult(
   task: TerminalTask,
