@@ -150,6 +150,28 @@ describe("an upstream that is still at work at the deadline", () => {
   );
 });
 
+describe("success without output near the deadline", () => {
+  const since = NOW + MINUTE;
+  const reported = anAttachedTask({ answer: anAnswer("no_output", since) });
+
+  it.each([
+    ["a rate limit", rateLimited()],
+    ["a refused key", UNAUTHORIZED],
+    ["an answer that is not understood", { kind: "unclear", statusCode: 404, word: null }],
+  ] as const)(
+    "%s within the ten minutes after success without output neither fails the task at its deadline nor begins the ten minutes anew, and is stored after them",
+    (_what, answer) => {
+      const [endAt, tracking] = [since + 10 * MINUTE, { ...reported.tracking, isExtended: true }];
+      const early = anAttachedTask({}, { deadlineAt: since + MINUTE, tracking });
+      expectUnchanged(early, aPollEnd(answer, { askedAt: endAt - 2 }), endAt - 1);
+      const kind = answer.kind;
+      expect(apply(reported, aPollEnd(answer), endAt)).toMatchObject({
+        tracking: { poll: { answer: { kind, since: endAt } } },
+      });
+    },
+  );
+});
+
 describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedAt: deadlineAt + 1 - MINUTE });
 

@@ -94,7 +94,7 @@ function withAnswer(
   policy: Policy,
   now: number,
 ): OpenTask {
-  const known = answerOf(answer, now);
+  const known = isNoOutputKept(poll, answer, now) ? null : answerOf(answer, now);
   const isOther = known !== null && known.kind !== poll.answer?.kind;
   const allowedAt = retryAt(answer, policy, now);
   const isEarly = allowedAt > plannedPollAt(task, poll, policy);
@@ -107,6 +107,15 @@ function withAnswer(
   };
   const next = { ...task, tracking: { ...task.tracking, poll: plan } };
   return isStarted ? { ...next, status: "processing", version: nextVersion(task, now) } : next;
+}
+
+/**
+ * Tells whether success without output stays the kind of the last answer, because less than ten minutes have
+ * passed since and the new answer does not state the status of the job. Otherwise a rate limit would begin the
+ * ten minutes anew or, after the deadline, end the task before they are over.
+ */
+function isNoOutputKept({ answer: last }: PollPlan, { kind }: PollAnswer, now: number): boolean {
+  return last?.kind === "no_output" && kind !== "news" && now < lastNoOutputPollAt(last);
 }
 
 /** Returns the kind of an answer as it is stored; null for no answer, which changes nothing. */
