@@ -158,7 +158,8 @@ export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan
 
 /**
  * Applies an unverified hook that claims the end of the job (a hint): the upstream is polled now and, until the
- * hook is two minutes old, every 15 s. The same claim again within 15 s changes nothing.
+ * hook is two minutes old, every 15 s. Another claim within 15 s changes nothing, so that whoever holds the hook
+ * URL causes at most four polls a minute.
  */
 export function hint(
   plan: PollPlan,
@@ -168,7 +169,7 @@ export function hint(
 ): PollPlan {
   const { hint: known, notBefore } = plan;
   const isAskedSoon = known !== null && Math.max(known.at + HINT_WAIT_MS, notBefore) > now;
-  if (isAskedSoon && known.status === status) return plan;
+  if (isAskedSoon) return plan;
   // A poll that has begun may have been answered before the job ended.
   return { ...plan, hint: { at: Math.max(now, polledAt + 1), status } };
 }
