@@ -65,6 +65,8 @@ export function isForPoll(
 ): boolean {
   const { record } = disk.durable;
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;
+  // A new instance does not know of earlier planned polls when a hook has moved the next one.
+  if (by.isDead && (record.tracking.poll.at ?? 0) > now) return false;
   const isPublished = !setting.isIndexed || record.publication.version === record.version;
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
   const isIdle = outside.openCalls.length === 0 && under === setting;

@@ -10,6 +10,9 @@ import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
 
+/** For how long a connection defers a poll. */
+const DEFERRED_MS = 7 * SECOND;
+
 /**
  * Checks promises 2 and 6 whenever the object is left alone: if its instance died now, an alarm would
  * bring the task back in time. @param living null: there is no instance.
@@ -33,10 +36,12 @@ export function restFault(shared: SharedState, living: SimulatedObject | null): 
   const isIdle =
     living !== null && alarm.by === living && calls.length === 0 && runningAlarmAt === null;
   const isAtRest = isIdle && !shared.hadFault;
-  const owed = dueTime(record, alarm.under, alarm.armedAt);
+  // An alarm that was set before the last poll may serve for the next one.
+  const knownAt = Math.max(alarm.armedAt, alarm.by.lastPoll?.at ?? 0);
+  const owed = dueTime(record, alarm.under, knownAt);
   // The next poll may have to wait for the gap after the last one, or was deferred.
   const gapMs = isOpen(record) ? (alarm.under.limits?.gapMs ?? 0) : 0;
-  const deferredMs = alarm.by.lastPoll?.at === -Infinity ? 7 * SECOND : 0;
+  const deferredMs = alarm.by.lastPoll?.at === -Infinity ? DEFERRED_MS : 0;
   const isStillDue = isAtRest && isDeferred(record, alarm, shared);
   const latest = isAtRest
     ? alarm.armedAt + Math.max(gapMs, deferredMs) + 1
@@ -53,7 +58,9 @@ function isDeferred(record: TaskRecord, { by }: Alarm, { setting }: SharedState)
   const { job, retryAt } = by.lastPoll;
   const { poll } = record.tracking;
   const isSame = sameJob(record.upstream?.job ?? null, job) && poll?.at === null;
-  return isSame && !setting.isPaused && isPollable(record, setting, retryAt);
+  // The deferred poll may be that of an erased task with the same id and job.
+  const isOwn = poll !== null && poll.attachedAt <= retryAt - DEFERRED_MS;
+  return isSame && isOwn && !setting.isPaused && isPollable(record, setting, retryAt);
 }
 
 /**
@@ -71,7 +78,10 @@ export function isSuperseded({ record, alarm }: Stored, living: SimulatedObject 
 function watchdogLimit(record: TaskRecord, { armedAt }: Alarm, shared: SharedState): number {
   const isClientWaiting = isTerminal(record) ? !isSettled(record) : !isOpen(record);
   const watchdogMs = shared.hadFault ? MINUTE + 1 : 15_000;
-  return Math.max(armedAt, shared.now) + watchdogMs + (isClientWaiting ? 0 : MINUTE);
+  // The clock may have been put back since the last change.
+  return (
+    Math.max(armedAt, shared.now, record.version) + watchdogMs + (isClientWaiting ? 0 : MINUTE)
+  );
 }
 
 /** Checks promise 5: a reader sees what was written last. */
