@@ -8,6 +8,9 @@ import type { SharedState } from "./object-host.ts";
 import { endTime, plannedPollTime } from "./poll-times.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
 
+/** For how long a connection defers a poll. */
+export const DEFERRED_MS = 7_000;
+
 /** What an instance remembers of its last poll. Times are in Unix milliseconds. */
 export interface LastPoll {
   /** When it was sent; -Infinity when its connection has deferred it. */
@@ -41,7 +44,9 @@ export function askFault(
   const { poll: plan } = record.tracking;
   if (plan === null || limits === null || isPaused) return "a poll needs a job and a key";
   const last = caller.lastPoll ?? { at: -Infinity, job: null, retryAt: 0 };
-  const isSameJob = sameJob(last.job, job);
+  // A job that is attached again begins anew.
+  const lastAt = last.at === -Infinity ? last.retryAt - DEFERRED_MS : last.at;
+  const isSameJob = sameJob(last.job, job) && plan.attachedAt <= lastAt;
   const isHinted = plan.hint !== null && plan.hint.at >= last.at;
   const isLate = endTime(record) <= now;
   const isPlanned = plannedPollTime(record, plan, limits, last.at) <= now;
@@ -61,7 +66,7 @@ export function askFault(
  */
 export function isForPoll(
   { disk, setting, outside, hadFault, now }: SharedState,
-  { at, armedAt, under }: Alarm,
+  { at, armedAt, under, by }: Alarm,
 ): boolean {
   const { record } = disk.durable;
   if (record === null || !isOpen(record) || record.tracking.poll === null) return false;

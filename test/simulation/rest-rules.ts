@@ -1,7 +1,7 @@
 import { isOpen, isSettled, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { sameJob } from "../../src/core/record/upstream.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
-import { MINUTE, SECOND } from "../core/builders.ts";
+import { MINUTE } from "../core/builders.ts";
 import { firstViolation } from "./change.ts";
 import { isWaitingLate } from "./late-rules.ts";
 import type { Alarm, Stored } from "./disk.ts";
@@ -9,9 +9,7 @@ import { isPollable } from "./end-rules.ts";
 import type { SharedState } from "./object-host.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 import { dueTime } from "./due-time.ts";
-
-/** For how long a connection defers a poll. */
-const DEFERRED_MS = 7 * SECOND;
+import { DEFERRED_MS } from "./poll-rules.ts";
 
 /**
  * Checks promises 2 and 6 whenever the object is left alone: if its instance died now, an alarm would
