@@ -112,12 +112,6 @@ describe("a poll that reports no end", () => {
     ],
     ["that the provider refuses by its rate limit", rateLimited(), task, anAnswer("limited", THEN)],
     ["whose key the provider refuses", UNAUTHORIZED, task, anAnswer("unauthorized", THEN)],
-    [
-      "whose answer is not understood",
-      { kind: "unclear", statusCode: 200, word: "complete?" },
-      task,
-      anAnswer("unclear", THEN, { statusCode: 200, word: "complete?" }),
-    ],
   ] as const)(
     "a poll %s stores the kind of its answer and leaves the task's status unchanged; a second poll with the same answer stores nothing",
     (_what, answer, open, kind) => {

@@ -1,6 +1,7 @@
 import type { Decision } from "../../src/core/events/decision.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import { MINUTE } from "../core/builders.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
@@ -11,6 +12,14 @@ import type { TaskHistory } from "./task-history.ts";
 export interface PollResult {
   readonly answer: PollAnswer;
   readonly askedAt: number;
+}
+
+/**
+ * Returns a result that may have led to a commit at `now`; null for an older one. An answer without news
+ * commits nothing, so a much later commit has another cause.
+ */
+export function recentResult(result: PollResult | null, now: number): PollResult | null {
+  return result !== null && now - result.askedAt < MINUTE ? result : null;
 }
 
 /** One commit with its context. */

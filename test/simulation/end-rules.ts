@@ -2,7 +2,7 @@ import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/e
 import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import { CONNECTION, DAY, MINUTE } from "../core/builders.ts";
-import { type Change, firstViolation } from "./change.ts";
+import { type Change, firstViolation, recentResult } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
 import { endTime } from "./poll-times.ts";
@@ -121,7 +121,8 @@ export function isResponsive({ kind }: PollAnswer): boolean {
 
 /** Checks promises 3, 4 and 6 for the commit that ends a task: its source and its refund. */
 export function finishFault(change: Change<TaskRecord | null, TerminalTask>): string | null {
-  const { before, after, history, now, pollResult } = change;
+  const { before, after, history, now } = change;
+  const pollResult = recentResult(change.pollResult, now);
   const tracking = before !== null && "tracking" in before ? before.tracking : null;
   const { answer = null } = tracking?.poll ?? {};
   const end = storedResult(after);

@@ -1,6 +1,6 @@
 import type { ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
-import { MINUTE, POLICY } from "../core/builders.ts";
+import { POLICY } from "../core/builders.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
@@ -82,9 +82,7 @@ export class InvariantChecker {
     if (before === null) this.#begin(after);
     const { history } = this;
     if (history === null) return this.report("storage", "a record without a beginning");
-    // An answer without news commits nothing, so a later commit has another cause.
-    const isRecent = this.#now - (this.#pollResult?.askedAt ?? 0) < MINUTE;
-    const pollResult = hadFault || !isRecent ? null : this.#pollResult;
+    const pollResult = hadFault ? null : this.#pollResult;
     this.#pollResult = null;
     const context = { setting, history, ledger, instance, hadFault, pollResult };
     const change: Change = { before, after, now: this.#now, ...context };

@@ -84,8 +84,8 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 /**
  * Stores in the task what the answer to a poll adds: its kind when it differs from the previous one, and the
  * wait that the provider names when the next poll is planned earlier; returns the same record when it adds
- * nothing. The version rises only when the status changes, because the other fields that change here are not
- * visible to readers of the task.
+ * nothing. The version rises when the status changes, or when the answers become unclear or clear again,
+ * which the operator sees; readers of the task see no other field that changes here.
  */
 function withAnswer(
   task: OpenTask,
@@ -95,18 +95,42 @@ function withAnswer(
   now: number,
 ): OpenTask {
   const known = isNoOutputKept(poll, answer, now) ? null : answerOf(answer, now);
-  const isOther = known !== null && known.kind !== poll.answer?.kind;
-  const allowedAt = retryAt(answer, policy, now);
-  const isEarly = allowedAt > plannedPollAt(task, poll, policy);
+  const plan = planAfter(task, poll, known, retryAt(answer, policy, now), policy);
   const isStarted = known?.kind === "processing" && task.status !== "processing";
-  if (!isOther && !isEarly && !isStarted) return task;
-  const plan = {
+  if (plan === poll && !isStarted) return task;
+  const isShown = isStarted || isUnclear(poll) !== isUnclear(plan);
+  return {
+    ...task,
+    ...(isShown && { version: nextVersion(task, now) }),
+    ...(isStarted && { status: "processing" }),
+    tracking: { ...task.tracking, poll: plan },
+  };
+}
+
+/**
+ * Returns the plan with a new kind of answer, and with the time before which the provider allows no poll
+ * when the next poll is planned earlier; the same plan when neither changes it.
+ * @param known kind of the answer; null when it does not replace the stored one.
+ */
+function planAfter(
+  task: OpenTask,
+  poll: PollPlan,
+  known: UpstreamAnswer | null,
+  allowedAt: number,
+  policy: Policy,
+): PollPlan {
+  const isOther = known !== null && known.kind !== poll.answer?.kind;
+  const isEarly = allowedAt > plannedPollAt(task, poll, policy);
+  if (!isOther && !isEarly) return poll;
+  return {
     ...poll,
     ...(isOther && { answer: known }),
     ...(isEarly && { notBefore: allowedAt }),
   };
-  const next = { ...task, tracking: { ...task.tracking, poll: plan } };
-  return isStarted ? { ...next, status: "processing", version: nextVersion(task, now) } : next;
+}
+
+function isUnclear({ answer }: PollPlan): boolean {
+  return answer?.kind === "unclear";
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Policy, PollLimits } from "../policy.ts";
-import { MINUTE_MS, SECOND_MS } from "../time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
 import { type Cadence, nextPollTime } from "./poll-cadence.ts";
 import type { OpenTask } from "./task.ts";
 import type { Job, UpstreamNews } from "./upstream.ts";
@@ -83,6 +83,8 @@ const HINT_WAIT_MS = 15 * SECOND_MS;
 const HINT_AGE_MS = 2 * MINUTE_MS;
 /** Times from the first answer that reports success without output to the polls after it, in milliseconds. */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND_MS);
+/** Longest time past its deadline for which a task waits for the output of a success, in milliseconds. */
+const MAX_OVERTIME_MS = HOUR_MS;
 const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
 
 /**
@@ -136,7 +138,10 @@ export function allowedPollAt(task: OpenTask, { notBefore }: PollPlan, policy: P
  */
 export function lastPollAt({ deadlineAt, tracking }: OpenTask): number {
   const { answer = null } = tracking.poll ?? {};
-  return Math.max(deadlineAt, answer?.kind === "no_output" ? lastNoOutputPollAt(answer) : 0);
+  if (answer?.kind !== "no_output") return deadlineAt;
+  // The limit ends a task whose upstream goes on to change its mind.
+  const endAt = Math.min(lastNoOutputPollAt(answer), deadlineAt + MAX_OVERTIME_MS);
+  return Math.max(deadlineAt, endAt);
 }
 
 /** Returns the time of the final poll of a task whose upstream keeps reporting success without output. */

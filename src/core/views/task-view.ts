@@ -15,7 +15,8 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
-import { keptJobIds } from "../record/tracking.ts";
+import type { UpstreamAnswer } from "../record/poll-plan.ts";
+import { keptJobIds, type Tracking } from "../record/tracking.ts";
 import type { Upstream } from "../record/upstream.ts";
 
 /** Kind of reader of a task. Only the operator sees the upstream and the answers of receivers. */
@@ -102,13 +103,34 @@ function upstreamView(upstream: Upstream | null) {
   return { id, ...optional("endpoint", endpoint) };
 }
 
-/** Shows, to the operator only, the jobs that hooks have named while none is attached. */
 function openView(record: OpenTask | ChargingTask, reader: Reader, progress: number | null) {
-  const jobIds = reader === "operator" && isOpen(record) ? keptJobIds(record.tracking) : [];
+  const tracking = reader === "operator" && isOpen(record) ? trackingView(record.tracking) : {};
   return {
     ...optional("progress", progress),
     deadline_at: toSeconds(record.deadlineAt),
-    ...optional("tracking", jobIds.length === 0 ? null : { kept_jobs: jobIds }),
+    ...optional("tracking", Object.keys(tracking).length === 0 ? null : tracking),
+  };
+}
+
+/**
+ * Shows the jobs that hooks have named while none is attached, and since when the upstream has given only
+ * answers that were not understood, with the first of them.
+ */
+function trackingView(tracking: Tracking) {
+  const jobIds = keptJobIds(tracking);
+  const answer = tracking.poll?.answer ?? null;
+  const isUnclear = answer?.kind === "unclear";
+  return {
+    ...optional("kept_jobs", jobIds.length === 0 ? null : jobIds),
+    ...optional("unclear", isUnclear ? unclearView(answer) : null),
+  };
+}
+
+function unclearView({ since, statusCode, word }: UpstreamAnswer) {
+  return {
+    since: toSeconds(since),
+    ...optional("status_code", statusCode),
+    ...optional("word", word),
   };
 }
 
