@@ -7,9 +7,9 @@ import { type Backlog, statistics, type Statistics, type Window } from "./stats.
 const CONCURRENCY = 6;
 
 /**
- * Combines the statistics of all databases of the index. `counts` and `found` contain the entries of all
- * databases, so one key may occur several times in them; all other numbers are summed, except `sizeBytes`,
- * which is that of the largest database.
+ * Combines the statistics of all databases of the index. The lists `counts` and `found` are joined, so one
+ * key may occur several times in them; histograms (bucket by bucket) and numbers of tasks are summed; each
+ * `oldestAt` is the earliest, and `sizeBytes` is that of the largest database.
  */
 export async function shardStatistics(
   { databases }: Shards,

@@ -28,7 +28,10 @@ export function statusError(text: string | null, code: string | null = null): Up
   return isServerError ? { code, text, category: "provider" } : { code, text };
 }
 
-/** Adds to an error the text in which an app of fal explains it, in place of a list of faults. */
+/**
+ * Gives an error the text with which an app of fal explains it; an app that sends such a text sends no list of
+ * faults. The earlier text becomes the code when the error has none.
+ */
 export function explained(error: UpstreamError, text: string | null): UpstreamError {
   return text === null ? error : { ...error, code: error.code ?? error.text, text };
 }

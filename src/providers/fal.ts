@@ -123,8 +123,9 @@ function readResult({ status, body }: Answer, reported: UpstreamError | null): R
 }
 
 /**
- * Reads the text with which an app refuses the input of a job. Null for other HTTP statuses and while the job
- * runs, because fal itself writes the text then.
+ * Reads the text with which an app at fal refuses the input of a job (HTTP 400 or 422). Null for every other
+ * HTTP status, and for a text that says the job is in progress, because then fal and not the app has written
+ * the text.
  */
 function refusal(status: number, text: string | null): UpstreamError | null {
   const isByApp = (status === 400 || status === 422) && !/in progress/i.test(text ?? "");

@@ -38,7 +38,10 @@ export interface Metadata {
   readonly framespersecond?: number | null;
 }
 
-/** Largest time that events may contain, in Unix milliseconds. */
+/**
+ * Largest completion time that is taken over from a provider's report, in Unix milliseconds; a later one
+ * counts as not reported. Events have the same limit.
+ */
 const MAX_TIME_MS = 99_999_999_999_000;
 
 /**

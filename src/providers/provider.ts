@@ -184,7 +184,10 @@ export interface PollAdapter extends AnswerReader {
   readonly namesTask?: true;
 }
 
-/** The endpoint of a job: the part of its address that the caller names when it attaches the job. */
+/**
+ * A provider's rules for the field `endpoint`, with which a job is attached to a task: the part of the job's
+ * URL at the provider, e.g. the path of its model, that polls of the job need besides its id.
+ */
 export interface Endpoint {
   readonly isRequired: boolean;
   /** Text that tells in an error message what the endpoint is, e.g. "v2 for a job of the v2 API". */

@@ -20,8 +20,8 @@ interface Window {
   readonly startedAt: number;
   readonly count: number;
   /**
-   * Number of faults that were not yet reported to the Durable Object that counts the faults of the host or
-   * connection, at most `REPORTED_EARLY`.
+   * Number of faults still to be reported to the Durable Object that counts the faults of the host or
+   * connection. It stops counting at `REPORTED_EARLY`; faults beyond it are never reported.
    */
   readonly unreported: number;
 }

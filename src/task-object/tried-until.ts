@@ -20,9 +20,10 @@ export interface TriedTimes {
 }
 
 /**
- * What one instance of a task's object remembers about tries that leave nothing in the storage: writes to the
- * index that failed, and polls that found nothing new. A new instance knows of no tries: its first alarm or
- * event tells it from which time on planned work is still to be done.
+ * The times up to which one instance of a task's object has tried its planned work: writes to the index, and
+ * polls. They are kept in memory only, because a failed write or a poll without news stores nothing. A new
+ * instance that an event wakes counts everything that was planned before now as tried. One that an alarm wakes
+ * counts as not tried what was planned from the time of the alarm on, and the polls of the minutes before it.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;

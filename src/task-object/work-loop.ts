@@ -227,7 +227,7 @@ export class WorkLoop {
     return { armedFor: this.#armedFor, isRunning: this.#isAlarmRunning && this.#running };
   }
 
-  /** Sets the alarm, and remembers its time unless the storage has thrown. */
+  /** Sets the alarm, and then remembers its time; when the storage throws, the time is not remembered. */
   #setAlarm(at: number, now: number): void {
     this.#platform.setAlarm(this.#armable(at, now));
     this.#armedFor = at;

@@ -16,7 +16,7 @@ it.each([
     [1, 1, 1],
   ],
   [
-    "passes failures within ten seconds after the first one on together with the first failure after these ten seconds",
+    "reports the first failure at once, holds back those of the next ten seconds, and reports them together with the first failure after these ten seconds",
     [0, 1, 9 * SECOND, 10 * SECOND],
     [1, 0, 0, 3],
   ],

@@ -101,7 +101,7 @@ function unrefunded(forMs: number, policy = NOTIFYING, isRefunded = false): Term
 }
 
 describe("the notice refund.delayed", () => {
-  it("the operator notice refund.delayed is created exactly once, when the refund's next try comes more than 5 minutes after the task failed", () => {
+  it("the operator notice refund.delayed is created exactly once, by the failed refund try after which the next try is planned for more than 5 minutes after the task failed", () => {
     expect(unrefunded(2 * MINUTE).notices).toEqual([]);
     const { notices, version } = unrefunded(LIMIT);
     const retryAt = NOW + 155 * SECOND;

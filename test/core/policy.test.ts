@@ -21,7 +21,7 @@ describe("waitBeforeMs", () => {
       [0, 0, 0],
     ],
   ])(
-    "waitBeforeMs returns the wait before the first, second and later callback attempts of %s",
+    "waitBeforeMs returns the configured waits in milliseconds before the callback attempts (first, second, …) of %s",
     (_what, policy, ordered, waits) => {
       expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
     },

@@ -82,7 +82,7 @@ describe("a change is written to the index", () => {
       null,
     ],
     [
-      "a task is not written to the index before its next callback attempt if the attempt is planned before the write",
+      "a task whose next callback attempt is due earlier than its index write would be is not written to the index before that attempt",
       SECOND,
       null,
     ],

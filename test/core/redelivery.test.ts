@@ -47,7 +47,7 @@ function due(afterMs: number): CallbackState {
 }
 
 describe("a redelivery", () => {
-  it("a redelivery starts a new series at once, continues the attempt numbers, and keeps the body and the result", () => {
+  it("a redelivery starts a new series of attempts at once, goes on with the attempt numbers, and changes neither the result of the task nor the body of the callback", () => {
     expect(finish(failed, aRedelivery(), NOW + HOUR)).toEqual({
       ...failed,
       version: NOW + HOUR,

@@ -160,7 +160,10 @@ describe("the same registration again", () => {
       ...full,
       registration: { ...full.registration, accountId: null },
     },
-    "price, at first none": { ...full, registration: { ...full.registration, credits: 1 } },
+    "price, which the first registration did not have": {
+      ...full,
+      registration: { ...full.registration, credits: 1 },
+    },
     callback_url: { ...full, registration: { ...full.registration, callbackUrl: URL_B } },
     parameters: { ...full, registration: { ...full.registration, parameters: { prompt: "dog" } } },
     metadata: { ...full, registration: { ...full.registration, metadata: { a: 1, b: [2, 1] } } },

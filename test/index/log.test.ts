@@ -78,7 +78,7 @@ it("the log of work on the index has one JSON object per line, with an event nam
   }
 });
 
-it("the log has no payload, query string, URL, host, key or secret", () => {
+it("the log of work on the index and of notices to the operator has no payload, query string, URL, host, key or secret", () => {
   const text = lines.join("\n");
   for (const word of [MARK, "?", "example", "whsec_", env.RELAY_SECRET, "operator-key", "v1,"]) {
     expect(text).not.toContain(word);

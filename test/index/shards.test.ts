@@ -221,7 +221,7 @@ describe("an index of three databases", () => {
     }
   });
 
-  it("POST /v1/wake finds the tasks whose index rows have a due time in several index databases, in the order of these times", async () => {
+  it("POST /v1/wake finds due tasks whose index rows are spread over several index databases, and takes them in the order of their due times", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - span * SPAN;
       await write({ createdAt, dueAt: START + span, expiresAt: null });

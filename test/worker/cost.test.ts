@@ -166,7 +166,7 @@ describe("the object of an account", () => {
     { made: "generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with a key that was $made never call the ledger of its account, and call other objects $times in the first minute of a day, then once a minute",
+    "requests with a key that was $made never call the ledger of its account, and call other objects of accounts $times in the first minute of a day, and once a minute after that",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -104,7 +104,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
   );
 });
 
-it("a job that only a hook has named is not polled at the deadline of its task when the provider's answers never name the task of a job", async () => {
+it("a job whose id is known only from a hook is not polled at the deadline of its task when the provider's answers never contain the task's id or hook URL", async () => {
   const outside = aNetwork();
   const content = { video_url: VIDEO };
   const task = await named("ark", { id: JOB, status: "succeeded", content });

@@ -76,7 +76,10 @@ export interface AttachEvent extends Requested {
   readonly type: "attach";
   readonly connection: string;
   readonly job: Job;
-  /** Absent when a Worker of an earlier release has sent the event: then nothing is known of the job. */
+  /**
+   * What is known of the job: when it may end, and whether hooks are expected. Absent when a Worker of an
+   * earlier release has sent the event, which is taken as nothing known.
+   */
   readonly expectation?: Expectation;
 }
 

@@ -142,7 +142,10 @@ function isNoOutputKept({ answer: last }: PollPlan, { kind }: PollAnswer, now: n
   return last?.kind === "no_output" && kind !== "news" && now < lastNoOutputPollAt(last);
 }
 
-/** Returns the kind of an answer as it is stored; null for no answer, which changes nothing. */
+/**
+ * Returns an answer to a poll in the form in which the plan of polls stores it, with its kind and time. Null
+ * when the provider did not answer, or when the answer ends the task: the stored answer then stays.
+ */
 function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
   const unworded = { since, statusCode: null, word: null };
   switch (answer.kind) {

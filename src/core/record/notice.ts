@@ -1,7 +1,10 @@
 import type { JsonObject } from "../json.ts";
 import { planRetry, type Retry } from "./credits.ts";
 
-/** A message about one task for `OPERATOR_CALLBACK_URL`, kept until the operator has received it. */
+/**
+ * A message about one task for `OPERATOR_CALLBACK_URL`, kept with the task until the operator has received it
+ * or 10 tries have failed.
+ */
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
   /**

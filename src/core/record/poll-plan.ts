@@ -26,7 +26,10 @@ export const NOTHING_EXPECTED: Expectation = {
  * are in Unix milliseconds.
  */
 export interface PollPlan {
-  /** Time at which the job was attached. */
+  /**
+   * Time at which the task got its job, by the registration, a call or a hook. The age of the job, from which
+   * its polls follow, counts from here.
+   */
   readonly attachedAt: number;
   readonly likelyAgesMs: readonly number[];
   /** Age of the job in milliseconds at which its hook is late; null when no hook is expected. */
@@ -75,7 +78,7 @@ export const ANSWER_KINDS = [
   "unclear",
 ] as const;
 
-/** Shortest time by which the first hook that says queued or running postpones polls, in milliseconds. */
+/** Shortest wait from the first hook of each state, queued or running, to the next regular poll, in milliseconds. */
 const MOVE_MS = 2 * MINUTE_MS;
 /** Wait between the additional polls that a hint causes, in milliseconds. */
 const HINT_WAIT_MS = 15 * SECOND_MS;

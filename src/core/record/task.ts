@@ -96,7 +96,10 @@ export interface TaskBase {
   readonly registration: Registration | null;
 }
 
-/** The registration as the operator sent it. */
+/**
+ * What `POST /v1/tasks` said of a task besides its id and model, with null for each field that was not sent,
+ * before any default applies. Kept so that a repeated registration can be told from a conflicting one.
+ */
 export interface Registration {
   readonly callbackUrl: string | null;
   /** Name of the connection to the provider; null when the task names none. */

@@ -54,14 +54,17 @@ export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
   return { ...tracking, keptHooks: [...others, hook].slice(-MAX_KEPT) };
 }
 
-/** Returns the ids of the jobs that kept hooks name, the one that was named first at the front. */
+/**
+ * Returns the ids of the jobs that the stored hooks name, each once, in the order of its oldest hook that is
+ * still stored.
+ */
 export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
   return [...new Set(keptHooks.flatMap(({ jobId }) => jobId ?? []))];
 }
 
 /**
- * Returns the job to ask for at the deadline of a task to which no job was attached: the one that a kept hook
- * named last. Null when there is none, or when the provider's answers would not show for which task the job
+ * Returns the job to ask for at the deadline of a task to which no job was attached: the last of `keptJobIds`.
+ * Null when there is none, or when the provider's answers would not show for which task the job
  * was submitted: whoever knows a hook URL could name a job of another task there.
  */
 export function keptJobToAsk(task: OpenTask, policy: Policy): Job | null {

@@ -91,7 +91,7 @@ describe("an event in any turn around the end of a run", () => {
     },
   );
 
-  it("a redelivery that is accepted while the work loop ends always sets a watchdog alarm, whether the alarm handler has returned or not", async () => {
+  it("a redelivery that is accepted at any moment around the end of the work loop sets the watchdog alarm, which wakes the task if its object dies, whether the alarm handler has returned or not", async () => {
     const seen = new Set<string>();
     for (const count of allTurns) {
       const one = new MemoryHost();
