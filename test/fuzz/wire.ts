@@ -64,8 +64,15 @@ export function isShallow(value: unknown, levels = MAX_DEPTH): boolean {
   return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1));
 }
 
-const isHttpUrl: Test = (value) =>
-  typeof value === "string" && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+/** A longer host is refused before it is parsed. */
+const MAX_HOST_CHARS = 512;
+
+const isHttpUrl: Test = (value) => {
+  if (typeof value !== "string") return false;
+  const host = value.replace(/^[^:/\\?#]*:[/\\\s]*/, "");
+  const isShort = host.search(/[/\\?#]|$/) <= MAX_HOST_CHARS;
+  return isShort && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+};
 
 /** The six metadata fields of the contract; others may hold any value. */
 export const METADATA: Shape = {

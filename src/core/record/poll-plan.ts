@@ -87,7 +87,7 @@ const HINT_AGE_MS = 2 * MINUTE_MS;
 /** Times from the first answer that reports success without output to the polls after it, in milliseconds. */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND_MS);
 /** Longest time past its deadline for which a task waits for the output of a success, in milliseconds. */
-const MAX_OVERTIME_MS = HOUR_MS;
+const MAX_OVERTIME_MS = 6 * HOUR_MS;
 const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
 
 /**
