@@ -7,7 +7,7 @@ import {
 } from "../core/record/durations.ts";
 import type { JobReport } from "../core/events/job-report.ts";
 
-/** What a connection to a provider knows of one kind of jobs, those of one endpoint and model. */
+/** Knowledge of a connection to a provider about one kind of jobs, those of one endpoint and model. */
 export interface KnownKind {
   /**
    * Ages in milliseconds, ascending, by which 8 % to 95 % of the earlier jobs of this kind had ended; empty

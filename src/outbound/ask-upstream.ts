@@ -60,7 +60,7 @@ export async function askUpstream(
   );
 }
 
-/** What the adapter has read from the last answer of a poll, and the head of that answer. */
+/** Result of reading the last answer of a poll, with the head of that answer. */
 interface Answered {
   readonly reading: FinalReading;
   readonly head: Pick<GetAnswer, "status" | "retryAfter">;

@@ -3,7 +3,7 @@ import type { Reading } from "../providers/provider.ts";
 import { isHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
-/** What an adapter has read from the last answer of a poll. */
+/** Result of an adapter that has read the last answer of a poll. */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
 /**

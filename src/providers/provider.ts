@@ -4,7 +4,7 @@ import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
 
 /**
- * What a hook proves when the connection is fully configured: that the provider wrote the body
+ * Proof that a hook carries when the connection is fully configured: that the provider wrote the body
  * (`body-signed`), that the provider sent the request, though its body may be another's (`request-signed`),
  * or only that the sender knows the hook URL (`capability-url`).
  */

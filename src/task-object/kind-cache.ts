@@ -4,7 +4,7 @@ import { type AccountBindings, connectionObject } from "../account/object-names.
 import { MINUTE_MS } from "../core/time.ts";
 import { withTimeout } from "../timeout.ts";
 
-/** What this isolate knows of jobs of one kind, which is an endpoint and model of a provider. */
+/** Knowledge of this isolate about the jobs of one kind, which is an endpoint and model of a provider. */
 export interface CachedKind {
   /**
    * Time at which the Durable Object of the connection was asked for the durations of jobs, in Unix

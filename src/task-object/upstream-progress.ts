@@ -2,7 +2,7 @@ import type { HookEvent, PollAnswer } from "../core/events/event.ts";
 import { isOpen, type TaskRecord } from "../core/record/task.ts";
 
 /**
- * What one instance of a task's object remembers of the progress of the upstream's job. Nothing of it is
+ * Memory of one instance of a task's object for the progress of the upstream's job. Nothing of it is
  * stored, because each write to the storage costs money: a new instance knows no progress until the upstream
  * states it again.
  */

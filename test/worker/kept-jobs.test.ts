@@ -104,6 +104,17 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
   );
 });
 
+it("an answer with the hook URL of a task and a wrong token does not name this task, so that its result is not used", async () => {
+  const outside = aNetwork();
+  const task = await named("kie", kieJob());
+  outside.on(
+    "https://api.kie.ai",
+    answering(kieJob(task.hookUrl.replace(/[^/]+$/, "x".repeat(43)))),
+  );
+  await passDeadline(task);
+  expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
+});
+
 it("a job whose id is known only from a hook is not polled at the deadline of its task when the provider's answers never contain the task's id or hook URL", async () => {
   const outside = aNetwork();
   const content = { video_url: VIDEO };

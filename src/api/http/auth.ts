@@ -10,8 +10,7 @@ import { Problem } from "./problem.ts";
 
 /**
  * The permission that a route requires (security/roles.ts), or `anyone` for a route without authentication.
- * Whether a task belongs to the account that calls is checked by the task's object
- * (task-object/task-object.ts).
+ * The task's object (task-object/task-object.ts) checks whether a task belongs to the account that calls.
  */
 export type Access = Permission | "anyone";
 

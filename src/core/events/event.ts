@@ -23,7 +23,7 @@ export type TaskEvent =
   | PublishEndedEvent
   | NoticeEndedEvent;
 
-/** What the events that a request sends have in common. */
+/** Fields that all events have which a request to the API sends. */
 interface Requested {
   /** Name of the API key of the request; null when the request is signed instead. */
   readonly keyName: string | null;
@@ -77,8 +77,8 @@ export interface AttachEvent extends Requested {
   readonly connection: string;
   readonly job: Job;
   /**
-   * What is known of the job: when it may end, and whether hooks are expected. Absent when a Worker of an
-   * earlier release has sent the event, which is taken as nothing known.
+   * Time at which the job may end, and whether its hooks are expected. Absent when a Worker of an earlier
+   * release has sent the event; nothing is known of the job then.
    */
   readonly expectation?: Expectation;
 }

@@ -41,7 +41,7 @@ import {
 /** The upstream of a task whose job is known. */
 type AttachedJob = Upstream & { readonly job: Job };
 
-/** What is known of a job that a hook has named: its hooks come. */
+/** Expectation for a job that a hook has named: this hook shows that the hooks of the job arrive. */
 const HOOK_EXPECTED: Expectation = { ...NOTHING_EXPECTED, isHookExpected: true };
 
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */

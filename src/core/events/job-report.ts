@@ -13,8 +13,8 @@ import {
 import type { UpstreamNews } from "../record/upstream.ts";
 
 /**
- * What a task tells the Durable Object of its connection after its job has ended, or after a later hook: how
- * long the job took and whether hooks come, from which the polls of later jobs are planned.
+ * Report of a task to the Durable Object of its connection after its job has ended, or after a later hook: how
+ * long the job took, and whether hooks come. The polls of later jobs are planned from it.
  */
 export interface JobReport {
   readonly connection: string;

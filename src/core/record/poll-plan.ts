@@ -4,7 +4,7 @@ import { type Cadence, nextPollTime } from "./poll-cadence.ts";
 import type { OpenTask } from "./task.ts";
 import type { Job, UpstreamNews } from "./upstream.ts";
 
-/** What is known of a job when it is attached: it decides at which ages the job is polled. */
+/** Knowledge about a job at its attachment, which decides at which ages the job is polled. */
 export interface Expectation {
   /** Ages in milliseconds, ascending, at which earlier jobs of its kind ended; empty when unknown. */
   readonly likelyAgesMs: readonly number[];
@@ -21,7 +21,7 @@ export const NOTHING_EXPECTED: Expectation = {
 };
 
 /**
- * What decides when the attached job is polled. Regular polls follow from the age of the job
+ * Plan of the polls of the attached job. Regular polls follow from the age of the job
  * (`poll-cadence.ts`), so their times are not stored; what delays a poll or causes an additional one is. Times
  * are in Unix milliseconds.
  */

@@ -65,7 +65,7 @@ export interface TerminalTask extends TaskBase {
   readonly found: Finding | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /** What came of the job after the task had failed at its deadline; null while nothing did. */
+  /** News of the job from after the task had failed at its deadline; null while there is none. */
   readonly late: LateJob | null;
   /**
    * End of the retention in Unix milliseconds, at which a settled task is erased. Every change starts the
@@ -97,8 +97,8 @@ export interface TaskBase {
 }
 
 /**
- * What `POST /v1/tasks` said of a task besides its id and model, with null for each field that was not sent,
- * before any default applies. Kept so that a repeated registration can be told from a conflicting one.
+ * Fields that `POST /v1/tasks` has sent for a task, besides its id and model; null for each field that was not
+ * sent. Kept so that a repeated registration can be told from a conflicting one.
  */
 export interface Registration {
   readonly callbackUrl: string | null;
