@@ -1,13 +1,8 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { HookEvent, PollEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import {
-  canPollLate,
-  isLateResultKnown,
-  isTimedOut,
-  withLateHint,
-  withLateResult,
-} from "../record/late-job.ts";
+import { isLateResultKnown, isTimedOut, withLateHint, withLateResult } from "../record/late-job.ts";
+import { canPoll } from "../record/poll-plan.ts";
 import type { TaskRecord, TerminalTask } from "../record/task.ts";
 import { isAbout, sameJob } from "../record/upstream.ts";
 
@@ -39,7 +34,7 @@ export function applyLateHook(
   if (news.status !== "completed" || isLateResultKnown(record)) {
     return unchanged(record, "late_result");
   }
-  if (isSigned || !canPollLate(record, policy, now)) {
+  if (isSigned || !canPoll(record, policy, now)) {
     return changed(withLateResult(record, news, policy, now), "late_result");
   }
   const hinted = withLateHint(record, policy, now);

@@ -1,9 +1,10 @@
 import type { JsonObject } from "../json.ts";
-import type { Policy, PollLimits } from "../policy.ts";
+import type { Policy } from "../policy.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time.ts";
 import { errorCodeOf } from "./callback-body.ts";
 import { metadataOf } from "./metadata.ts";
 import { noticeOf, withNotice } from "./notice.ts";
+import { canPoll } from "./poll-plan.ts";
 import { isStorable } from "./stored-size.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "./task.ts";
 import { areUrlsInBounds, type UpstreamResult } from "./upstream.ts";
@@ -40,13 +41,6 @@ export function isLateResultKnown({ late }: TerminalTask): boolean {
   return late !== null && late.resultAt !== null;
 }
 
-/** Tells whether the provider can still be polled about the jobs of a task that has failed. */
-export function canPollLate(task: TerminalTask, policy: Policy, now: number): boolean {
-  const limits = limitsOf(task, policy);
-  if (limits === null) return false;
-  return limits.maxAgeMs === null || now < task.createdAt + limits.maxAgeMs;
-}
-
 /**
  * Returns the time of the first poll after `policy.polledAt` of the job of a task that has failed at its
  * deadline: an hour and a day after that, and after an unverified hook that claims success. Null when no poll
@@ -62,7 +56,7 @@ export function latePollAt(task: TerminalTask, policy: Policy): number | null {
     ...(hintAt === null ? [] : HINT_WAITS_MS.map((waitMs) => hintAt + waitMs)),
   ];
   const plannedAt = Math.min(...times.filter((time) => time > policy.polledAt));
-  const isInTime = plannedAt < task.expiresAt && canPollLate(task, policy, plannedAt);
+  const isInTime = plannedAt < task.expiresAt && canPoll(task, policy, plannedAt);
   return isInTime ? plannedAt : null;
 }
 
@@ -101,8 +95,4 @@ export function withLateResult(
 function withLateNotice(task: TerminalTask, details: JsonObject, now: number): TerminalTask {
   const notice = noticeOf("task.late_result", Math.max(task.version, now), now, details);
   return { ...task, notices: withNotice(task.notices, notice) };
-}
-
-function limitsOf({ upstream }: TerminalTask, policy: Policy): PollLimits | null {
-  return upstream === null ? null : (policy.polls.get(upstream.connection) ?? null);
 }

@@ -1,7 +1,7 @@
 import type { Policy, PollLimits } from "../policy.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
 import { type Cadence, nextPollTime } from "./poll-cadence.ts";
-import type { OpenTask } from "./task.ts";
+import { type CreatedTask, isOpen, type OpenTask } from "./task.ts";
 import type { Job, UpstreamNews } from "./upstream.ts";
 
 /** Knowledge about a job at its attachment, which decides at which ages the job is polled. */
@@ -94,10 +94,11 @@ const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
  * Tells whether the job of a task can be polled: the API key that its provider needs is configured, and the
  * provider has not forgotten the job yet.
  */
-export function canPoll(task: OpenTask, policy: Policy, now: number): boolean {
+export function canPoll(task: CreatedTask, policy: Policy, now: number): boolean {
   const limits = limitsOf(task, policy);
   if (limits === null) return false;
-  const askAt = Math.max(now, task.tracking.poll?.notBefore ?? 0);
+  const { notBefore = 0 } = (isOpen(task) ? task.tracking.poll : null) ?? {};
+  const askAt = Math.max(now, notBefore);
   return limits.maxAgeMs === null || askAt < task.createdAt + limits.maxAgeMs;
 }
 
@@ -214,6 +215,6 @@ function jitterOf(taskId: string): number {
   return parseInt(taskId.slice(-8), 16) / 0xffffffff;
 }
 
-function limitsOf({ upstream }: OpenTask, policy: Policy): PollLimits | null {
+function limitsOf({ upstream }: CreatedTask, policy: Policy): PollLimits | null {
   return upstream === null ? null : (policy.polls.get(upstream.connection) ?? null);
 }
