@@ -37,7 +37,8 @@ it("tasks and their rows in the search index (D1) agree after the relay and its 
 
   const begin = async () => {
     await sleep(random() * 800);
-    const [id, callbackUrl] = [randomUUID(), receiver.at("/", ...behaviours(random))];
+    const id = randomUUID();
+    const callbackUrl = receiver.at(`/${id}`, ...behaviours(random));
     const course = COURSES[Math.floor(random() * COURSES.length)] ?? "event";
     if (!isUp) return;
     ids.push(id);
