@@ -21,6 +21,8 @@ export const ark: UpstreamProvider = {
     authenticate: noSignature,
     read: observe,
   },
+  // https://www.volcengine.com/docs/82379/1521309: outputs are deleted after 24 hours.
+  linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
   polls: {
     gapMs: 1_000,
     // Ark answers queries only for tasks of the last 7 days.

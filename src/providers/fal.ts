@@ -1,4 +1,4 @@
-import { SECOND_MS } from "../core/time.ts";
+import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { isRecent } from "../security/signature.ts";
 import type { Job } from "../core/record/upstream.ts";
 import { errorOf, explained, statusError } from "./fal-errors.ts";
@@ -40,9 +40,12 @@ export const fal: UpstreamProvider = {
     authenticate,
     read: readHook,
   },
+  // https://fal.ai/docs/model-apis/data-retention: at least 7 days, longer where the account says so.
+  linkLife: { minMs: 7 * DAY_MS, maxMs: null },
   polls: {
     gapMs: 1_000,
-    maxAgeMs: null,
+    // fal keeps results for 30 days, unless the account turns payload storage off.
+    maxAgeMs: 30 * DAY_MS,
     endpoint: {
       isRequired: true,
       meaning: "what the job was submitted to, e.g. fal-ai/kling-video/v2/master/text-to-video",

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../core/time.ts";
 import { isRecent } from "../security/signature.ts";
 import { jsonAt, numberAt } from "./json-fields.ts";
 import { jobIdOf, observe, observeHook } from "./kie-report.ts";
@@ -41,6 +42,8 @@ export const kie: UpstreamProvider = {
     authenticate,
     read: observeHook,
   },
+  // https://docs.kie.ai: 14 days in general, about 24 hours for the links of some models.
+  linkLife: { minMs: DAY_MS, maxMs: 14 * DAY_MS },
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

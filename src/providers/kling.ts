@@ -1,5 +1,5 @@
 import { sign } from "hono/utils/jwt/jwt";
-import { toSeconds } from "../core/time.ts";
+import { DAY_MS, toSeconds } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -31,6 +31,8 @@ export const kling: UpstreamProvider = {
     authenticate: standardWebhook,
     read: (body) => observe(body) ?? observe(at(body, "data")),
   },
+  // The document API: outputs are deleted after 30 days.
+  linkLife: { minMs: 30 * DAY_MS, maxMs: 30 * DAY_MS },
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../core/time.ts";
 import type { FailureCategory } from "../core/record/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
@@ -34,6 +35,8 @@ export const luma: UpstreamProvider = {
     authenticate: noSignature,
     read: observe,
   },
+  // https://docs.lumalabs.ai: an hour in Luma Agents. Dream Machine documents none.
+  linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

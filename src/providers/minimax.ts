@@ -1,4 +1,4 @@
-import { DAY_MS } from "../core/time.ts";
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import { ratioOf, resolutionOf } from "../core/record/pixels.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
@@ -31,6 +31,8 @@ export const minimax: UpstreamProvider = {
     authenticate: noSignature,
     read: observe,
   },
+  // https://platform.minimax.io/docs: the link to download a file lives for an hour.
+  linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
   polls: {
     gapMs: 1_000,
     // MiniMax answers queries for jobs of API v2 for 7 days.

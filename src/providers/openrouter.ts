@@ -33,6 +33,8 @@ export const openrouter: UpstreamProvider = {
     authenticate,
     read: readHook,
   },
+  // The job states when its signed links expire, in `expires_at`.
+  linkLife: "stated",
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -53,7 +53,19 @@ export interface UpstreamProvider {
   readonly isWebhookSecret?: (secret: string) => boolean;
   /** Reader of the provider's hooks; null when the provider sends none. */
   readonly hooks: HookAdapter | null;
+  /**
+   * Time for which the links of a result can be opened; `stated` where every job states its own. Null means
+   * that the provider documents none.
+   */
+  readonly linkLife: LinkLife | "stated" | null;
   readonly polls: PollAdapter;
+}
+
+/** Time for which links can be opened, in milliseconds from the end of the job. */
+export interface LinkLife {
+  readonly minMs: number;
+  /** Null means that the operator can choose a longer time in the account at the provider. */
+  readonly maxMs: number | null;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "./json-fields.ts";
@@ -35,6 +36,8 @@ export const replicate: UpstreamProvider = {
     authenticate: standardWebhook,
     read: observe,
   },
+  // https://replicate.com/docs/topics/predictions/data-retention: outputs are removed after an hour.
+  linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
   polls: {
     gapMs: 1_000,
     // https://replicate.com/docs/topics/predictions/rate-limits: 3000 for all but the creation of predictions.

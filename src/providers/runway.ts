@@ -1,3 +1,4 @@
+import { DAY_MS } from "../core/time.ts";
 import type { FailureCategory } from "../core/record/upstream.ts";
 import type { UpstreamError } from "./failure.ts";
 import { idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
@@ -13,6 +14,8 @@ export const runway: UpstreamProvider = {
   variables: { key: "RUNWAY_API_KEY", baseUrl: "RUNWAY_BASE_URL" },
   baseUrls: ["https://api.dev.runwayml.com"],
   hooks: null,
+  // https://docs.dev.runwayml.com/api: links live for 24 to 48 hours.
+  linkLife: { minMs: DAY_MS, maxMs: 2 * DAY_MS },
   polls: {
     gapMs: 5_000,
     maxAgeMs: null,

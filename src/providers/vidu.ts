@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
@@ -29,6 +30,8 @@ export const vidu: UpstreamProvider = {
     authenticate,
     read: observe,
   },
+  // https://platform.vidu.com/docs: some pages state an hour, others 24 hours.
+  linkLife: { minMs: HOUR_MS, maxMs: DAY_MS },
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../core/time.ts";
 import { isRecent } from "../security/signature.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
@@ -34,9 +35,11 @@ export const wavespeed: UpstreamProvider = {
     authenticate,
     read: observe,
   },
+  // https://wavespeed.ai/docs: predictions and their outputs are kept for 7 days.
+  linkLife: { minMs: 7 * DAY_MS, maxMs: 7 * DAY_MS },
   polls: {
     gapMs: 1_000,
-    maxAgeMs: null,
+    maxAgeMs: 7 * DAY_MS,
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/api/v3/predictions/${encodeURIComponent(id)}/result`,

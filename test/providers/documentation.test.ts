@@ -4,6 +4,7 @@ import PROVIDER_PAGE from "../../docs/providers.md?raw";
 import README from "../../README.md?raw";
 import { DAY_MS, HOUR_MS } from "../../src/core/time.ts";
 import { Variables } from "../../src/config/variables.ts";
+import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox.ts";
@@ -55,11 +56,27 @@ it("docs/configuration.md states the default of every variable as src/config/var
 
 const rows = table(
   PROVIDER_PAGE,
-  "provider | variables | its hooks are authenticated by | polling needs | output links live",
+  "provider | variables | its hooks are authenticated by | polling needs",
 );
 
 it("docs/providers.md lists every provider in the order of src/providers/registry.ts", () => {
   expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
+});
+
+const limits = table(
+  PROVIDER_PAGE,
+  "provider | output links live | a job can be polled for | limit of polls",
+);
+
+it("docs/providers.md says for every provider how long output links live, in bold where it is less than an hour, how long a job can be polled, and how often", () => {
+  const facts = providers.map((provider) => {
+    const { linkLife, jobLife, polls } = documentedLimits(provider);
+    return [`\`${provider.name}\``, dying(provider) ? `**${linkLife}**` : linkLife, jobLife, polls];
+  });
+  // A remark may follow the fact.
+  expect(limits.map((cells) => cells.map((cell) => cell.replace(/(;| \(|, as ).*/, "")))).toEqual(
+    facts,
+  );
 });
 
 const found = table(
@@ -96,10 +113,8 @@ describe.each(
     if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
   });
 
-  it(`docs/providers.md says whether polling ${provider.name} needs the endpoint of the submit call, and for how many days a job can be polled`, () => {
+  it(`docs/providers.md says whether polling ${provider.name} needs the endpoint of the submit call`, () => {
     expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
-    const days = /last (\d+) days/.exec(polling)?.[1] ?? null;
-    expect(days === null ? null : Number(days) * DAY_MS).toBe(polls.maxAgeMs);
   });
 
   it(`docs/providers.md shows how to submit a job to ${provider.name} and how to attach the job to a task`, () => {
@@ -129,6 +144,11 @@ it("README.md names every provider, in the order of src/providers/registry.ts", 
   const [sentence = ""] = rest.split(". [");
   expect(codes(sentence)).toEqual(providers.map(({ name }) => name));
 });
+
+/** Tells whether the links of a provider may die within an hour, before a client has looked at them. */
+function dying({ linkLife }: UpstreamProvider): boolean {
+  return linkLife !== null && linkLife !== "stated" && linkLife.minMs < HOUR_MS;
+}
 
 function isTimed(means: HookFixture["means"] | PollFixture["means"]): boolean {
   return typeof means === "object" && means?.status === "completed" && means.completedAt !== null;
