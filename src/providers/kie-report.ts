@@ -8,9 +8,6 @@ const STATES: ReadonlyMap<string, string> = new Map([
   ["wait", "waiting"],
   ["TEXT_SUCCESS", "generating"],
   ["FIRST_SUCCESS", "generating"],
-  ["CREATE_TASK_FAILED", "fail"],
-  ["GENERATE_AUDIO_FAILED", "fail"],
-  ["SENSITIVE_WORD_ERROR", "fail"],
 ]);
 /** States of the APIs that report a number, `successFlag`. */
 const FLAGS: ReadonlyMap<number, string> = new Map([

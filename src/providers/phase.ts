@@ -1,16 +1,19 @@
 export type Phase = "queued" | "processing" | "completed" | "failed";
 
 /**
- * States of a job, as the providers spell them (in lower case), by what they mean to the relay: queued,
- * processing, completed or failed.
+ * States of a job, as the providers spell them (in lower case, with `_` for a space), by what they mean to
+ * the relay: queued, processing, completed or failed.
  */
 const STATES: Readonly<Record<Phase, string>> = {
   queued:
     "queued submitted pending preparing queueing queuing waiting created starting staged in_queue inqueue throttled " +
     "not_start notstart unknown",
   processing: "processing running in_progress inprogress dreaming generating suspended",
-  completed: "completed complete succeeded succeed success ok finished done",
-  failed: "failed fail failure error expired cancelled canceled aborted timeout deleted",
+  completed: "completed complete succeeded succeed success ok finished done ready",
+  failed:
+    "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded " +
+    "request_moderated content_moderated sensitive_word_error create_task_failed generate_audio_failed " +
+    "generate_failed",
 };
 
 const PHASES: ReadonlyMap<string, Phase> = new Map(
@@ -21,8 +24,8 @@ const PHASES: ReadonlyMap<string, Phase> = new Map(
 
 /**
  * Returns what a provider's state of a job means to the relay: queued, processing, completed or failed.
- * Upper and lower case are the same; null when the state is unknown.
+ * Upper and lower case are the same, and so are a space and `_`; null when the state is unknown.
  */
 export function phaseOf(state: string | null): Phase | null {
-  return PHASES.get((state ?? "").toLowerCase()) ?? null;
+  return PHASES.get((state ?? "").toLowerCase().replaceAll(" ", "_")) ?? null;
 }

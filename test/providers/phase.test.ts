@@ -7,12 +7,16 @@ it.each([
     "queued submitted pending preparing queueing queuing waiting created starting staged in_queue inqueue throttled not_start notstart unknown",
   ],
   ["processing", "running processing in_progress inprogress dreaming generating suspended"],
-  ["completed", "succeeded succeed success completed complete ok finished done"],
-  ["failed", "failed fail failure error expired cancelled canceled aborted timeout deleted"],
+  ["completed", "succeeded succeed success completed complete ok finished done ready"],
+  [
+    "failed",
+    "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded request_moderated content_moderated sensitive_word_error create_task_failed generate_audio_failed generate_failed",
+  ],
 ])(
-  "phaseOf, which maps a provider's word for the state of a job to a phase, returns %s for each of its words for this phase, in lower and upper case",
+  "phaseOf, which maps a provider's word for the state of a job to a phase, returns %s for each of its words for this phase, in lower and upper case, with _ and with a space",
   (phase, states) => {
-    const spellings = [...states.split(" "), ...states.toUpperCase().split(" ")];
+    const words = states.split(" ");
+    const spellings = words.flatMap((word) => [word, word.toUpperCase().replaceAll("_", " ")]);
     expect(spellings.filter((state) => phaseOf(state) !== phase)).toEqual([]);
   },
 );
