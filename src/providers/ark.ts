@@ -1,6 +1,7 @@
 import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
+import { amountsAt } from "./usage.ts";
 import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provider.ts";
 
 /**
@@ -54,6 +55,7 @@ function observe(body: unknown): Observation | null {
     },
     completedAt: updatedAt === null ? null : updatedAt * SECOND_MS,
     error: at(body, "error") == null ? null : failed,
+    usage: amountsAt(body, "usage"),
   };
 }
 

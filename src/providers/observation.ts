@@ -3,6 +3,7 @@ import { ratioIn, resolutionIn } from "../core/record/pixels.ts";
 import type { UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { phaseOf } from "./phase.ts";
+import { type Amounts, usageOf } from "./usage.ts";
 
 /**
  * An observation: a provider's report on a job, translated to the relay's fields except for the state,
@@ -24,6 +25,11 @@ export interface Observation {
   readonly error: UpstreamError | null;
   /** Part of the work that is done, in percent, as the provider states it; null or absent when it does not. */
   readonly progress?: number | null;
+  /**
+   * What the job consumed or cost, as the provider states it; counts only with the end of the job. Null or
+   * absent when the provider does not state it.
+   */
+  readonly usage?: Amounts | null;
 }
 
 /** Output metadata of the task object; a field is null or absent when not reported. */
@@ -51,6 +57,7 @@ const MAX_TIME_MS = 99_999_999_999_000;
 export function toNews(observation: Observation, errorText: ErrorText): UpstreamNews | null {
   const { state, urls, completedAt } = observation;
   const phase = phaseOf(state);
+  const usage = usageOf(observation.usage ?? null);
   switch (phase) {
     case null:
       return null;
@@ -58,15 +65,16 @@ export function toNews(observation: Observation, errorText: ErrorText): Upstream
     case "processing":
       return { status: phase };
     case "completed":
-      if (urls.length === 0) return { status: "no_output" };
+      if (urls.length === 0) return { status: "no_output", ...usage };
       return {
         status: "completed",
         completedAt: timeOf(completedAt),
         urls,
         metadata: withoutUnknown({ ...observation.metadata, ...frameOf(observation.metadata) }),
+        ...usage,
       };
     case "failed":
-      return failureOf(state ?? "", observation.error, errorText);
+      return { ...failureOf(state ?? "", observation.error, errorText), ...usage };
   }
 }
 

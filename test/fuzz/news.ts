@@ -1,4 +1,4 @@
-import type { UpstreamNews } from "../../src/core/record/upstream.ts";
+import type { UpstreamNews, Usage } from "../../src/core/record/upstream.ts";
 import { type Observation, progressIn, toNews } from "../../src/providers/observation.ts";
 import { METADATA, memberOf } from "./wire.ts";
 
@@ -15,6 +15,7 @@ export function requireSound(observation: Observation): UpstreamNews | null {
   const news = toNews(observation, ERROR_TEXT);
   if (news?.status === "failed") requireSoundFailure(news);
   if (news?.status === "completed") requireSoundOutput(news);
+  if (news !== null && "usage" in news) requireSoundUsage(news.usage);
   const { progress = 0 } = progressIn(observation);
   if (!Number.isInteger(progress) || progress < 0 || progress > 100)
     throw new Error(`the progress is ${progress}`);
@@ -44,6 +45,14 @@ function requireSoundOutput(news: Extract<UpstreamNews, { status: "completed" }>
       throw new Error(`metadata.${field} is ${JSON.stringify(value)}`);
   }
   if (completedAt !== null && !isTime(completedAt)) throw new Error(`the time is ${completedAt}`);
+}
+
+function requireSoundUsage(usage: Usage | undefined): void {
+  const text = JSON.stringify(usage ?? {});
+  const amounts: unknown[] = Object.values(usage ?? {});
+  const isSound = text.length <= 1024 && /^{("[\w.-]+":-?[\d.e+-]+,?)+}$/.test(text);
+  if (!isSound || amounts.some((amount) => typeof amount !== "number"))
+    throw new Error(`the usage is ${text}`);
 }
 
 /** Returns whether `ms` is a whole number of Unix milliseconds before the year 5138. */

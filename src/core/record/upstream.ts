@@ -56,13 +56,25 @@ export type UpstreamResult =
       readonly error: { readonly code: string; readonly message: string };
     };
 
+/**
+ * What the upstream says that a job has consumed or cost: numbers by the names that the upstream gives them,
+ * at most 1 KB as JSON.
+ */
+export type Usage = Readonly<Record<string, number>>;
+
 /** News about a job, from a hook or a poll. */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
   /** News of a success without any output. */
-  | { readonly status: "no_output" }
-  | Extract<UpstreamResult, { readonly status: "completed" }>
-  | UpstreamFailure;
+  | ({ readonly status: "no_output" } & Used)
+  | (Extract<UpstreamResult, { readonly status: "completed" }> & Used)
+  | (UpstreamFailure & Used);
+
+/** Part of the news that ends a job. */
+interface Used {
+  /** Absent when the upstream does not state it. */
+  readonly usage?: Usage;
+}
 
 /** News that can end a task. */
 export type UpstreamEnd = Extract<

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { amountsAt, usageOf } from "../../src/providers/usage.ts";
+
+it.each<[string, unknown, object]>([
+  [
+    "numbers in their order",
+    { total: 2, cost: 0.5, refund: -1, none: 0 },
+    { total: 2, cost: 0.5, refund: -1, none: 0 },
+  ],
+  [
+    "numbers of nested objects, to three levels",
+    { a: { b: { c: 1, d: { e: 2 } } }, f: 3 },
+    { "a.b.c": 1, f: 3 },
+  ],
+  ["no text, boolean, list or null", { id: "7", isByok: true, list: [1], nothing: null }, {}],
+  ["no number that may have been rounded", { id: 2 ** 53, huge: 1e308, odd: NaN }, {}],
+  [
+    "no name that is not made of words",
+    { "a red fox": 1, "https://x.example/?key=1": 2, "": 3, "7": 4, ["x".repeat(65)]: 5 },
+    {},
+  ],
+  [
+    "nothing of the object's prototype",
+    JSON.parse('{"__proto__": {"cost": 1}, "cost": 2}'),
+    { cost: 2 },
+  ],
+  ["nothing of a list", [1, 2], {}],
+  ["nothing of a text", "108900", {}],
+])(
+  "amountsAt and usageOf, which read the usage of a job from JSON, keep %s",
+  (_what, usage, kept) => {
+    const expected = Object.keys(kept).length === 0 ? {} : { usage: kept };
+    expect(usageOf(amountsAt({ usage }, "usage"))).toEqual(expected);
+  },
+);
+
+it("usageOf keeps the first amounts of a job whose usage is larger than 1 KB as JSON, as many as fit", () => {
+  const names = Array.from({ length: 100 }, (_, index) => `amount_${index + 100}`);
+  const { usage = {} } = usageOf(Object.fromEntries(names.map((name) => [name, 1])));
+  const kept = Object.keys(usage);
+  expect(kept).toEqual(names.slice(0, kept.length));
+  expect(JSON.stringify(usage).length).toBeLessThanOrEqual(1024);
+  expect(JSON.stringify({ ...usage, amount_1: 1, amount_2: 1 }).length).toBeGreaterThan(1024);
+});
+
+it("usageOf leaves out an amount that the adapter could not read", () => {
+  expect(usageOf({ credits: null, cost: 2 })).toEqual({ usage: { cost: 2 } });
+});
