@@ -1,8 +1,9 @@
 import type { PollLimits } from "../core/policy.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { failure, type Result, success } from "../core/result.ts";
-import type { Connection, SimulatedProvider, UpstreamProvider } from "../providers/provider.ts";
+import type { Connection, HostPattern, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
+import type { SimulatedProvider } from "../providers/simulated-provider.ts";
 import { hasCredentials, isLoopback } from "../security/url-policy.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
@@ -85,9 +86,11 @@ function draftIssues(
 ): readonly ConfigIssue[] {
   const { variable, name, entry } = draft;
   const hosts = [...provider.baseUrls, ...(provider.jwksUrl ? [provider.jwksUrl] : [])];
+  const further = provider.hostsOfCustomers ?? null;
   const urls = [entry.base_url, entry.jwks_url];
-  const isAllowed = urls.every((url) => url == null || isPinned(url, hosts, allowLocal));
-  const message = `must stay on the hosts of ${provider.name} in ${name}: ${hosts.join(", ")}`;
+  const isAllowed = urls.every((url) => url == null || isPinned(url, hosts, allowLocal, further));
+  const known = [...hosts, ...(further === null ? [] : [further.form])].join(", ");
+  const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}`;
   const misplaced = isAllowed ? [] : [{ path: variable, message }];
   return [...misplaced, ...keyIssues(draft, provider), ...secretIssues(draft, provider)];
 }
@@ -112,12 +115,18 @@ function secretIssues(
   return [{ path: own ?? variable, message }];
 }
 
-function isPinned(text: string, hosts: readonly string[], allowLocal: boolean): boolean {
+function isPinned(
+  text: string,
+  hosts: readonly string[],
+  allowLocal: boolean,
+  further: HostPattern | null = null,
+): boolean {
   const url = URL.parse(text);
   // A base URL may not contain even a bare ? or #, because the path of a request would be lost behind it.
   if (url === null || hasCredentials(text, url) || /[?#]/.test(text)) return false;
   if (allowLocal && isLoopback(url)) return true;
-  return hosts.some((host) => new URL(host).origin === url.origin);
+  const isListed = hosts.some((host) => new URL(host).origin === url.origin);
+  return isListed || further?.pattern.test(url.origin) === true;
 }
 
 function upstreamConnection({ name, entry }: Draft, provider: UpstreamProvider): Connection {

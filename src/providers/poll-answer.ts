@@ -10,7 +10,8 @@ export function readPollAnswer(
   return (readsEveryStatus === true ? null : readingOfStatus(answer)) ?? read(answer, job);
 }
 
-function readingOfStatus({ status }: Answer): Reading | null {
+/** Reads the HTTP statuses that mean the same for every provider; null for those with a body to read. */
+export function readingOfStatus({ status }: Answer): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };
   if (status === 429) return { kind: "limited" };
   return status >= 200 && status < 300 ? null : UNCLEAR;

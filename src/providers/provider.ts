@@ -1,7 +1,6 @@
-import type { PollLimits } from "../core/policy.ts";
 import type { Job } from "../core/record/upstream.ts";
-import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
+import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
  * Proof that a hook carries when the connection is fully configured: that the provider wrote the body
@@ -45,6 +44,8 @@ export interface UpstreamProvider {
   readonly variables: ProviderVariables;
   /** Base URLs that a connection may name; the first is the default. Credentials are sent to no other host. */
   readonly baseUrls: readonly [string, ...string[]];
+  /** Further hosts that a connection may name, of which the provider has one for each of its customers. */
+  readonly hostsOfCustomers?: HostPattern;
   /** Those of the base URLs at which the provider sends no hooks. */
   readonly hooklessBaseUrls?: readonly string[];
   /** URL of the keys that sign the provider's hooks, as a JWK set (RFC 7517). */
@@ -59,6 +60,14 @@ export interface UpstreamProvider {
    */
   readonly linkLife: LinkLife | "stated" | null;
   readonly polls: PollAdapter;
+}
+
+/** A set of hosts, which only the provider can give out. */
+export interface HostPattern {
+  /** Text that describes the hosts, e.g. `https://{workspace}.{region}.example.com`. */
+  readonly form: string;
+  /** Pattern of the origins: `https://` and the host, nothing else. */
+  readonly pattern: RegExp;
 }
 
 /** Time for which links can be opened, in milliseconds from the end of the job. */
@@ -77,31 +86,6 @@ export interface ProviderVariables {
   readonly baseUrl: string;
   readonly webhookSecret?: string;
   readonly userId?: string;
-}
-
-/** A simulated provider: nothing is called, and its jobs proceed with time. */
-export interface SimulatedProvider {
-  readonly name: string;
-  readonly hooks: null;
-  readonly polls: null;
-  readonly simulation: Simulation;
-}
-
-export interface Simulation {
-  readonly limits: PollLimits;
-  /** Starts the job of a new task; the error states which values `model` may have. */
-  readonly start: (model: string) => Result<StartedJob, string>;
-  /**
-   * Reports the state that a simulated job has reached.
-   * @param ageMs time since the task was created, in milliseconds.
-   */
-  readonly observe: (job: Job, ageMs: number) => Observation;
-}
-
-export interface StartedJob {
-  readonly job: Job;
-  /** Time until the task fails, in milliseconds; null means the relay's default deadline. */
-  readonly deadlineMs: number | null;
 }
 
 export interface HookAdapter {

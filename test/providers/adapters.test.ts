@@ -61,6 +61,8 @@ it.each<[string, object, number | undefined]>([
   ["runway", { progress: -0.1 }, 0],
   ["runway", { progress: "soon" }, undefined],
   ["runway", {}, undefined],
+  ["xai", { progress: 40 }, 40],
+  ["xai", {}, undefined],
   ["replicate", { logs: "Seed: 1\n 76%|███ | 38/50 [00:33<00:10]" }, 76],
   ["replicate", { logs: "0%| | 0/9\r10%|█ | 1/9\r22%|██ | 2/9\nSaving" }, 22],
   ["replicate", { logs: "999%| | 9/9" }, 100],

@@ -128,7 +128,7 @@ describe.each(
     if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
     expect(text).toContain(`"provider": "${provider.name}"`);
     for (const url of codes(text).filter((code) => code.startsWith("https://")))
-      expect(provider.baseUrls).toContain(url);
+      expect([...provider.baseUrls, provider.hostsOfCustomers?.form]).toContain(url);
   });
 });
 

@@ -1,0 +1,115 @@
+import type { FailureCategory } from "../core/record/upstream.ts";
+import { DAY_MS } from "../core/time.ts";
+import type { UpstreamError } from "./failure.ts";
+import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import {
+  type Answer,
+  bearer,
+  type Reading,
+  readingOf,
+  UNCLEAR,
+  type UpstreamProvider,
+} from "./provider.ts";
+import { amountsAt } from "./usage.ts";
+
+/**
+ * Adapter for Alibaba Cloud Model Studio (Wan, Qwen-Image), which sends no hooks for single jobs
+ * (https://www.alibabacloud.com/help/en/model-studio/manage-asynchronous-tasks).
+ */
+export const dashscope: UpstreamProvider = {
+  name: "dashscope",
+  variables: { key: "DASHSCOPE_API_KEY", baseUrl: "DASHSCOPE_BASE_URL" },
+  baseUrls: [
+    "https://dashscope.aliyuncs.com",
+    "https://dashscope-intl.aliyuncs.com",
+    "https://dashscope-us.aliyuncs.com",
+    "https://cn-hongkong.dashscope.aliyuncs.com",
+  ],
+  hostsOfCustomers: {
+    form: "https://{workspace}.{region}.maas.aliyuncs.com",
+    pattern: /^https:\/\/[a-z0-9-]+\.[a-z]+-[a-z]+(-\d)?\.maas\.aliyuncs\.com$/,
+  },
+  hooks: null,
+  linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
+  polls: {
+    gapMs: 1_000,
+    // Model Studio permits 20 polls per second to an account.
+    perMinute: 1_200,
+    maxAgeMs: DAY_MS,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/api/v1/tasks/${encodeURIComponent(id)}`,
+    read,
+  },
+};
+
+/** Categories of failures by their code or text; the first match wins. */
+const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
+  ["moderation", /^DataInspection|^IPInfringementSuspect|green.?net/i],
+  ["rate_limited", /^Throttling/],
+  ["invalid_input", /^Invalid(Parameter|URL)/],
+];
+
+function read({ body }: Answer): Reading {
+  // An answer about a request, not about a job, has its error at the top.
+  const refusal = textAt(body, "code") ?? "";
+  if (refusal === "InvalidApiKey") return { kind: "unauthorized" };
+  if (refusal.startsWith("Throttling")) return { kind: "limited" };
+  const output = at(body, "output");
+  // Model Studio says so of a job that it does not know or no longer keeps.
+  if (textAt(output, "task_status") === "UNKNOWN") return UNCLEAR;
+  return readingOf(observe(output, at(body, "usage")));
+}
+
+function observe(output: unknown, usage: unknown): Observation | null {
+  const jobId = idAt(output, "task_id");
+  if (jobId === null) return null;
+  const state = textAt(output, "task_status");
+  const urls = linksIn(output);
+  // A job of several images succeeds when one of them does, and each of the others has an error.
+  const partial = listAt(output, "results").find((result) => textAt(result, "code") !== null);
+  const hasFailed = urls.length === 0 && state === "SUCCEEDED" && partial !== undefined;
+  const resolution = integerAt(usage, "SR");
+  return {
+    jobId,
+    state: hasFailed ? "FAILED" : state,
+    urls,
+    metadata: {
+      ratio: textAt(usage, "ratio") ?? textAt(usage, "size"),
+      duration: integerAt(usage, "output_video_duration") ?? durationIn(usage),
+      resolution: resolution === null ? textAt(usage, "size") : `${resolution}p`,
+      framespersecond: integerAt(usage, "fps"),
+    },
+    // The times are local to the region, without its offset.
+    completedAt: null,
+    error: errorOf(hasFailed ? partial : output),
+    usage: amountsAt(usage),
+  };
+}
+
+/** Reads the duration of a video, in seconds, which talking heads call `video_duration`; null for images. */
+function durationIn(usage: unknown): number | null {
+  return integerAt(usage, "duration") ?? integerAt(usage, "video_duration");
+}
+
+/** Collects the links of a job, whose place depends on the model. */
+function linksIn(output: unknown): readonly string[] {
+  const results = listAt(output, "results");
+  const parts = listAt(output, "choices").flatMap((choice) => listAt(choice, "message", "content"));
+  return urlsOf([
+    at(output, "video_url"),
+    at(output, "output_video_url"),
+    ...results.flatMap((result) => [at(result, "video_url"), at(result, "url")]),
+    ...parts.flatMap((part) => [at(part, "video"), at(part, "image")]),
+  ]);
+}
+
+function errorOf(report: unknown): UpstreamError {
+  const error = { code: textAt(report, "code"), text: textAt(report, "message") };
+  const [category] =
+    CATEGORIES.find(([, pattern]) =>
+      [error.code, error.text].some((text) => pattern.test(text ?? "")),
+    ) ?? [];
+  return category === undefined ? error : { ...error, category };
+}

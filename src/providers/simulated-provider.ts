@@ -1,0 +1,29 @@
+import type { PollLimits } from "../core/policy.ts";
+import type { Job } from "../core/record/upstream.ts";
+import type { Result } from "../core/result.ts";
+import type { Observation } from "./observation.ts";
+
+/** A simulated provider: nothing is called, and its jobs proceed with time. */
+export interface SimulatedProvider {
+  readonly name: string;
+  readonly hooks: null;
+  readonly polls: null;
+  readonly simulation: Simulation;
+}
+
+export interface Simulation {
+  readonly limits: PollLimits;
+  /** Starts the job of a new task; the error states which values `model` may have. */
+  readonly start: (model: string) => Result<StartedJob, string>;
+  /**
+   * Reports the state that a simulated job has reached.
+   * @param ageMs time since the task was created, in milliseconds.
+   */
+  readonly observe: (job: Job, ageMs: number) => Observation;
+}
+
+export interface StartedJob {
+  readonly job: Job;
+  /** Time until the task fails, in milliseconds; null means the relay's default deadline. */
+  readonly deadlineMs: number | null;
+}

@@ -1,0 +1,88 @@
+import type { UpstreamError } from "./failure.ts";
+import { at, booleanAt, integerAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { phaseOf } from "./phase.ts";
+import { readingOfStatus } from "./poll-answer.ts";
+import { type Answer, bearer, type Reading, readingOf, type UpstreamProvider } from "./provider.ts";
+import { amountsAt } from "./usage.ts";
+
+/**
+ * Adapter for xAI (Grok Imagine), which sends no hooks (https://docs.x.ai/docs/guides/video-generation). Its
+ * answers do not contain the id of the job. A video that its moderation stops ends in several ways: with
+ * HTTP 400, without a link, or with a link and a remark.
+ */
+export const xai: UpstreamProvider = {
+  name: "xai",
+  variables: { key: "XAI_API_KEY", baseUrl: "XAI_BASE_URL" },
+  baseUrls: ["https://api.x.ai"],
+  hooks: null,
+  linkLife: null,
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/v1/videos/${encodeURIComponent(id)}`,
+    readsEveryStatus: true,
+    read,
+  },
+};
+
+function read(answer: Answer): Reading {
+  const { status, body } = answer;
+  const refusal = status === 400 ? readRefusal(body) : null;
+  return refusal ?? readingOfStatus(answer) ?? readingOf(observe(body, stateIn(answer)));
+}
+
+/**
+ * Reads the answer with HTTP 400, with which xAI reports a job that its moderation has stopped and an API key
+ * that it does not know. Null for any other, because young jobs get it in passing.
+ */
+function readRefusal(body: unknown): Reading | null {
+  const error = errorOf(body, "failed");
+  if (/incorrect api key/i.test(error.text ?? "")) return { kind: "unauthorized" };
+  if (!/moderat/i.test(`${error.code} ${error.text}`)) return null;
+  const report = observe(body, "failed");
+  return readingOf(report && { ...report, error: { ...error, category: "moderation" } });
+}
+
+/** Reads the state of a job, which is missing in some answers; null when nothing in the answer tells it. */
+function stateIn({ status, body }: Answer): string | null {
+  const state = textAt(body, "status");
+  // A waiting job is one at work: xAI has no other word for it.
+  if (state === "pending" || (state === null && status === 202)) return "processing";
+  return state ?? (linksIn(body).length > 0 ? "done" : null);
+}
+
+function observe(body: unknown, state: string | null): Observation | null {
+  if (state === null) return null;
+  const urls = linksIn(body);
+  const isModerated = phaseOf(state) === "completed" && (urls.length === 0 || isRejected(body));
+  const error = errorOf(body, state);
+  return {
+    jobId: null,
+    state: isModerated ? "failed" : state,
+    urls,
+    metadata: { duration: integerAt(body, "video", "duration") },
+    completedAt: null,
+    error: isModerated ? { ...error, category: "moderation" } : error,
+    progress: numberAt(body, "progress"),
+    usage: amountsAt(body, "usage"),
+  };
+}
+
+function linksIn(body: unknown): readonly string[] {
+  return urlsOf([at(body, "video", "url")]);
+}
+
+function isRejected(body: unknown): boolean {
+  const remarks = [at(body, "video"), body].map((part) => booleanAt(part, "respect_moderation"));
+  return remarks.includes(false);
+}
+
+function errorOf(body: unknown, state: string): UpstreamError {
+  const code = textAt(body, "error", "code") ?? textAt(body, "code");
+  const text = textAt(body, "error", "message") ?? textAt(body, "error");
+  // xAI gave up the job: its word means no limit of time that the client has set.
+  return state === "expired" ? { code, text, category: "provider" } : { code, text };
+}
