@@ -101,6 +101,9 @@ function readStatus({ body }: Answer, job: Job): Reading {
   const state = textAt(body, "status");
   if (state === null) return UNCLEAR;
   if (state.toUpperCase() === "COMPLETED") {
+    const named = idAt(body, "request_id");
+    // The result contains no id that could be compared.
+    if (named !== null && named !== job.id) return UNCLEAR;
     const reported = reportedError(body);
     const read = (answer: Answer) => readResult(answer, reported);
     return { kind: "next", path: pathOf(job), read, readsEveryStatus: true };

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { parseJson } from "../../src/core/json.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { Hook, HookAdapter } from "../../src/providers/provider.ts";
-import type { Fixtures } from "../providers/fixture.ts";
+import { examplesIn, type Fixtures } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { aHook } from "../providers/hook.ts";
 import { changed, fuzz, weighted } from "./fuzz.ts";
@@ -14,7 +14,7 @@ const decoder = new TextDecoder();
 /** A valid hook with a changed body; the body is undefined when it is not JSON. */
 function hooksOf({ provider, hooks }: Fixtures): fc.Arbitrary<{ json: unknown; hook: Hook }> {
   const path = `/hooks/${provider}/task/token`;
-  const cases = hooks.map(({ body, headers }) => {
+  const cases = examplesIn(hooks).map(({ body, headers }) => {
     const json = changed(fc.constant(parseJson(body)), jsonChange, 3);
     const damaged = jsonBytes(json).map((bytes) => parseJson(decoder.decode(bytes)));
     return fc.record({

@@ -8,7 +8,7 @@ import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox.ts";
-import type { HookFixture, PollFixture } from "./fixture.ts";
+import { examplesIn, type HookFixture, type PollFixture } from "./fixture.ts";
 import { FIXTURES } from "./fixtures/index.ts";
 
 const providers = [...PROVIDERS.values()];
@@ -86,10 +86,12 @@ const found = table(
 
 it("docs/providers.md says for every provider how the end of a job is found, and whether its hooks and its answers to polls state the time of the end", () => {
   const facts = providers.map((provider) => {
-    const { hooks = [], polls = [] } = FIXTURES.find((one) => one.provider === provider.name) ?? {};
-    const timed = Object.entries({ hook: hooks, poll: polls }).flatMap(([source, cases]) =>
-      cases.some(({ means }) => isTimed(means)) ? [source] : [],
-    );
+    const fixtures = FIXTURES.filter((one) => one.provider === provider.name);
+    const hasTime = {
+      hook: fixtures.some(({ hooks }) => examplesIn(hooks).some(isTimed)),
+      poll: fixtures.some(({ polls }) => examplesIn(polls).some(isTimed)),
+    };
+    const timed = Object.entries(hasTime).flatMap(([source, has]) => (has ? [source] : []));
     return [`\`${provider.name}\``, findingOf(provider), timed.join(", ") || "nothing"];
   });
   expect(found).toEqual(facts);
@@ -150,7 +152,7 @@ function dying({ linkLife }: UpstreamProvider): boolean {
   return linkLife !== null && linkLife !== "stated" && linkLife.minMs < HOUR_MS;
 }
 
-function isTimed(means: HookFixture["means"] | PollFixture["means"]): boolean {
+function isTimed({ means }: HookFixture | PollFixture): boolean {
   return typeof means === "object" && means?.status === "completed" && means.completedAt !== null;
 }
 

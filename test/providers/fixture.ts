@@ -21,11 +21,52 @@ export interface PollFixture {
   readonly means: UpstreamNews | null | "unauthorized" | "limited" | "unclear";
 }
 
+/** An example of each report that a provider can make on a job, or the reason why it makes none. */
+export interface Reports<Fixture> {
+  readonly success: Fixture;
+  /** A success without a link that can be opened. */
+  readonly noOutput: Fixture | Exempt;
+  readonly moderation: Fixture | Exempt;
+  /** A failure that is no stop by moderation. */
+  readonly failure: Fixture;
+  readonly running: Fixture | Exempt;
+  /** A report that names the state of the job with a word that the relay does not know. */
+  readonly unknownState: Fixture | Exempt;
+  readonly others: readonly Fixture[];
+}
+
+/** States why a provider makes no report of a kind, e.g. "A hook is sent at the end of a job only." */
+export interface Exempt {
+  readonly exempt: string;
+}
+
+export interface HookReports extends Reports<HookFixture> {
+  /** A hook in JSON of another shape. */
+  readonly unreadable: HookFixture;
+}
+
 export interface Fixtures {
   /** Name of the provider. */
   readonly provider: string;
-  readonly hooks: readonly HookFixture[];
-  readonly polls: readonly PollFixture[];
+  /** Null for a provider that sends no hooks. */
+  readonly hooks: HookReports | null;
+  readonly polls: Reports<PollFixture>;
+  /** States why an answer about another job cannot be told from one about the job. */
+  readonly foreignJob?: Exempt;
+}
+
+/** Lists all examples of a provider's reports. */
+export function examplesIn<Fixture extends object>(
+  reports: Reports<Fixture> | null,
+): readonly Fixture[] {
+  if (reports === null) return [];
+  const { others, ...named } = reports;
+  return [...Object.values<Fixture | Exempt>(named).flatMap(presentOnly), ...others];
+}
+
+/** Returns an example in a list, which is empty when there is none. */
+function presentOnly<Fixture extends object>(example: Fixture | Exempt): readonly Fixture[] {
+  return "exempt" in example ? [] : [example];
 }
 
 /** Makes fixtures of a job, which is polled at `path` (of `endpoint`); a hook that means nothing names no job. */

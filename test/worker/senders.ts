@@ -1,7 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
-import type { HookFixture, PollFixture } from "../providers/fixture.ts";
+import { examplesIn, type HookFixture, type PollFixture } from "../providers/fixture.ts";
 import { base64, hex, hmac } from "../providers/hook.ts";
 import type { Hooked } from "./hooked.ts";
 
@@ -93,8 +93,8 @@ const SECRET_VARS: Readonly<Record<string, Headers>> = {
 export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, polls }) => {
   const known = PROVIDERS.get(provider);
   if (known?.hooks == null) return [];
-  const done = found(polls, ({ means }) => isStatus(means, "completed"));
-  const open = found(polls, ({ means, endpoint }) => {
+  const done = polls.success;
+  const open = found(examplesIn(polls), ({ means, endpoint }) => {
     return endpoint === done.endpoint && isStatus(means, "queued", "processing");
   });
   return {
@@ -102,7 +102,7 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
     isBodySigned: known.hooks.assurance === "body-signed",
     keyVars: { [known.variables.key]: `test-only-${provider}-key` },
     secretVars: SECRET_VARS[provider] ?? {},
-    hooks,
+    hooks: examplesIn(hooks),
     done,
     open,
     sign: SIGNERS[provider] ?? (async () => ({})),

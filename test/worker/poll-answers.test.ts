@@ -1,0 +1,93 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import { runtimeOf } from "../../src/config/runtime.ts";
+import { askUpstream } from "../../src/outbound/ask-upstream.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import type { PollFixture } from "../providers/fixture.ts";
+import { FIXTURES } from "../providers/fixtures/index.ts";
+import { intercept } from "./outside.ts";
+
+const UNCLEAR: object = { kind: "unclear", statusCode: 200, word: null };
+const UNKNOWN_STATE: object = { ...UNCLEAR, word: expect.any(String) };
+const UNANSWERED = { kind: "unanswered" };
+const UNAUTHORIZED = { kind: "unauthorized" };
+
+/** Answers of any provider that say nothing about the job, although some contain its success. */
+const SILENT: readonly (readonly [string, (success: string) => Response, object])[] = [
+  ["HTTP 401 with the body of a success", withStatus(401), UNAUTHORIZED],
+  ["HTTP 403 with the body of a success", withStatus(403), UNAUTHORIZED],
+  [
+    "HTTP 429 with Retry-After 7",
+    withStatus(429, { "Retry-After": "7" }),
+    { kind: "limited", retryAfterMs: 7_000 },
+  ],
+  ["HTTP 429 without Retry-After", withStatus(429), { kind: "limited", retryAfterMs: null }],
+  ["HTTP 500 with the body of a success", withStatus(500), UNANSWERED],
+  ["HTTP 503 with a page of HTML", () => new Response("<html>", { status: 503 }), UNANSWERED],
+  ["HTTP 404 with the body of a success", withStatus(404), { ...UNCLEAR, statusCode: 404 }],
+  ["a redirect with the body of a success", withStatus(302), { ...UNCLEAR, statusCode: 302 }],
+  ["half of the JSON of a success", (success) => new Response(success.slice(0, -9)), UNCLEAR],
+  ["an empty body", () => new Response(null), UNCLEAR],
+  ["a page of HTML", () => new Response("<html>"), UNCLEAR],
+  ["an empty list", () => new Response("[]"), UNCLEAR],
+];
+
+describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, foreignJob }) => {
+  const { others: _others, success, ...others } = polls;
+
+  it.each(Object.entries({ success, ...others }))(
+    `an answer of ${provider} to a poll that is its example of %s reports what the example means`,
+    async (_, example) => {
+      if ("exempt" in example) return expect(example.exempt).toMatch(/\.$/);
+      const { means } = example;
+      const expected = means === null ? UNKNOWN_STATE : { kind: "news", news: means };
+      expect(await asked(provider, example)).toMatchObject(expected);
+    },
+  );
+
+  it.each(SILENT)(`%s is no news of a job of ${provider}`, async (_, answer, expected) => {
+    expect(await asked(provider, success, answer)).toEqual(expected);
+  });
+
+  it(`the success of another job of ${provider} ${foreignJob === undefined ? "is not understood" : "cannot be told from that of the job"}`, async () => {
+    const other = { ...success, jobId: "another-job" };
+    expect(await asked(provider, other)).toMatchObject(
+      foreignJob === undefined ? UNCLEAR : { news: success.means },
+    );
+  });
+
+  it(`a success of ${provider} whose links begin with ftp:// ends no task`, async () => {
+    const changed = JSON.stringify(success.exchanges).replaceAll(/https?:\/\//g, "ftp://");
+    const answer = await asked(provider, { ...success, exchanges: JSON.parse(changed) });
+    expect(answer).toMatchObject({ kind: "news", news: { status: "no_output" } });
+  });
+});
+
+/** Asks a provider about a job. The first request gets this answer, or that of the example. */
+async function asked(
+  provider: string,
+  { jobId, endpoint, exchanges }: PollFixture,
+  first: (body: string) => Response = (body) => new Response(body),
+): Promise<PollAnswer> {
+  const key = PROVIDERS.get(provider)?.variables.key ?? "";
+  const runtime = await runtimeOf({ ...env, [key]: "test-only-access:test-only-secret" });
+  if (!runtime.ok) throw new Error(JSON.stringify(runtime.error));
+  const answers = exchanges.map(({ answer: { status, body } }, i) =>
+    i === 0 ? first(JSON.stringify(body)) : Response.json(body ?? null, { status }),
+  );
+  intercept(() => answers.shift() ?? new Response(null, { status: 500 }));
+  const poll = {
+    taskId: crypto.randomUUID(),
+    connection: provider,
+    job: { id: jobId, endpoint: endpoint ?? null },
+    createdAt: Date.now(),
+    likelihood: 1,
+    purpose: "result",
+  } as const;
+  return askUpstream(poll, runtime.value, new AbortController().signal);
+}
+
+function withStatus(status: number, headers: Readonly<Record<string, string>> = {}) {
+  return (success: string): Response => new Response(success, { status, headers });
+}
