@@ -57,7 +57,8 @@ function stateIn({ status, body }: Answer): string | null {
 function observe(body: unknown, state: string | null): Observation | null {
   if (state === null) return null;
   const urls = linksIn(body);
-  const isModerated = phaseOf(state) === "completed" && (urls.length === 0 || isRejected(body));
+  const isWithheld = textAt(body, "video", "url") === null;
+  const isModerated = phaseOf(state) === "completed" && (isWithheld || isRejected(body));
   const error = errorOf(body, state);
   return {
     jobId: null,
