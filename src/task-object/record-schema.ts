@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { type JsonObject, parseJson } from "../core/json.ts";
+import { parseJson } from "../core/json.ts";
 import { OF_A_LATER_RELEASE } from "../core/later-release.ts";
 import { NO_COUNTS } from "../core/record/counts.ts";
 import { FOUND_BY } from "../core/record/finding.ts";
@@ -9,12 +9,11 @@ import { ANSWER_KINDS } from "../core/record/poll-plan.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
 import type { TaskRecord } from "../core/record/task.ts";
-import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
+import { Failure, Json, News, Usage } from "./news-schema.ts";
 
 // Schema of the stored record. Objects are loose: fields that a later release adds within the same `v`
 // survive a write by this release. A record of a later `v` is refused and stays untouched: requests get
 // `unavailable` (api/http/object-call.ts), and its alarm is repeated until that release is back.
-const Json = z.custom<JsonObject>((value) => typeof value === "object" && value !== null);
 const Int = z.int();
 const IntOrNull = z.nullable(Int);
 const TextOrNull = z.nullable(z.string());
@@ -71,24 +70,6 @@ const Job = z.looseObject({ id: z.string(), endpoint: TextOrNull });
 const Upstream = z.looseObject({ connection: z.string(), job: z.nullable(Job) });
 
 const Finding = z.looseObject({ by: z.enum(FOUND_BY), lateMs: TimeOrNull });
-
-const Failure = z.looseObject({ category: z.enum(FAILURE_CATEGORIES), retryable: z.boolean() });
-
-const News = z.discriminatedUnion("status", [
-  z.looseObject({ status: z.enum(["queued", "processing"]) }),
-  z.looseObject({ status: z.literal("no_output") }),
-  z.looseObject({
-    status: z.literal("completed"),
-    completedAt: IntOrNull,
-    urls: z.array(z.string()),
-    metadata: Json,
-  }),
-  z.looseObject({
-    status: z.literal("failed"),
-    error: z.looseObject({ code: z.string(), message: z.string() }),
-    failure: Failure,
-  }),
-]);
 
 const UpstreamAnswer = z.looseObject({
   kind: z.enum(ANSWER_KINDS),
@@ -210,6 +191,7 @@ const TerminalTask = z.looseObject({
   callback: z.nullable(Callback),
   finishedAt: z._default(TimeOrNull, null),
   found: z._default(z.nullable(Finding), null),
+  usage: z._default(z.nullable(Usage), null),
   notices: z._default(z.array(Notice), []),
   late: z._default(z.nullable(Late), null),
   expiresAt: Time,

@@ -160,6 +160,7 @@ export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
 }
 
 const END = { created_at: NOW_S, completed_at: NOW_S, output: { urls: [VIDEO], metadata: {} } };
+const NOTHING_KNOWN = { found: null, usage: null, late: null };
 export const BODY = JSON.stringify({ id: ID, status: "completed", model: MODEL, ...END });
 
 /** A completed task whose callback was delivered at the first attempt, within 250 ms. */
@@ -172,10 +173,9 @@ export function aFinishedTask(changes: Partial<TerminalTask> = {}): TerminalTask
     failure: null,
     credits: null,
     callback: aCallback(),
+    ...NOTHING_KNOWN,
     finishedAt: NOW,
-    found: null,
     notices: [],
-    late: null,
     expiresAt: NOW + POLICY.retentionMs,
     ...changes,
   };

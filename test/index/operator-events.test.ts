@@ -136,7 +136,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("the operator event task.late_result carries the links of a success that a poll finds an hour after its task failed with upstream_timeout, and the task stays failed", async () => {
+it("the operator event task.late_result carries the links of a success that a poll finds an hour after its task failed with upstream_timeout, and what its job consumed; the task stays failed", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
@@ -147,17 +147,18 @@ it("the operator event task.late_result carries the links of a success that a po
   const failed = await read();
   const failedAt = Date.now();
   const content = { video_url: "https://cdn.example.net/late.mp4" };
-  outside.on("https://ark.", answering({ id: "cgt-1", status: "succeeded", content }));
+  const usage = { completion_tokens: 108_900, total_tokens: 108_900 };
+  outside.on("https://ark.", answering({ id: "cgt-1", status: "succeeded", content, usage }));
   await untilSent(outside, task.id, 1);
   expect(Date.now() - failedAt).toBe(3_600_000);
   expect(await operatorEvents(outside)).toEqual([
     {
       type: "task.late_result",
       timestamp: Math.floor(Date.now() / 1000),
-      data: { task: failed, output: { urls: [content.video_url], metadata: {} } },
+      data: { task: { ...failed, usage }, output: { urls: [content.video_url], metadata: {} } },
     },
   ]);
-  expect(await read()).toEqual(failed);
+  expect(await read()).toEqual({ ...failed, usage });
   const polls = outside.sentTo("https://ark.").length;
   while (((await stored(task.id)).alarm ?? 0) < failedAt + 2 * DAY) await wake(task.id);
   expect(outside.sentTo("https://ark.")).toHaveLength(polls);

@@ -2,7 +2,7 @@ import type { AttachEvent, HookEvent, PollAnswer } from "../../src/core/events/e
 import type { OpenTask, TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import type { UpstreamNews, UpstreamResult } from "../../src/core/record/upstream.ts";
 import { CONNECTION, DAY, MINUTE } from "../core/builders.ts";
-import { type Change, firstViolation, recentResult } from "./change.ts";
+import { type Change, firstViolation, isEqual, recentResult } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
 import { OVERSIZED } from "./oversized.ts";
 import { endTime } from "./poll-times.ts";
@@ -18,18 +18,25 @@ export const TIMEOUT_CONTENT = JSON.stringify("upstream_timeout");
 export function endResultOf(
   news: UpstreamResult | UpstreamNews | { readonly status: "processing" },
 ): EndResult | null {
-  if (isOversized(news)) return { status: "failed", content: JSON.stringify("upstream_error") };
+  const usage = usageOf(news);
+  const refused = { status: "failed", content: JSON.stringify("upstream_error"), usage } as const;
+  if (isOversized(news)) return refused;
   switch (news.status) {
     case "completed":
-      return { status: "completed", content: JSON.stringify(news.urls) };
+      return { status: "completed", content: JSON.stringify(news.urls), usage };
     case "failed":
-      return { status: "failed", content: JSON.stringify(news.error.code) };
+      return { status: "failed", content: JSON.stringify(news.error.code), usage };
     case "no_output":
-      return { status: "failed", content: JSON.stringify("upstream_error") };
+      return refused;
     case "queued":
     case "processing":
       return null;
   }
+}
+
+/** Returns what a hook or a poll says that the job has consumed; null when it says nothing. */
+function usageOf(news: UpstreamResult | UpstreamNews | { readonly status: "processing" }) {
+  return "usage" in news ? (news.usage ?? null) : null;
 }
 
 /** Returns whether a hook or a poll reports a result that cannot be stored. */
@@ -37,14 +44,15 @@ export function isOversized(news: object): boolean {
   return OVERSIZED.some((one) => one === news);
 }
 
-/** Returns the end in the stored callback body. */
-export function storedResult({ body }: TerminalTask): EndResult {
+/** Returns the end in the stored callback body, and what the job has consumed. */
+export function storedResult({ body, usage }: TerminalTask): EndResult {
   const task: {
     status: EndResult["status"];
     output?: { urls: string[] };
     error?: { code: string };
   } = JSON.parse(body);
-  return { status: task.status, content: JSON.stringify(task.output?.urls ?? task.error?.code) };
+  const content = JSON.stringify(task.output?.urls ?? task.error?.code);
+  return { status: task.status, content, usage };
 }
 
 /** Checks `completed_at`: no party reports another time, so it is the time of the report. */
@@ -127,11 +135,15 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const { answer = null } = tracking?.poll ?? {};
   const end = storedResult(after);
   const isTimeout = end.content === TIMEOUT_CONTENT;
-  const isToldBy = history.possibleEnds.some((fact) => isSameResult(fact, end));
+  const sources = history.possibleEnds.filter((fact) => isSameResult(fact, end));
   const isCanceled = history.isCanceled && end.content === JSON.stringify("canceled");
   const owed = history.amount !== null && after.status === "failed";
   return firstViolation({
-    "an end has an entitled source": isToldBy || isCanceled || isTimeout,
+    "an end has an entitled source": sources.length > 0 || isCanceled || isTimeout,
+    "what the job has consumed is stored with its end, as the source states it":
+      sources.length === 0
+        ? end.usage === null
+        : sources.some(({ usage }) => isEqual(usage, end.usage)),
     "a timeout is after the deadline": !isTimeout || isOverdue(change),
     "a kept job that the upstream could confirm is asked for before a timeout":
       !isTimeout ||

@@ -27,11 +27,11 @@ const RESULTS: readonly UpstreamResult[] = [
   build.aFailure("other", ""),
 ];
 const NEWS: readonly UpstreamNews[] = [
-  build.aCompletion(),
+  { ...build.aCompletion(), usage: { total_tokens: 7 } },
   build.PROCESSING,
   QUEUED,
   NO_OUTPUT,
-  anUpstreamFailure(),
+  { ...anUpstreamFailure(), usage: { total_tokens: 0 } },
 ];
 /** Share of the hooks that report a result which cannot be stored. */
 const OVERSIZED_SHARE = 0.02;

@@ -1,7 +1,7 @@
 import type { HookEvent } from "../../src/core/events/event.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { CONNECTION, DAY, HOUR, MINUTE, SECOND } from "../core/builders.ts";
-import { type Change, firstViolation } from "./change.ts";
+import { type Change, firstViolation, isEqual } from "./change.ts";
 import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
 import type { Setting } from "./setting.ts";
 
@@ -52,14 +52,18 @@ export function lateFault(
 ): string | null {
   const isNews = before.late?.resultAt == null && after.late?.resultAt === now;
   const isStill = before.late?.resultAt === after.late?.resultAt || isNews;
+  const isUsageSame = isEqual(before.usage, after.usage);
   const notices = after.notices.filter(({ kind }) => kind === "task.late_result");
   return firstViolation({
     "a late result is known once": isStill || before.late === null,
     "a late result is proven": !isNews || history.isLateProven,
     "the operator gets one notice of a late result":
       notices.length <= 1 && (!isNews || (notices.length === 1) === setting.isOperatorNotified),
-    "a late result leaves version and retention":
-      !isNews || (before.version === after.version && before.expiresAt === after.expiresAt),
+    "a late result leaves the retention": !isNews || before.expiresAt === after.expiresAt,
+    "a late result has a new version when it states what the job has consumed":
+      !isNews || (before.version === after.version) === isUsageSame,
+    "what the job has consumed becomes known at its end or with a late result":
+      isNews || isUsageSame,
   });
 }
 

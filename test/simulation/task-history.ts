@@ -1,5 +1,6 @@
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
+import type { Usage } from "../../src/core/record/upstream.ts";
 import type { Change } from "./change.ts";
 import type { SimulatedObject } from "./simulated-object.ts";
 
@@ -8,6 +9,8 @@ export interface EndResult {
   readonly status: "completed" | "failed";
   /** Urls of the output or code of the error, as JSON text. */
   readonly content: string;
+  /** What the upstream says that the job has consumed; null when it says nothing. */
+  readonly usage: Usage | null;
 }
 
 /** One POST of a callback. */

@@ -38,6 +38,7 @@ export function finish(
     callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
     finishedAt: now,
     found: null,
+    usage: null,
     notices: task.notices,
     late: null,
     expiresAt: now + policy.retentionMs,
@@ -56,12 +57,12 @@ export function finishFromNews(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const found = findingOf(news, foundBy, now);
+  const facts = { found: findingOf(news, foundBy, now), usage: news.usage ?? null };
   if (news.status === "completed" && !areUrlsInBounds(news.urls)) {
-    return { ...finishTooLarge(task, policy, now), found };
+    return { ...finishTooLarge(task, policy, now), ...facts };
   }
-  const ended = { ...finishAsReported(task, news, policy, now), found };
-  return isStorable(ended) ? ended : { ...finishTooLarge(task, policy, now), found };
+  const ended = { ...finishAsReported(task, news, policy, now), ...facts };
+  return isStorable(ended) ? ended : { ...finishTooLarge(task, policy, now), ...facts };
 }
 
 /**

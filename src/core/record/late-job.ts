@@ -6,8 +6,8 @@ import { metadataOf } from "./metadata.ts";
 import { noticeOf, withNotice } from "./notice.ts";
 import { canPoll } from "./poll-plan.ts";
 import { isStorable } from "./stored-size.ts";
-import { isTerminal, type TaskRecord, type TerminalTask } from "./task.ts";
-import { areUrlsInBounds, type UpstreamResult } from "./upstream.ts";
+import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
+import { areUrlsInBounds, type UpstreamNews } from "./upstream.ts";
 
 /** News of the job of a task from after the task had failed at its deadline. Times are Unix milliseconds. */
 export interface LateJob {
@@ -73,17 +73,21 @@ export function withLateHint(task: TerminalTask, { polledAt }: Policy, now: numb
 
 /**
  * Stores that the job of a failed task has succeeded: the task stays failed, and the operator gets a notice
- * with the output. A notice with which the record would be too large has no output.
+ * with the output. A notice with which the record would be too large has no output. The version rises when the
+ * upstream states what the job has consumed, because the operator can read that in the task.
  */
 export function withLateResult(
   task: TerminalTask,
-  result: Extract<UpstreamResult, { readonly status: "completed" }>,
+  { urls, metadata, usage }: Extract<UpstreamNews, { readonly status: "completed" }>,
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const known = { ...task, late: { ...(task.late ?? NOTHING_LATE), resultAt: now } };
+  const known = {
+    ...task,
+    late: { ...(task.late ?? NOTHING_LATE), resultAt: now },
+    ...(usage !== undefined && { usage, version: nextVersion(task, now) }),
+  };
   if (!policy.isOperatorNotified) return known;
-  const { urls, metadata } = result;
   const submitted = metadataOf(task.registration?.parameters ?? null);
   const output = { urls: [...urls], metadata: { ...submitted, ...metadata } };
   const told = withLateNotice(known, { output }, now);

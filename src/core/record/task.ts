@@ -8,7 +8,7 @@ import type { LateJob } from "./late-job.ts";
 import type { Notice } from "./notice.ts";
 import type { Publication } from "./publication.ts";
 import type { Tracking } from "./tracking.ts";
-import type { Failure, Upstream } from "./upstream.ts";
+import type { Failure, Upstream, Usage } from "./upstream.ts";
 
 /**
  * The record of one task, stored as one value under one key of its object. Times (`…At`) are Unix
@@ -63,6 +63,8 @@ export interface TerminalTask extends TaskBase {
    * charge), or when the task ended under a release that did not store it.
    */
   readonly found: Finding | null;
+  /** What the upstream says that the job has consumed or cost; null when it does not state it. */
+  readonly usage: Usage | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
   /** News of the job from after the task had failed at its deadline; null while there is none. */

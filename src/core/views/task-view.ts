@@ -40,7 +40,7 @@ export function taskView(
     ...optional("metadata", record.registration?.metadata ?? null),
     ...optional("credits", creditsView(record.credits)),
     ...(isTerminal(record)
-      ? optional("failure", record.failure)
+      ? { ...optional("failure", record.failure), ...usageView(record, reader) }
       : openView(record, reader, progress)),
   });
   return appendMembers(head(record), extras);
@@ -101,6 +101,11 @@ function upstreamView(upstream: Upstream | null) {
   if (upstream?.job == null) return null;
   const { id, endpoint } = upstream.job;
   return { id, ...optional("endpoint", endpoint) };
+}
+
+/** Shows the operator what the job has consumed or cost: the account would read the operator's own price in it. */
+function usageView({ usage }: TerminalTask, reader: Reader) {
+  return optional("usage", reader === "operator" ? usage : null);
 }
 
 function openView(record: OpenTask | ChargingTask, reader: Reader, progress: number | null) {

@@ -1,0 +1,78 @@
+import { expect, it } from "vitest";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { noticeOf } from "../../src/core/record/notice.ts";
+import { nextStep } from "../../src/core/step.ts";
+import { transition } from "../../src/core/transition.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import {
+  ACCOUNT,
+  aCompletion,
+  aFinishedTask,
+  aPolicy,
+  aReport,
+  finished,
+  HOUR,
+  NOW,
+  VIDEO,
+} from "./builders.ts";
+import { apply, finish } from "./decisions.ts";
+import {
+  aHook,
+  anAttachedTask,
+  anAttachment,
+  anUpstreamFailure,
+  aPollEnd,
+  aProvidedTask,
+  newsAnswer,
+  NO_KEY,
+  NO_OUTPUT,
+} from "./upstream-builders.ts";
+
+const USAGE = { completion_tokens: 108_900, cost: 0.25 };
+const used = { ...aCompletion(), usage: USAGE };
+const attached = anAttachedTask();
+const kept = apply(aProvidedTask(), aHook(used));
+const signed = { isSigned: true };
+
+it.each<[string, TaskEvent, object | null, typeof attached | typeof kept]>([
+  ["success", aPollEnd(newsAnswer(used)), USAGE, attached],
+  ["failure", aPollEnd(newsAnswer({ ...anUpstreamFailure(), usage: USAGE })), USAGE, attached],
+  ["success, in a signed hook,", aHook(used, signed), USAGE, attached],
+  ["success, in a hook from before its job was attached,", anAttachment(), USAGE, kept],
+  ["success without output", aHook({ ...NO_OUTPUT, usage: USAGE }), USAGE, attached],
+  ["too many links", aHook({ ...used, urls: Array(1_001).fill(VIDEO) }, signed), USAGE, attached],
+  ["no usage", aPollEnd(newsAnswer(aCompletion())), null, attached],
+  ["its end by an event of the operator", aReport(), null, attached],
+])(
+  "a task whose upstream has reported %s is stored with what the upstream says its job has consumed, which no callback body contains",
+  (_what, event, usage, task) => {
+    const policy = event.type === "hook" || event.type === "attach" ? NO_KEY : aPolicy();
+    const record = finish(task, event, NOW, policy);
+    expect(record.usage).toEqual(usage);
+    expect(record.body).not.toMatch(/usage|tokens|cost/);
+  },
+);
+
+it("only the operator, and no account, sees what the upstream says that the job of a task has consumed", () => {
+  const record = aFinishedTask({ account: ACCOUNT, usage: USAGE });
+  expect(JSON.parse(taskView(record, "operator"))).toMatchObject({ usage: USAGE });
+  expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("usage");
+  const unknown = JSON.parse(taskView({ ...record, usage: null }, "operator"));
+  expect(unknown).not.toHaveProperty("usage");
+});
+
+it("what the job of a failed task has consumed by the report of its late success is stored under a new version, and shown in the event task.late_result", () => {
+  const policy = aPolicy({ isOperatorNotified: true });
+  const later = attached.deadlineAt + HOUR;
+  const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
+  const idle = { ...timedOut, callback: null };
+  const record = finished(transition(idle, aHook(used, signed), policy, later));
+  const { version } = record;
+  expect(version).toBeGreaterThan(timedOut.version);
+  const details = { output: { urls: [VIDEO], metadata: {} } };
+  const notices = [noticeOf("task.late_result", version, later, details)];
+  expect(record).toMatchObject({ usage: USAGE, body: timedOut.body, notices });
+  const step = nextStep(record, policy, later);
+  const task: unknown = step?.kind === "notify" ? JSON.parse(step.notice.task) : null;
+  expect(task).toMatchObject({ status: "failed", usage: USAGE });
+});
