@@ -78,7 +78,7 @@ export function parseConfig(
     return failure(issues.map(({ path, message }) => ({ path: path.join("."), message })));
   }
   const { data } = parsed;
-  const connected = parseConnections(vars, data.ALLOW_LOCAL_CALLBACKS, data.SANDBOX);
+  const connected = parseConnections(vars, connectionPolicy(data), data.SANDBOX);
   if (!connected.ok) return connected;
   const index = parseIndexConfig(vars, data);
   if (!index.ok) return index;
@@ -109,6 +109,15 @@ export function parseConfig(
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
   });
+}
+
+/** Selects the rules for the base URLs of connections; the relay's own host is known only by `PUBLIC_URL`. */
+function connectionPolicy(data: ParsedVariables): UrlPolicy {
+  return {
+    allowLocal: data.ALLOW_LOCAL_CALLBACKS,
+    allowIp: data.ALLOW_IP_CALLBACKS,
+    ownOrigin: data.PUBLIC_URL ?? "",
+  };
 }
 
 /** Finds the compatibility flags that the relay needs and that are not set for the running isolate. */

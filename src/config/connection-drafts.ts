@@ -56,7 +56,7 @@ export function readDrafts(vars: object): Result<readonly Draft[], readonly Conf
   const providers = [...PROVIDERS.values()];
   const unreadable = providers.flatMap((provider) => unreadableVariables(provider, vars));
   if (unreadable.length > 0) return failure(unreadable);
-  const defaults = providers.map((provider) => defaultDraft(provider, vars));
+  const defaults = providers.flatMap((provider) => defaultDrafts(provider, vars));
   return success([...defaults, ...further.value]);
 }
 
@@ -68,7 +68,11 @@ function unreadableVariables({ variables }: UpstreamProvider, vars: object): Con
   });
 }
 
-function defaultDraft(provider: UpstreamProvider, vars: object): Draft {
+/**
+ * Reads the default connection of a provider. One whose host the connection must name has none until both its
+ * base URL and its key are set, which happens one after the other.
+ */
+function defaultDrafts(provider: UpstreamProvider, vars: object): readonly Draft[] {
   const { key, baseUrl, webhookSecret, userId } = provider.variables;
   const read = (name: string | undefined) =>
     name === undefined ? null : VariableText.safeParse(Reflect.get(vars, name)).data || null;
@@ -79,7 +83,8 @@ function defaultDraft(provider: UpstreamProvider, vars: object): Draft {
     webhook_secret: read(webhookSecret),
     user_id: read(userId),
   };
-  return { variable: baseUrl, isDefault: true, name: provider.name, entry };
+  const isReady = provider.baseUrls !== null || (entry.key !== null && entry.base_url !== null);
+  return isReady ? [{ variable: baseUrl, isDefault: true, name: provider.name, entry }] : [];
 }
 
 function furtherDrafts(vars: object): Result<readonly Draft[], readonly ConfigIssue[]> {

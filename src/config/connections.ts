@@ -1,10 +1,11 @@
 import type { PollLimits } from "../core/policy.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { failure, type Result, success } from "../core/result.ts";
-import type { Connection, HostPattern, UpstreamProvider } from "../providers/provider.ts";
+import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
 import type { SimulatedProvider } from "../providers/simulated-provider.ts";
-import { hasCredentials, isLoopback } from "../security/url-policy.ts";
+import type { UrlPolicy } from "../security/url-policy.ts";
+import { isPinned, urlIssues } from "./base-url.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 
@@ -28,12 +29,13 @@ const KEY = /^[\x21-\x7e]+$/;
 /**
  * Parses the connections: one for each provider, named after it, from the provider's own variables, and
  * those of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's
- * adapter names, and with `allowLocal` also to this machine.
+ * adapter names or, where it names none, to the host of the connection's own base URL.
+ * @param policy rules for URLs of this deployment; it may also allow connections to this machine.
  * @param isSandboxOn true when simulated providers get a connection too.
  */
 export function parseConnections(
   vars: object,
-  allowLocal: boolean,
+  policy: UrlPolicy,
   isSandboxOn: boolean,
 ): Result<Connections, readonly ConfigIssue[]> {
   const drafts = readDrafts(vars);
@@ -41,13 +43,13 @@ export function parseConnections(
   const checked = drafts.value.map((draft) => ({ draft, provider: providerOf(draft) }));
   const issues = [
     ...checked.flatMap(({ draft, provider }) =>
-      provider === null ? [unknownProvider(draft)] : draftIssues(draft, provider, allowLocal),
+      provider === null ? [unknownProvider(draft)] : draftIssues(draft, provider, policy),
     ),
     ...nameClashes(drafts.value),
   ];
   if (issues.length > 0) return failure(issues);
   const upstream = checked.flatMap(({ draft, provider }) =>
-    provider === null ? [] : [upstreamConnection(draft, provider)],
+    provider === null ? [] : upstreamConnections(draft, provider),
   );
   const simulated = isSandboxOn ? SIMULATED_PROVIDERS.map(simulatedConnection) : [];
   const connections = [...upstream, ...simulated];
@@ -82,17 +84,13 @@ function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
 function draftIssues(
   draft: Draft,
   provider: UpstreamProvider,
-  allowLocal: boolean,
+  policy: UrlPolicy,
 ): readonly ConfigIssue[] {
-  const { variable, name, entry } = draft;
-  const hosts = [...provider.baseUrls, ...(provider.jwksUrl ? [provider.jwksUrl] : [])];
-  const further = provider.hostsOfCustomers ?? null;
-  const urls = [entry.base_url, entry.jwks_url];
-  const isAllowed = urls.every((url) => url == null || isPinned(url, hosts, allowLocal, further));
-  const known = [...hosts, ...(further === null ? [] : [further.form])].join(", ");
-  const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}`;
-  const misplaced = isAllowed ? [] : [{ path: variable, message }];
-  return [...misplaced, ...keyIssues(draft, provider), ...secretIssues(draft, provider)];
+  return [
+    ...urlIssues(draft, provider, policy),
+    ...keyIssues(draft, provider),
+    ...secretIssues(draft, provider),
+  ];
 }
 
 function keyIssues(
@@ -115,32 +113,26 @@ function secretIssues(
   return [{ path: own ?? variable, message }];
 }
 
-function isPinned(
-  text: string,
-  hosts: readonly string[],
-  allowLocal: boolean,
-  further: HostPattern | null = null,
-): boolean {
-  const url = URL.parse(text);
-  // A base URL may not contain even a bare ? or #, because the path of a request would be lost behind it.
-  if (url === null || hasCredentials(text, url) || /[?#]/.test(text)) return false;
-  if (allowLocal && isLoopback(url)) return true;
-  const isListed = hosts.some((host) => new URL(host).origin === url.origin);
-  return isListed || further?.pattern.test(url.origin) === true;
+/** Builds the connection of a checked draft; none without a base URL, which a checked draft always has. */
+function upstreamConnections(draft: Draft, provider: UpstreamProvider): readonly Connection[] {
+  const written = draft.entry.base_url ?? provider.baseUrls?.[0];
+  if (written === undefined) return [];
+  const baseUrl = withoutSlash(new URL(written));
+  const isHookless = isPinned(baseUrl, provider.hooklessBaseUrls ?? [], false);
+  const own = isHookless ? { ...provider, hooks: null } : provider;
+  return [{ name: draft.name, provider: own, baseUrl, ...settingsOf(draft, provider) }];
 }
 
-function upstreamConnection({ name, entry }: Draft, provider: UpstreamProvider): Connection {
-  const baseUrl = withoutSlash(new URL(entry.base_url ?? provider.baseUrls[0]));
-  const isHookless = isPinned(baseUrl, provider.hooklessBaseUrls ?? [], false);
+function settingsOf(
+  { entry }: Draft,
+  { jwksUrl, polls }: UpstreamProvider,
+): Omit<Connection, "name" | "provider" | "baseUrl"> {
   return {
-    name,
-    provider: isHookless ? { ...provider, hooks: null } : provider,
-    baseUrl,
     key: entry.key ?? null,
     webhookSecret: entry.webhook_secret ?? null,
     userId: entry.user_id ?? null,
-    jwksUrl: entry.jwks_url ?? provider.jwksUrl ?? null,
-    pollsPerMinute: entry.polls_per_minute ?? provider.polls.perMinute ?? null,
+    jwksUrl: entry.jwks_url ?? jwksUrl ?? null,
+    pollsPerMinute: entry.polls_per_minute ?? polls.perMinute ?? null,
   };
 }
 
@@ -173,9 +165,19 @@ function pollLimits(connection: Connection): readonly [string, PollLimits][] {
   return [[name, { ...waits, isIdEnough, isTaskNamed }]];
 }
 
-/** Returns the age of a job at which its hook is late, in milliseconds; null without hooks. */
-function hookWaitOf({ provider, webhookSecret, jwksUrl }: Connection): number | null {
-  if (provider.hooks === null) return null;
+/**
+ * Tells whether a connection can count on hooks: a provider that not every installation of which sends hooks
+ * needs a webhook secret, with which the operator says that they come.
+ */
+export function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
+  if (provider.hooks === null) return false;
+  return provider.hooks.isOptional !== true || webhookSecret !== null;
+}
+
+/** Returns the age of a job at which its hook is late, in milliseconds; null when no hook is expected. */
+function hookWaitOf(connection: Connection): number | null {
+  const { provider, webhookSecret, jwksUrl } = connection;
+  if (provider.hooks === null || !areHooksExpected(connection)) return null;
   const isVerified = webhookSecret !== null || jwksUrl !== null;
   return provider.hooks.assurance === "body-signed" && isVerified
     ? VERIFIED_HOOK_WAIT_MS

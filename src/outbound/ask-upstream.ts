@@ -1,7 +1,7 @@
 import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
-import type { Job } from "../core/record/upstream.ts";
+import { isAbout, type Job } from "../core/record/upstream.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import { progressIn, toNews } from "../providers/observation.ts";
 import { readPollAnswer } from "../providers/poll-answer.ts";
@@ -81,7 +81,7 @@ async function ask(
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
     const answer = await get({ url: `${baseUrl}${path}`, headers, isLarge }, signal);
     if (answer === null) return null;
-    const reading = readPollAnswer(reader, answer, job);
+    const reading = readPollAnswer(reader, answer, job, baseUrl);
     if (reading.kind !== "next") return { reading: checkJob(reading, job), head: answer };
     path = reading.path;
     reader = reading;
@@ -90,10 +90,9 @@ async function ask(
 }
 
 /** Returns what the adapter has read from an answer, or `unclear` when the answer is about another job. */
-function checkJob(reading: FinalReading, { id }: Job): FinalReading {
+function checkJob(reading: FinalReading, job: Job): FinalReading {
   if (reading.kind !== "observed") return reading;
-  const { jobId } = reading.observation;
-  return jobId === null || jobId === id ? reading : UNCLEAR;
+  return isAbout(job, reading.observation.jobId) ? reading : UNCLEAR;
 }
 
 function pollAnswer(

@@ -20,7 +20,7 @@ export const ark: UpstreamProvider = {
     parameter: "callback_url",
     idParameter: null,
     authenticate: noSignature,
-    read: observe,
+    read: readArkTask,
   },
   // https://www.volcengine.com/docs/82379/1521309: outputs are deleted after 24 hours.
   linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
@@ -31,11 +31,12 @@ export const ark: UpstreamProvider = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/contents/generations/tasks/${encodeURIComponent(id)}`,
-    read: ({ body }) => readingOf(observe(body)),
+    read: ({ body }) => readingOf(readArkTask(body)),
   },
 };
 
-function observe(body: unknown): Observation | null {
+/** Reads a task of Ark, which some gateways also pass on; null when the value is none. */
+export function readArkTask(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
   const state = textAt(body, "status");

@@ -44,6 +44,12 @@ export function numberAt(value: unknown, ...path: readonly (string | number)[]):
   return Math.abs(Number(written)) <= Number.MAX_SAFE_INTEGER ? Number(written) : null;
 }
 
+/** Reads a percentage, written as a number or as text (`"50%"`); null when absent. */
+export function percentAt(value: unknown, ...path: readonly (string | number)[]): number | null {
+  const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(textAt(value, ...path)?.trim() ?? "")?.[1];
+  return percent === undefined ? numberAt(value, ...path) : Number(percent);
+}
+
 /** Reads a number rounded to an integer: providers report a duration of 5.041 where 5 was requested. */
 export function integerAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = numberAt(value, ...path);

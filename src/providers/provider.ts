@@ -42,8 +42,11 @@ export interface UpstreamProvider {
   readonly name: string;
   /** Names of the variables that configure the provider's default connection. */
   readonly variables: ProviderVariables;
-  /** Base URLs that a connection may name; the first is the default. Credentials are sent to no other host. */
-  readonly baseUrls: readonly [string, ...string[]];
+  /**
+   * Base URLs that a connection may name; the first is the default. Credentials are sent to no other host.
+   * Null means that operators run the provider themselves: each connection names its own host.
+   */
+  readonly baseUrls: readonly [string, ...string[]] | null;
   /** Further hosts that a connection may name, of which the provider has one for each of its customers. */
   readonly hostsOfCustomers?: HostPattern;
   /** Those of the base URLs at which the provider sends no hooks. */
@@ -90,7 +93,15 @@ export interface ProviderVariables {
 
 export interface HookAdapter {
   readonly assurance: Assurance;
-  /** Field of the submit call that takes the hook URL, `?name` where it is a query parameter. */
+  /**
+   * States that only some installations of the provider send hooks, so that hooks are expected only where the
+   * connection has a webhook secret.
+   */
+  readonly isOptional?: true;
+  /**
+   * Field of the submit call that takes the hook URL, `?name` where it is a query parameter, `a.b` where it is
+   * the field `b` of the object `a`.
+   */
   readonly parameter: string;
   /** Field of the submit call that takes the relay's task id and is echoed in hooks; null for none. */
   readonly idParameter: string | null;
@@ -144,7 +155,8 @@ export type Authenticity =
 
 /** Reader of the answers to one request of a poll. */
 export interface AnswerReader {
-  readonly read: (answer: Answer, job: Job) => Reading;
+  /** Reads an answer. @param baseUrl base URL of the connection, for links that are relative to it. */
+  readonly read: (answer: Answer, job: Job, baseUrl: string) => Reading;
   /**
    * States that answers of every HTTP status are read, because any of them can be the failure of the job
    * itself; otherwise only those with a status from 200 to 299.

@@ -6,6 +6,7 @@ import { minimax } from "./minimax.ts";
 import { runway } from "./runway.ts";
 import { fal } from "./fal.ts";
 import { kie } from "./kie.ts";
+import { newapi } from "./newapi.ts";
 import { openrouter } from "./openrouter.ts";
 import { replicate } from "./replicate.ts";
 import { vidu } from "./vidu.ts";
@@ -36,6 +37,7 @@ export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
     openrouter,
     dashscope,
     xai,
+    newapi,
   ].map((provider) => [provider.name, provider]),
 );
 

@@ -2,8 +2,9 @@ import { type Config, parseConfig } from "../../src/config/config.ts";
 import * as fc from "fast-check";
 import { parseConnections } from "../../src/config/connections.ts";
 import type { ConfigIssue } from "../../src/config/issue.ts";
+import { checkCallbackUrl } from "../../src/security/url-policy.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import type { Connection } from "../../src/providers/provider.ts";
+import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
 import { fuzz, weighted } from "./fuzz.ts";
 import { hostileValue } from "./hostile.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
@@ -39,7 +40,10 @@ const VARIABLES = {
   MINIMAX_BASE_URL: "https://api.minimaxi.com",
   REPLICATE_WEBHOOK_SECRET: WHSEC,
   FAL_USER_ID: "user-1",
+  NEWAPI_API_KEY: PLANTED,
+  NEWAPI_BASE_URL: "https://gateway.example.com",
 };
+const PUBLIC = { allowLocal: false, allowIp: false, ownOrigin: "" };
 const NAMES = Object.keys({ ...REQUIRED, ...VARIABLES });
 const CONNECTIONS = {
   "ark-intl": {
@@ -53,6 +57,7 @@ const CONNECTIONS = {
     base_url: "https://llm-1.ap-southeast-1.maas.aliyuncs.com",
   },
   "replicate-2": { provider: "replicate", webhook_secret: WHSEC, user_id: null },
+  "gateway-2": { provider: "newapi", key: PLANTED, base_url: "https://gateway.example.com/api" },
   "fal-2": { provider: "fal", jwks_url: "https://rest.fal.ai/.well-known/jwks.json" },
 };
 
@@ -116,7 +121,9 @@ function requireSound(config: Config): void {
       config.operatorKeys.length > 0 &&
       config.operatorKeys.every(({ secret }) => utf8(secret) >= 16),
     SIGNING_SECRETS: secrets.every(isSecret),
-    PROVIDERS: [...PROVIDERS.keys()].every((name) => config.connections.has(name)),
+    PROVIDERS: [...PROVIDERS.values()].every(
+      ({ name, baseUrls }) => baseUrls === null || config.connections.has(name),
+    ),
   };
   const wrong = Object.keys(tests).find((name) => tests[name] !== true);
   if (wrong !== undefined) throw new Error(`an invalid ${wrong} was accepted`);
@@ -126,16 +133,20 @@ function requireSound(config: Config): void {
 const encoder = new TextEncoder();
 const utf8 = (text: string) => encoder.encode(text).length;
 
+/** Tells whether a URL leads to a host of the provider or, where it has none, to a public host. */
+function isHostOf({ name, baseUrls }: UpstreamProvider, { href, host }: URL): boolean {
+  if (baseUrls === null) return checkCallbackUrl(href, PUBLIC).ok;
+  if (baseUrls.some((base) => new URL(base).host === host)) return true;
+  return name === "dashscope" && /^[\w-]+\.[\w-]+\.maas\.aliyuncs\.com$/.test(host);
+}
+
 /** Requires that credentials go only to the provider's own hosts, in a header, under the intended path. */
 function requireSoundConnection({ name, provider, baseUrl, key }: Connection): void {
   if (provider.polls === null) return;
   const path = provider.polls.path({ id: "job-1", endpoint: "a/b" });
   const url = URL.parse(baseUrl + path);
   if (url === null) throw new Error(`${name} has no valid base URL: ${baseUrl}`);
-  const isListed = provider.baseUrls.some((base) => new URL(base).host === url.host);
-  const isOwn =
-    isListed ||
-    (provider.name === "dashscope" && /^[\w-]+\.[\w-]+\.maas\.aliyuncs\.com$/.test(url.host));
+  const isOwn = isHostOf(provider, url);
   const isUnder = `${url.pathname}${url.search}`.endsWith(path) && url.hash === "";
   if (!isOwn || url.protocol !== "https:") throw new Error(`${name} leads to ${url.href}`);
   if (!isUnder || url.username !== "") throw new Error(`${name} leads to ${url.href}`);
@@ -157,11 +168,11 @@ fuzz(
 );
 
 fuzz(
-  "any value of CONNECTIONS is accepted only if each base_url leads to a host of its provider, else the error names CONNECTIONS",
+  "any value of CONNECTIONS is accepted only if each base_url leads to a host of its provider or, where it has none, to a public host, else the error names CONNECTIONS",
   {
     inputs: connections,
     check: (vars) => {
-      const result = parseConnections(vars, false, false);
+      const result = parseConnections(vars, PUBLIC, false);
       if (result.ok) result.value.connections.forEach(requireSoundConnection);
       else requireNamed(result.error);
       return result.ok;

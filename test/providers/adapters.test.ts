@@ -50,7 +50,7 @@ it.each(["key-0001", "a:b:c", ":secret", "access:"])(
 
 it("a poll of MiniMax replaces half a surrogate pair in a file id by U+FFFD in the URL that retrieves the file", () => {
   const body = { status: "Success", file_id: "\ud800" };
-  const reading = minimax.polls.read({ status: 200, body }, { id: "1", endpoint: null });
+  const reading = minimax.polls.read({ status: 200, body }, { id: "1", endpoint: null }, "");
   expect(reading).toMatchObject({ path: "/v1/files/retrieve?file_id=%EF%BF%BD" });
 });
 
@@ -68,6 +68,8 @@ it.each<[string, object, number | undefined]>([
   ["replicate", { logs: "999%| | 9/9" }, 100],
   ["replicate", { logs: "Loaded 50% of the model" }, undefined],
   ["replicate", { logs: null }, undefined],
+  ["newapi", { progress: "50%" }, 50],
+  ["newapi", { progress: "soon" }, undefined],
 ])(
   "the progress of a job that the relay reads from an answer of %s with the fields %j is, in percent: %j",
   (name, fields, progress) => {
@@ -75,6 +77,7 @@ it.each<[string, object, number | undefined]>([
     const reading = PROVIDERS.get(name)?.polls.read(
       { status: 200, body },
       { id: "1", endpoint: null },
+      "",
     );
     expect(reading?.kind === "observed" && progressIn(reading.observation).progress).toBe(progress);
   },

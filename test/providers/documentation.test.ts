@@ -102,6 +102,7 @@ describe.each(
 )("docs/providers.md for $name", ({ provider, row }) => {
   const [, variables = "", authentication = "", polling = ""] = row;
   const { hooks, polls } = provider;
+  const hosts = [...(provider.baseUrls ?? []), provider.hostsOfCustomers?.form];
 
   it(`docs/providers.md names the configuration variables of ${provider.name}`, () => {
     const { key, webhookSecret, userId, baseUrl } = provider.variables;
@@ -125,12 +126,12 @@ describe.each(
     const parameter = hooks?.parameter ?? null;
     if (parameter === null) expect(text).not.toContain("HOOK_URL");
     else if (parameter.startsWith("?")) expect(text).toContain(`${parameter.slice(1)}=$HOOK_URL`);
-    else expect(text).toContain(`"${parameter}": "'$HOOK_URL'"`);
+    else expect(text).toContain(`"${parameter.split(".").at(-1)}": "'$HOOK_URL'"`);
     expect(text.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
     if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
     expect(text).toContain(`"provider": "${provider.name}"`);
     for (const url of codes(text).filter((code) => code.startsWith("https://")))
-      expect([...provider.baseUrls, provider.hostsOfCustomers?.form]).toContain(url);
+      expect(hosts).toContain(url);
   });
 });
 
@@ -160,6 +161,8 @@ function isTimed({ means }: HookFixture | PollFixture): boolean {
 function findingOf({ hooks, variables }: UpstreamProvider): string {
   if (hooks === null) return "by polls alone";
   const setting = variables.webhookSecret ?? variables.userId;
+  if (hooks.isOptional === true && setting === undefined)
+    return "by polls, or earlier by the poll that a hook causes";
   return hooks.assurance === "body-signed"
     ? `by its hook, with \`${setting}\``
     : "by the poll that its hook causes";

@@ -1,6 +1,9 @@
 import type { UpstreamNews } from "../../src/core/record/upstream.ts";
 import type { Answer } from "../../src/providers/provider.ts";
 
+/** Base URL of a provider whose connections name their own host. */
+export const GATEWAY = "https://gateway.example.com";
+
 /** A hook in the documented format of a provider, and its meaning. */
 export interface HookFixture {
   readonly name: string;

@@ -67,11 +67,17 @@ it("a poll goes to the base URL of its connection with the API key of this conne
   ]);
 });
 
-it("a task of a connection to Luma Agents, which sends no hooks, gets no hook URL, and is refused when the connection has no key", async () => {
+it("a task is refused for a connection without a key to Luma Agents, which sends no hooks, and to a gateway, from which none are expected; with a key only the gateway's tasks get a hook URL", async () => {
   const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
+  const gateway = { provider: "newapi", base_url: "https://gateway.example.com" };
   const bindings = {
     ...env,
-    ...connections({ "luma-2": { ...entry, key: MARK }, "luma-3": entry }),
+    ...connections({
+      "luma-2": { ...entry, key: MARK },
+      "luma-3": entry,
+      "gateway-2": { ...gateway, key: MARK },
+      "gateway-3": gateway,
+    }),
   };
   const register = (provider: string) =>
     callWith(bindings, "/v1/tasks", { body: { model: "m", callback_url: CALLBACK_URL, provider } });
@@ -81,7 +87,10 @@ it("a task of a connection to Luma Agents, which sends no hooks, gets no hook UR
   };
   expect(await hookFields("luma")).toEqual(["hook_url", "hook_parameter"]);
   expect(await hookFields("luma-2")).toEqual([]);
-  expect(await refusal(await register("luma-3"))).toEqual(invalid("/provider"));
+  expect(await hookFields("gateway-2")).toEqual(["hook_url", "hook_parameter"]);
+  for (const name of ["luma-3", "gateway-3"]) {
+    expect(await refusal(await register(name))).toEqual(invalid("/provider"));
+  }
 });
 
 it("after a connection to a provider was removed from CONNECTIONS, registrations that name it get 400 and its hooks get 404", async () => {

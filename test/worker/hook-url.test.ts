@@ -42,10 +42,11 @@ function altered(hookUrl: string): string {
   return pathWith(hookUrl, { token: (token.startsWith("A") ? "B" : "A") + token.slice(1) });
 }
 
-it.each([...PROVIDERS.values()].filter(({ hooks }) => hooks !== null))(
-  "registering a task with the provider $name returns the hook URL and the names of the parameters in which the provider takes that URL and the task id",
-  async ({ name, hooks }) => {
-    const answer = await registration({ provider: name });
+it.each(SENDERS)(
+  "registering a task with the provider $provider returns the hook URL and the names of the parameters in which the provider takes that URL and the task id",
+  async ({ provider: name, keyVars }) => {
+    const hooks = PROVIDERS.get(name)?.hooks;
+    const answer = await registration({ provider: name }, { ...env, ...keyVars });
     const token = expect.stringMatching(/^[A-Za-z0-9_-]{43}$/);
     expect(partsOf(String(answer["hook_url"]))).toEqual({ provider: name, id: answer.id, token });
     expect(answer).toMatchObject({ hook_parameter: hooks?.parameter, provider: name });
@@ -207,9 +208,9 @@ it.each([
 
 it.each(SENDERS.filter(({ provider }) => provider !== "minimax"))(
   "a challenge in a hook of $provider, which has no handshake, is not echoed",
-  async ({ provider, sign }) => {
+  async ({ provider, keyVars, sign }) => {
     anOutside().on("https://", answering({}, 500));
-    const task = await hooked({ provider });
+    const task = await hooked({ provider, bindings: { ...env, ...keyVars } });
     const body = challenged("echo me");
     const text = await (await sendHook(task, body, await sign(body, task))).text();
     expect(text).not.toContain("echo me");

@@ -7,6 +7,7 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { PollFixture } from "../providers/fixture.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { intercept } from "./outside.ts";
+import { keyVarsOf } from "./senders.ts";
 
 const UNCLEAR: object = { kind: "unclear", statusCode: 200, word: null };
 const UNKNOWN_STATE: object = { ...UNCLEAR, word: expect.any(String) };
@@ -70,8 +71,9 @@ async function asked(
   { jobId, endpoint, exchanges }: PollFixture,
   first: (body: string) => Response = (body) => new Response(body),
 ): Promise<PollAnswer> {
-  const key = PROVIDERS.get(provider)?.variables.key ?? "";
-  const runtime = await runtimeOf({ ...env, [key]: "test-only-access:test-only-secret" });
+  const adapter = PROVIDERS.get(provider);
+  const vars = adapter && keyVarsOf(adapter, "test-only-access:test-only-secret");
+  const runtime = await runtimeOf({ ...env, ...vars });
   if (!runtime.ok) throw new Error(JSON.stringify(runtime.error));
   const answers = exchanges.map(({ answer: { status, body } }, i) =>
     i === 0 ? first(JSON.stringify(body)) : Response.json(body ?? null, { status }),

@@ -1,7 +1,8 @@
 import { Webhook } from "standardwebhooks";
+import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
-import { examplesIn, type HookFixture, type PollFixture } from "../providers/fixture.ts";
+import { examplesIn, GATEWAY, type HookFixture, type PollFixture } from "../providers/fixture.ts";
 import { base64, hex, hmac } from "../providers/hook.ts";
 import type { Hooked } from "./hooked.ts";
 
@@ -11,7 +12,7 @@ type Headers = Readonly<Record<string, string>>;
 export interface Sender {
   readonly provider: string;
   readonly isBodySigned: boolean;
-  /** The variable with its API key, which lets the relay poll it. */
+  /** The variables that let the relay poll it. */
   readonly keyVars: Headers;
   /** The further variables with which the relay verifies its signatures. */
   readonly secretVars: Headers;
@@ -100,7 +101,7 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
   return {
     provider,
     isBodySigned: known.hooks.assurance === "body-signed",
-    keyVars: { [known.variables.key]: `test-only-${provider}-key` },
+    keyVars: keyVarsOf(known, `test-only-${provider}-key`),
     secretVars: SECRET_VARS[provider] ?? {},
     hooks: examplesIn(hooks),
     done,
@@ -108,6 +109,11 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
     sign: SIGNERS[provider] ?? (async () => ({})),
   };
 });
+
+/** Returns the variables with a provider's API key and, if it has no host of its own, the host of a gateway. */
+export function keyVarsOf({ variables, baseUrls }: UpstreamProvider, key: string): Headers {
+  return { [variables.key]: key, ...(baseUrls === null && { [variables.baseUrl]: GATEWAY }) };
+}
 
 /** Returns the body of a fixture with the id of this task. */
 export function bodyFor({ body }: HookFixture, { id }: Hooked): string {

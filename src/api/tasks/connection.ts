@@ -1,10 +1,11 @@
+import { areHooksExpected } from "../../config/connections.ts";
 import type { Config } from "../../config/config.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
  * Returns the connection (the configured access to a provider) of this name.
- * @throws Problem `invalid_request` when there is none, or when it can neither be polled nor send hooks, so
+ * @throws Problem `invalid_request` when there is none, or when it cannot be polled and sends no hooks, so
  * that no result would arrive.
  */
 export function requireConnection(name: string, { connections }: Config): Connection {
@@ -14,9 +15,9 @@ export function requireConnection(name: string, { connections }: Config): Connec
     throw invalidRequest([{ path: "/provider", message }]);
   }
   const { provider, key } = connection;
-  if (provider.polls !== null && provider.hooks === null && key === null) {
+  if (provider.polls !== null && key === null && !areHooksExpected(connection)) {
     const where = name === provider.name ? provider.variables.key : `CONNECTIONS, ${name}.key`;
-    const message = `needs an API key (${where}), because it sends no hooks`;
+    const message = `needs an API key (${where}), because no hooks are expected from it`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
   return connection;

@@ -20,11 +20,16 @@ export function sameJob(a: Job | null, b: Job): boolean {
 }
 
 /**
- * Tells whether a hook is about `job`. A hook without a job id counts as being about it, because the URL of
- * the hook belongs to this task alone.
+ * Tells whether a report is about `job`. A report without a job id counts as being about it, because the URL
+ * of the hook or poll belongs to this task alone. Some upstreams write the padding of base64 (`=`) at the end
+ * of an id only sometimes, so it is not compared.
  */
 export function isAbout(job: Job, jobId: string | null): boolean {
-  return jobId === null || jobId === job.id;
+  return jobId === null || withoutPadding(jobId) === withoutPadding(job.id);
+}
+
+function withoutPadding(id: string): string {
+  return id.replace(/={1,2}$/, "");
 }
 
 /** Largest number of output URLs of a result. */

@@ -1,0 +1,76 @@
+import type { HostPattern, UpstreamProvider } from "../providers/provider.ts";
+import {
+  checkCallbackUrl,
+  hasCredentials,
+  isLoopback,
+  type UrlPolicy,
+} from "../security/url-policy.ts";
+import type { Draft } from "./connection-drafts.ts";
+import type { ConfigIssue } from "./issue.ts";
+
+/** Pattern of what follows the path of a URL. A base URL may not contain even a bare ? or #. */
+const AFTER_PATH = /[?#]/;
+
+/**
+ * Finds URLs of a connection to which its credentials must not be sent. A provider with hosts of its own
+ * allows no others; where the connection names the host, the rules for callback URLs decide, and http leads
+ * only to this machine.
+ */
+export function urlIssues(
+  draft: Draft,
+  provider: UpstreamProvider,
+  policy: UrlPolicy,
+): readonly ConfigIssue[] {
+  const { variable, name, entry } = draft;
+  if (provider.baseUrls === null) {
+    const jwks = entry.jwks_url == null ? [] : [`must not have a jwks_url in ${name}`];
+    const messages = [...gatewayObjections(draft, provider, policy), ...jwks];
+    return messages.map((message) => ({ path: variable, message }));
+  }
+  const hosts = [...provider.baseUrls, ...(provider.jwksUrl ? [provider.jwksUrl] : [])];
+  const further = provider.hostsOfCustomers ?? null;
+  const urls = [entry.base_url, entry.jwks_url];
+  const isAllowed = (url: string) => isPinned(url, hosts, policy.allowLocal, further);
+  if (urls.every((url) => url == null || isAllowed(url))) return [];
+  const known = [...hosts, ...(further === null ? [] : [further.form])].join(", ");
+  const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}`;
+  return [{ path: variable, message }];
+}
+
+/** Returns why a connection that names its own host cannot use its base URL; nothing when it can. */
+function gatewayObjections(
+  { name, entry }: Draft,
+  provider: UpstreamProvider,
+  policy: UrlPolicy,
+): readonly string[] {
+  const text = entry.base_url ?? null;
+  if (text === null) {
+    return [`must have a base_url in ${name}, because ${provider.name} has no host of its own`];
+  }
+  const reason = objectionTo(text, policy);
+  return reason === null ? [] : [`${reason} as the base_url of ${name}`];
+}
+
+function objectionTo(text: string, policy: UrlPolicy): string | null {
+  const verdict = checkCallbackUrl(text, policy);
+  if (!verdict.ok) return verdict.error;
+  if (AFTER_PATH.test(text)) return "must not contain a query or fragment";
+  return verdict.value.protocol === "https:" || isLoopback(verdict.value)
+    ? null
+    : "must use https:";
+}
+
+/** Tells whether a URL stays on one of the hosts, or on this machine where `allowLocal` permits it. */
+export function isPinned(
+  text: string,
+  hosts: readonly string[],
+  allowLocal: boolean,
+  further: HostPattern | null = null,
+): boolean {
+  const url = URL.parse(text);
+  // The path of a request would be lost behind a ? or #.
+  if (url === null || hasCredentials(text, url) || AFTER_PATH.test(text)) return false;
+  if (allowLocal && isLoopback(url)) return true;
+  const isListed = hosts.some((host) => new URL(host).origin === url.origin);
+  return isListed || further?.pattern.test(url.origin) === true;
+}

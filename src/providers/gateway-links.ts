@@ -1,0 +1,31 @@
+import { isHttpUrl } from "../core/url.ts";
+
+/** Paths at which gateways serve a file to holders of their own API key. */
+const CONTENT_PATH = /\/v1\/(?:videos|video\/generations|tasks)\/.+\/content\/?$/;
+/** Names of query parameters by which a link carries its own access. */
+const ACCESS = /access|token|signature|^sig$/i;
+
+/**
+ * Selects from the values of an answer the links that a client can open: http(s) URLs, and paths on the
+ * gateway, which are completed. A link to a file that the gateway serves only with its API key is left out.
+ * @param baseUrl base URL of the gateway; null leaves paths out.
+ */
+export function openLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
+  return values.flatMap((value) => {
+    const link = typeof value === "string" ? absolute(value, baseUrl) : null;
+    return link === null || needsKey(link) ? [] : link;
+  });
+}
+
+/** Returns an http(s) URL unchanged and completes a path; null for any other text. */
+function absolute(text: string, baseUrl: string | null): string | null {
+  if (isHttpUrl(text)) return text;
+  const origin = /^\/(?!\/)/.test(text) ? URL.parse(baseUrl ?? "")?.origin : undefined;
+  return origin === undefined ? null : (URL.parse(`${origin}${text}`)?.href ?? null);
+}
+
+function needsKey(link: string): boolean {
+  const url = URL.parse(link);
+  if (url === null || !CONTENT_PATH.test(url.pathname)) return false;
+  return ![...url.searchParams.keys()].some((name) => ACCESS.test(name));
+}

@@ -1,0 +1,106 @@
+import { SECOND_MS } from "../core/time.ts";
+import { readArkTask } from "./ark.ts";
+import type { UpstreamError } from "./failure.ts";
+import { openLinks } from "./gateway-links.ts";
+import { at, idAt, numberAt, percentAt, textAt } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import {
+  type Answer,
+  bearer,
+  noSignature,
+  type Reading,
+  readingOf,
+  UNCLEAR,
+  type UpstreamProvider,
+} from "./provider.ts";
+
+/**
+ * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). They send no
+ * hooks of their own: some pass a hook URL on to their upstream, whose hook then names a job of that upstream,
+ * and some resellers report every change. No such hook is signed.
+ */
+export const newapi: UpstreamProvider = {
+  name: "newapi",
+  variables: { key: "NEWAPI_API_KEY", baseUrl: "NEWAPI_BASE_URL" },
+  baseUrls: null,
+  hooks: {
+    assurance: "capability-url",
+    isOptional: true,
+    parameter: "metadata.callback_url",
+    idParameter: null,
+    authenticate: noSignature,
+    read: readHook,
+  },
+  linkLife: null,
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/v1/video/generations/${encodeURIComponent(id)}`,
+    read: (answer, _job, baseUrl) => readAnswer(answer, baseUrl),
+  },
+};
+
+/** Reads an answer. A gateway may report that it could not ask its own upstream with HTTP 200 and a `code`. */
+function readAnswer({ body }: Answer, baseUrl: string): Reading {
+  const code = textAt(body, "code")?.toLowerCase() ?? "success";
+  if (code !== "success") return UNCLEAR;
+  const task = taskIn(body);
+  // The field `id` may be the number of a row in the gateway's database.
+  const jobId = idAt(task, "task_id");
+  const state = textAt(task, "status");
+  if (jobId === null && state === null) return UNCLEAR;
+  return readingOf({ ...observe(body, task, baseUrl), jobId, state });
+}
+
+/** Reads a hook without its job id, which may be the id of a job at the gateway's upstream. */
+function readHook(body: unknown): Observation | null {
+  const task = taskIn(body);
+  const state = textAt(task, "status") ?? textAt(body, "status") ?? textAt(body, "task_status");
+  return state === null ? null : { ...observe(body, task, null), jobId: null, state };
+}
+
+function taskIn(body: unknown): unknown {
+  const data = at(body, "data");
+  return typeof data === "object" && data !== null ? data : body;
+}
+
+function observe(
+  body: unknown,
+  task: unknown,
+  baseUrl: string | null,
+): Omit<Observation, "jobId" | "state"> {
+  // The answer of the gateway's own upstream. Its status may be outdated and is not read.
+  const raw = readArkTask(at(task, "data"));
+  const [link] = openLinks([...linksIn(body, task), ...(raw?.urls ?? [])], baseUrl);
+  const finishedAt = numberAt(task, "finish_time") ?? 0;
+  return {
+    urls: link === undefined ? [] : [link],
+    metadata: raw?.metadata ?? {},
+    completedAt: finishedAt > 0 ? finishedAt * SECOND_MS : null,
+    error: errorIn(body, task),
+    progress: percentAt(task, "progress"),
+  };
+}
+
+/** Collects the fields that may contain the link, best first; older releases use that of the failure. */
+function linksIn(body: unknown, task: unknown): readonly unknown[] {
+  return [
+    at(task, "result_url"),
+    at(task, "fail_reason"),
+    at(task, "url"),
+    at(body, "url"),
+    at(task, "metadata", "url"),
+    at(task, "output", "video_url"),
+    at(task, "content", "video_url"),
+  ];
+}
+
+function errorIn(body: unknown, task: unknown): UpstreamError | null {
+  const [inTask, inBody] = [at(task, "error"), at(body, "error")];
+  const code = textAt(inTask, "code") ?? textAt(inBody, "code");
+  const message = textAt(inTask, "message") ?? textAt(inBody, "message");
+  const text = textAt(task, "fail_reason") ?? message;
+  return code === null && text === null ? null : { code, text };
+}
