@@ -18,7 +18,7 @@ const BINDINGS = {
 const SHARDS = ["SHARD_1", "SHARD_2"];
 
 /** They wait for alarms and polls far more than they work, so all of them run at once. */
-const WAITING_TESTS = ["crash/eviction", "upstreams/fal-keys"].map(
+const WAITING_TESTS = ["crash/eviction", "crash/interrupted", "upstreams/fal-keys"].map(
   (name) => `test/process/${name}.test.ts`,
 );
 const SMOKE_TESTS = ["test/process/smoke/*.test.ts", "test/lint/*.test.ts"];

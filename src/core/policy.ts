@@ -57,7 +57,8 @@ export interface Policy extends Settings {
 export interface Settings {
   /**
    * Wait before each automatic attempt of a callback in milliseconds, counted from the end of the previous
-   * attempt. The length of the list is the number of attempts.
+   * attempt. The length of the list is the number of attempts. The first attempt of a series that a crash
+   * interrupts is followed sooner and takes no wait of the list (record/attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
@@ -123,9 +124,9 @@ export function startAt(
 }
 
 /**
- * Returns the wait before the attempt number `index` (from 0) of the automatic attempts of a callback, or
- * of a redelivery, in milliseconds. The first attempt of a redelivery starts at once; attempts beyond the
- * configured schedule repeat its last wait.
+ * Returns the wait number `index` (from 0) of the schedule in milliseconds, for the automatic attempts of a
+ * callback or for those of a redelivery. The first attempt of a redelivery starts at once; beyond its end the
+ * configured schedule repeats its last wait.
  * @param isOrdered true for a redelivery, false for the automatic series.
  */
 export function waitBeforeMs(policy: Policy, index: number, isOrdered: boolean): number {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { CallbackState } from "../../src/core/record/callback.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import {
@@ -26,7 +25,6 @@ import {
 } from "./builders.ts";
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
-const start: TaskEvent = { type: "attempt_started" };
 const delivered: TimedEvent[] = [
   [0, aReport(aCompletion(), aCreation())],
   [250, anEndAs(1, "delivered")],
@@ -83,14 +81,6 @@ describe("a redelivery", () => {
 
   it("a redelivery of one attempt fails when that attempt fails", () => {
     expect(callbackAfter(...delivered, order, [HOUR, anEnd(2)]).state).toEqual({ kind: "failed" });
-  });
-
-  it("a redelivery of three attempts waits between them as scheduled and fails with the third", () => {
-    const first: TimedEvent[] = [...delivered, [0, aRedelivery({ attempts: 3 })], [1, anEnd(2)]];
-    const second: TimedEvent[] = [...first, [HOUR, start], [HOUR + 2, anEnd(3)]];
-    const third: TimedEvent[] = [...second, [2 * HOUR, start], [2 * HOUR, anEnd(4)]];
-    const states = [first, second, third].map((happenings) => callbackAfter(...happenings).state);
-    expect(states).toEqual([due(1 + 180_000), due(HOUR + 2 + 600_000), { kind: "failed" }]);
   });
 
   it("a redelivery ordered while the relay is paused is accepted and waits", () => {

@@ -1,6 +1,7 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
+import { waitAfterLastMs } from "./wait-rules.ts";
 
 type InFlight = Extract<CallbackState, { readonly kind: "in_flight" }>;
 
@@ -55,7 +56,7 @@ function endFault(
   const { outcome } = attempt;
   const isOwn = history.written.openers.get(open.number) === instance;
   const total = after.series.ordered ?? setting.scheduleMs.length;
-  const wait = setting.scheduleMs[after.series.started] ?? setting.scheduleMs.at(-1);
+  const nextAt = endOf(attempt) + waitAfterLastMs(after, setting.scheduleMs);
   return firstViolation({
     "only a dead instance is interrupted": outcome !== "interrupted" || !isOwn || hadFault,
     "the recorded outcome is the received one":
@@ -69,7 +70,7 @@ function endFault(
     "failed after the last attempt":
       (after.state.kind === "failed") === isLast(outcome, after, total),
     "the next attempt waits from the end of this one":
-      after.state.kind !== "due" || after.state.nextAttemptAt === endOf(attempt) + (wait ?? 0),
+      after.state.kind !== "due" || after.state.nextAttemptAt === nextAt,
     "no attempt opens before its wait":
       after.state.kind !== "in_flight" && after.state.kind !== "held",
   });

@@ -1,6 +1,7 @@
 import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
 import { storedResult, TIMEOUT_CONTENT } from "./end-rules.ts";
+import { observedWaits } from "./wait-rules.ts";
 
 /** Returns names of what a commit shows. @param source of the last event. */
 export function observedEvents({ before, after }: Change, source: string): readonly string[] {
@@ -16,7 +17,7 @@ export function observedEvents({ before, after }: Change, source: string): reado
     [`attempt ${attempts.length} is interrupted`, attempts.at(-1)?.outcome === "interrupted"],
     ["a series fails", callback?.state.kind === "failed"],
   ];
-  return seen.flatMap(([what, isSeen]) => (isSeen ? [what] : []));
+  return [...observedWaits(callback), ...seen.flatMap(([what, isSeen]) => (isSeen ? [what] : []))];
 }
 
 function waiting({ tracking }: OpenTask): readonly string[] {

@@ -19,6 +19,8 @@ const EXPECTED_EVENTS = [
   "attempt 1 is interrupted",
   "attempt 2 is interrupted",
   "attempt 3 is interrupted",
+  "a series goes on after a crash",
+  "a series is interrupted again",
   "a series fails",
   "a callback is redelivered",
   "a deadline is extended",

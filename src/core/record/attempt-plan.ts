@@ -1,14 +1,19 @@
 import { type Policy, waitBeforeMs } from "../policy.ts";
+import { SECOND_MS } from "../time.ts";
 import {
   type Attempt,
   type AttemptResult,
   type Callback,
-  type CallbackState,
   dueAt,
   MAX_ATTEMPTS_KEPT,
   type RedeliveryOrder,
-  type Series,
 } from "./callback.ts";
+
+/**
+ * Wait in milliseconds after the first attempt of a series that a crash has interrupted, counted from the
+ * time at which the interruption is found.
+ */
+const WAIT_AFTER_INTERRUPTION_MS = 5 * SECOND_MS;
 
 /**
  * Returns the callback of a task that has just ended, with its automatic attempts (series 1) on hold until
@@ -101,7 +106,7 @@ export function closeAttempt(
     const deliveredAt = callback.deliveredAt ?? now;
     return { ...callback, attempts, deliveredAt, state: { kind: "delivered" } };
   }
-  return { ...callback, attempts, state: afterFailure(callback.series, attempt, policy) };
+  return afterFailure({ ...callback, attempts }, attempt, policy);
 }
 
 function begin(callback: Callback, policy: Policy, now: number): Callback {
@@ -121,13 +126,35 @@ function openAttempt(callback: Callback, now: number): Callback {
 }
 
 /**
- * Plans the next attempt of a callback after one has failed, whatever the kind of failure: it starts when the
- * configured wait has passed since the end of the failed attempt. When no planned attempt is left, the
- * callback has failed.
+ * Plans the next attempt of a callback after one has failed, whatever the kind of failure. When no planned
+ * attempt is left, the callback has failed.
+ * @param callback the callback with the failed attempt as the last of its attempts.
  */
-function afterFailure(series: Series, ended: Attempt, policy: Policy): CallbackState {
+function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callback {
+  const { series } = callback;
   const total = series.ordered ?? policy.scheduleMs.length;
-  if (series.started >= total) return { kind: "failed" };
-  const waitMs = waitBeforeMs(policy, series.started, series.ordered !== null);
-  return { kind: "due", nextAttemptAt: ended.startedAt + ended.durationMs + waitMs };
+  if (series.started >= total) return { ...callback, state: { kind: "failed" } };
+  const endedAt = ended.startedAt + ended.durationMs;
+  const nextAttemptAt = endedAt + waitAfterFailureMs(callback, ended, policy);
+  return { ...callback, state: { kind: "due", nextAttemptAt } };
+}
+
+/**
+ * Returns the wait after a failed attempt in milliseconds. The waits of the schedule belong to attempts that
+ * have ended by themselves: the first interrupted attempt of a series is followed soon and uses none of them,
+ * so each later attempt of the series has the wait of the attempt before it. After a further interrupted
+ * attempt the next wait of the schedule is kept, so that repeated crashes do not use up the attempts within
+ * seconds. All attempts of a series are in the record, because a series is shorter than `MAX_ATTEMPTS_KEPT`.
+ */
+function waitAfterFailureMs(
+  { series, attempts }: Callback,
+  ended: Attempt,
+  policy: Policy,
+): number {
+  const firstInterrupted = attempts.find(
+    (attempt) => attempt.series === series.number && attempt.outcome === "interrupted",
+  );
+  if (firstInterrupted === ended) return WAIT_AFTER_INTERRUPTION_MS;
+  const index = firstInterrupted === undefined ? series.started : series.started - 1;
+  return waitBeforeMs(policy, index, series.ordered !== null);
 }

@@ -11,6 +11,7 @@ import {
   FIRST_WAIT,
   MINUTE,
   NOW,
+  SECOND,
 } from "../builders.ts";
 import { MemoryHost, type Operation, WATCHDOG_MS } from "./memory-host.ts";
 
@@ -37,7 +38,7 @@ function breakOnly(...operations: readonly Operation[]): void {
 }
 
 describe("an open attempt of a dead instance", () => {
-  it("a callback attempt cut off by a crash is recorded as interrupted, counts as an attempt of its series, and is followed by the next one", async () => {
+  it("a callback attempt cut off by a crash is recorded as interrupted, counts as an attempt of its series, and is followed by the next one after 5 s", async () => {
     host.loop.apply(finish);
     host.crash();
     await host.ring();
@@ -45,9 +46,9 @@ describe("an open attempt of a dead instance", () => {
     expect(callbackOf(host.stored)).toMatchObject({
       attempts: [INTERRUPTED],
       series: { started: 1 },
-      state: { kind: "due", nextAttemptAt: NOW + WATCHDOG_MS + FIRST_WAIT },
+      state: { kind: "due", nextAttemptAt: NOW + WATCHDOG_MS + 5 * SECOND },
     });
-    expect(host.alarm).toBe(NOW + WATCHDOG_MS + FIRST_WAIT);
+    expect(host.alarm).toBe(NOW + WATCHDOG_MS + 5 * SECOND);
     await host.ringAndAnswer("delivered");
     expect(host.numbers).toEqual([1, 2]);
   });
