@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import { BUSY, type ContenderKey, type Place, rotated } from "./plan.ts";
+import { bareRead, relayRead } from "./plain.ts";
+import type { Receiver } from "./receiver.ts";
+import type { PlaceResult, ReadSeries, Series } from "./results.ts";
+import {
+  type Ask,
+  type ReadRound,
+  readRound,
+  type Round,
+  type Served,
+  taskRound,
+} from "./round.ts";
+
+/** Number of finished tasks that the reads ask for in turn. */
+const READ_TASKS = 200;
+const READERS = ["floor", "event"] as const;
+
+export type Servers = ReadonlyMap<ContenderKey, Served>;
+
+interface Turns {
+  readonly rounds: number;
+  readonly forMs: number;
+}
+
+/** Measures all servers of a place in turns: in each round every server, with another one first each time. */
+export async function measurePlace(
+  place: Place,
+  servers: Servers,
+  receiver: Receiver,
+  turns: Turns,
+): Promise<PlaceResult> {
+  const { forMs } = turns;
+  for (const server of servers.values()) {
+    await taskRound(server, receiver, { connections: BUSY, forMs });
+  }
+  const series: Series[] = [];
+  for (const connections of place.connections) {
+    const load = { connections, forMs };
+    const measured = await inTurns([...servers.keys()], turns.rounds, (contender) =>
+      taskRound(serverOf(servers, contender), receiver, load),
+    );
+    series.push(...measured.map(([contender, rounds]) => ({ contender, connections, rounds })));
+  }
+  const reads = place.hasReads ? await measureReads(servers, receiver, turns) : [];
+  return { place, series, reads };
+}
+
+async function measureReads(
+  servers: Servers,
+  receiver: Receiver,
+  { rounds, forMs }: Turns,
+): Promise<readonly ReadSeries[]> {
+  const asks = new Map<string, readonly Ask[]>();
+  for (const reader of READERS) {
+    const ids = await finishedTasks(serverOf(servers, reader), receiver);
+    asks.set(reader, ids.map(reader === "floor" ? bareRead : relayRead));
+  }
+  const load = { connections: BUSY, forMs };
+  const measured = await inTurns<(typeof READERS)[number], ReadRound>(READERS, rounds, (reader) =>
+    readRound(serverOf(servers, reader), asks.get(reader) ?? [], load),
+  );
+  return measured.map(([contender, each]) => ({ contender, rounds: each }));
+}
+
+/** Delivers tasks whose callbacks arrive. @returns their ids. */
+async function finishedTasks(server: Served, receiver: Receiver): Promise<readonly string[]> {
+  const ids = Array.from({ length: READ_TASKS }, () => randomUUID());
+  receiver.reset();
+  for (const id of ids) {
+    for (const { method, path, headers, body } of server.tasks(id, receiver.expect(id))) {
+      const answer = await fetch(server.url + path, { method, headers, body });
+      await answer.arrayBuffer();
+    }
+  }
+  await receiver.fewerThan(1, performance.now() + 10_000);
+  return ids;
+}
+
+async function inTurns<Key, Result = Round>(
+  keys: readonly Key[],
+  rounds: number,
+  measure: (key: Key) => Promise<Result>,
+): Promise<readonly (readonly [Key, readonly Result[]])[]> {
+  const results = new Map<Key, Result[]>(keys.map((key) => [key, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const key of rotated(keys, round)) results.get(key)?.push(await measure(key));
+  }
+  return [...results];
+}
+
+function serverOf(servers: Servers, contender: ContenderKey): Served {
+  const server = servers.get(contender);
+  if (server === undefined) throw new Error(`${contender} is not running`);
+  return server;
+}

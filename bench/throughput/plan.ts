@@ -1,0 +1,86 @@
+/** What one run compares, and for how long. */
+export interface Plan {
+  readonly places: readonly Place[];
+  readonly rounds: number;
+  /** Limit on the whole run, in milliseconds. */
+  readonly limitMs: number;
+}
+
+/** Servers that run beside each other and are measured in turns. */
+export interface Place {
+  readonly key: "tmpfs" | "disk" | "dev";
+  readonly title: string;
+  readonly contenders: readonly ContenderKey[];
+  /** Numbers of connections, each measured on its own. */
+  readonly connections: readonly number[];
+  /** Whether reads are compared too. */
+  readonly hasReads: boolean;
+}
+
+export type ContenderKey = keyof typeof CONTENDERS;
+
+/** The compared servers, by their names in the tables. */
+export const CONTENDERS = {
+  floor: "floor",
+  event: "relay, event only",
+  registered: "relay, registered then event",
+  credits: "relay, with credits",
+} as const;
+
+/** Numbers of connections of the calm load, at which one task follows the other, and of the busy one. */
+export const CALM = 1;
+export const BUSY = 32;
+const MANY = 256;
+
+const PLAIN = ["floor", "event", "registered", "credits"] as const;
+const TMPFS: Place = {
+  key: "tmpfs",
+  title: "workerd, storage on tmpfs",
+  contenders: PLAIN,
+  connections: [CALM, BUSY, MANY],
+  hasReads: true,
+};
+const DISK: Place = {
+  key: "disk",
+  title: "workerd, storage on disk",
+  contenders: PLAIN,
+  connections: [BUSY],
+  hasReads: false,
+};
+
+/** The whole comparison. */
+export const FULL: Plan = { places: [TMPFS, DISK], rounds: 3, limitMs: 450_000 };
+/** A short comparison of the relay with the floor. */
+export const QUICK: Plan = {
+  places: [{ ...TMPFS, contenders: ["floor", "event"], connections: [CALM, BUSY] }],
+  rounds: 4,
+  limitMs: 50_000,
+};
+
+/** Time in milliseconds that a turn needs besides the time in which it sends tasks. */
+const TURN_OVERHEAD_MS = 400;
+/** Time in milliseconds in which the servers of one place start and stop. */
+const START_MS = 15_000;
+const MIN_ROUND_MS = 300;
+
+/** Returns the number of turns that a place takes, those that warm the servers up included. */
+function turnsOf({ contenders, connections, hasReads }: Place, rounds: number): number {
+  const reads = hasReads ? 2 : 0;
+  return (contenders.length * connections.length + reads) * rounds + contenders.length;
+}
+
+/**
+ * Returns for how long each turn sends tasks, in milliseconds.
+ * @param leftMs time that is left for the first of the places, whose servers are running, and the others.
+ */
+export function roundMs(places: readonly Place[], rounds: number, leftMs: number): number {
+  const turns = places.reduce((sum, place) => sum + turnsOf(place, rounds), 0);
+  const forTurnsMs = leftMs - Math.max(0, places.length - 1) * START_MS;
+  return Math.max(MIN_ROUND_MS, Math.floor(forTurnsMs / Math.max(1, turns)) - TURN_OVERHEAD_MS);
+}
+
+/** Returns the items with the first `by` of them moved to the end, so that each is the first in its turn. */
+export function rotated<T>(items: readonly T[], by: number): readonly T[] {
+  const cut = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(cut), ...items.slice(0, cut)];
+}
