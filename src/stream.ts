@@ -1,3 +1,5 @@
+import { concatUint8Arrays } from "uint8array-extras";
+
 /** The bytes read from the beginning of a stream, up to a limit. */
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -29,5 +31,5 @@ export async function readUpTo(
   } catch {
     isBroken = true;
   }
-  return { bytes: new Uint8Array(await new Blob(chunks).arrayBuffer()), isBroken };
+  return { bytes: concatUint8Arrays(chunks), isBroken };
 }

@@ -120,6 +120,7 @@ async function postOnce(
 }
 
 async function excerptOf(response: Response): Promise<string | null> {
+  if (response.headers.get("Content-Length") === "0") return null;
   // A body that breaks off changes nothing: the status line has decided the outcome.
   const { bytes } = await readUpTo(response.body, MAX_RESPONSE_READ_BYTES);
   const isCut = bytes.length > MAX_EXCERPT_BYTES;

@@ -27,7 +27,7 @@ import { withinTime } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
 import { type Attachment, JobKinds } from "./job-kinds.ts";
 import type { Platform } from "./platform.ts";
-import { parseRecord } from "./record-schema.ts";
+import { RecordStore } from "./record-store.ts";
 import { setRecoveryAlarm } from "./recovery.ts";
 import { UpstreamProgress } from "./upstream-progress.ts";
 
@@ -57,7 +57,6 @@ const TIMEOUTS: Timeouts = {
   ledgerMs: 2 * SECOND_MS,
   indexMs: INDEX_TIMEOUT_MS,
 };
-const RECORD_KEY = "task";
 
 /**
  * The implementation of `Platform` for a task's Durable Object: its storage and alarm, the clock, and the
@@ -71,6 +70,7 @@ export class ObjectPlatform implements Platform {
   readonly #alerts: Alerts;
   readonly #kinds: JobKinds;
   readonly #jitter = Math.random();
+  readonly #records: RecordStore;
   #runtime: Runtime | null = null;
 
   /** Creates the platform of one task object. @param timeouts time limits that differ from the defaults. */
@@ -80,6 +80,7 @@ export class ObjectPlatform implements Platform {
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
     this.#kinds = new JobKinds(bindings);
+    this.#records = new RecordStore(ctx.storage);
   }
 
   /**
@@ -111,17 +112,13 @@ export class ObjectPlatform implements Platform {
   }
 
   load(): TaskRecord | null {
-    const value = this.#ctx.storage.kv.get(RECORD_KEY);
-    return value === undefined ? null : parseRecord(value);
+    return this.#records.load();
   }
 
   // Two storage calls without an await between them are one commit. A failing storage breaks the output
   // gate and resets the object, so the promise of `setAlarm` need not be awaited.
   commit(record: TaskRecord, alarmAt: number | null): void {
-    // The record is validated before the write: a bug then fails this event instead of storing an
-    // unreadable record.
-    parseRecord(record);
-    this.#ctx.storage.kv.put(RECORD_KEY, record);
+    this.#records.store(record);
     if (alarmAt !== null) this.setAlarm(alarmAt);
   }
 
@@ -145,7 +142,7 @@ export class ObjectPlatform implements Platform {
   }
 
   erase(): Promise<void> {
-    return this.#ctx.storage.deleteAll();
+    return this.#records.erase();
   }
 
   async send(delivery: Delivery): Promise<AttemptResult> {

@@ -5,7 +5,7 @@ import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
-import { expectUnchanged, failing, stubOf } from "./objects.ts";
+import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";
 import { aRateLimit } from "./rate-limits.ts";
 import { aReceiver, status } from "./receiver.ts";
 import {
@@ -54,10 +54,11 @@ async function referenceReused(): Promise<Response> {
   return post(path, { reference: "order 7", amount: 2 });
 }
 
-/** Stores a record that cannot be read. */
+/** Stores a record that the object of the task cannot read when it starts again. */
 async function unreadable(v = 1): Promise<string> {
   const id = await register();
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.kv.put("task", { v }));
+  await evict(id);
   return id;
 }
 
