@@ -16,7 +16,7 @@ import {
   UNCLEAR,
 } from "./provider.ts";
 import { bytesOf, fromHex, sha256Hex } from "../security/encoding.ts";
-import { verifyAny } from "../security/hmac.ts";
+import { verifyPublished } from "./published-keys.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
@@ -72,14 +72,11 @@ async function authenticate(
   if (userId !== null && signer !== userId) return "refused";
   const digest = await sha256Hex(body);
   const message = bytesOf(`${requestId}\n${signer}\n${timestamp}\n${digest}`);
-  // fal rotates its keys: the cached set may lack the one that signed this hook.
-  for (const isFresh of [false, true]) {
-    const keys = await context.publicKeys(jwksUrl ?? JWKS_URL, isFresh);
-    if (keys === null) return "unavailable";
-    // Any customer of fal can make it sign a hook: without our own user id the body proves nothing.
-    if (await verifyAny(keys, signature, message)) return userId === null ? "unsigned" : "signed";
-  }
-  return "refused";
+  const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
+  if (isValid === null) return "unavailable";
+  if (!isValid) return "refused";
+  // Any customer of fal can make it sign a hook: without our own user id the body proves nothing.
+  return userId === null ? "unsigned" : "signed";
 }
 
 function readHook(body: unknown, { headers }: Hook): Observation | null {

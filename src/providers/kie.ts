@@ -1,7 +1,8 @@
 import { DAY_MS } from "../core/time.ts";
 import { isRecent } from "../security/signature.ts";
-import { jsonAt, numberAt } from "./json-fields.ts";
+import { jsonAt } from "./json-fields.ts";
 import { jobIdOf, observe, observeHook } from "./kie-report.ts";
+import { refusalIn } from "./poll-answer.ts";
 import {
   type Answer,
   type Authenticity,
@@ -75,10 +76,6 @@ async function authenticate(
   return (await verifyWithText(webhookSecret, [signature], content)) ? "unsigned" : "refused";
 }
 
-/** Reads the answer by its member `code`, because the HTTP status is 200 for errors too. */
 function readAnswer({ body }: Answer): Reading {
-  const code = numberAt(body, "code");
-  if (code === 401) return { kind: "unauthorized" };
-  if (code === 429) return { kind: "limited" };
-  return readingOf(observe(body));
+  return refusalIn(body) ?? readingOf(observe(body));
 }

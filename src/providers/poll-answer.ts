@@ -1,4 +1,5 @@
 import type { Job } from "../core/record/upstream.ts";
+import { numberAt } from "./json-fields.ts";
 import { type Answer, type AnswerReader, type Reading, UNCLEAR } from "./provider.ts";
 
 /**
@@ -12,6 +13,16 @@ export function readPollAnswer(
   baseUrl: string,
 ): Reading {
   return (readsEveryStatus === true ? null : readingOfStatus(answer)) ?? read(answer, job, baseUrl);
+}
+
+/**
+ * Reads a refusal of the poll in the member `code`, where the HTTP status of an answer is 200 for errors too;
+ * null when there is none.
+ */
+export function refusalIn(body: unknown): Reading | null {
+  const code = numberAt(body, "code");
+  if (code === 401) return { kind: "unauthorized" };
+  return code === 429 ? { kind: "limited" } : null;
 }
 
 /** Reads the HTTP statuses that mean the same for every provider; null for those with a body to read. */

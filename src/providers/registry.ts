@@ -4,6 +4,8 @@ import { kling } from "./kling.ts";
 import { luma } from "./luma.ts";
 import { minimax } from "./minimax.ts";
 import { runway } from "./runway.ts";
+import { atlascloud } from "./atlascloud.ts";
+import { bfl } from "./bfl.ts";
 import { fal } from "./fal.ts";
 import { kie } from "./kie.ts";
 import { newapi } from "./newapi.ts";
@@ -37,6 +39,8 @@ export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
     openrouter,
     dashscope,
     xai,
+    atlascloud,
+    bfl,
     newapi,
   ].map((provider) => [provider.name, provider]),
 );

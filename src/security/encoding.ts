@@ -1,6 +1,6 @@
 /**
- * Conversion between bytes and text, and digests. `fromHex` is strict, because it reads signatures that
- * others sent: one signature must have only one spelling. `macFromBase64` in hmac.ts is strict for the same
+ * Conversion between bytes and text, and digests. `fromHex` and `fromBase64Url` are strict, because they read
+ * signatures that others sent: one signature must have only one spelling. `macFromBase64` in hmac.ts is strict for the same
  * reason.
  */
 import {
@@ -39,6 +39,15 @@ export function toHex(bytes: Uint8Array | ArrayBuffer): string {
 export function fromHex(text: string | undefined, length: number): Bytes | null {
   const isHex = text?.length === 2 * length && /^[\da-f]*$/i.test(text);
   return isHex ? hexToUint8Array(text) : null;
+}
+
+/** Decodes exactly `length` bytes from base64url without padding; null for any other text. */
+export function fromBase64Url(text: string | null, length: number): Bytes | null {
+  if (text === null || !/^[\w-]*$/.test(text) || text.length !== Math.ceil((4 * length) / 3))
+    return null;
+  const bytes = fromBase64(text);
+  // The last character has bits that decoding drops, so several texts have the same bytes.
+  return toBase64Url(bytes) === text ? bytes : null;
 }
 
 /** Joins texts, encoded as UTF-8, and bytes to one sequence of bytes. */

@@ -169,14 +169,16 @@ function findingOf({ hooks, variables }: UpstreamProvider): string {
 }
 
 /** The wording that the table has for each assurance. */
-function wordingOf({ hooks }: UpstreamProvider): RegExp {
+function wordingOf({ hooks, jwksUrl }: UpstreamProvider): RegExp {
   switch (hooks?.assurance) {
     case undefined:
       return /^it sends none$/;
     case "capability-url":
       return /^nothing$/;
     case "request-signed":
-      return /^signature .*, not over the body$/;
+      return jwksUrl === undefined
+        ? /^signature .*, not over the body$/
+        : /^signature over the body .*, which all its customers share$/;
     case "body-signed":
       return /^signature over the body, with /;
   }

@@ -1,17 +1,10 @@
 import { env } from "cloudflare:workers";
 import * as z from "zod";
+import { PROVIDERS } from "../../src/providers/registry.ts";
 import type { HookFixture, PollFixture } from "../providers/fixture.ts";
 import { attach, type Hooked, hooked, type HookedOptions, sendHook } from "./hooked.ts";
 import { anOutside, answering, type Outside } from "./outside.ts";
-import {
-  bodyFor,
-  FAL_JWK,
-  FAL_JWKS_URL,
-  found,
-  isStatus,
-  type Sender,
-  SENDERS,
-} from "./senders.ts";
+import { bodyFor, found, isStatus, PUBLISHED_JWK, type Sender, SENDERS } from "./senders.ts";
 import { until } from "./clock.ts";
 import { stored } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
@@ -57,7 +50,7 @@ function caseOf(sender: Sender, hasKey: boolean, hasSecret: boolean): HookCase {
     bindings: { ...env, ...vars },
     hasKey,
     isTrusted: !hasKey || (isBodySigned && hasSecret),
-    isChecked: hasSecret || provider === "fal" || (provider === "vidu" && hasKey),
+    isChecked: hasSecret || sender.hasPublishedKeys || (provider === "vidu" && hasKey),
   };
 }
 
@@ -80,12 +73,16 @@ export async function aScene(
   fields: HookedOptions["fields"] = {},
 ): Promise<Scene> {
   const outside = anOutside();
-  outside.on(CALLBACK_URL, answering("thank you"));
-  outside.on(FAL_JWKS_URL, answering({ keys: [FAL_JWK] }));
   const { provider, done } = sender;
+  const jwksUrl = PROVIDERS.get(provider)?.jwksUrl;
+  const others = () => {
+    outside.on(CALLBACK_URL, answering("thank you"));
+    if (jwksUrl !== undefined) outside.on(jwksUrl, answering({ keys: [PUBLISHED_JWK] }));
+  };
+  others();
   const task = await hooked({ provider, bindings, fields });
   const apiCalls = () =>
-    outside.sentTo("").filter(({ url }) => url !== CALLBACK_URL && url !== FAL_JWKS_URL);
+    outside.sentTo("").filter(({ url }) => url !== CALLBACK_URL && url !== jwksUrl);
   const answers = ({ exchanges }: PollFixture) => {
     outside.on("https://", (sent) => {
       const { pathname, search } = new URL(sent.url);
@@ -93,8 +90,7 @@ export async function aScene(
       if (exchange === undefined) throw new Error(`unexpected ${sent.url}`);
       return Response.json(exchange.answer.body, { status: exchange.answer.status });
     });
-    outside.on(CALLBACK_URL, answering("thank you"));
-    outside.on(FAL_JWKS_URL, answering({ keys: [FAL_JWK] }));
+    others();
   };
   answers(sender.open);
   return {

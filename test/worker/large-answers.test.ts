@@ -6,7 +6,7 @@ import { attach, type Hooked, hooked } from "./hooked.ts";
 import { wake } from "./objects.ts";
 import { anOutside, answering, intercept, type Site } from "./outside.ts";
 import { aCompletion, CALLBACK_URL, read, report } from "./tasks.ts";
-import { FAL_JWK } from "./senders.ts";
+import { PUBLISHED_JWK } from "./senders.ts";
 
 useClock();
 
@@ -121,7 +121,7 @@ it.each(ENDS)(
 
 it("the public key set of a provider is kept in Cloudflare's cache for an hour, and a request for fresh keys bypasses the cache", async () => {
   const url = "https://keys.example.net/large-answers.json";
-  const sent = intercept(answering({ keys: [FAL_JWK] }));
+  const sent = intercept(answering({ keys: [PUBLISHED_JWK] }));
   expect(await publicKeys(url, false)).toHaveLength(1);
   pass(30_000);
   expect(await publicKeys(url, true)).toHaveLength(1);

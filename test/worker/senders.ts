@@ -4,6 +4,7 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import { FIXTURES } from "../providers/fixtures/index.ts";
 import { examplesIn, GATEWAY, type HookFixture, type PollFixture } from "../providers/fixture.ts";
 import { base64, hex, hmac } from "../providers/hook.ts";
+import { base64Url } from "../providers/signatures/atlascloud-scheme.ts";
 import type { Hooked } from "./hooked.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -12,6 +13,8 @@ type Headers = Readonly<Record<string, string>>;
 export interface Sender {
   readonly provider: string;
   readonly isBodySigned: boolean;
+  /** The relay verifies the body with keys that the provider publishes, without a secret. */
+  readonly hasPublishedKeys: boolean;
   /** The variables that let the relay poll it. */
   readonly keyVars: Headers;
   /** The further variables with which the relay verifies its signatures. */
@@ -23,14 +26,13 @@ export interface Sender {
   readonly sign: (body: string, task: Hooked) => Promise<Headers>;
 }
 
-/** Test key of RFC 8032 §7.1, test 1. */
-export const FAL_JWK = {
+/** Test key of RFC 8032 §7.1, test 1, which all providers with published keys sign with. */
+export const PUBLISHED_JWK = {
   kty: "OKP",
   crv: "Ed25519",
   x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
 };
-const FAL_PRIVATE = { ...FAL_JWK, d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A" };
-export const FAL_JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
+const PRIVATE_JWK = { ...PUBLISHED_JWK, d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A" };
 
 const WHSEC = `whsec_${btoa("test-only-webhook-secret")}`;
 const TEXT_SECRET = "test-only-webhook-secret";
@@ -70,13 +72,17 @@ const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
   async fal(body) {
     const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
     const content = `req-1\n${FAL_USER}\n${nowS()}\n${hex(new Uint8Array(digest))}`;
-    const key = await crypto.subtle.importKey("jwk", FAL_PRIVATE, "Ed25519", false, ["sign"]);
-    const signature = await crypto.subtle.sign("Ed25519", key, new TextEncoder().encode(content));
     return {
       "X-Fal-Webhook-Request-Id": "req-1",
       "X-Fal-Webhook-User-Id": FAL_USER,
       "X-Fal-Webhook-Timestamp": nowS(),
-      "X-Fal-Webhook-Signature": hex(new Uint8Array(signature)),
+      "X-Fal-Webhook-Signature": hex(await ed25519(content)),
+    };
+  },
+  async atlascloud(body) {
+    return {
+      "X-AtlasCloud-Webhook-Timestamp": nowS(),
+      "X-AtlasCloud-Webhook-Signature-Ed25519": base64Url(await ed25519(`${nowS()}.${body}`)),
     };
   },
 };
@@ -101,6 +107,7 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
   return {
     provider,
     isBodySigned: known.hooks.assurance === "body-signed",
+    hasPublishedKeys: known.jwksUrl !== undefined,
     keyVars: keyVarsOf(known, `test-only-${provider}-key`),
     secretVars: SECRET_VARS[provider] ?? {},
     hooks: examplesIn(hooks),
@@ -130,6 +137,12 @@ export function found<T>(items: readonly T[], fits: (item: T) => boolean): T {
   const item = items.find(fits);
   if (item === undefined) throw new Error("no fixture matches");
   return item;
+}
+
+async function ed25519(content: string): Promise<Uint8Array> {
+  const key = await crypto.subtle.importKey("jwk", PRIVATE_JWK, "Ed25519", false, ["sign"]);
+  const bytes = new TextEncoder().encode(content);
+  return new Uint8Array(await crypto.subtle.sign("Ed25519", key, bytes));
 }
 
 async function signedAsStandardWebhook(body: string): Promise<Headers> {

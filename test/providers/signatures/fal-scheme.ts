@@ -29,6 +29,7 @@ export const FAL: Scheme = {
   connection: { userId: "user-0001" },
   wrongConnections: [{ userId: "" }, { userId: "user-0002" }],
   proves: "signed",
+  isOverBody: true,
   body: '{"request_id":"req-0001","gateway_request_id":"req-0001","status":"OK","payload":{"video":{"url":"https://v3.fal.media/files/a/b.mp4"},"seed":42}}',
   headers: {
     "X-Fal-Webhook-Request-Id": "req-0001",

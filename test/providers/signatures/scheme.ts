@@ -13,6 +13,8 @@ export interface Scheme {
   /** Have an empty secret or another one. */
   readonly wrongConnections: readonly Partial<Connection>[];
   readonly proves: Authenticity;
+  /** States that the signature covers the body. */
+  readonly isOverBody: boolean;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Signs another time or body. */

@@ -5,6 +5,7 @@ import { replicate } from "../../../src/providers/replicate.ts";
 import { vidu } from "../../../src/providers/vidu.ts";
 import { wavespeed } from "../../../src/providers/wavespeed.ts";
 import { base64, hex, hmac, NOW_S } from "../hook.ts";
+import { ATLASCLOUD } from "./atlascloud-scheme.ts";
 import { FAL } from "./fal-scheme.ts";
 import { OTHER_SECONDS, type Scheme } from "./scheme.ts";
 
@@ -15,6 +16,7 @@ export const KIE: Scheme = {
   connection: { webhookSecret: "kie-test-key" },
   wrongConnections: [{ webhookSecret: "" }, { webhookSecret: "kie-other-key" }],
   proves: "unsigned",
+  isOverBody: false,
   body: '{"code":200,"data":{"taskId":"task-0001","state":"success"}}',
   headers: { "X-Webhook-Timestamp": `${NOW_S}`, "X-Webhook-Signature": KIE_SIGNATURE },
   sign: async (time, body = KIE.body) => {
@@ -42,6 +44,7 @@ export const OPENROUTER: Scheme = {
   connection: { webhookSecret: "or-test-secret" },
   wrongConnections: [{ webhookSecret: "" }, { webhookSecret: "or-other-secret" }],
   proves: "signed",
+  isOverBody: true,
   body: '{"type":"video.generation.completed","created_at":"2026-01-01T00:00:00.000Z","data":{"id":"job-0001","status":"completed","urls":["https://cdn.example/v.mp4"]}}',
   headers: openrouterHeader(`t=${NOW_S},v1=${OPENROUTER_HEX}`),
   sign: async (time, body = OPENROUTER.body) =>
@@ -72,6 +75,7 @@ export const REPLICATE: Scheme = {
     (webhookSecret) => ({ webhookSecret }),
   ),
   proves: "signed",
+  isOverBody: true,
   body: '{"id":"pred-0001","status":"succeeded","output":"https://replicate.delivery/x/out.mp4"}',
   headers: {
     "webhook-id": "msg_0001",
@@ -119,6 +123,7 @@ export const VIDU: Scheme = {
   connection: { key: "vda_test_key" },
   wrongConnections: [{ key: "" }, { key: "vda_other_key" }],
   proves: "unsigned",
+  isOverBody: false,
   body: '{"id":"1","state":"success"}',
   headers: {
     Date: DATE,
@@ -149,6 +154,7 @@ export const WAVESPEED: Scheme = {
   connection: { webhookSecret: "whsec_dGVzdC1rZXk=" },
   wrongConnections: ["whsec_", "", "whsec_b3RoZXI="].map((webhookSecret) => ({ webhookSecret })),
   proves: "signed",
+  isOverBody: true,
   body: '{"id":"ws-0001","model":"bytedance/seedance","outputs":["https://cdn.example/v.mp4"],"status":"completed"}',
   headers: {
     "webhook-id": "ws-0001",
@@ -178,4 +184,13 @@ export const WAVESPEED: Scheme = {
   rotated: { "webhook-signature": `v3,${"0".repeat(64)} ${WAVESPEED_SIGNATURE}` },
 };
 
-export const SCHEMES: readonly Scheme[] = [FAL, KIE, KLING, OPENROUTER, REPLICATE, VIDU, WAVESPEED];
+export const SCHEMES: readonly Scheme[] = [
+  FAL,
+  KIE,
+  KLING,
+  OPENROUTER,
+  REPLICATE,
+  VIDU,
+  WAVESPEED,
+  ATLASCLOUD,
+];

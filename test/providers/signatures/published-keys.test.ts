@@ -1,9 +1,12 @@
 import { beforeAll, expect, it } from "vitest";
 import type { HookContext } from "../../../src/providers/provider.ts";
 import { aConnection, aHook, NOW, rfc8032Keys, tampered } from "../hook.ts";
+import { ATLASCLOUD } from "./atlascloud-scheme.ts";
 import { FAL, signedByFal } from "./fal-scheme.ts";
+import type { Scheme } from "./scheme.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
+const SIGNATURE = "X-AtlasCloud-Webhook-Signature-Ed25519";
 const ASKED_ONCE = [[JWKS_URL, false]];
 const ASKED_TWICE = [
   [JWKS_URL, false],
@@ -21,6 +24,7 @@ beforeAll(async () => {
 });
 
 interface Setting {
+  readonly scheme?: Scheme;
   readonly body?: string | Uint8Array;
   readonly userId?: string | null;
   readonly jwksUrl?: string | null;
@@ -31,8 +35,15 @@ interface Setting {
 /** Verifies a hook, and returns the keys that were requested on the way too. */
 async function verified(
   headers: Readonly<Record<string, string>>,
-  { body = FAL.body, userId = "user-0001", jwksUrl = null, keys = [[published]] }: Setting = {},
+  {
+    scheme = FAL,
+    userId = "user-0001",
+    jwksUrl = null,
+    keys = [[published]],
+    ...given
+  }: Setting = {},
 ) {
+  const { body = scheme.body } = given;
   const asked: [string, boolean][] = [];
   const publicKeys: HookContext["publicKeys"] = async (url, isFresh) => {
     asked.push([url, isFresh]);
@@ -40,7 +51,11 @@ async function verified(
   };
   const connection = aConnection({ userId, jwksUrl });
   const context = { now: NOW, publicKeys };
-  const verdict = await FAL.provider.hooks?.authenticate(aHook(headers, body), connection, context);
+  const verdict = await scheme.provider.hooks?.authenticate(
+    aHook(headers, body),
+    connection,
+    context,
+  );
   return { verdict, asked };
 }
 
@@ -97,3 +112,33 @@ it.each(Object.keys(FAL.headers))(
     expect((await verified({ ...FAL.headers, [name]: "" })).asked).toEqual([]);
   },
 );
+
+const ATLASCLOUD_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
+
+it.each<[string, string, "valid" | "other" | null, ("valid" | "other" | null)?]>([
+  ["accepted as unsigned when its signature matches a cached public key", "unsigned", "valid"],
+  ["accepted as unsigned when it matches a fresh public key", "unsigned", "other", "valid"],
+  ["refused when its signature matches no fresh public key", "refused", "other", "other"],
+  [
+    "unavailable when no cached public key matches and fresh ones fail",
+    "unavailable",
+    "other",
+    null,
+  ],
+  ["unavailable when public keys cannot be fetched", "unavailable", null],
+])("a hook of Atlas Cloud is %s", async (_, verdict, cached, fresh) => {
+  const keysOf = (name: typeof cached) =>
+    name && [name === "valid" ? published : rotated.publicKey];
+  const keys =
+    fresh === undefined ? ([keysOf(cached)] as const) : ([keysOf(cached), keysOf(fresh)] as const);
+  expect(await verified(ATLASCLOUD.headers, { scheme: ATLASCLOUD, keys })).toEqual({
+    verdict,
+    asked: keys.map((_set, i) => [ATLASCLOUD_URL, i === 1]),
+  });
+});
+
+it("a hook of Atlas Cloud is accepted as unsigned with its signature in the header that an HMAC still occupies", async () => {
+  const { [SIGNATURE]: signature = "", ...others } = ATLASCLOUD.headers;
+  const moved = { ...others, "X-AtlasCloud-Webhook-Signature": signature };
+  expect((await verified(moved, { scheme: ATLASCLOUD })).verdict).toBe("unsigned");
+});

@@ -1,0 +1,97 @@
+import { bytesOf, fromBase64Url } from "../security/encoding.ts";
+import { isRecent } from "../security/signature.ts";
+import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { refusalIn } from "./poll-answer.ts";
+import {
+  type Answer,
+  type Authenticity,
+  bearer,
+  type Connection,
+  type Hook,
+  type HookContext,
+  type Reading,
+  readingOf,
+  type UpstreamProvider,
+} from "./provider.ts";
+import { verifyPublished } from "./published-keys.ts";
+
+const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
+const ED25519_BYTES = 64;
+
+/**
+ * Adapter for Atlas Cloud. Hooks contain the prediction and are signed with keys that all its customers
+ * share (https://atlascloud.ai/docs/en/webhooks), so a valid signature does not tell whose job it is.
+ */
+export const atlascloud: UpstreamProvider = {
+  name: "atlascloud",
+  variables: { key: "ATLASCLOUD_API_KEY", baseUrl: "ATLASCLOUD_BASE_URL" },
+  baseUrls: ["https://api.atlascloud.ai"],
+  jwksUrl: JWKS_URL,
+  hooks: {
+    assurance: "request-signed",
+    parameter: "webhook_url",
+    idParameter: null,
+    authenticate,
+    read: readHook,
+  },
+  linkLife: null,
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/api/v1/model/prediction/${encodeURIComponent(id)}`,
+    read: readAnswer,
+  },
+};
+
+async function authenticate(
+  { headers, body }: Hook,
+  { jwksUrl }: Connection,
+  context: HookContext,
+): Promise<Authenticity> {
+  const timestamp = headers.get("X-AtlasCloud-Webhook-Timestamp");
+  // The shorter name belongs to an HMAC in hex, which is refused; Atlas Cloud will move this signature there.
+  const signed =
+    headers.get("X-AtlasCloud-Webhook-Signature-Ed25519") ??
+    headers.get("X-AtlasCloud-Webhook-Signature");
+  const signature = fromBase64Url(signed, ED25519_BYTES);
+  if (signature === null || !isRecent(timestamp, context.now)) return "refused";
+  const message = bytesOf(`${timestamp}.`, body);
+  const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
+  if (isValid === null) return "unavailable";
+  return isValid ? "unsigned" : "refused";
+}
+
+function readHook(body: unknown): Observation | null {
+  const jobId = idAt(body, "session_id");
+  if (jobId === null) return null;
+  const prediction = at(body, "payload");
+  const error = errorOf(body) ?? errorOf(prediction);
+  // The state of the hook itself is OK also for a prediction that timed out or was cancelled.
+  const state = textAt(prediction, "status") ?? textAt(body, "status");
+  return { ...observe(prediction), jobId, state, error };
+}
+
+function readAnswer({ body }: Answer): Reading {
+  const prediction = at(body, "data");
+  const jobId = idAt(prediction, "id");
+  return refusalIn(body) ?? readingOf(jobId === null ? null : { ...observe(prediction), jobId });
+}
+
+function observe(prediction: unknown): Observation {
+  return {
+    jobId: null,
+    state: textAt(prediction, "status"),
+    urls: urlsOf(listAt(prediction, "outputs")),
+    metadata: {},
+    completedAt: null,
+    error: errorOf(prediction),
+  };
+}
+
+function errorOf(value: unknown): Observation["error"] {
+  const text = textAt(value, "error") ?? textAt(value, "error", "message");
+  return text === null ? null : { code: null, text };
+}

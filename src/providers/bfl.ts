@@ -1,0 +1,70 @@
+import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import type { UpstreamError } from "./failure.ts";
+import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { noSignature, readingOf, type UpstreamProvider } from "./provider.ts";
+
+/** State of a job that waits or runs; other providers use the word only for one that waits. */
+const OPEN = "Pending";
+
+/**
+ * Adapter for Black Forest Labs (FLUX). Hooks have the format of the query API
+ * (https://docs.bfl.ai/api-reference/utility/get-result); whether and how they are signed is not part of its
+ * reference. A job is known only in the region that runs it.
+ */
+export const bfl: UpstreamProvider = {
+  name: "bfl",
+  variables: { key: "BFL_API_KEY", baseUrl: "BFL_BASE_URL" },
+  baseUrls: ["https://api.bfl.ai", "https://api.eu.bfl.ai", "https://api.us.bfl.ai"],
+  hooks: {
+    assurance: "capability-url",
+    parameter: "webhook_url",
+    idParameter: null,
+    authenticate: noSignature,
+    read: (body) => (idAt(body, "id") === null ? null : observe(body)),
+  },
+  // https://docs.bfl.ai: the signed links live for 10 minutes.
+  linkLife: { minMs: 10 * MINUTE_MS, maxMs: 10 * MINUTE_MS },
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: async (key) => ({ "x-key": key }),
+    path: ({ id }) => `/v1/get_result?id=${encodeURIComponent(id)}`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+};
+
+/** Reads a report on a job, which names the job in hooks; answers to polls may leave it out. */
+function observe(body: unknown): Observation | null {
+  const state = textAt(body, "status") ?? textAt(body, "state");
+  if (state === null) return null;
+  const result = at(body, "result");
+  const endS = numberAt(result, "end_time");
+  return {
+    jobId: idAt(body, "id"),
+    state: state === OPEN ? "processing" : state,
+    urls: urlsOf(listAt(result, "sample")),
+    // The duration of the result is the time that the computation took.
+    metadata: { seed: integerAt(result, "seed") },
+    completedAt: endS === null ? null : endS * SECOND_MS,
+    error: errorOf(body, state),
+    usage: {
+      cost: numberAt(body, "cost"),
+      input_mp: numberAt(body, "input_mp"),
+      output_mp: numberAt(body, "output_mp"),
+    },
+  };
+}
+
+/** Reads why a job failed: the reasons of a stop by moderation, or the texts of an error. */
+function errorOf(body: unknown, state: string): UpstreamError | null {
+  const reasons = listAt(body, "details", "Moderation Reasons").filter(
+    (reason) => typeof reason === "string",
+  );
+  if (reasons.length > 0) return { code: null, text: `${state}: ${reasons.join(", ")}` };
+  const code = textAt(body, "error");
+  const text =
+    textAt(body, "message") ?? textAt(body, "details", "error") ?? textAt(body, "details");
+  return code === null && text === null ? null : { code, text };
+}
