@@ -1,5 +1,5 @@
 import type { PollLimits } from "../core/policy.ts";
-import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
@@ -20,6 +20,11 @@ const FIRST_POLL_MS = 10 * SECOND_MS;
 const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
 /** Age of a job at which its hook is late, in milliseconds, where only the hook's URL is secret. */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
+/**
+ * Life of links below which polls do not wait for a hook: if it is lost, the links could be dead when a poll
+ * finds them.
+ */
+const SHORT_LINK_LIFE_MS = HOUR_MS;
 /**
  * Pattern of an API key: printable ASCII, which a header can carry. The platform would print a header that
  * it rejects into its log.
@@ -174,12 +179,20 @@ export function areHooksExpected({ provider, webhookSecret }: Connection): boole
   return provider.hooks.isOptional !== true || webhookSecret !== null;
 }
 
-/** Returns the age of a job at which its hook is late, in milliseconds; null when no hook is expected. */
+/**
+ * Returns the age of a job at which its hook is late, in milliseconds; 0 when polls do not wait for it, null
+ * when none is expected.
+ */
 function hookWaitOf(connection: Connection): number | null {
   const { provider, webhookSecret, jwksUrl } = connection;
   if (provider.hooks === null || !areHooksExpected(connection)) return null;
+  if (areLinksShortLived(provider)) return 0;
   const isVerified = webhookSecret !== null || jwksUrl !== null;
   return provider.hooks.assurance === "body-signed" && isVerified
     ? VERIFIED_HOOK_WAIT_MS
     : UNVERIFIED_HOOK_WAIT_MS;
+}
+
+function areLinksShortLived({ linkLife }: UpstreamProvider): boolean {
+  return linkLife !== null && linkLife !== "stated" && linkLife.minMs < SHORT_LINK_LIFE_MS;
 }

@@ -91,8 +91,8 @@ export interface PollLimits {
    */
   readonly firstMs: number;
   /**
-   * Age of a job in milliseconds at which a hook that is expected counts as late, so that the job is polled;
-   * null when the provider sends no hooks.
+   * Age of a job in milliseconds at which a hook that is expected counts as late, so that the job is polled; 0
+   * when polls do not wait for hooks, null when the provider sends none.
    */
   readonly hookWaitMs: number | null;
   /** Minimum time between two polls of one task, in milliseconds. */

@@ -173,12 +173,18 @@ it("the default connection to a gateway exists only when both its key and its ba
 it.each([
   [
     "2 min of a connection that can verify the bodies of hooks",
-    { webhook_secret: "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=" },
+    { provider: "replicate", webhook_secret: "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=" },
     120_000,
   ],
-  ["1 min of a connection that cannot", {}, 60_000],
+  ["1 min of a connection that cannot", { provider: "replicate" }, 60_000],
+  [
+    "1 min of a connection whose provider signs hooks with keys for all its customers",
+    { provider: "atlascloud" },
+    60_000,
+  ],
+  ["0 s of a connection whose provider's links live for minutes", { provider: "bfl" }, 0],
 ])("a hook that is expected is late after %s", (_, entry, hookWaitMs) => {
-  const vars = connections({ a: { provider: "replicate", key: "test-only-key", ...entry } });
+  const vars = connections({ a: { key: "test-only-key", ...entry } });
   const result = configuredWith(vars);
   expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
 });

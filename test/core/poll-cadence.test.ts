@@ -83,6 +83,18 @@ describe("the ages of a job at which it is polled", () => {
       [120, 144],
     ],
     [
+      "as if no hook could come, when a hook is expected but not waited for",
+      { hookWaitMs: 0 },
+      0,
+      [10, 13, 16],
+    ],
+    [
+      "at the known durations of its kind, when a hook is expected but not waited for",
+      { hookWaitMs: 0, likelyAgesMs: [20_000, 600_000] },
+      0,
+      [20, 600],
+    ],
+    [
       "every 5 minutes after the longest known duration of its kind, when this is more than an hour",
       { likelyAgesMs: [5_400_000, 7_200_000] },
       0,

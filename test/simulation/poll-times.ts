@@ -40,7 +40,7 @@ function gridTime(id: string, plan: PollPlan, limits: PollLimits, time: number):
   const factor = 0.95 + parseInt(id.slice(-8), 16) / 0xffffffff / 10;
   const likely = likelyAgesMs.length === 0 ? [limits.firstMs] : likelyAgesMs;
   const lateMs = Math.max(hookWaitMs ?? 0, likelyAgesMs.at(-1) ?? 0);
-  const first = hookWaitMs === null ? likely : [lateMs];
+  const first = hookWaitMs === null || hookWaitMs === 0 ? likely : [lateMs];
   let ageMs = 0;
   for (let i = 0; attachedAt + ageMs <= time || i === 0; i++) {
     const next = first[i];

@@ -6,7 +6,7 @@ import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { anOutside, answering } from "./outside.ts";
 import { callWith, invalid, refusal } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
-import { wake } from "./objects.ts";
+import { stored, wake } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
@@ -65,6 +65,17 @@ it("a poll goes to the base URL of its connection with the API key of this conne
       redirect: "manual",
     },
   ]);
+});
+
+it.each([
+  ["10 s although a hook is expected, at bfl, whose links live for 10 min", "bfl", 10],
+  ["1 min, when its hook is late, at ark, whose links live for 24 h", "ark", 60],
+])("a job is polled first at the age of about %s", async (_, provider, ageS) => {
+  const bindings = { ...env, ARK_API_KEY: "test-only-ark-key", BFL_API_KEY: "test-only-bfl-key" };
+  const task = await hooked({ provider, bindings });
+  await attach(task, "job-1");
+  const ageMs = ((await stored(task.id)).alarm ?? NaN) - Date.now();
+  expect(Math.abs(ageMs / (ageS * 1_000) - 1)).toBeLessThan(0.06);
 });
 
 it("a task is refused for a connection without a key to Luma Agents, which sends no hooks, and to a gateway, from which none are expected; with a key only the gateway's tasks get a hook URL", async () => {

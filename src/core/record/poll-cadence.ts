@@ -14,7 +14,7 @@ export interface Cadence {
   readonly likelyAgesMs: readonly number[];
   /**
    * Age of the job in milliseconds before which it is not polled, because a hook is expected to bring its
-   * result; null when no hook can come.
+   * result; 0 when polls do not wait for a hook, null when none can come.
    */
   readonly hookWaitMs: number | null;
   /** Age of the job in ms at its first poll when nothing is known of its kind and no hook is expected. */
@@ -42,7 +42,7 @@ const JITTER = 0.05;
  * each of its likely ages, or at the age `firstMs` when none is known. From then on each wait is a fifth of
  * the job's age: at least 3 s, and at most one minute in the first hour and 5 minutes later. Where a hook is
  * expected, the first poll is made only when the hook is late: at the age `hookWaitMs` or at the last likely
- * age, whichever is later.
+ * age, whichever is later. A `hookWaitMs` of 0 changes nothing.
  */
 export function nextPollTime(cadence: Cadence, after: number): number {
   return cadence.attachedAt + nextPollAge(cadence, after - cadence.attachedAt);
@@ -85,6 +85,7 @@ function nextPollAge(cadence: Cadence, afterMs: number): number {
 }
 
 function firstAges({ likelyAgesMs, hookWaitMs, firstMs }: Cadence): readonly number[] {
-  if (hookWaitMs !== null) return [Math.max(hookWaitMs, likelyAgesMs.at(-1) ?? 0)];
+  if (hookWaitMs !== null && hookWaitMs > 0)
+    return [Math.max(hookWaitMs, likelyAgesMs.at(-1) ?? 0)];
   return likelyAgesMs.length > 0 ? likelyAgesMs : [firstMs];
 }

@@ -32,7 +32,10 @@ export interface PollPlan {
    */
   readonly attachedAt: number;
   readonly likelyAgesMs: readonly number[];
-  /** Age of the job in milliseconds at which its hook is late; null when no hook is expected. */
+  /**
+   * Age of the job in milliseconds at which its hook is late; 0 when polls do not wait for it, null when no
+   * hook is expected.
+   */
   readonly hookWaitMs: number | null;
   /** States that the duration of this job is recorded at its end, to predict later jobs of its kind. */
   readonly isReported: boolean;
@@ -157,12 +160,14 @@ export function lastNoOutputPollAt({ since }: UpstreamAnswer): number {
  * Applies a hook that says queued or running. The first hook of each state postpones the next poll until the
  * job has the age at which most jobs of its kind have ended, and by at least two minutes: the hook shows that
  * this provider's hooks arrive, so the result will probably come by a hook too. A later hook of the same state
- * changes nothing.
+ * changes nothing, and none postpones a poll that does not wait for hooks.
  */
 export function hear(plan: PollPlan, status: HeardStatus, now: number): PollPlan {
   if (plan.heard.includes(status)) return plan;
+  const heard = [...plan.heard, status];
+  if (plan.hookWaitMs === 0) return { ...plan, heard };
   const lateAt = plan.attachedAt + (plan.likelyAgesMs.at(-1) ?? 0);
-  return { ...plan, heard: [...plan.heard, status], at: Math.max(now + MOVE_MS, lateAt) };
+  return { ...plan, heard, at: Math.max(now + MOVE_MS, lateAt) };
 }
 
 /**
