@@ -1,5 +1,4 @@
 import type { PollLimits } from "../core/policy.ts";
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
@@ -8,6 +7,7 @@ import type { UrlPolicy } from "../security/url-policy.ts";
 import { isPinned, urlIssues } from "./base-url.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
+import { pollLimits } from "./poll-limits.ts";
 
 export interface Connections {
   readonly connections: ReadonlyMap<string, Connection>;
@@ -15,16 +15,6 @@ export interface Connections {
   readonly polls: ReadonlyMap<string, PollLimits>;
 }
 
-const FIRST_POLL_MS = 10 * SECOND_MS;
-/** Age of a job at which its hook is late, in milliseconds, where the relay can verify the body of hooks. */
-const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
-/** Age of a job at which its hook is late, in milliseconds, where only the hook's URL is secret. */
-const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
-/**
- * Life of links below which polls do not wait for a hook: if it is lost, the links could be dead when a poll
- * finds them.
- */
-const SHORT_LINK_LIFE_MS = HOUR_MS;
 /**
  * Pattern of an API key: printable ASCII, which a header can carry. The platform would print a header that
  * it rejects into its log.
@@ -60,7 +50,12 @@ export function parseConnections(
   const connections = [...upstream, ...simulated];
   return success({
     connections: new Map(connections.map((connection) => [connection.name, connection])),
-    polls: new Map(connections.flatMap(pollLimits)),
+    polls: new Map(
+      connections.flatMap((connection) => {
+        const limits = pollLimits(connection);
+        return limits === null ? [] : [[connection.name, limits]];
+      }),
+    ),
   });
 }
 
@@ -157,42 +152,4 @@ function simulatedConnection(provider: SimulatedProvider): Connection {
 
 function withoutSlash({ origin, pathname }: URL): string {
   return `${origin}${pathname}`.replace(/(?<!\/)\/+$/, "");
-}
-
-function pollLimits(connection: Connection): readonly [string, PollLimits][] {
-  const { name, provider, key } = connection;
-  if (provider.polls === null) return [[name, provider.simulation.limits]];
-  if (key === null) return [];
-  const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = provider.polls;
-  const isIdEnough = endpoint?.isRequired !== true;
-  const hookWaitMs = hookWaitOf(connection);
-  const waits = { firstMs: FIRST_POLL_MS, hookWaitMs, gapMs, maxAgeMs };
-  return [[name, { ...waits, isIdEnough, isTaskNamed }]];
-}
-
-/**
- * Tells whether a connection can count on hooks: a provider that not every installation of which sends hooks
- * needs a webhook secret, with which the operator says that they come.
- */
-export function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
-  if (provider.hooks === null) return false;
-  return provider.hooks.isOptional !== true || webhookSecret !== null;
-}
-
-/**
- * Returns the age of a job at which its hook is late, in milliseconds; 0 when polls do not wait for it, null
- * when none is expected.
- */
-function hookWaitOf(connection: Connection): number | null {
-  const { provider, webhookSecret, jwksUrl } = connection;
-  if (provider.hooks === null || !areHooksExpected(connection)) return null;
-  if (areLinksShortLived(provider)) return 0;
-  const isVerified = webhookSecret !== null || jwksUrl !== null;
-  return provider.hooks.assurance === "body-signed" && isVerified
-    ? VERIFIED_HOOK_WAIT_MS
-    : UNVERIFIED_HOOK_WAIT_MS;
-}
-
-function areLinksShortLived({ linkLife }: UpstreamProvider): boolean {
-  return linkLife !== null && linkLife !== "stated" && linkLife.minMs < SHORT_LINK_LIFE_MS;
 }

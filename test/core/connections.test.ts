@@ -170,25 +170,6 @@ it("the default connection to a gateway exists only when both its key and its ba
   expect(result.ok && result.value.polls.get("newapi")?.hookWaitMs).toBeNull();
 });
 
-it.each([
-  [
-    "2 min of a connection that can verify the bodies of hooks",
-    { provider: "replicate", webhook_secret: "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=" },
-    120_000,
-  ],
-  ["1 min of a connection that cannot", { provider: "replicate" }, 60_000],
-  [
-    "1 min of a connection whose provider signs hooks with keys for all its customers",
-    { provider: "atlascloud" },
-    60_000,
-  ],
-  ["0 s of a connection whose provider's links live for minutes", { provider: "bfl" }, 0],
-])("a hook that is expected is late after %s", (_, entry, hookWaitMs) => {
-  const vars = connections({ a: { key: "test-only-key", ...entry } });
-  const result = configuredWith(vars);
-  expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
-});
-
 it("a connection accepts every base URL of its provider and defaults to the first", () => {
   const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
   const entries = {

@@ -29,7 +29,6 @@ import {
   aPlan,
   aProvidedTask,
   aTracking,
-  FIRST_POLL,
   NO_KEY,
   NO_OUTPUT,
   OTHER_JOB,
@@ -233,12 +232,6 @@ describe("a hook of the attached job that says queued or running", () => {
       }
     },
   );
-
-  it("a hook that reports queued postpones no poll when polls do not wait for hooks", () => {
-    const record = apply(anAttachedTask({ hookWaitMs: 0 }), aHook(QUEUED), NOW + 1);
-    expect(record).toMatchObject({ tracking: { poll: { heard: ["queued"], at: null } } });
-    expect(wakeAt(record, POLICY)).toBe(FIRST_POLL);
-  });
 
   it("a hook that reports queued about a processing task leaves its status unchanged and postpones its next poll to two minutes later", () => {
     const task = anAttachedTask({ heard: ["processing"] }, { status: "processing" });

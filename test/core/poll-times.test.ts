@@ -27,6 +27,7 @@ import {
   JOB,
   rateLimited,
   NO_KEY,
+  QUEUED,
   UPSTREAM,
 } from "./upstream-builders.ts";
 
@@ -93,6 +94,12 @@ describe("the time of the next poll", () => {
     const [, second] = pollTimes(attached, 2, NOW + 2 * MINUTE - 1);
     expect(pollTimes(moved, 2, NOW)).toEqual([120_000, expect.any(Number)]);
     expect(pollTimes(moved, 2, NOW)[1]).toBeLessThanOrEqual(second ?? 0);
+  });
+
+  it("a hook that reports queued postpones no poll when polls do not wait for hooks", () => {
+    const record = apply(anAttachedTask({ hookWaitMs: 0 }), aHook(QUEUED), NOW + 1);
+    expect(record).toMatchObject({ tracking: { poll: { heard: ["queued"], at: null } } });
+    expect(wakeAt(record, POLICY)).toBe(FIRST_POLL);
   });
 
   it("a hook that claimed the end of the job without a proof makes polls due at once and every 15 s for two minutes, besides those that follow from the age of the job", () => {

@@ -1,4 +1,4 @@
-import { areHooksExpected } from "../../config/connections.ts";
+import { areHooksExpected } from "../../config/poll-limits.ts";
 import type { Config } from "../../config/config.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { invalidRequest } from "../http/problem.ts";

@@ -1,0 +1,52 @@
+import type { PollLimits } from "../core/policy.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import type { Connection, UpstreamProvider } from "../providers/provider.ts";
+
+const FIRST_POLL_MS = 10 * SECOND_MS;
+/** Age of a job at which its hook is late, in milliseconds, where the relay can verify the body of hooks. */
+const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
+/** Age of a job at which its hook is late, in milliseconds, where only the hook's URL is secret. */
+const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
+/**
+ * Life of links below which polls do not wait for a hook: if it is lost, the links could be dead when a poll
+ * finds them.
+ */
+const SHORT_LINK_LIFE_MS = HOUR_MS;
+
+/** Returns the limits of the polls of a connection; null when it cannot be polled. */
+export function pollLimits(connection: Connection): PollLimits | null {
+  const { provider, key } = connection;
+  if (provider.polls === null) return provider.simulation.limits;
+  if (key === null) return null;
+  const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = provider.polls;
+  const isIdEnough = endpoint?.isRequired !== true;
+  const hookWaitMs = hookWaitOf(connection);
+  return { firstMs: FIRST_POLL_MS, hookWaitMs, gapMs, maxAgeMs, isIdEnough, isTaskNamed };
+}
+
+/**
+ * Tells whether a connection can count on hooks: a provider that not every installation of which sends hooks
+ * needs a webhook secret, with which the operator says that they come.
+ */
+export function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
+  if (provider.hooks === null) return false;
+  return provider.hooks.isOptional !== true || webhookSecret !== null;
+}
+
+/**
+ * Returns the age of a job at which its hook is late, in milliseconds; 0 when polls do not wait for it, null
+ * when none is expected.
+ */
+function hookWaitOf(connection: Connection): number | null {
+  const { provider, webhookSecret, jwksUrl } = connection;
+  if (provider.hooks === null || !areHooksExpected(connection)) return null;
+  if (areLinksShortLived(provider)) return 0;
+  const isVerified = webhookSecret !== null || jwksUrl !== null;
+  return provider.hooks.assurance === "body-signed" && isVerified
+    ? VERIFIED_HOOK_WAIT_MS
+    : UNVERIFIED_HOOK_WAIT_MS;
+}
+
+function areLinksShortLived({ linkLife }: UpstreamProvider): boolean {
+  return linkLife !== null && linkLife !== "stated" && linkLife.minMs < SHORT_LINK_LIFE_MS;
+}
