@@ -15,6 +15,7 @@ import {
   type Reading,
   UNCLEAR,
 } from "./provider.ts";
+import { type Amounts, amountsAt } from "./usage.ts";
 import { bytesOf, fromHex, sha256Hex } from "../security/encoding.ts";
 import { verifyPublished } from "./published-keys.ts";
 
@@ -102,7 +103,8 @@ function readStatus({ body }: Answer, job: Job): Reading {
     // The result contains no id that could be compared.
     if (named !== null && named !== job.id) return UNCLEAR;
     const reported = reportedError(body);
-    const read = (answer: Answer) => readResult(answer, reported);
+    const usage = amountsAt(body, "metrics");
+    const read = (answer: Answer) => withUsage(readResult(answer, reported), usage);
     return { kind: "next", path: pathOf(job), read, readsEveryStatus: true };
   }
   return { kind: "observed", observation: observationOf(state, idAt(body, "request_id")) };
@@ -123,6 +125,12 @@ function readResult({ status, body }: Answer, reported: UpstreamError | null): R
     return { kind: "observed", observation: { ...observationOf("ERROR", null), error } };
   }
   return status === 429 ? { kind: "limited" } : UNCLEAR;
+}
+
+/** Adds to a report on a job what its status says that it has consumed. */
+function withUsage(reading: Reading, usage: Amounts): Reading {
+  if (reading.kind !== "observed") return reading;
+  return { ...reading, observation: { ...reading.observation, usage } };
 }
 
 /**

@@ -57,6 +57,7 @@ export function observe(body: unknown): Observation | null {
     },
     completedAt: completedAt === 0 ? null : completedAt,
     error: errorOf(job),
+    usage: { consumeCredits: numberAt(job, "consumeCredits") },
   };
 }
 

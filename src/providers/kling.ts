@@ -92,6 +92,7 @@ function observe(task: unknown): Observation | null {
     metadata: { duration: firstOf(outputs[0], DURATIONS, integerAt) },
     completedAt: numberAt(task, "updated_at") ?? numberAt(task, "update_time"),
     error: text === null ? null : { code: null, text },
+    usage: { final_unit_deduction: numberAt(task, "final_unit_deduction") },
   };
 }
 

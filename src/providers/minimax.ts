@@ -13,6 +13,7 @@ import {
   readingOf,
   UNCLEAR,
 } from "./provider.ts";
+import { amountsAt } from "./usage.ts";
 
 /**
  * Adapter for MiniMax Hailuo, v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the
@@ -116,6 +117,7 @@ function observe(body: unknown): Observation | null {
     },
     completedAt: null,
     error,
+    usage: amountsAt(task, "usage"),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   type UpstreamProvider,
   readingOf,
 } from "./provider.ts";
+import { amountsAt } from "./usage.ts";
 import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
 
@@ -96,5 +97,6 @@ function observe(job: unknown): Observation {
     metadata: {},
     completedAt: null,
     error: text === null ? null : { code: textAt(job, "error", "code"), text },
+    usage: amountsAt(job, "usage"),
   };
 }

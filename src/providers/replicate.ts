@@ -6,6 +6,7 @@ import type { Observation } from "./observation.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
 import { submittedMetadata } from "./echoed-input.ts";
 import { standardWebhook } from "./standard-webhook.ts";
+import { amountsAt } from "./usage.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
 /** The error of a job that succeeded, whose output was removed before the relay could read it. */
@@ -69,6 +70,7 @@ function observe(body: unknown): Observation | null {
     completedAt: isoMsAt(body, "completed_at"),
     error: isLost ? REMOVED : errorOf(body),
     progress: loggedProgress(logs),
+    usage: amountsAt(body, "metrics"),
   };
 }
 

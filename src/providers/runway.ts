@@ -4,6 +4,7 @@ import type { UpstreamError } from "./failure.ts";
 import { idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
+import { amountsAt } from "./usage.ts";
 
 /**
  * Adapter for Runway, which sends no hooks and allows one poll per task every 5 s
@@ -39,6 +40,7 @@ function observe(body: unknown): Observation | null {
     error: errorOf(textAt(body, "failureCode"), textAt(body, "failure")),
     // A running task states a number from 0 to 1 (https://docs.dev.runwayml.com/api).
     progress: progress === null ? null : progress * 100,
+    usage: amountsAt(body, "cost"),
   };
 }
 

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
-import { at, idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import { at, idAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import {
   type Authenticity,
@@ -105,6 +105,7 @@ function observe(body: unknown): Observation | null {
     metadata: {},
     completedAt: null,
     error: code === null ? null : errorOf(code),
+    usage: { credits: numberAt(body, "credits") },
   };
 }
 

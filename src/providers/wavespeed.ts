@@ -15,6 +15,7 @@ import {
 import { bytesOf, fromHex } from "../security/encoding.ts";
 import { verifyWithText } from "../security/hmac.ts";
 import { submittedMetadata } from "./echoed-input.ts";
+import { amountsAt } from "./usage.ts";
 
 /**
  * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks, but as
@@ -75,6 +76,7 @@ function observe(body: unknown): Observation | null {
     metadata: submittedMetadata(at(body, "input")),
     completedAt: null,
     error: errorOf(body),
+    usage: amountsAt(body, "timings"),
   };
 }
 

@@ -97,6 +97,26 @@ it("docs/providers.md says for every provider how the end of a job is found, and
   expect(found).toEqual(facts);
 });
 
+const used = table(PROVIDER_PAGE, "provider | `usage` has | which is | stated in");
+
+it("docs/providers.md says for every provider which numbers of a job's usage its hooks and its answers to polls state", () => {
+  const facts = providers.map(({ name }) => {
+    const fixtures = FIXTURES.filter(({ provider }) => provider === name);
+    const hooks = fixtures.flatMap((one) => examplesIn(one.hooks).flatMap(usageNames));
+    const polls = fixtures.flatMap((one) => examplesIn(one.polls).flatMap(usageNames));
+    const sources = Object.entries({ hook: hooks, poll: polls });
+    const stating = sources.flatMap(([source, { length }]) => (length > 0 ? [source] : []));
+    const names = [...new Set([...hooks, ...polls])].toSorted();
+    return [[name], names, stating.join(", ")];
+  });
+  const stated = used.map(([name = "", names = "", , sources = ""]) => [
+    codes(name),
+    codes(names).toSorted(),
+    sources,
+  ]);
+  expect(stated).toEqual(facts);
+});
+
 describe.each(
   providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
 )("docs/providers.md for $name", ({ provider, row }) => {
@@ -155,6 +175,13 @@ function dying({ linkLife }: UpstreamProvider): boolean {
 
 function isTimed({ means }: HookFixture | PollFixture): boolean {
   return typeof means === "object" && means?.status === "completed" && means.completedAt !== null;
+}
+
+/** The names of the numbers that an example states as the usage of its job. */
+function usageNames({ means }: HookFixture | PollFixture): readonly string[] {
+  return typeof means === "object" && means !== null && "usage" in means
+    ? Object.keys(means.usage ?? {})
+    : [];
 }
 
 /** How the table says that the end of a job is found. */
