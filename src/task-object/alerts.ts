@@ -86,9 +86,10 @@ export class Alerts {
   }
 
   /**
-   * Sends an alert to the operator if the account object of the connection or host permits it.
-   * @param claim function that asks the account object. It returns true when this alert is to be sent; the
-   * object then permits no other for an hour.
+   * Sends an alert to the operator, at most one an hour for each host of callbacks and each connection to a
+   * provider.
+   * @param claim function that asks the Durable Object of that host or connection whether this alert may be
+   * sent; when it may, the object permits no other for an hour.
    */
   async #send(claim: () => Promise<boolean>, event: OperatorEvent, runtime: Runtime) {
     const now = Date.now();

@@ -65,7 +65,7 @@ describe("a histogram of durations", () => {
     expect(histogram([ms])).toEqual(histogram([SECOND]));
   });
 
-  it("whatever job durations are added, the histogram has at most 132 bins and a total weight below 201, and its likely ages ascend between one second and 80 hours", () => {
+  it("whatever job durations are added, the histogram has at most 132 bins and a total weight below 201, and the ages at which it expects a job to end ascend between one second and 80 hours", () => {
     const anyMs = fc.oneof(
       fc.integer({ min: 0, max: 80 * HOUR }),
       fc.integer({ min: 0, max: 5 * MINUTE }),

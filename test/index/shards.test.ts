@@ -211,7 +211,7 @@ describe("an index of three databases", () => {
     );
   });
 
-  it("DELETE /v1/accounts/{account} finds an open task of the account in any of several index databases", async () => {
+  it("DELETE /v1/accounts/{account} is refused with 409 because of an open task whose row is in any of several index databases", async () => {
     for (const span of [0, 1, 2]) {
       const account = await anAccount();
       const open = { status: "pending", dueAt: START + DAY, expiresAt: null } as const;

@@ -89,7 +89,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
     ["names another task", (other: Hooked) => nameOf(other)],
     ["names no task", () => undefined],
   ])(
-    `a made-up hook with the id of another task's job at ${provider} does not bring the result of that job when the answer %s`,
+    `a task whose made-up hook has the id of another task's job does not get that job's result, when the answer of ${provider} to the poll %s`,
     async (_what, nameIn) => {
       const outside = aNetwork();
       const other = await hooked({ provider, bindings: BINDINGS });

@@ -101,7 +101,7 @@ it.each(MODELS)(
 );
 
 it.each(["sandbox/other", "sandbox", "seedance"])(
-  "the provider sandbox, which simulates jobs, rejects the model %s",
+  "POST /v1/tasks with the provider sandbox, which simulates jobs, is refused for a model that it does not simulate: %s",
   async (model) => {
     const id = crypto.randomUUID();
     const response = await registered(model, WITH, id);
