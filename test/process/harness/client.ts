@@ -119,9 +119,12 @@ export class Client {
     }
   }
 
-  /** Returns a function that verifies callbacks with the standardwebhooks package and the secret of the API. */
-  async verifier(): Promise<(post: Post) => unknown> {
-    const { json } = await this.ask("GET", "/v1/signing-secrets");
+  /**
+   * Returns a function that verifies callbacks with the standardwebhooks package and the secret of the API.
+   * @param owner path of the account whose callbacks they are; by default they have no account.
+   */
+  async verifier(owner = "/v1"): Promise<(post: Post) => unknown> {
+    const { json } = await this.ask("GET", `${owner}/signing-secrets`);
     const [secret = ""] = SigningSecrets.parse(json).callbacks;
     const webhook = new Webhook(secret);
     return (post) => webhook.verify(post.body, post.headers);

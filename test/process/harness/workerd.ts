@@ -32,7 +32,8 @@ export interface WorkerdOptions {
 
 const NativeWorkerd = z.object({ default: z.string() });
 const require = createRequire(import.meta.url);
-const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
+/** Path of the released workerd. */
+export const workerdBinary = NativeWorkerd.parse(require("workerd")).default;
 const bundles = new Map<string, Promise<Bundle>>();
 
 /** Bundles an entry, once per test file; by default the one that is deployed. */

@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
+import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
+
+/** A request as the gateway received it. */
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly contentType: string | undefined;
+  readonly body: string;
+}
+
+/** How the gateway answers a submit of these models, other than with a new video. */
+const REFUSALS = new Map<string, readonly [status: number, body: string]>([
+  ["refused", [400, '{"code":"invalid_request","message":"prompt is required","data":null}']],
+  ["no-channel", [503, '{"error":{"code":"model_not_found","message":"No channel."}}']],
+  ["proxy-timeout", [504, "<html>504 Gateway Time-out</html>"]],
+]);
+
+const SUBMIT_PATH = /^\/(?:v1\/video\/generations|v1\/videos|kling\/v1\/videos\/text2video)$/;
+const POLL_PATH = /^\/v1\/video\/generations\/(task_\w+)$/;
+
+/** A new-api gateway on loopback, whose videos are complete at once. Its keys belong to one user each. */
+export class FakeGateway extends LoopbackServer {
+  readonly received: Received[] = [];
+  readonly #users: ReadonlyMap<string, string>;
+  /** The users of the videos, by task id. */
+  readonly #videos = new Map<string, string>();
+
+  private constructor(users: ReadonlyMap<string, string>) {
+    super((request, response) => void this.#handle(request, response));
+    this.#users = users;
+  }
+
+  /** @param users the user of each API key. */
+  static async start(users: Readonly<Record<string, string>>): Promise<FakeGateway> {
+    return new FakeGateway(new Map(Object.entries(users))).listen();
+  }
+
+  /** Returns the requests for a path with its query. */
+  receivedAt(path: string): readonly Received[] {
+    return this.received.filter((request) => request.path === path);
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url: path = "", headers } = request;
+    const body = (await bodyOf(request)) ?? "";
+    this.received.push({ method, path, contentType: headers["content-type"], body });
+    const user = this.#users.get(headers.authorization?.replace(/^Bearer /, "") ?? "");
+    const [pathname = ""] = path.split("?");
+    const polled = POLL_PATH.exec(pathname)?.[1];
+    if (user === undefined) answer(response, 401, '{"error":{"message":"Invalid token"}}');
+    else if (polled !== undefined) answer(response, ...this.#video(polled, user));
+    else if (method === "POST" && SUBMIT_PATH.test(pathname)) this.#submit(body, user, response);
+    else answer(response, 200, JSON.stringify({ method, path }));
+  }
+
+  #video(id: string, user: string): [number, string] {
+    const missing = { code: "task_not_exist", message: "task_not_exist", data: null };
+    if (this.#videos.get(id) !== user) return [400, JSON.stringify(missing)];
+    const data = {
+      id: 7,
+      task_id: id,
+      status: "SUCCESS",
+      fail_reason: "",
+      result_url: `https://cdn.example.com/${id}.mp4`,
+      progress: "100%",
+    };
+    return [200, JSON.stringify({ code: "success", message: "", data })];
+  }
+
+  #submit(body: string, user: string, response: ServerResponse): void {
+    const model = /"model(?:_name)?":"([\w-]+)"/.exec(body)?.[1] ?? "";
+    if (model === "lost") return void response.destroy();
+    const refusal = REFUSALS.get(model);
+    if (refusal !== undefined) return answer(response, ...refusal);
+    const id = `task_${randomBytes(16).toString("hex")}`;
+    this.#videos.set(id, user);
+    const video = { id, task_id: id, object: "video", model, status: "queued", progress: 0 };
+    answer(response, 200, JSON.stringify(video));
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: string): void {
+  const type = body.startsWith("{") ? "application/json" : "text/html";
+  const headers = { "Content-Type": type, "Content-Encoding": "gzip" };
+  response.writeHead(status, headers).end(gzipSync(body));
+}
