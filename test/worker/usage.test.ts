@@ -1,0 +1,79 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { aKey, anAccount } from "./accounts.ts";
+import { callWith } from "./client.ts";
+import { until, useClock } from "./clock.ts";
+import { attach, type Hooked, hooked, sendHook } from "./hooked.ts";
+import { stored, wake } from "./objects.ts";
+import { anOutside, answering } from "./outside.ts";
+import { found, SENDERS } from "./senders.ts";
+import { CALLBACK_URL } from "./tasks.ts";
+
+useClock();
+
+const replicate = found(SENDERS, ({ provider }) => provider === "replicate");
+const READER = "test-only-reading-key";
+const BINDINGS = {
+  ...env,
+  ...replicate.keyVars,
+  ...replicate.secretVars,
+  OPERATOR_KEYS: `${env.OPERATOR_KEYS} read:${READER}`,
+};
+const Body = z.record(z.string(), z.unknown());
+
+/** A prediction at Replicate that has ended after 41.2 s of work. */
+const ended = (fields: object) =>
+  JSON.stringify({ id: "job-1", metrics: { predict_time: 41.2, note: "a fox" }, ...fields });
+
+async function byPoll({ id }: Hooked): Promise<void> {
+  await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());
+}
+
+async function byHook(task: Hooked, body: string): Promise<void> {
+  await sendHook(task, body, await replicate.sign(body, task));
+}
+
+const success = ended({ status: "succeeded", output: "https://replicate.delivery/out.mp4" });
+const failure = ended({ status: "failed", error: "CUDA out of memory" });
+
+it.each([
+  ["a success that a poll finds", byPoll, success, "output"],
+  ["a failure that a poll finds", byPoll, failure, "error"],
+  ["a success that a signed hook brings", byHook, success, "output"],
+  ["a failure that a signed hook brings", byHook, failure, "error"],
+])(
+  "GET /v1/tasks/{id} shows operators with the roles all and read, and no account, what the job of a task has consumed by %s, and the callback body does not contain it",
+  async (_, report, answer, outcome) => {
+    const outside = anOutside();
+    outside.on(CALLBACK_URL, answering(""));
+    outside.on("https://api.replicate.com", answering(JSON.parse(answer)));
+    const account = await anAccount();
+    const task = await hooked({ provider: "replicate", bindings: BINDINGS, fields: { account } });
+    await attach(task, "job-1");
+    await report(task, answer);
+    await until(() => outside.sentTo(CALLBACK_URL).length === 1);
+    const usageFor = async (key?: string) => {
+      const init = key === undefined ? {} : { key };
+      const response = await callWith(BINDINGS, `/v1/tasks/${task.id}`, init);
+      return Body.parse(await response.json())["usage"];
+    };
+    const { key } = await aKey(account);
+    const usage = { predict_time: 41.2 };
+    expect([await usageFor(), await usageFor(READER), await usageFor(key)]).toEqual([
+      usage,
+      usage,
+      undefined,
+    ]);
+    const [callback] = outside.sentTo(CALLBACK_URL);
+    const dated = outcome === "output" ? ["completed_at"] : [];
+    expect(Object.keys(Body.parse(JSON.parse(callback?.body ?? "")))).toEqual([
+      "id",
+      "status",
+      "model",
+      "created_at",
+      ...dated,
+      outcome,
+    ]);
+  },
+);
