@@ -72,7 +72,9 @@ export function eraseFault(
   }
   const isExpired = isTerminal(record) && now >= record.expiresAt;
   const { publication, version } = record;
-  const isRowTried = publication.version === version || triedVersion === version;
+  // A row that has expired when the task changes is not sent.
+  const isRowGone = isTerminal(record) && version >= record.expiresAt;
+  const isRowTried = isRowGone || publication.version === version || triedVersion === version;
   return firstViolation({
     "a task stays for its retention": isOrdered || isExpired,
     "only a settled task is erased": isTerminal(record) && isSettled(record),
