@@ -218,7 +218,7 @@ describe("a notification of the operator", () => {
     ["a callback attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
     ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
   ])(
-    "an operator notice that is due shortly before %s waits until after it",
+    "an operator notice that is due shortly before %s, or overdue when that is planned, waits until after it",
     (_what, waiting, first) => {
       const noticed = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
       const lastAt = NOW + HOUR - CLEARANCE;
@@ -226,6 +226,8 @@ describe("a notification of the operator", () => {
       expect(nextStep(noticed(lastAt + 1), NOTIFYING, lastAt + 1)).toBeNull();
       expect(wakeAt(noticed(lastAt + 1), NOTIFYING)).toBe(NOW + HOUR);
       expect(nextStep(noticed(lastAt + 1), NOTIFYING, NOW + HOUR)?.kind).toBe(first);
+      const overdue = { ...noticed(NOW), version: lastAt + 1 };
+      expect(wakeAt(overdue, NOTIFYING)).toBe(NOW + HOUR);
     },
   );
 

@@ -3,7 +3,7 @@ import { latePollAt } from "../record/late-job.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import { SECOND_MS } from "../time.ts";
 import type { Duty } from "./duty.ts";
-import { nextClientDutyAt } from "./notify.ts";
+import { mayDelayClient } from "./notify.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
@@ -20,8 +20,7 @@ const CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + SECOND_MS;
 export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isTerminal(record) || record.upstream?.job == null) return null;
   const plannedAt = latePollAt(record, policy);
-  if (plannedAt === null || plannedAt > nextClientDutyAt(record, policy) - CLEARANCE_MS)
-    return null;
+  if (plannedAt === null || mayDelayClient(record, policy, plannedAt, CLEARANCE_MS)) return null;
   const { id: taskId, createdAt } = record;
   const { connection, job } = record.upstream;
   const poll = {

@@ -42,7 +42,7 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
   const [next] = record.notices.toSorted((a, b) => a.retryAt - b.retryAt);
   if (next === undefined) return null;
   const { kind, version, details, retryAt } = next;
-  if (retryAt > nextClientDutyAt(record, policy) - CLEARANCE_MS) return null;
+  if (mayDelayClient(record, policy, retryAt, CLEARANCE_MS)) return null;
   const { id: taskId } = record;
   const notice = () => {
     return { taskId, kind, version, details, task: taskView(record, "operator") };
@@ -51,9 +51,19 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
 }
 
 /**
- * Returns the time of the next planned refund or attempt of the callback, in Unix milliseconds; Infinity
- * when none is planned.
+ * Tells whether a call for which no client waits could delay the next planned refund or attempt of the
+ * callback. A call that is overdue starts after the last change of the task, whose time is the version: the
+ * wait after an interrupted attempt is shorter than such a call may take.
+ * @param plannedAt time for which the call is planned, in Unix milliseconds.
+ * @param clearanceMs longest time that the call may take, in milliseconds.
  */
-export function nextClientDutyAt(record: TaskRecord, policy: Policy): number {
-  return Math.min(refund(record)?.dueAt ?? Infinity, deliver(record, policy)?.dueAt ?? Infinity);
+export function mayDelayClient(
+  record: TaskRecord,
+  policy: Policy,
+  plannedAt: number,
+  clearanceMs: number,
+): boolean {
+  const refundAt = refund(record)?.dueAt ?? Infinity;
+  const attemptAt = deliver(record, policy)?.dueAt ?? Infinity;
+  return Math.max(plannedAt, record.version) + clearanceMs > Math.min(refundAt, attemptAt);
 }
