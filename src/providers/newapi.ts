@@ -13,6 +13,7 @@ import {
   UNCLEAR,
   type UpstreamProvider,
 } from "./provider.ts";
+import { amountsAt } from "./usage.ts";
 
 /**
  * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). They send no
@@ -81,6 +82,7 @@ function observe(
     completedAt: finishedAt > 0 ? finishedAt * SECOND_MS : null,
     error: errorIn(body, task),
     progress: percentAt(task, "progress"),
+    usage: { quota: numberAt(task, "quota"), ...amountsAt(task, "data", "usage") },
   };
 }
 

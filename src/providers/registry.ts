@@ -9,6 +9,7 @@ import { bfl } from "./bfl.ts";
 import { fal } from "./fal.ts";
 import { kie } from "./kie.ts";
 import { newapi } from "./newapi.ts";
+import { openaiVideos } from "./openai-videos.ts";
 import { openrouter } from "./openrouter.ts";
 import { replicate } from "./replicate.ts";
 import { vidu } from "./vidu.ts";
@@ -42,6 +43,7 @@ export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
     atlascloud,
     bfl,
     newapi,
+    openaiVideos,
   ].map((provider) => [provider.name, provider]),
 );
 

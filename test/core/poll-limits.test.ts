@@ -1,25 +1,20 @@
 import { expect, it } from "vitest";
-import { parseConfig } from "../../src/config/config.ts";
+import { configuredWith, connections } from "./configuration.ts";
+
+const SECRET = "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=";
+const GATEWAY = { provider: "openai-videos", base_url: "https://gateway.example.com" };
 
 it.each([
   [
     "2 min of a connection that can verify the bodies of hooks",
-    { provider: "replicate", webhook_secret: "whsec_YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=" },
+    { provider: "replicate", webhook_secret: SECRET },
     120_000,
   ],
   ["1 min of a connection that cannot", { provider: "replicate" }, 60_000],
   ["1 min of a provider whose customers share its keys", { provider: "atlascloud" }, 60_000],
   ["0 s of a provider whose links live for minutes", { provider: "bfl" }, 0],
+  ["2 min of a gateway with a webhook secret", { ...GATEWAY, webhook_secret: "text" }, 120_000],
 ])("a hook that is expected is late after %s", (_, entry, hookWaitMs) => {
-  const vars = {
-    RELAY_SECRET: "r".repeat(32),
-    OPERATOR_KEYS: "o".repeat(16),
-    CONNECTIONS: JSON.stringify({ a: { key: "test-only-key", ...entry } }),
-  };
-  const flags = {
-    global_fetch_strictly_public: true,
-    durable_object_io_tasks_prevent_eviction: true,
-  };
-  const result = parseConfig(vars, flags);
+  const result = configuredWith(connections({ a: { key: "test-only-key", ...entry } }));
   expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
 });

@@ -70,6 +70,7 @@ it.each<[string, object, number | undefined]>([
   ["replicate", { logs: null }, undefined],
   ["newapi", { progress: "50%" }, 50],
   ["newapi", { progress: "soon" }, undefined],
+  ["openai-videos", { progress: 42 }, 42],
 ])(
   "the progress of a job that the relay reads from an answer of %s with the fields %j is, in percent: %j",
   (name, fields, progress) => {

@@ -21,10 +21,13 @@ export interface HookCase {
   readonly isChecked: boolean;
 }
 
-/** Every provider with and without its key, and with and without its webhook secret. */
+/**
+ * Every provider with and without its key, and with and without its webhook secret; a gateway has a default
+ * connection only with its key.
+ */
 export const CASES: readonly HookCase[] = SENDERS.flatMap((sender) => {
   const withSecret = Object.keys(sender.secretVars).length > 0 ? [false, true] : [false];
-  return [false, true].flatMap((hasKey) =>
+  return (sender.isGateway ? [true] : [false, true]).flatMap((hasKey) =>
     withSecret.map((hasSecret) => caseOf(sender, hasKey, hasSecret)),
   );
 });
@@ -106,10 +109,11 @@ export async function aScene(
   };
 }
 
-/** Finds a hook of the provider about the attached job with one of these statuses. */
+/** Finds a hook of the provider about the attached job, or about none, with one of these statuses. */
 export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): HookFixture {
   const { done, hooks } = sender;
-  return found(hooks, ({ means, jobId }) => jobId === done.jobId && isStatus(means, ...statuses));
+  const known = sender.namesJobs ? done.jobId : null;
+  return found(hooks, ({ means, jobId }) => jobId === known && isStatus(means, ...statuses));
 }
 
 const Polled = z.looseObject({

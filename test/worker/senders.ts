@@ -15,6 +15,10 @@ export interface Sender {
   readonly isBodySigned: boolean;
   /** The relay verifies the body with keys that the provider publishes, without a secret. */
   readonly hasPublishedKeys: boolean;
+  /** The provider has no host of its own: a connection needs a key and names the host. */
+  readonly isGateway: boolean;
+  /** Its hooks contain the id of the job. */
+  readonly namesJobs: boolean;
   /** The variables that let the relay poll it. */
   readonly keyVars: Headers;
   /** The further variables with which the relay verifies its signatures. */
@@ -46,6 +50,9 @@ const SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
   async wavespeed(body) {
     const content = `msg_1.${nowS()}.${body}`;
     return webhookHeaders(`v3,${hex(await hmac(TEXT_SECRET, content))}`);
+  },
+  async "openai-videos"(body) {
+    return webhookHeaders(`v1,${base64(await hmac(TEXT_SECRET, `msg_1.${nowS()}.${body}`))}`);
   },
   async openrouter(body) {
     const signature = hex(await hmac(TEXT_SECRET, `${nowS()},${body}`));
@@ -91,6 +98,7 @@ const SECRET_VARS: Readonly<Record<string, Headers>> = {
   replicate: { REPLICATE_WEBHOOK_SECRET: WHSEC },
   kling: { KLING_WEBHOOK_SECRET: WHSEC },
   wavespeed: { WAVESPEED_WEBHOOK_SECRET: `whsec_${TEXT_SECRET}` },
+  "openai-videos": { OPENAI_VIDEOS_WEBHOOK_SECRET: TEXT_SECRET },
   openrouter: { OPENROUTER_WEBHOOK_SECRET: TEXT_SECRET },
   kie: { KIE_WEBHOOK_KEY: TEXT_SECRET },
   fal: { FAL_USER_ID: FAL_USER },
@@ -108,6 +116,8 @@ export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, p
     provider,
     isBodySigned: known.hooks.assurance === "body-signed",
     hasPublishedKeys: known.jwksUrl !== undefined,
+    isGateway: known.baseUrls === null,
+    namesJobs: examplesIn(hooks).some(({ jobId }) => jobId !== null),
     keyVars: keyVarsOf(known, `test-only-${provider}-key`),
     secretVars: SECRET_VARS[provider] ?? {},
     hooks: examplesIn(hooks),

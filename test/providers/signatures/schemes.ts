@@ -1,5 +1,6 @@
 import { kie } from "../../../src/providers/kie.ts";
 import { kling } from "../../../src/providers/kling.ts";
+import { openaiVideos } from "../../../src/providers/openai-videos.ts";
 import { openrouter } from "../../../src/providers/openrouter.ts";
 import { replicate } from "../../../src/providers/replicate.ts";
 import { vidu } from "../../../src/providers/vidu.ts";
@@ -106,6 +107,36 @@ export const REPLICATE: Scheme = {
 
 export const KLING: Scheme = { ...REPLICATE, provider: kling };
 
+const OPENAI_VIDEOS_SIGNATURE = "v1,9FkchxVDD8Le8GOlzq/gaRmAHsN3TfW8hmvv1VD+Xrk=";
+
+/** The key is the text of the secret, even where it looks like a secret of Standard Webhooks. */
+const OPENAI_VIDEOS: Scheme = {
+  ...REPLICATE,
+  provider: openaiVideos,
+  connection: { webhookSecret: "whsec_dGVzdA==" },
+  wrongConnections: ["", "test", "dGVzdA=="].map((webhookSecret) => ({ webhookSecret })),
+  body: '{"object":"event","type":"video.completed","data":{"id":"video-0001","status":"completed","url":"https://cdn.example/v.mp4"}}',
+  headers: {
+    "webhook-id": "evt_0001",
+    "webhook-timestamp": `${NOW_S}`,
+    "webhook-signature": OPENAI_VIDEOS_SIGNATURE,
+  },
+  sign: async (time, body = OPENAI_VIDEOS.body) => {
+    const signature = base64(await hmac("whsec_dGVzdA==", `evt_0001.${time}.${body}`));
+    return {
+      ...OPENAI_VIDEOS.headers,
+      "webhook-timestamp": time,
+      "webhook-signature": `v1,${signature}`,
+    };
+  },
+  refused: {
+    "of another message": { "webhook-id": "evt_0002" },
+    "cut short": { "webhook-signature": OPENAI_VIDEOS_SIGNATURE.slice(0, -4) },
+    "of another version": { "webhook-signature": OPENAI_VIDEOS_SIGNATURE.replace("v1,", "v1a,") },
+  },
+  rotated: { "webhook-signature": `v1,${"A".repeat(43)}= ${OPENAI_VIDEOS_SIGNATURE}` },
+};
+
 const DATE = "Thu, 01 Jan 2026 00:00:00 GMT";
 const NONCE = "123e4567-e89b-12d3-a456-426614174000";
 
@@ -188,6 +219,7 @@ export const SCHEMES: readonly Scheme[] = [
   FAL,
   KIE,
   KLING,
+  OPENAI_VIDEOS,
   OPENROUTER,
   REPLICATE,
   VIDU,

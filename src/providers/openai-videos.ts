@@ -1,0 +1,93 @@
+import { SECOND_MS } from "../core/time.ts";
+import type { UpstreamError } from "./failure.ts";
+import { openLinks } from "./gateway-links.ts";
+import { at, idAt, integerAt, listAt, numberAt, percentAt, textAt } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { bearer, readingOf, type UpstreamProvider } from "./provider.ts";
+import { standardWebhookWithText } from "./standard-webhook.ts";
+import { amountsAt } from "./usage.ts";
+
+/**
+ * Adapter for gateways with the Videos API that OpenAI once had, `/v1/videos/{id}`, among them litellm,
+ * llmgateway, SGLang and new-api. Some send hooks, which are events signed with the text of a secret that the
+ * submit call contains (https://docs.llmgateway.io).
+ */
+export const openaiVideos: UpstreamProvider = {
+  name: "openai-videos",
+  variables: {
+    key: "OPENAI_VIDEOS_API_KEY",
+    baseUrl: "OPENAI_VIDEOS_BASE_URL",
+    webhookSecret: "OPENAI_VIDEOS_WEBHOOK_SECRET",
+  },
+  baseUrls: null,
+  hooks: {
+    assurance: "body-signed",
+    isOptional: true,
+    parameter: "callback_url",
+    idParameter: null,
+    authenticate: standardWebhookWithText,
+    read: readHook,
+  },
+  linkLife: null,
+  polls: {
+    gapMs: 1_000,
+    maxAgeMs: null,
+    endpoint: null,
+    headers: bearer,
+    path: ({ id }) => `/v1/videos/${encodeURIComponent(id)}`,
+    read: ({ body }, _job, baseUrl) => readingOf(observe(body, stateIn(body), baseUrl)),
+  },
+};
+
+/** Reads an event. Its type says "failed" also of a canceled job, so the state of the job counts. */
+function readHook(body: unknown): Observation | null {
+  const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
+  if (event === null) return null;
+  const video = at(body, "data");
+  return observe(video, textAt(video, "status") ?? event, null);
+}
+
+/** Reads the state of a job. A video without one has just been submitted. */
+function stateIn(body: unknown): string | null {
+  const isNew = at(body, "object") === "video" && at(body, "error") == null;
+  return textAt(body, "status") ?? (isNew && linksIn(body, null).length === 0 ? "queued" : null);
+}
+
+function observe(video: unknown, state: string | null, baseUrl: string | null): Observation | null {
+  const jobId = idAt(video, "id");
+  if (jobId === null && state === null) return null;
+  const completedAt = numberAt(video, "completed_at");
+  return {
+    jobId,
+    state,
+    urls: linksIn(video, baseUrl),
+    metadata: {
+      ratio: textAt(video, "size"),
+      duration: integerAt(video, "seconds") ?? integerAt(video, "video", "duration"),
+    },
+    completedAt: completedAt === null ? null : completedAt * SECOND_MS,
+    error: errorIn(video),
+    progress: percentAt(video, "progress"),
+    usage: amountsAt(video, "usage"),
+  };
+}
+
+/** Selects the links of a video from the first of the fields in which gateways write them that has any. */
+function linksIn(video: unknown, baseUrl: string | null): readonly string[] {
+  const fields = [
+    [at(video, "url")],
+    [at(video, "metadata", "url")],
+    [at(video, "video", "url")],
+    [at(video, "video_url")],
+    [at(video, "output_url")],
+    listAt(video, "urls"),
+    listAt(video, "content").map((part) => at(part, "url")),
+  ];
+  return fields.map((values) => openLinks(values, baseUrl)).find(({ length }) => length > 0) ?? [];
+}
+
+function errorIn(video: unknown): UpstreamError | null {
+  const code = textAt(video, "error", "code");
+  const text = textAt(video, "error", "message") ?? textAt(video, "error");
+  return code === null && text === null ? null : { code, text };
+}
