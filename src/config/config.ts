@@ -112,7 +112,9 @@ export function parseConfig(
 }
 
 /** Selects the rules for the base URLs of connections; the relay's own host is known only by `PUBLIC_URL`. */
-function connectionPolicy(data: ParsedVariables): UrlPolicy {
+export function connectionPolicy(
+  data: Pick<ParsedVariables, "ALLOW_LOCAL_CALLBACKS" | "ALLOW_IP_CALLBACKS" | "PUBLIC_URL">,
+): UrlPolicy {
   return {
     allowLocal: data.ALLOW_LOCAL_CALLBACKS,
     allowIp: data.ALLOW_IP_CALLBACKS,
@@ -165,7 +167,10 @@ export function policyOf(config: Config, now: number, jitter: number): Settings 
  * Returns the rule by which clients may read an upstream's own error text: not at all, or without the
  * credentials of the connection.
  */
-export function errorTextOf(config: Config, { key, webhookSecret }: Connection): ErrorText {
+export function errorTextOf(
+  config: Pick<Config, "isErrorTextGeneric">,
+  { key, webhookSecret }: Connection,
+): ErrorText {
   // A key of two parts (`access:secret`) contains two secrets.
   const known = [key, ...(key ?? "").split(":"), webhookSecret];
   const secrets = known.flatMap((secret) => (secret !== null && secret.length >= 8 ? secret : []));

@@ -40,17 +40,14 @@ export async function askUpstream(
   const { provider, key } = connection;
   if (provider.polls === null) {
     const observation = provider.simulation.observe(poll.job, Date.now() - poll.createdAt);
-    return pollAnswer(
-      { kind: "observed", observation },
-      { status: 200, retryAfter: null },
-      errorText,
-    );
+    const head = { status: 200, retryAfter: null };
+    return pollAnswer({ kind: "observed", observation }, head, errorText);
   }
   if (key === null) return UNANSWERED;
   return withDeadline(
     config.callbackTimeoutMs,
     async (signal) => {
-      const answer = await ask(poll, connection, key, provider.polls, signal);
+      const answer = await askProvider(poll.job, connection, key, provider.polls, signal);
       if (answer === null) return UNANSWERED;
       const { reading, head } = answer;
       const isOurs = poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring));
@@ -61,14 +58,14 @@ export async function askUpstream(
 }
 
 /** Result of reading the last answer of a poll, with the head of that answer. */
-interface Answered {
+export interface Answered {
   readonly reading: FinalReading;
   readonly head: Pick<GetAnswer, "status" | "retryAfter">;
 }
 
 /** Sends the requests of a poll; returns null when one is not answered. */
-async function ask(
-  { job }: Poll,
+export async function askProvider(
+  job: Job,
   { baseUrl }: Connection,
   key: string,
   adapter: PollAdapter,
@@ -95,7 +92,8 @@ function checkJob(reading: FinalReading, job: Job): FinalReading {
   return isAbout(job, reading.observation.jobId) ? reading : UNCLEAR;
 }
 
-function pollAnswer(
+/** Converts what the adapter has read from an answer of the provider to the answer to a poll. */
+export function pollAnswer(
   reading: FinalReading,
   { status, retryAfter }: Pick<GetAnswer, "status" | "retryAfter">,
   errorText: ErrorText,

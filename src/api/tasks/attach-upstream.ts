@@ -1,5 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { NOTHING_EXPECTED } from "../../core/record/poll-plan.ts";
+import { endpointFault } from "../../providers/endpoint.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { isLoopback } from "../../security/url-policy.ts";
 import { taskAnswer } from "../http/answer.ts";
@@ -21,7 +22,9 @@ export const attachUpstream = bodyRoute(
   Attachment,
   async ({ env, runtime, params: { id }, caller, origin, body }) => {
     const connection = requireConnection(body.provider, runtime.config);
-    requireEndpoint(connection, body.endpoint);
+    const { provider, key } = connection;
+    const fault = endpointFault(provider, body.endpoint, key !== null);
+    if (fault !== null) throw invalidRequest([{ path: "/endpoint", message: fault }]);
     const job = { id: body.id, endpoint: body.endpoint };
     const isHookExpected = canHooksCome(connection, runtime, origin);
     const expectation = { ...NOTHING_EXPECTED, isHookExpected };
@@ -30,25 +33,6 @@ export const attachUpstream = bodyRoute(
     return taskAnswer(task, 200);
   },
 );
-
-/**
- * Checks the `endpoint` of a request to attach a provider's job: the part of the URL of the submit call that
- * the URL of a poll repeats. Only some providers use it, each in a form of its own; for the others it must be
- * absent.
- * @throws Problem `invalid_request`.
- */
-function requireEndpoint({ provider, key }: Connection, endpoint: string | null): void {
-  const expected = provider.polls?.endpoint ?? null;
-  if (expected === null && endpoint !== null) {
-    throw invalidRequest([{ path: "/endpoint", message: `is not used by ${provider.name}` }]);
-  }
-  if (expected !== null && endpoint !== null && !expected.pattern.test(endpoint)) {
-    throw invalidRequest([{ path: "/endpoint", message: `must be ${expected.meaning}` }]);
-  }
-  if (expected?.isRequired === true && endpoint === null && key !== null) {
-    throw invalidRequest([{ path: "/endpoint", message: `is required: ${expected.meaning}` }]);
-  }
-}
 
 /**
  * Tells whether hooks of a connection can come: not when its provider sends none, or the hook URL is on this

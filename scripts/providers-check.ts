@@ -1,0 +1,91 @@
+// Asks a provider about one job and prints what the relay makes of the answer. Used as
+// `npm run providers:check -- ark --job ID`.
+import { parseArgs } from "node:util";
+import { Attachment } from "../src/api/tasks/task-schemas.ts";
+import { errorTextOf } from "../src/config/config.ts";
+import type { Job } from "../src/core/record/upstream.ts";
+import { failure, type Result, success } from "../src/core/result.ts";
+import { type Answered, askProvider, pollAnswer } from "../src/outbound/ask-upstream.ts";
+import { endpointFault } from "../src/providers/endpoint.ts";
+import { isDeadlinePassed, withDeadline } from "../src/timeout.ts";
+import { reportLines } from "./providers-check/report.ts";
+import { type Asking, type Obstacle, readConnection } from "./providers-check/settings.ts";
+
+const USAGE = `Usage: npm run providers:check -- ark --job ID [--endpoint PATH] [--secrets FILE]
+Asks the provider once about a job and prints what the relay makes of the answer. The first argument is
+the "provider" of a registration: a provider or a connection. Its key comes from .dev.vars or the FILE.`;
+const EXIT = { understood: 0, notUnderstood: 1, notAsked: 2 };
+
+interface Options {
+  readonly name: string;
+  readonly job: string;
+  readonly endpoint: string | null;
+  readonly secrets: string;
+}
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const options = optionsOf(process.argv.slice(2));
+  if (options === null) {
+    console.error(USAGE);
+    return EXIT.notAsked;
+  }
+  const asking = readConnection(options.name, options.secrets);
+  if (!asking.ok) return refuse(asking.error);
+  const job = jobOf(options, asking.value);
+  return job.ok ? ask(asking.value, job.value) : refuse(job.error);
+}
+
+/** Reads the options from the command line; null when they are wrong. */
+function optionsOf(args: string[]): Options | null {
+  try {
+    const text = { type: "string" } as const;
+    const options = { job: text, endpoint: text, secrets: { ...text, default: ".dev.vars" } };
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const [name, ...others] = positionals;
+    if (name === undefined || others.length > 0 || values.job === undefined) return null;
+    return { name, job: values.job, endpoint: values.endpoint ?? null, secrets: values.secrets };
+  } catch {
+    return null;
+  }
+}
+
+/** Checks the job as the request does that attaches a job to a task. */
+function jobOf({ name, job, endpoint }: Options, { provider }: Asking): Result<Job, Obstacle> {
+  const body = Attachment.safeParse({ provider: name, id: job, endpoint });
+  const [issue] = body.error?.issues ?? [];
+  const ofEndpoint = issue === undefined ? endpointFault(provider, endpoint, true) : issue.message;
+  if (ofEndpoint === null) return success({ id: job, endpoint });
+  const option = issue?.path[0] === "id" ? "--job" : "--endpoint";
+  return failure({ kind: "usage", text: `${option} ${ofEndpoint}.` });
+}
+
+function refuse({ kind, text }: Obstacle): number {
+  console.error(text);
+  return kind === "usage" ? EXIT.notAsked : EXIT.notUnderstood;
+}
+
+async function ask(asking: Asking, job: Job): Promise<number> {
+  const { connection, provider } = asking;
+  const answered = await answerOf(asking, job);
+  if (typeof answered === "string") {
+    console.error(`${connection.baseUrl} ${answered}.`);
+    return EXIT.notAsked;
+  }
+  const errorText = errorTextOf({ isErrorTextGeneric: false }, connection);
+  const answer = pollAnswer(answered.reading, answered.head, errorText);
+  console.log(reportLines(provider, answered, answer, errorText.secrets).join("\n"));
+  return answer.kind === "news" ? EXIT.understood : EXIT.notUnderstood;
+}
+
+/** Sends the requests of one poll; returns why there was no answer, as the rest of a sentence. */
+function answerOf({ connection, provider, key, timeoutMs }: Asking, job: Job) {
+  return withDeadline(timeoutMs, async (signal): Promise<Answered | string> => {
+    const answered = await askProvider(job, connection, key, provider.polls, signal);
+    if (answered !== null) return answered;
+    return isDeadlinePassed(signal)
+      ? `did not answer within ${timeoutMs / 1000} s`
+      : "cannot be reached, or broke off its answer";
+  });
+}

@@ -1,0 +1,105 @@
+import type { PollAnswer } from "../../src/core/events/event.ts";
+import { areUrlsInBounds, type UpstreamNews } from "../../src/core/record/upstream.ts";
+import type { Answered } from "../../src/outbound/ask-upstream.ts";
+import { documentedLimits } from "../../src/providers/documented-limits.ts";
+import { publicText } from "../../src/providers/redaction.ts";
+import type { UpstreamProvider } from "../../src/providers/provider.ts";
+
+type Rows = readonly (readonly [name: string, value: string | null])[];
+const NO_ROWS: Rows = [];
+
+/**
+ * Describes an answer of the provider, and what the relay makes of it, in lines. Keys, tokens and the queries
+ * of links are left out, as in the errors that clients read.
+ */
+export function reportLines(
+  provider: UpstreamProvider,
+  { reading, head }: Answered,
+  answer: PollAnswer,
+  secrets: readonly string[],
+): readonly string[] {
+  const state = reading.kind === "observed" ? reading.observation.state : null;
+  const progress = answer.kind === "news" ? (answer.progress ?? null) : null;
+  const rows: Rows = [
+    ["HTTP status", String(head.status)],
+    ["state", state ?? (answer.kind === "unclear" ? answer.word : null)],
+    ["phase", answer.kind === "news" ? phaseOf(answer.news) : answer.kind],
+    ["progress", progress === null ? null : `${progress} %`],
+    ...(answer.kind === "news" ? newsRows(answer.news, provider) : NO_ROWS),
+    ["task", outcomeOf(answer)],
+  ];
+  return rows.flatMap(([name, value]) =>
+    value === null ? [] : [`${name.padEnd(12)} ${masked(value, secrets)}`],
+  );
+}
+
+function phaseOf(news: UpstreamNews): string {
+  return news.status === "no_output" ? "completed, without output" : news.status;
+}
+
+function newsRows(news: UpstreamNews, provider: UpstreamProvider): Rows {
+  const usage = "usage" in news && news.usage !== undefined ? JSON.stringify(news.usage) : null;
+  switch (news.status) {
+    case "completed":
+      return [
+        ["ended at", news.completedAt === null ? null : new Date(news.completedAt).toISOString()],
+        ...news.urls.slice(0, 10).map((url) => ["link", url] as const),
+        ["links", `${news.urls.length}, which live: ${documentedLimits(provider).linkLife}`],
+        ["metadata", JSON.stringify(news.metadata)],
+        ["usage", usage],
+      ];
+    case "failed": {
+      const { category, retryable } = news.failure;
+      return [
+        ["error", news.error.message],
+        ["category", `${category}, ${retryable ? "worth a retry" : "not worth a retry"}`],
+        ["usage", usage],
+      ];
+    }
+    case "no_output":
+      return [["usage", usage]];
+    case "queued":
+    case "processing":
+      return [];
+  }
+}
+
+/** Says what the answer would do to a task. */
+function outcomeOf(answer: PollAnswer): string {
+  switch (answer.kind) {
+    case "news":
+      return outcomeOfNews(answer.news);
+    case "unclear":
+      return "stays open: the answer is not understood. Compare the id, the endpoint and the base URL with those of the submit call";
+    case "unauthorized":
+      return "stays open until its deadline: the provider refuses the key";
+    case "limited":
+      return `stays open and is polled again${answer.retryAfterMs === null ? " later" : ` after ${answer.retryAfterMs / 1000} s`}: the provider limits the rate`;
+    case "deferred":
+    case "unanswered":
+      return "stays open and is polled again: the provider has a fault";
+  }
+}
+
+function outcomeOfNews(news: UpstreamNews): string {
+  switch (news.status) {
+    case "queued":
+      return "stays open, as pending";
+    case "processing":
+      return "stays open, as processing";
+    case "no_output":
+      return "stays open, and fails after ten minutes of such answers";
+    case "failed":
+      return "fails with upstream_error";
+    case "completed":
+      return areUrlsInBounds(news.urls)
+        ? "completes, with the whole links"
+        : "fails with upstream_error: the result is too large";
+  }
+}
+
+/** Leaves out what nobody should read over the operator's shoulder; marks the query that a link had. */
+function masked(value: string, secrets: readonly string[]): string {
+  const query = URL.parse(value)?.search ?? "";
+  return `${publicText(value, secrets)}${query === "" ? "" : "?…"}`;
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseEnv } from "node:util";
+import * as z from "zod/mini";
+import { connectionPolicy } from "../../src/config/config.ts";
+import { type Connections, parseConnections } from "../../src/config/connections.ts";
+import { type ConfigIssue, describeIssues } from "../../src/config/issue.ts";
+import { Variables } from "../../src/config/variables.ts";
+import { failure, type Result, success } from "../../src/core/result.ts";
+import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+
+/** A connection with which the provider can be asked. */
+export interface Asking {
+  readonly connection: Connection;
+  readonly provider: UpstreamProvider;
+  readonly key: string;
+  /** Time limit of the requests together, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Reason why the provider cannot be asked, in one line; `usage` is a mistake on the command line. */
+export interface Obstacle {
+  readonly kind: "usage" | "configuration";
+  readonly text: string;
+}
+
+interface Parsed extends Pick<Connections, "connections"> {
+  readonly timeoutMs: number;
+}
+
+const root = resolve(import.meta.dirname, "../..");
+/** File that holds the secrets of a relay on this machine; it may be missing. */
+const DEV_VARS = ".dev.vars";
+const Needed = z.pick(Variables, {
+  ALLOW_LOCAL_CALLBACKS: true,
+  ALLOW_IP_CALLBACKS: true,
+  PUBLIC_URL: true,
+  CALLBACK_TIMEOUT_S: true,
+});
+
+/**
+ * Reads the connection as the relay does, from the table `[vars]` of `wrangler.toml` and from a file of
+ * secrets, whose values count where both have one.
+ * @param name name of the connection, which for the default connection of a provider is that of the provider.
+ * @param file path of the file of secrets, relative to the root of the repository.
+ */
+export function readConnection(name: string, file: string): Result<Asking, Obstacle> {
+  const vars = readVars(file);
+  if (vars === null) return unusable(`${file} cannot be read.`);
+  const parsed = parse(vars);
+  if (!parsed.ok) return unusable(describeIssues(parsed.error));
+  const { connections, timeoutMs } = parsed.value;
+  const connection = connections.get(name);
+  const provider = PROVIDERS.get(connection?.provider.name ?? name);
+  if (provider === undefined) return failure({ kind: "usage", text: unknown(name, connections) });
+  const key = connection?.key ?? null;
+  if (connection === undefined || key === null) return unusable(missing(name, provider, file));
+  return success({ connection, provider, key, timeoutMs });
+}
+
+function unknown(name: string, connections: Parsed["connections"]): string {
+  const known = new Set([...PROVIDERS.keys(), ...connections.keys()]);
+  return `${name} is no provider or connection: ${[...known].join(", ")}.`;
+}
+
+/** Reads the variables of the relay; null when there is no such file. */
+function readVars(file: string): object | null {
+  const secrets = contentOf(file) ?? (file === DEV_VARS ? "" : null);
+  if (secrets === null) return null;
+  return { ...tomlVars(contentOf("wrangler.toml") ?? ""), ...parseEnv(secrets) };
+}
+
+/** Parses those variables of the relay that decide how providers are asked. */
+function parse(vars: object): Result<Parsed, readonly ConfigIssue[]> {
+  const { data, error } = Needed.safeParse(vars);
+  if (error !== undefined) {
+    return failure(error.issues.map(({ path, message }) => ({ path: path.join("."), message })));
+  }
+  const parsed = parseConnections(vars, connectionPolicy(data), false);
+  if (!parsed.ok) return parsed;
+  const { connections } = parsed.value;
+  return success({ connections, timeoutMs: data.CALLBACK_TIMEOUT_S });
+}
+
+function unusable(text: string): Result<Asking, Obstacle> {
+  return failure({ kind: "configuration", text });
+}
+
+/** Says what a connection lacks, by the names of the variables. */
+function missing(name: string, provider: UpstreamProvider, file: string): string {
+  const { key, baseUrl } = provider.variables;
+  if (name !== provider.name) return `${name} has no key: set it in CONNECTIONS in ${file}.`;
+  const variables = provider.baseUrls === null ? `${key} and ${baseUrl}` : key;
+  return `${name} has no key: set ${variables} in ${file}.`;
+}
+
+function contentOf(file: string): string | null {
+  try {
+    return readFileSync(resolve(root, file), "utf8");
+  } catch {
+    return null;
+  }
+}
+
+/** Reads the values of the table `[vars]` that stand in one line, as text. */
+function tomlVars(toml: string): Record<string, string> {
+  const table = /^\[vars\]\n((?:(?!\[).*\n)*)/m.exec(toml)?.[1] ?? "";
+  const lines = [...table.matchAll(/^(\w+)\s*=\s*(?:"(.*?)"|'(.*?)'|([^\s#]+))/gm)];
+  return Object.fromEntries(
+    lines.map(([, name = "", quoted, literal, bare]) => [name, quoted ?? literal ?? bare ?? ""]),
+  );
+}
