@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { table as markdownTable } from "./markdown.ts";
 import type { Durations, Lateness } from "./polls-jobs.ts";
 
 /** What was measured of jobs whose polls were chosen in one way. */
@@ -33,8 +34,7 @@ export function table(rows: readonly Row[]): string {
   ]);
   const parts = ["mean, of the job", "median, of the job", "p95, of the job"];
   const head = ["polled", "mean late", "median late", "p95 late", ...parts, "polls per job"];
-  const rule = head.map((_, index) => (index === 0 ? "---" : "---:"));
-  return [head, rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return markdownTable(head, lines);
 }
 
 export function seconds(ms: number): string {

@@ -1,6 +1,6 @@
 import { quantile } from "../figures.ts";
-import { BUSY, CALM, type ContenderKey, type Place } from "./plan.ts";
-import type { PlaceResult, ReadSeries } from "./results.ts";
+import { BUSY, CALM, type Place } from "./plan.ts";
+import { type PlaceResult, type ReadSeries, roundsOf, turnByTurn } from "./results.ts";
 import type { ReadRound, Round } from "./round.ts";
 
 /** Condition of the relay's speed, measured against the floor in the same turn. */
@@ -24,7 +24,7 @@ export interface Check extends Omit<Target, "values"> {
 
 const TARGETS: readonly Target[] = [
   {
-    what: "CPU time per task above the floor",
+    what: "CPU time per task above the floor, 32 connections",
     place: "tmpfs",
     limit: 0.45,
     goal: 0.25,
@@ -33,7 +33,7 @@ const TARGETS: readonly Target[] = [
     values: (result) => compared(result, BUSY, (relay, floor) => relay.cpuMs - floor.cpuMs),
   },
   {
-    what: "delivered/s, of the floor",
+    what: "delivered/s as a part of the floor's, 32 connections",
     place: "tmpfs",
     limit: 0.77,
     goal: 0.85,
@@ -42,7 +42,7 @@ const TARGETS: readonly Target[] = [
     values: (result) => compared(result, BUSY, deliveredRatio),
   },
   {
-    what: "delivered/s, of the floor",
+    what: "delivered/s as a part of the floor's, 32 connections",
     place: "disk",
     limit: 0.9,
     goal: null,
@@ -51,7 +51,7 @@ const TARGETS: readonly Target[] = [
     values: (result) => compared(result, BUSY, deliveredRatio),
   },
   {
-    what: "calm callback p50, of the floor",
+    what: "callback p50 as a multiple of the floor's, 1 connection",
     place: "tmpfs",
     limit: 1.35,
     goal: null,
@@ -61,7 +61,7 @@ const TARGETS: readonly Target[] = [
       compared(result, CALM, (relay, floor) => callbackP50(relay) / callbackP50(floor)),
   },
   {
-    what: "reads/s, of reads of a bare object",
+    what: "reads/s as a part of those of a bare object, 32 connections",
     place: "tmpfs",
     limit: 0.85,
     goal: null,
@@ -69,7 +69,7 @@ const TARGETS: readonly Target[] = [
     unit: "×",
     values: ({ reads }) => {
       const [relay, floor] = [readsOf(reads, "event"), readsOf(reads, "floor")];
-      return paired(relay, floor, (own, bare) => own.readsPerS / bare.readsPerS);
+      return turnByTurn(relay, floor, (own, bare) => own.readsPerS / bare.readsPerS);
     },
   },
 ];
@@ -87,16 +87,25 @@ export function keeps({ value, isCost }: Check, limit: number): boolean {
   return isCost ? value <= limit : value >= limit;
 }
 
+/** Returns a Markdown item that states the value, its limit and its goal, and whether it keeps them. */
+export function checkLine(check: Check): string {
+  const { what, place, limit, goal, isCost, unit, value } = check;
+  const shown = (number: number) => `${number.toFixed(2)} ${unit}`;
+  const bound = isCost ? "at most" : "at least";
+  const verdict = keeps(check, limit) ? "pass" : "**fail**";
+  const reached = goal !== null && keeps(check, goal) ? "reached" : "not reached";
+  const aim = goal === null ? "" : `; goal ${shown(goal)}: ${reached}`;
+  return `- ${verdict}: ${what} (${place}): ${shown(value)}, ${bound} ${shown(limit)}${aim}`;
+}
+
 /** Compares the rounds of the relay, event only, with those of the floor in the same turns. */
 function compared(
   { series }: PlaceResult,
   connections: number,
   compare: (relay: Round, floor: Round) => number,
 ): readonly number[] {
-  const roundsOf = (contender: ContenderKey) =>
-    series.find((each) => each.contender === contender && each.connections === connections)
-      ?.rounds ?? [];
-  return paired(roundsOf("event"), roundsOf("floor"), compare);
+  const relay = roundsOf(series, "event", connections);
+  return turnByTurn(relay, roundsOf(series, "floor", connections), compare);
 }
 
 function readsOf(
@@ -104,17 +113,6 @@ function readsOf(
   contender: ReadSeries["contender"],
 ): readonly ReadRound[] {
   return reads.find((each) => each.contender === contender)?.rounds ?? [];
-}
-
-function paired<T>(
-  left: readonly T[],
-  right: readonly T[],
-  compare: (left: T, right: T) => number,
-): readonly number[] {
-  return left.flatMap((each, index) => {
-    const other = right[index];
-    return other === undefined ? [] : [compare(each, other)];
-  });
 }
 
 function deliveredRatio(relay: Round, floor: Round): number {

@@ -1,48 +1,65 @@
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { FASTEST_DIRECTORY } from "../figures.ts";
-import { checksOf } from "./checks.ts";
-import { measurePlace, type Servers } from "./measure.ts";
-import { checkLine, summary } from "./page.ts";
-import { startChargingRelay, startFloor, startRegisteringRelay, startRelay } from "./plain.ts";
-import { type ContenderKey, FULL, type Place, QUICK, roundMs } from "./plan.ts";
+import { installBullMq, redisVersion } from "./bullmq.ts";
+import { chart } from "./chart.ts";
+import { checksOf, keeps } from "./checks.ts";
+import { machineNow } from "./machine.ts";
+import { measurePlace } from "./measure.ts";
+import { checkLines, page, tablesOf } from "./page.ts";
+import { fullPlan, type Plan, QUICK, shareMs, turnMs, turnsOf } from "./plan.ts";
 import { Receiver } from "./receiver.ts";
 import type { PlaceResult } from "./results.ts";
-import type { Served } from "./round.ts";
+import { startServers } from "./servers.ts";
 
-// Compares the relay with the least that a Worker and an object must do for the same callback: `npm run bench`,
-// less than 8 minutes. `--quick` compares only the two, on tmpfs, in less than a minute.
+// Compares the relay with the least that a Worker and an object must do for the same callback, and with other
+// servers: `npm run bench`, less than 8 minutes. Writes `RESULTS.md` and `results.svg` beside this folder. With
+// `-- --quick` it compares the relay with the floor only, in less than a minute, with `-- --place tmpfs` (`disk`,
+// `dev`) it measures one place for as long as all; both write nothing.
 
-const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
-const plan = values.quick ? QUICK : FULL;
+const BENCH = join(import.meta.dirname, "..");
+const CHART = "results.svg";
+
+const { values } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, place: { type: "string" } },
+});
+const plan = values.quick ? QUICK : await wholePlan();
+const isWhole = !values.quick && values.place === undefined;
+const machine = machineNow();
 const deadline = performance.now() + plan.limitMs;
-
-const STARTS: Readonly<Record<ContenderKey, (parent: string) => Promise<Served>>> = {
-  floor: startFloor,
-  event: startRelay,
-  registered: startRegisteringRelay,
-  credits: startChargingRelay,
-};
-
 await using receiver = await Receiver.start();
 const results: PlaceResult[] = [];
-for (const [index, place] of plan.places.entries()) {
-  await using stack = new AsyncDisposableStack();
-  const servers = await startAll(place, stack);
-  const left = plan.places.slice(index);
-  const forMs = roundMs(left, plan.rounds, deadline - performance.now());
-  console.log(`${place.title}: ${plan.rounds} rounds of ${(forMs / 1000).toFixed(1)} s`);
-  const result = await measurePlace(place, servers, receiver, { rounds: plan.rounds, forMs });
-  console.log(summary(result));
-  results.push(result);
+for (const index of plan.places.keys()) results.push(...(await measured(index)));
+const checks = checksOf(results);
+console.log(checkLines(checks));
+if (checks.some((check) => !keeps(check, check.limit))) process.exitCode = 1;
+if (isWhole) {
+  writeFileSync(join(BENCH, "RESULTS.md"), page(results, machine, CHART));
+  writeFileSync(join(BENCH, CHART), chart(results));
 }
-for (const check of checksOf(results)) console.log(checkLine(check));
 
-async function startAll(place: Place, stack: AsyncDisposableStack): Promise<Servers> {
-  const parent = place.key === "disk" ? tmpdir() : FASTEST_DIRECTORY;
-  const started = place.contenders.map(async (contender) => {
-    const server = stack.use(await STARTS[contender](parent));
-    return [contender, server] as const;
-  });
-  return new Map(await Promise.all(started));
+/** Measures the servers of one place, for its share of the time that is left. */
+async function measured(index: number): Promise<readonly PlaceResult[]> {
+  const { places, rounds } = plan;
+  const [place] = places.slice(index);
+  if (place === undefined) return [];
+  await using stack = new AsyncDisposableStack();
+  const servers = await startServers(place, stack);
+  const until =
+    performance.now() + shareMs(places.slice(index), rounds, deadline - performance.now());
+  let turnsLeft = turnsOf(place, rounds);
+  const nextMs = () => turnMs(until - performance.now(), turnsLeft--);
+  console.log(`## ${place.title}, ${rounds} rounds`);
+  const result = await measurePlace(place, servers, receiver, { rounds, nextMs });
+  console.log(tablesOf(result));
+  return [result];
+}
+
+async function wholePlan(): Promise<Plan> {
+  const hasRedis = redisVersion() !== null;
+  if (hasRedis) await installBullMq();
+  else console.log("BullMQ is left out, because redis-server is not installed");
+  const whole = fullPlan(hasRedis);
+  if (values.place === undefined) return whole;
+  return { ...whole, places: whole.places.filter(({ key }) => key === values.place) };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import pMap from "p-map";
 import { BUSY, type ContenderKey, type Place, rotated } from "./plan.ts";
-import { bareRead, relayRead } from "./plain.ts";
 import type { Receiver } from "./receiver.ts";
 import type { PlaceResult, ReadSeries, Series } from "./results.ts";
 import {
@@ -11,16 +11,17 @@ import {
   type Served,
   taskRound,
 } from "./round.ts";
+import type { Servers } from "./servers.ts";
+import { bareRead, relayRead } from "./tasks.ts";
 
 /** Number of finished tasks that the reads ask for in turn. */
 const READ_TASKS = 200;
 const READERS = ["floor", "event"] as const;
 
-export type Servers = ReadonlyMap<ContenderKey, Served>;
-
 interface Turns {
   readonly rounds: number;
-  readonly forMs: number;
+  /** Returns for how long the next turn sends tasks, in milliseconds. */
+  readonly nextMs: () => number;
 }
 
 /** Measures all servers of a place in turns: in each round every server, with another one first each time. */
@@ -30,15 +31,14 @@ export async function measurePlace(
   receiver: Receiver,
   turns: Turns,
 ): Promise<PlaceResult> {
-  const { forMs } = turns;
+  const { nextMs } = turns;
   for (const server of servers.values()) {
-    await taskRound(server, receiver, { connections: BUSY, forMs });
+    await taskRound(server, receiver, { connections: BUSY, forMs: nextMs() });
   }
   const series: Series[] = [];
   for (const connections of place.connections) {
-    const load = { connections, forMs };
     const measured = await inTurns([...servers.keys()], turns.rounds, (contender) =>
-      taskRound(serverOf(servers, contender), receiver, load),
+      taskRound(serverOf(servers, contender), receiver, { connections, forMs: nextMs() }),
     );
     series.push(...measured.map(([contender, rounds]) => ({ contender, connections, rounds })));
   }
@@ -49,16 +49,18 @@ export async function measurePlace(
 async function measureReads(
   servers: Servers,
   receiver: Receiver,
-  { rounds, forMs }: Turns,
+  { rounds, nextMs }: Turns,
 ): Promise<readonly ReadSeries[]> {
   const asks = new Map<string, readonly Ask[]>();
   for (const reader of READERS) {
     const ids = await finishedTasks(serverOf(servers, reader), receiver);
     asks.set(reader, ids.map(reader === "floor" ? bareRead : relayRead));
   }
-  const load = { connections: BUSY, forMs };
   const measured = await inTurns<(typeof READERS)[number], ReadRound>(READERS, rounds, (reader) =>
-    readRound(serverOf(servers, reader), asks.get(reader) ?? [], load),
+    readRound(serverOf(servers, reader), asks.get(reader) ?? [], {
+      connections: BUSY,
+      forMs: nextMs(),
+    }),
   );
   return measured.map(([contender, each]) => ({ contender, rounds: each }));
 }
@@ -67,12 +69,13 @@ async function measureReads(
 async function finishedTasks(server: Served, receiver: Receiver): Promise<readonly string[]> {
   const ids = Array.from({ length: READ_TASKS }, () => randomUUID());
   receiver.reset();
-  for (const id of ids) {
+  const finish = async (id: string) => {
     for (const { method, path, headers, body } of server.tasks(id, receiver.expect(id))) {
       const answer = await fetch(server.url + path, { method, headers, body });
       await answer.arrayBuffer();
     }
-  }
+  };
+  await pMap(ids, finish, { concurrency: BUSY });
   await receiver.fewerThan(1, performance.now() + 10_000);
   return ids;
 }

@@ -1,69 +1,118 @@
-import { type Check, keeps } from "./checks.ts";
-import { CONTENDERS } from "./plan.ts";
-import { latency, median, type PlaceResult, type Series } from "./results.ts";
+import { quantile } from "../figures.ts";
+import { table } from "../markdown.ts";
+import { type Check, checkLine, checksOf } from "./checks.ts";
+import type { Machine } from "./machine.ts";
+import { baseOf, CONTENDERS } from "./plan.ts";
+import {
+  figuresOf,
+  median,
+  type PlaceResult,
+  quantileOf,
+  roundsOf,
+  turnByTurn,
+} from "./results.ts";
 
 const HEAD = [
   "server",
   "connections",
   "accepted/s",
   "delivered/s",
+  "× base",
   "accept p50",
   "accept p99",
   "callback p50",
   "callback p99",
   "CPU per task",
-  "tasks",
+  "− base",
   "lost",
   "doubled",
+  "refused",
 ];
 
-/** Returns a Markdown table of what was measured at one place. */
-export function summary({ series, reads }: PlaceResult): string {
-  const readRows = reads.map(({ contender, rounds }) => [
-    contender === "floor" ? "bare object" : "relay",
+const INTRODUCTION = `# The relay beside other servers
+
+Written by \`npm run bench\`. Each server takes the same tasks over HTTP, stores them and sends one callback for each. The **floor** is the least that a Worker with an object does for that: a record and a watchdog alarm, one POST, and a record of its outcome, without authentication, validation, signature, retries or logs. All servers of a section ran on one machine with the driver and the receiver, one after the other in each round, another one first in each. Figures are medians of the rounds, quantiles those of all rounds. Absolute figures belong to this machine; the ratios are the result.`;
+
+const METHOD = `- A connection sends its next task after the answer to the one before, as long as at most four tasks per connection wait for their callbacks. A single connection waits for each callback: that is the calm latency.
+- Accept is the time from the request with the result to the end of its answer, callback the time from that request to the arrival of the callback.
+- CPU time is the user and system time of the server and the processes it has started, Redis included.
+- "× base" and "− base" compare delivered/s and CPU time with the first server of the section, as medians of the comparisons within each round. Under \`wrangler dev\`, which adds a proxy and an inspector to every server, the base is the relay.
+- Plain workerd offers no D1, so the index is measured under \`wrangler dev\`.
+- Workflows: one step with two retries. Queues: batches of at most 100 without waiting. Both are the local simulators of \`wrangler dev\`, not Cloudflare's services.
+- BullMQ: concurrency 64, three attempts, Redis with every write synced (\`appendfsync always\`).`;
+
+/** Returns the page with all results of a run. @param chartFile name of the chart's file. */
+export function page(
+  places: readonly PlaceResult[],
+  { startedAt, hardware, versions, load }: Machine,
+  chartFile: string,
+): string {
+  const loads = load.map((each) => each.toFixed(1)).join(", ");
+  const sections = places.map((place) => `## ${place.place.title}\n\n${tablesOf(place)}\n`);
+  return `${INTRODUCTION}
+
+- Machine: ${hardware}; load averages before the run ${loads}.
+- Versions: ${versions}.
+- Begun ${startedAt.toISOString()}.
+
+## Ratios
+
+The relay, event only, against the floor:
+
+${checkLines(checksOf(places))}
+
+![Callbacks per second and CPU time per task](${chartFile})
+
+${sections.join("\n")}
+## Method
+
+${METHOD}
+`;
+}
+
+/** Returns one Markdown item per check. */
+export function checkLines(checks: readonly Check[]): string {
+  return checks.map(checkLine).join("\n");
+}
+
+/** Returns Markdown tables of what was measured at one place. */
+export function tablesOf(result: PlaceResult): string {
+  const tasks = table(HEAD, taskRows(result));
+  if (result.reads.length === 0) return tasks;
+  const reads = result.reads.map(({ contender, rounds }) => [
+    contender === "floor" ? "a bare object" : "the relay",
     median(rounds, ({ readsPerS }) => readsPerS).toFixed(0),
-    ...[0.5, 0.99].map((q) => milliseconds(latency(rounds, ({ readMs }) => readMs, q))),
+    ...[0.5, 0.99].map((q) => milliseconds(quantileOf(rounds, ({ readMs }) => readMs, q))),
     milliseconds(median(rounds, ({ cpuMs }) => cpuMs)),
   ]);
-  const readTable = table(["read from", "reads/s", "p50", "p99", "CPU per read"], readRows);
-  const tasks = table(HEAD, series.map(rowOf));
-  return reads.length === 0 ? tasks : `${tasks}\n\n${readTable}`;
+  const head = ["reads of finished tasks, 32 connections", "reads/s", "p50", "p99", "CPU per read"];
+  return `${tasks}\n\n${table(head, reads)}`;
 }
 
-/** Returns a Markdown item that states a check's value, its limit and its goal, and whether it keeps them. */
-export function checkLine(check: Check): string {
-  const { what, place, limit, goal, isCost, unit, value } = check;
-  const shown = (number: number) => `${number.toFixed(2)} ${unit}`;
-  const bound = isCost ? "at most" : "at least";
-  const verdict = keeps(check, limit) ? "pass" : "**fail**";
-  const reached = goal !== null && keeps(check, goal) ? "reached" : "not reached";
-  const aim = goal === null ? "" : `; goal ${shown(goal)}: ${reached}`;
-  return `- ${verdict}: ${what} (${place}): ${shown(value)}, ${bound} ${shown(limit)}${aim}`;
-}
-
-function rowOf({ contender, connections, rounds }: Series): readonly string[] {
-  const total = (figure: (round: (typeof rounds)[number]) => number) =>
-    String(rounds.reduce((sum, round) => sum + figure(round), 0));
-  return [
-    CONTENDERS[contender],
-    String(connections),
-    median(rounds, ({ acceptedPerS }) => acceptedPerS).toFixed(0),
-    median(rounds, ({ deliveredPerS }) => deliveredPerS).toFixed(0),
-    ...[0.5, 0.99].map((q) => milliseconds(latency(rounds, ({ acceptMs }) => acceptMs, q))),
-    ...[0.5, 0.99].map((q) => milliseconds(latency(rounds, ({ callbackMs }) => callbackMs, q))),
-    milliseconds(median(rounds, ({ cpuMs }) => cpuMs)),
-    total(({ acceptMs }) => acceptMs.length),
-    total(({ lost }) => lost),
-    total(({ doubled }) => doubled),
-  ];
-}
-
-/** Returns a Markdown table. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const rule = head.map((_, index) => (index === 0 ? "---" : "---:"));
-  return [head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+function taskRows({ place, series }: PlaceResult): readonly (readonly string[])[] {
+  return series.map(({ contender, connections, rounds }) => {
+    const base = roundsOf(series, baseOf(place), connections);
+    const figures = figuresOf(rounds);
+    const isBase = contender === baseOf(place);
+    const perS = turnByTurn(rounds, base, (own, other) => own.deliveredPerS / other.deliveredPerS);
+    const cpu = turnByTurn(rounds, base, (own, other) => own.cpuMs - other.cpuMs);
+    return [
+      CONTENDERS[contender],
+      String(connections),
+      figures.acceptedPerS.toFixed(0),
+      figures.deliveredPerS.toFixed(0),
+      isBase ? "" : quantile(perS, 0.5).toFixed(2),
+      ...[figures.acceptP50Ms, figures.acceptP99Ms].map(milliseconds),
+      ...[figures.callbackP50Ms, figures.callbackP99Ms].map(milliseconds),
+      milliseconds(figures.cpuMs),
+      isBase ? "" : milliseconds(quantile(cpu, 0.5)),
+      String(figures.lost),
+      String(figures.doubled),
+      String(figures.refused),
+    ];
+  });
 }
 
 function milliseconds(ms: number): string {
-  return `${ms.toFixed(ms < 10 ? 2 : 0)} ms`;
+  return `${ms.toFixed(Math.abs(ms) < 10 ? 2 : 0)} ms`;
 }

@@ -25,6 +25,10 @@ export const CONTENDERS = {
   event: "relay, event only",
   registered: "relay, registered then event",
   credits: "relay, with credits",
+  indexed: "relay, with credits and index",
+  workflows: "Workflows",
+  queues: "Queues",
+  bullmq: "BullMQ",
 } as const;
 
 /** Numbers of connections of the calm load, at which one task follows the other, and of the busy one. */
@@ -47,9 +51,21 @@ const DISK: Place = {
   connections: [BUSY],
   hasReads: false,
 };
+const DEV: Place = {
+  key: "dev",
+  title: "wrangler dev, storage on tmpfs",
+  contenders: ["event", "indexed", "workflows", "queues"],
+  connections: [BUSY],
+  hasReads: false,
+};
 
-/** The whole comparison. */
-export const FULL: Plan = { places: [TMPFS, DISK], rounds: 3, limitMs: 450_000 };
+/** Returns the whole comparison. @param hasRedis whether BullMQ takes part. */
+export function fullPlan(hasRedis: boolean): Plan {
+  const rivals = hasRedis ? (["bullmq"] as const) : [];
+  const withRivals = (place: Place) => ({ ...place, contenders: [...PLAIN, ...rivals] });
+  return { places: [withRivals(TMPFS), withRivals(DISK), DEV], rounds: 3, limitMs: 450_000 };
+}
+
 /** A short comparison of the relay with the floor. */
 export const QUICK: Plan = {
   places: [{ ...TMPFS, contenders: ["floor", "event"], connections: [CALM, BUSY] }],
@@ -57,26 +73,36 @@ export const QUICK: Plan = {
   limitMs: 50_000,
 };
 
+/** Returns the server that the others at a place are compared with. */
+export function baseOf({ key }: Place): ContenderKey {
+  return key === "dev" ? "event" : "floor";
+}
+
 /** Time in milliseconds that a turn needs besides the time in which it sends tasks. */
 const TURN_OVERHEAD_MS = 400;
 /** Time in milliseconds in which the servers of one place start and stop. */
-const START_MS = 15_000;
-const MIN_ROUND_MS = 300;
+const START_MS = 20_000;
+const MIN_TURN_MS = 300;
 
 /** Returns the number of turns that a place takes, those that warm the servers up included. */
-function turnsOf({ contenders, connections, hasReads }: Place, rounds: number): number {
+export function turnsOf({ contenders, connections, hasReads }: Place, rounds: number): number {
   const reads = hasReads ? 2 : 0;
   return (contenders.length * connections.length + reads) * rounds + contenders.length;
 }
 
 /**
- * Returns for how long each turn sends tasks, in milliseconds.
- * @param leftMs time that is left for the first of the places, whose servers are running, and the others.
+ * Returns the time in milliseconds for all turns of the first of the places, whose servers are running.
+ * @param leftMs time for all places that are left.
  */
-export function roundMs(places: readonly Place[], rounds: number, leftMs: number): number {
-  const turns = places.reduce((sum, place) => sum + turnsOf(place, rounds), 0);
-  const forTurnsMs = leftMs - Math.max(0, places.length - 1) * START_MS;
-  return Math.max(MIN_ROUND_MS, Math.floor(forTurnsMs / Math.max(1, turns)) - TURN_OVERHEAD_MS);
+export function shareMs(places: readonly Place[], rounds: number, leftMs: number): number {
+  const [first = 0, ...others] = places.map((place) => turnsOf(place, rounds));
+  const turns = others.reduce((sum, each) => sum + each, first);
+  return ((leftMs - others.length * START_MS) * first) / Math.max(1, turns);
+}
+
+/** Returns for how long the next turn sends tasks, in milliseconds. @param leftMs time for all turns left. */
+export function turnMs(leftMs: number, turnsLeft: number): number {
+  return Math.max(MIN_TURN_MS, leftMs / Math.max(1, turnsLeft) - TURN_OVERHEAD_MS);
 }
 
 /** Returns the items with the first `by` of them moved to the end, so that each is the first in its turn. */

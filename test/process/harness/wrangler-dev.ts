@@ -55,6 +55,11 @@ export class WranglerDev implements AsyncDisposable {
     return relay;
   }
 
+  /** Id of wrangler's process. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   async kill9(): Promise<void> {
     await this.#child?.kill9();
     this.#child = null;

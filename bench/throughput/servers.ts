@@ -1,0 +1,39 @@
+import { tmpdir } from "node:os";
+import { FASTEST_DIRECTORY } from "../figures.ts";
+import { startBullMq } from "./bullmq.ts";
+import { startDevRelay, startIndexedRelay, startQueues, startWorkflows } from "./dev.ts";
+import { startChargingRelay, startFloor, startRegisteringRelay, startRelay } from "./plain.ts";
+import type { ContenderKey, Place } from "./plan.ts";
+import type { Served } from "./round.ts";
+
+export type Servers = ReadonlyMap<ContenderKey, Served>;
+type Starts = Readonly<Partial<Record<ContenderKey, (parent: string) => Promise<Served>>>>;
+
+const PLAIN: Starts = {
+  floor: startFloor,
+  event: startRelay,
+  registered: startRegisteringRelay,
+  credits: startChargingRelay,
+  bullmq: startBullMq,
+};
+const DEV: Starts = {
+  event: startDevRelay,
+  indexed: startIndexedRelay,
+  workflows: startWorkflows,
+  queues: startQueues,
+};
+
+/** Starts all servers of a place, which the stack stops. */
+export async function startServers(
+  { key, contenders }: Place,
+  stack: AsyncDisposableStack,
+): Promise<Servers> {
+  const parent = key === "disk" ? tmpdir() : FASTEST_DIRECTORY;
+  const servers = new Map<ContenderKey, Served>();
+  for (const contender of contenders) {
+    const start = (key === "dev" ? DEV : PLAIN)[contender];
+    if (start === undefined) throw new Error(`${contender} cannot run at the place ${key}`);
+    servers.set(contender, stack.use(await start(parent)));
+  }
+  return servers;
+}
