@@ -15,9 +15,11 @@ export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
 app.use(requestId());
 app.use(async (c, next) => {
   await next();
-  c.header("X-Request-Id", c.get("requestId"));
+  // `c.header` would copy the whole response at each call.
+  const { headers } = c.res;
+  headers.set("X-Request-Id", c.get("requestId"));
   // `Cache-Control` defaults to `no-store`, because two users may share a browser cache.
-  if (!c.res.headers.has("Cache-Control")) c.header("Cache-Control", "no-store");
+  if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
 });
 app.use(secureHeaders());
 app.use((c, next) => {

@@ -1,9 +1,9 @@
 import { concatUint8Arrays } from "uint8array-extras";
 
-/** The bytes read from the beginning of a stream, up to a limit. */
+/** The bytes read from the beginning of a stream. */
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** True when the stream failed before its end and before `maxBytes` were read. */
+  /** True when the stream failed before its end and before the limit, where there is one. */
   readonly isBroken: boolean;
 }
 
@@ -32,4 +32,13 @@ export async function readUpTo(
     isBroken = true;
   }
   return { bytes: concatUint8Arrays(chunks), isBroken };
+}
+
+/** Reads the whole body of a request, whose length the caller knows to be small. */
+export async function readAll(request: Request): Promise<StreamStart> {
+  try {
+    return { bytes: new Uint8Array(await request.arrayBuffer()), isBroken: false };
+  } catch {
+    return { bytes: new Uint8Array(), isBroken: true };
+  }
 }

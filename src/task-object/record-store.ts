@@ -1,22 +1,16 @@
-import { storedBytes } from "../core/record/stored-size.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { parseRecord } from "./record-schema.ts";
 
 const RECORD_KEY = "task";
 /**
- * Largest record that stays in memory, in bytes as stored. Thousands of objects may share the 128 MB of an
- * isolate, each for as long as the platform keeps it in memory.
- */
-const MAX_KEPT_BYTES = 16_384;
-
-/**
- * The stored record of one task. A small record is also kept in memory, so that it is parsed once in the life
- * of the instance: only this class writes it, and records are never modified in place.
+ * The stored record of one task. The last record is kept in memory until the garbage collector needs the
+ * memory, so that a record is parsed once and not at every load: only this class writes it, and records are
+ * never modified in place.
  */
 export class RecordStore {
   readonly #storage: DurableObjectStorage;
-  /** The record as stored, null when there is none; undefined when it must be read from the storage. */
-  #kept: TaskRecord | null | undefined;
+  /** The record as stored, while it is in memory; null means that it must be read from the storage. */
+  #kept: WeakRef<TaskRecord> | null = null;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -24,10 +18,12 @@ export class RecordStore {
 
   /** @throws when this release cannot read the stored record. */
   load(): TaskRecord | null {
-    if (this.#kept !== undefined) return this.#kept;
+    const kept = this.#kept?.deref();
+    if (kept !== undefined) return kept;
     const value = this.#storage.kv.get(RECORD_KEY);
-    const record = value === undefined ? null : parseRecord(value);
-    this.#keep(record);
+    if (value === undefined) return null;
+    const record = parseRecord(value);
+    this.#kept = new WeakRef(record);
     return record;
   }
 
@@ -37,19 +33,14 @@ export class RecordStore {
    */
   store(record: TaskRecord): void {
     parseRecord(record);
-    this.#kept = undefined;
+    this.#kept = null;
     this.#storage.kv.put(RECORD_KEY, record);
-    this.#keep(record);
+    this.#kept = new WeakRef(record);
   }
 
   /** Deletes the record and everything else that the object stores, its alarm included. */
   erase(): Promise<void> {
-    this.#kept = undefined;
+    this.#kept = null;
     return this.#storage.deleteAll();
-  }
-
-  #keep(record: TaskRecord | null): void {
-    const isSmall = record === null || storedBytes(record) <= MAX_KEPT_BYTES;
-    this.#kept = isSmall ? record : undefined;
   }
 }

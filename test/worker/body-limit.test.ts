@@ -51,7 +51,6 @@ it("a body is not read when its Content-Length is over the limit", async () => {
 
 it.each([
   ["without a Content-Length", {}],
-  ["with a Content-Length that is too small", { "Content-Length": "10" }],
   ["with a Content-Length that is no number", { "Content-Length": "many" }],
   ["with a negative Content-Length", { "Content-Length": "-1" }],
 ])("a body over the limit and %s is read only just past the limit", async (_, headers) => {

@@ -1,13 +1,16 @@
 import type * as z from "zod/mini";
 import { parseJson } from "../../core/json.ts";
-import { readUpTo } from "../../stream.ts";
+import { readAll, readUpTo } from "../../stream.ts";
 import { messageOf } from "./issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "./problem.ts";
 
 const MAX_DEPTH = 64;
 
+const DIGITS = /^\d+$/;
+
 /**
- * Reads the body of a request as bytes.
+ * Reads the body of a request as bytes. A body of a declared length is read in one call, which needs less CPU
+ * time than a call for each chunk: the server ends it at that length (RFC 9112, section 6.3).
  * @throws Problem `payload_too_large` as soon as more than the allowed number has arrived; `invalid_json`
  * when the connection ends in the middle of the body.
  */
@@ -15,9 +18,11 @@ export async function readBody(
   request: Request,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const declaredBytes = Number(request.headers.get("Content-Length") ?? 0);
-  if (declaredBytes > maxBytes) throw tooLarge(maxBytes);
-  const { bytes, isBroken } = await readUpTo(request.body, maxBytes + 1);
+  const declared = request.headers.get("Content-Length") ?? "";
+  if (Number(declared) > maxBytes) throw tooLarge(maxBytes);
+  const { bytes, isBroken } = DIGITS.test(declared)
+    ? await readAll(request)
+    : await readUpTo(request.body, maxBytes + 1);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   if (isBroken) throw invalidJson("The body ended before it was complete.");
   return bytes;
