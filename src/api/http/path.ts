@@ -14,20 +14,19 @@ export function honoPath(path: string): string {
 }
 
 /**
- * Returns the values of the parameters that occur in `path`, with a type that lists them.
- * @throws Error when one is missing, which is a bug in the routing.
+ * Returns a function that gives the parameters of a matched path a type that lists them. The function throws
+ * when one is missing, which is a bug in the routing.
  */
-export function paramsOf<Path extends string>(
+export function paramsReader<Path extends string>(
   path: Path,
-  params: Readonly<Record<string, string>>,
-): PathParams<Path> {
-  if (hasParams(path, params)) return params;
-  throw new Error(`the path ${path} was matched without its parameters`);
-}
-
-function hasParams<Path extends string>(
-  path: Path,
-  params: Readonly<Record<string, string>>,
-): params is Readonly<Record<string, string>> & PathParams<Path> {
-  return Array.from(path.matchAll(PARAM)).every(([, name = ""]) => Object.hasOwn(params, name));
+): (params: Readonly<Record<string, string>>) => PathParams<Path> {
+  const names = Array.from(path.matchAll(PARAM), ([, name = ""]) => name);
+  const isComplete = (
+    params: Readonly<Record<string, string>>,
+  ): params is Readonly<Record<string, string>> & PathParams<Path> =>
+    names.every((name) => Object.hasOwn(params, name));
+  return (params) => {
+    if (isComplete(params)) return params;
+    throw new Error(`the path ${path} was matched without its parameters`);
+  };
 }

@@ -7,7 +7,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { Permission } from "../../security/roles.ts";
 import { authenticate, type Access } from "./auth.ts";
 import { readBody, readJson, validate } from "./body.ts";
-import { type PathParams, paramsOf } from "./path.ts";
+import { type PathParams, paramsReader } from "./path.ts";
 import { type AccountLimit, countRequest } from "./rate-limit.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./problem.ts";
 import type { ProblemCode } from "./problem-list.ts";
@@ -84,12 +84,13 @@ export function publicRoute<Path extends string>(
   info: RouteInfo<Path>,
   handle: (call: RouteRequest<PathParams<Path>>) => Promise<Response>,
 ): Route {
+  const readParams = paramsReader(info.path);
   return {
     ...info,
     access: "anyone",
     query: null,
     body: null,
-    handle: (call) => handle({ ...call, params: paramsOf(info.path, call.params) }),
+    handle: (call) => handle({ ...call, params: readParams(call.params) }),
   };
 }
 
@@ -157,7 +158,8 @@ function guarded<Path extends string, Q extends z.ZodMiniObject, Body>(
   bodyReader: BodyReader<Body>,
   handle: Handler<Path, z.output<Q>, Body>,
 ): Route {
-  const { access, dryRunAccess, rateLimit, path } = info;
+  const { access, dryRunAccess, rateLimit } = info;
+  const readParams = paramsReader(info.path);
   const handleGuarded: Route["handle"] = async (call) => {
     const { request, env, url } = call;
     const runtime = await requireRuntime(env);
@@ -167,7 +169,7 @@ function guarded<Path extends string, Q extends z.ZodMiniObject, Body>(
     const permission = isDryRun ? (dryRunAccess ?? access) : access;
     const caller = await authenticate(permission, request.headers, rawBody, runtime, env);
     if (rateLimit !== undefined) await countRequest(rateLimit, caller, env);
-    const params = paramsOf(path, checkedParams(call.params, caller));
+    const params = readParams(checkedParams(call.params, caller));
     const query = readQuery(querySchema, url.searchParams);
     const body = await bodyReader.read(rawBody);
     return handle({ ...call, params, runtime, caller, query, body, origin: url.origin });
