@@ -98,8 +98,11 @@ function outcomeOfNews(news: UpstreamNews): string {
   }
 }
 
-/** Leaves out what nobody should read over the operator's shoulder; marks the query that a link had. */
+/**
+ * Leaves out secrets, and control characters, which a terminal would obey; marks the query that a link had.
+ */
 function masked(value: string, secrets: readonly string[]): string {
   const query = URL.parse(value)?.search ?? "";
-  return `${publicText(value, secrets)}${query === "" ? "" : "?…"}`;
+  const text = publicText(value, secrets).replaceAll(/\p{Cc}+/gu, " ");
+  return `${text}${query === "" ? "" : "?…"}`;
 }

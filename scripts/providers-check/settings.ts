@@ -9,6 +9,7 @@ import { Variables } from "../../src/config/variables.ts";
 import { failure, type Result, success } from "../../src/core/result.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
+import { readTable } from "../setup/wrangler-toml.ts";
 
 /** A connection with which the provider can be asked. */
 export interface Asking {
@@ -68,7 +69,7 @@ function unknown(name: string, connections: Parsed["connections"]): string {
 function readVars(file: string): object | null {
   const secrets = contentOf(file) ?? (file === DEV_VARS ? "" : null);
   if (secrets === null) return null;
-  return { ...tomlVars(contentOf("wrangler.toml") ?? ""), ...parseEnv(secrets) };
+  return { ...readTable(contentOf("wrangler.toml") ?? "", "vars"), ...parseEnv(secrets) };
 }
 
 /** Parses those variables of the relay that decide how providers are asked. */
@@ -101,13 +102,4 @@ function contentOf(file: string): string | null {
   } catch {
     return null;
   }
-}
-
-/** Reads the values of the table `[vars]` that stand in one line, as text. */
-function tomlVars(toml: string): Record<string, string> {
-  const table = /^\[vars\]\n((?:(?!\[).*\n)*)/m.exec(toml)?.[1] ?? "";
-  const lines = [...table.matchAll(/^(\w+)\s*=\s*(?:"(.*?)"|'(.*?)'|([^\s#]+))/gm)];
-  return Object.fromEntries(
-    lines.map(([, name = "", quoted, literal, bare]) => [name, quoted ?? literal ?? bare ?? ""]),
-  );
 }

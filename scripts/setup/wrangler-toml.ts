@@ -54,6 +54,18 @@ export function readKey(toml: string, key: string): string | null {
   return line === undefined ? null : (partsOf(line, key)?.value ?? null);
 }
 
+/** Returns the values of a table of a TOML text that stand in one line, as texts without quotes. */
+export function readTable(toml: string, table: string): Readonly<Record<string, string>> {
+  const [, ...lines] = toml.slice(toml.search(new RegExp(`^\\[${table}\\]`, "m"))).split("\n");
+  const end = lines.findIndex((line) => HEADER.test(line));
+  const values = lines.slice(0, end < 0 ? lines.length : end).flatMap((line) => {
+    const found = /^(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s#"'[{]+))/.exec(line);
+    const [, name, quoted, literal, bare] = found ?? [];
+    return name === undefined ? [] : [[name, quoted ?? literal ?? bare ?? ""] as const];
+  });
+  return Object.fromEntries(values);
+}
+
 /**
  * Switches blocks of a TOML text on or off: those that have the header `header` and that `isWanted` selects.
  * On turns the first of them from comments into active lines, off turns all of them into comments.

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, expect, it } from "vitest";
+import { readTable } from "../../../scripts/setup/wrangler-toml.ts";
 import { ROOT } from "../harness/child.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { closedPort, Receiver } from "../harness/receiver.ts";
@@ -50,7 +51,7 @@ const PATH = "/contents/generations/tasks/cgt-1";
 const OPEN = "stays open";
 const task = (fields: object) => ({ id: "cgt-1", ...fields });
 const job = ["ark", "--job", "cgt-1"];
-const refusal = `Wrong signature, api_key=${KEY}, see https://a.example/b?token=x`;
+const refusal = `Wrong\u001B[31m signature, api_key=${KEY}, see https://a.example/b?token=x`;
 
 it.each([
   [
@@ -84,7 +85,7 @@ it.each([
       "HTTP status  200",
       "state        failed",
       "phase        failed",
-      "error        Wrong signature, api_key=…, see https://a.example/b",
+      "error        Wrong [31m signature, api_key=…, see https://a.example/b",
       "category     provider, worth a retry",
       "task         fails with upstream_error",
     ],
@@ -198,6 +199,13 @@ it.each([
     expect(error).not.toContain("test-only");
   },
 );
+
+it("npm run providers:check reads the variables of the table [vars] in wrangler.toml", () => {
+  const vars =
+    'A = "https://a.example" # text\nB=3\n# C = "no"\nD = \'{"x": {}}\'\nE = [\n"no",\n]\n';
+  const toml = `B = "above"\n[dev]\nF = "no"\n[vars]\n${vars}[[queues]]\nG = "no"\n`;
+  expect(readTable(toml, "vars")).toEqual({ A: "https://a.example", B: "3", D: '{"x": {}}' });
+});
 
 it.each([
   ["does not listen", "cannot be reached, or broke off its answer."],
