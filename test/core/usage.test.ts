@@ -34,18 +34,33 @@ const attached = anAttachedTask();
 const kept = apply(aProvidedTask(), aHook(used));
 const signed = { isSigned: true };
 
-it.each<[string, TaskEvent, object | null, typeof attached | typeof kept]>([
-  ["success", aPollEnd(newsAnswer(used)), USAGE, attached],
-  ["failure", aPollEnd(newsAnswer({ ...anUpstreamFailure(), usage: USAGE })), USAGE, attached],
-  ["success, in a signed hook,", aHook(used, signed), USAGE, attached],
-  ["success, in a hook from before its job was attached,", anAttachment(), USAGE, kept],
-  ["success without output", aHook({ ...NO_OUTPUT, usage: USAGE }), USAGE, attached],
-  ["too many links", aHook({ ...used, urls: Array(1_001).fill(VIDEO) }, signed), USAGE, attached],
-  ["no usage", aPollEnd(newsAnswer(aCompletion())), null, attached],
-  ["its end by an event of the operator", aReport(), null, attached],
+it.each<[string, object | null, TaskEvent, typeof attached | typeof kept]>([
+  ["a success in the answer to a poll", USAGE, aPollEnd(newsAnswer(used)), attached],
+  [
+    "a failure in the answer to a poll",
+    USAGE,
+    aPollEnd(newsAnswer({ ...anUpstreamFailure(), usage: USAGE })),
+    attached,
+  ],
+  ["a success in a signed hook", USAGE, aHook(used, signed), attached],
+  ["a success in a hook from before its job was attached", USAGE, anAttachment(), kept],
+  ["a success without output", USAGE, aHook({ ...NO_OUTPUT, usage: USAGE }), attached],
+  [
+    "a success with too many links",
+    USAGE,
+    aHook({ ...used, urls: Array(1_001).fill(VIDEO) }, signed),
+    attached,
+  ],
+  [
+    "a success of which the upstream states no usage",
+    null,
+    aPollEnd(newsAnswer(aCompletion())),
+    attached,
+  ],
+  ["an event of the operator", null, aReport(), attached],
 ])(
-  "a task whose upstream has reported %s is stored with what the upstream says its job has consumed, which no callback body contains",
-  (_what, event, usage, task) => {
+  "a task that has ended by %s is stored with this usage of its job, which its callback body does not contain: %j",
+  (_what, usage, event, task) => {
     const policy = event.type === "hook" || event.type === "attach" ? NO_KEY : aPolicy();
     const record = finish(task, event, NOW, policy);
     expect(record.usage).toEqual(usage);
