@@ -53,8 +53,10 @@ export function askFault(
   return firstViolation({
     "only the attached job is polled": sameJob(record.upstream?.job ?? null, job),
     "a task has one poll at a time": outside.of(caller).every(({ what }) => what !== "poll"),
+    // A fault of the storage may have lost the answer that named the wait.
     "a poll keeps the wait that the provider has named":
-      now >= plan.notBefore && (!isSameJob || isHinted || isLate || now >= last.retryAt),
+      now >= plan.notBefore &&
+      (!isSameJob || isHinted || isLate || hadFault || now >= last.retryAt),
     "a poll keeps the gap of the provider": now >= last.at + limits.gapMs,
     "each planned time leads to one poll": !isSameJob || hadFault || isLate || isPlanned,
   });
