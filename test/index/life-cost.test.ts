@@ -1,6 +1,14 @@
 import { expect, it, vi } from "vitest";
-import COST_PAGE from "../../docs/cost.md?raw";
 import * as z from "zod";
+import {
+  FAILED_CALLBACK,
+  IDLE_POLL,
+  LIVES as COUNTED,
+  type Meters,
+  plus,
+  POLLED_ONCE,
+  REPEATED_ATTEMPT,
+} from "../../scripts/cost/lives.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
@@ -8,7 +16,7 @@ import { pass, START } from "../worker/clock.ts";
 import { anOutside, answering, type Site } from "../worker/outside.ts";
 import { never } from "../worker/receiver.ts";
 import { aCompletion, CALLBACK_URL, VIDEO } from "../worker/tasks.ts";
-import { MeteredLife, type Meters } from "./life-meters.ts";
+import { MeteredLife } from "./life-meters.ts";
 import { metered } from "./bindings.ts";
 import { aRow, DAY, db, insert, useIndex } from "./support.ts";
 
@@ -16,8 +24,12 @@ useIndex();
 
 const SECOND = 1_000;
 const END = START + 110 * SECOND;
-/** End of a job without hooks: between its fifth and its sixth poll, whatever the id of the task is. */
-const POLLED_END = START + 136.5 * SECOND;
+/** Ends of jobs without hooks, each found by the poll that names it, whatever the id of the task is. */
+const POLLED_ENDS = {
+  first: START + 20 * SECOND,
+  sixth: START + 136.5 * SECOND,
+  seventh: START + 163 * SECOND,
+};
 const JOB = "cgt-20261122120000-abcde";
 
 interface Life {
@@ -28,38 +40,41 @@ interface Life {
   /** End of the job; Unix milliseconds. */
   readonly endAt?: number;
   readonly receiver?: Site;
+  /** What the life uses, as docs/cost.md and `npm run cost` have it. */
+  readonly meters: Meters;
 }
 
 const created = { model: "m", callback_url: CALLBACK_URL };
 
-const LIVES: Readonly<Record<string, Life>> = {
-  "event, no index": {
+const event = COUNTED["event, index"];
+const LIVES: readonly Life[] = [
+  {
+    meters: COUNTED["event, no index"],
     kind: "an event creates and ends in a relay without an index",
     hasIndex: false,
     live: (life) => report(life, created),
   },
-  "event, index": {
+  {
+    meters: COUNTED["event, index"],
     kind: "an event creates and ends in a relay with an index",
     hasIndex: true,
     live: (life) => report(life, created),
   },
-  "registered, index": {
+  {
+    meters: COUNTED["registered, index"],
     kind: "is registered, and ended by an event, in a relay with an index",
     hasIndex: true,
     live: liveRegistered,
   },
-  "Ark polled six times, index": {
-    kind: "ends by the sixth poll of the provider ark, which sends no hooks, in a relay with an index",
-    hasIndex: true,
-    live: livePolled,
-    endAt: POLLED_END,
-  },
-  "Ark with hooks, index": {
+  polled("sixth", COUNTED["Ark polled six times, index"]),
+  {
+    meters: COUNTED["Ark with hooks, index"],
     kind: "ends by a hook of the provider ark in a relay with an index",
     hasIndex: true,
     live: liveHooked,
   },
-  "Ark with hooks, index, receiver hangs 3 times": {
+  {
+    meters: COUNTED["Ark with hooks, index, receiver hangs 3 times"],
     kind: "ends by a hook of ark, and whose receiver hangs three times, in a relay with an index",
     hasIndex: true,
     live: liveHooked,
@@ -68,31 +83,12 @@ const LIVES: Readonly<Record<string, Life>> = {
       return never(signal);
     },
   },
-};
-
-/** The meters of each life, in the order of the columns of docs/cost.md. */
-const METERS = [
-  "workerRequests",
-  "objectRequests",
-  "rowsWritten",
-  "rowsRead",
-  "d1Written",
-  "d1Read",
-  "logLines",
-  "subrequests",
-  "polls",
-  "publications",
-  "attempts",
-] as const;
-
-const COUNTED: Readonly<Record<string, readonly number[]>> = {
-  "event, no index": [2, 3, 4, 8, 0, 0, 1, 3, 0, 0, 1],
-  "event, index": [2, 3, 5, 10, 4, 25, 1, 4, 0, 1, 1],
-  "registered, index": [3, 5, 9, 14, 6, 28, 1, 6, 0, 2, 1],
-  "Ark polled six times, index": [3, 12, 19, 35, 8, 31, 1, 13, 6, 3, 1],
-  "Ark with hooks, index": [6, 8, 15, 20, 6, 28, 1, 10, 1, 2, 1],
-  "Ark with hooks, index, receiver hangs 3 times": [6, 12, 25, 36, 11, 34, 4, 14, 1, 4, 3],
-};
+  polled("first", POLLED_ONCE),
+  polled("seventh", plus(COUNTED["Ark polled six times, index"], IDLE_POLL)),
+  failing(1, plus(event, REPEATED_ATTEMPT)),
+  failing(2, plus(event, REPEATED_ATTEMPT, 2)),
+  failing(3, plus(plus(event, REPEATED_ATTEMPT, 2), FAILED_CALLBACK)),
+];
 
 async function report(life: MeteredLife, fields: object = {}): Promise<void> {
   await life.send("/v1/events", { body: aCompletion(life.id, fields) });
@@ -117,7 +113,7 @@ async function attached(life: MeteredLife): Promise<string> {
 
 async function livePolled(life: MeteredLife): Promise<void> {
   await attached(life);
-  await life.liveUntil(POLLED_END + 60 * SECOND);
+  await life.liveUntil(POLLED_ENDS.seventh + 60 * SECOND);
 }
 
 /** Lives through a job of Ark that ends after 110 s and sends three hooks. */
@@ -191,45 +187,26 @@ async function count({ hasIndex, live, receiver, endAt = END }: Life): Promise<M
   return { ...meters, d1Read: meters.d1Read + counted };
 }
 
-const KINDS = Object.entries(LIVES).map(([name, life]) => [life.kind, name, life] as const);
-
-it.each(KINDS)(
-  "a task that %s uses exactly the requests, rows and log lines that this test lists for it",
-  async (_, name, life) => {
-    const meters = await count(life);
-    expect(METERS.map((meter) => meters[meter])).toEqual(COUNTED[name]);
-  },
-);
-
-/** Seconds of an object, as docs/cost.md assumes them. */
-const SECONDS = { request: 0.02, poll: 0.4, publication: 0.15, callback: 0.3, timeout: 10 };
-
-/** Returns the price of a million lives in dollars, by the prices and assumptions of docs/cost.md. */
-function pricesOf(counts: readonly number[], { hasIndex, receiver }: Life): readonly string[] {
-  const of = (meter: (typeof METERS)[number]) => counts[METERS.indexOf(meter)] ?? 0;
-  const seconds =
-    of("objectRequests") * SECONDS.request +
-    of("polls") * SECONDS.poll +
-    of("publications") * SECONDS.publication +
-    of("attempts") * (receiver === undefined ? SECONDS.callback : SECONDS.timeout);
-  const prices = [
-    of("workerRequests") * (0.3 + 3 * 0.02),
-    of("objectRequests") * 0.15,
-    seconds * 1.6,
-    of("rowsWritten") + of("rowsRead") * 0.001,
-    2.29,
-    of("d1Written") + of("d1Read") * 0.001 + (hasIndex ? 0.05 : 0),
-    of("logLines") * 0.6,
-  ];
-  return [...prices, prices.reduce((sum, price) => sum + price)].map((price) => price.toFixed(2));
+/** Returns a life that an event ends, whose receiver answers 500 to the first attempts. */
+function failing(times: number, meters: Meters): Life {
+  let left = times;
+  const receiver: Site = (sent, signal) => {
+    pass(300);
+    return answering({}, left-- > 0 ? 500 : 200)(sent, signal);
+  };
+  const kind = `ends by an event, with an index, and of whose attempts ${times} fail,`;
+  return { kind, hasIndex: true, live: (life) => report(life, created), receiver, meters };
 }
 
-it.each(KINDS)(
-  "docs/cost.md states the requests, rows and log lines that were counted, and the price they make, for a task that %s",
-  (_, name, life) => {
-    const counts = COUNTED[name] ?? [];
-    const lines = COST_PAGE.split("\n");
-    expect(lines).toContain(`| ${name} | ${counts.join(" | ")} |`);
-    expect(lines).toContain(`| ${name} | ${pricesOf(counts, life).join(" | ")} |`);
+/** Returns a life in a relay with an index whose job sends no hook and is found by a poll. */
+function polled(poll: keyof typeof POLLED_ENDS, meters: Meters): Life {
+  const kind = `ends by the ${poll} poll of ark, in a relay with an index,`;
+  return { kind, hasIndex: true, live: livePolled, endAt: POLLED_ENDS[poll], meters };
+}
+
+it.each(LIVES.map((life) => [life.kind, life] as const))(
+  "a task that %s uses exactly the requests, rows and log lines that docs/cost.md and `npm run cost` state",
+  async (_, life) => {
+    expect(await count(life)).toEqual(life.meters);
   },
 );

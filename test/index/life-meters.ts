@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { removeExpired } from "../../src/index-db/sweep.ts";
 import * as z from "zod";
+import type { Meters } from "../../scripts/cost/lives.ts";
 import { TaskObject } from "../../src/task-object/task-object.ts";
 import { TimeBudget } from "../../src/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
@@ -11,26 +12,6 @@ import { stubOf } from "../worker/objects.ts";
 import type { Outside } from "../worker/outside.ts";
 import { gated, metered, restartWith } from "./bindings.ts";
 import { DAY, db } from "./support.ts";
-
-/** Everything that one task uses, in the units in which the platform counts. */
-export interface Meters {
-  readonly workerRequests: number;
-  /** Requests and alarms of all objects. */
-  readonly objectRequests: number;
-  readonly rowsWritten: number;
-  readonly rowsRead: number;
-  /** Without the counts of the statistics, which the tasks of an hour share. */
-  readonly d1Written: number;
-  /** With one count of the statistics. */
-  readonly d1Read: number;
-  readonly logLines: number;
-  readonly polls: number;
-  readonly attempts: number;
-  /** Writes of the row of the task to the index. */
-  readonly publications: number;
-  /** Calls of the Worker and of objects to objects, to D1, to upstreams and to receivers. */
-  readonly subrequests: number;
-}
 
 /** One task on a relay whose meters are read. */
 export class MeteredLife {
@@ -46,7 +27,7 @@ export class MeteredLife {
   );
   #requests = 0;
   #queries = 0;
-  #publications = 0;
+  #indexWrites = 0;
 
   /** Starts to count. @param bindings further variables; the index is the only binding counted. */
   constructor(outside: Outside, hasIndex: boolean, bindings: object) {
@@ -54,7 +35,7 @@ export class MeteredLife {
     this.#hasIndex = hasIndex;
     const INDEX_DB = gated(this.#d1.INDEX_DB, async (sql) => {
       this.#queries++;
-      if (sql.includes("INSERT INTO tasks")) this.#publications++;
+      if (sql.includes("INSERT INTO tasks")) this.#indexWrites++;
     });
     const variables = { LOG: "normal", INDEX_DB: hasIndex ? INDEX_DB : undefined, ...bindings };
     this.#bindings = { ...env, ...variables };
@@ -123,7 +104,7 @@ export class MeteredLife {
       logLines: callsOf(this.#log),
       polls: polls.length,
       attempts: attempts.length,
-      publications: this.#publications,
+      indexWrites: this.#indexWrites,
       subrequests:
         objectRequests - alarms + this.#queries + this.#outside.sentTo("https://").length,
     };

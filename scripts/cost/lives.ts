@@ -1,0 +1,74 @@
+/** What a task uses in its whole life, in the units in which the platform counts. */
+export interface Meters {
+  readonly workerRequests: number;
+  /** Requests and alarms of all objects. */
+  readonly objectRequests: number;
+  readonly rowsWritten: number;
+  readonly rowsRead: number;
+  /** Without the counts of the statistics, which the tasks of an hour share. */
+  readonly d1Written: number;
+  /** With one count of the statistics. */
+  readonly d1Read: number;
+  readonly logLines: number;
+  /** Calls of the Worker and of objects to objects, to D1, to upstreams and to receivers. */
+  readonly subrequests: number;
+  readonly polls: number;
+  /** Writes of the row of the task to the index. */
+  readonly indexWrites: number;
+  readonly attempts: number;
+}
+
+/** Meters of whole lives of a task, by the names of the lives in docs/cost.md. */
+export const LIVES = {
+  "event, no index": meters(2, 3, 4, 2, 0, 0, 1, 3, 0, 0, 1),
+  "event, index": meters(2, 3, 5, 2, 4, 25, 1, 4, 0, 1, 1),
+  "registered, index": meters(3, 5, 9, 2, 6, 28, 1, 6, 0, 2, 1),
+  "Ark polled six times, index": meters(3, 12, 19, 2, 8, 31, 1, 13, 6, 3, 1),
+  "Ark with hooks, index": meters(6, 8, 15, 2, 6, 28, 1, 10, 1, 2, 1),
+  "Ark with hooks, index, receiver hangs 3 times": meters(6, 12, 25, 2, 11, 34, 4, 14, 1, 4, 3),
+} as const;
+
+/** Meters of a life whose first poll finds the result, with the index. */
+export const POLLED_ONCE = meters(3, 6, 11, 2, 6, 28, 1, 7, 1, 2, 1);
+/** What a poll that brings nothing new adds to a life. */
+export const IDLE_POLL = meters(0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0);
+/** What an attempt that fails and is followed by another one adds to a life with the index. */
+export const REPEATED_ATTEMPT = meters(0, 2, 6, 0, 2, 3, 1, 2, 0, 1, 1);
+/** What the failure of the last attempt adds to a life with the index. */
+export const FAILED_CALLBACK = meters(0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0);
+
+/** Adds the meters of two lives, those of the second one multiplied by a factor. */
+export function plus(a: Meters, b: Meters, factor = 1): Meters {
+  const sum = (meter: keyof Meters) => a[meter] + factor * b[meter];
+  return {
+    workerRequests: sum("workerRequests"),
+    objectRequests: sum("objectRequests"),
+    rowsWritten: sum("rowsWritten"),
+    rowsRead: sum("rowsRead"),
+    d1Written: sum("d1Written"),
+    d1Read: sum("d1Read"),
+    logLines: sum("logLines"),
+    subrequests: sum("subrequests"),
+    polls: sum("polls"),
+    indexWrites: sum("indexWrites"),
+    attempts: sum("attempts"),
+  };
+}
+
+/** Returns meters in the order of the columns of docs/cost.md. */
+function meters(
+  workerRequests: number,
+  objectRequests: number,
+  rowsWritten: number,
+  rowsRead: number,
+  d1Written: number,
+  d1Read: number,
+  logLines: number,
+  subrequests: number,
+  polls: number,
+  indexWrites: number,
+  attempts: number,
+): Meters {
+  const requests = { workerRequests, objectRequests, subrequests, polls, attempts };
+  return { ...requests, rowsWritten, rowsRead, d1Written, d1Read, logLines, indexWrites };
+}

@@ -1,0 +1,55 @@
+import { CONTENDERS } from "./job.ts";
+import type { Order } from "./options.ts";
+import { PLAN_DOLLARS, type Price, PRICES } from "./prices.ts";
+import { type Bill, billOf } from "./usage.ts";
+
+const NAME_WIDTH = 30;
+const NUMBER_WIDTH = 22;
+
+/** Returns the output of `npm run cost`: the relay's bill meter by meter, and the sums beside it. */
+export function report(order: Order): string {
+  const bills = Object.entries(CONTENDERS).map(
+    ([name, usage]) => [name, billOf(usage(order), order.tasks)] as const,
+  );
+  const own = billOf(CONTENDERS["Task Relay"](order), order.tasks);
+  return [
+    describe(order),
+    "",
+    row("Task Relay", "units", "list price"),
+    ...own.lines.map(({ meter, units, dollars }) =>
+      row(PRICES[meter].title, unitsOf(units, PRICES[meter]), money(dollars)),
+    ),
+    row("sum", "", money(own.dollars)),
+    "",
+    row("the same job", "list price", "beyond the plan"),
+    ...bills.map(([name, { dollars, dollarsBeyondPlan }]: readonly [string, Bill]) =>
+      row(name, money(dollars), money(dollarsBeyondPlan)),
+    ),
+    "",
+    `Beyond the plan: less what the Paid plan ($${PLAN_DOLLARS} a month) includes, if nothing else uses it.`,
+    "Prices, sources, and what the others leave out: docs/cost.md.",
+  ].join("\n");
+}
+
+function describe({ tasks, retryRate, receiverMs, polls, isQueued }: Order): string {
+  const end = polls === 0 ? "end reported" : `${polls} polls`;
+  const index = isQueued ? "index through the queue" : "index";
+  const failing = `${Number((retryRate * 100).toFixed(4))} % of the attempts fail`;
+  return `${whole(tasks)} tasks, ${end}, ${failing}, receivers take ${receiverMs} ms, ${index}`;
+}
+
+function row(name: string, ...numbers: readonly string[]): string {
+  return name.padEnd(NAME_WIDTH) + numbers.map((text) => text.padStart(NUMBER_WIDTH)).join("");
+}
+
+function unitsOf(units: number, { per, unit }: Price): string {
+  return per === 1 ? `${units.toFixed(2)} ${unit}` : whole(units);
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+function money(dollars: number): string {
+  return `$${dollars.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}

@@ -1,0 +1,112 @@
+import type { Meters } from "./lives.ts";
+import { type Meter, PRICES } from "./prices.ts";
+
+/** Number of units of each meter that is used. */
+export type Usage = Readonly<Partial<Record<Meter, number>>>;
+
+/** What is assumed and not counted. Seconds are those in which an object is awake and billed. */
+export const ASSUMED = {
+  cpuMsPerRequest: 3,
+  secondsPerObjectRequest: 0.02,
+  secondsPerPoll: 0.4,
+  secondsPerIndexWrite: 0.15,
+  /** Size of an object with a small record: an empty database of an object takes as much. */
+  objectBytes: 12_288,
+  objectDays: 28,
+  indexRowBytes: 294,
+  indexRowDays: 7,
+} as const;
+
+/** How the tasks of a relay are run, as far as the meters depend on it. */
+export interface Setting {
+  /** Time until a receiver answers or the relay gives it up, in milliseconds. */
+  readonly receiverMs: number;
+  /** States that rows of the index are written through the queue. */
+  readonly isQueued: boolean;
+}
+
+const OBJECT_GB = 0.128;
+const DAYS_PER_MONTH = 30;
+/** Operations of a message of a queue: it is written, read and deleted. */
+export const OPERATIONS_PER_MESSAGE = 3;
+const ROWS_PER_BATCH = 100;
+
+/** Returns what one task uses whose life has these meters. */
+export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usage {
+  const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
+  const { logLines, indexWrites, polls, attempts } = meters;
+  const hasIndex = indexWrites > 0;
+  const messages = isQueued ? indexWrites : 0;
+  const seconds =
+    objectRequests * ASSUMED.secondsPerObjectRequest +
+    polls * ASSUMED.secondsPerPoll +
+    indexWrites * ASSUMED.secondsPerIndexWrite +
+    (attempts * receiverMs) / 1_000;
+  const requests = workerRequests + messages / ROWS_PER_BATCH;
+  return {
+    workerRequests: requests,
+    cpuMs: requests * ASSUMED.cpuMsPerRequest,
+    objectRequests,
+    durationGbS: seconds * OBJECT_GB,
+    rowsWritten,
+    rowsRead,
+    objectGbMonths: gbMonths(ASSUMED.objectBytes, ASSUMED.objectDays),
+    d1Written,
+    d1Read,
+    d1GbMonths: hasIndex ? gbMonths(ASSUMED.indexRowBytes, ASSUMED.indexRowDays) : 0,
+    logLines,
+    queueOperations: messages * OPERATIONS_PER_MESSAGE,
+  };
+}
+
+/** Returns the storage of some bytes for some days, in GB and months. */
+export function gbMonths(bytes: number, days: number): number {
+  return ((bytes / 1e9) * days) / DAYS_PER_MONTH;
+}
+
+/** One line of a bill. */
+export interface BillLine {
+  readonly meter: Meter;
+  readonly units: number;
+  /** List price, before the plan's allotment. */
+  readonly dollars: number;
+}
+
+/** What a number of tasks costs. */
+export interface Bill {
+  readonly lines: readonly BillLine[];
+  readonly dollars: number;
+  /** Price when the month has no other use: less what the Paid plan includes, without the plan itself. */
+  readonly dollarsBeyondPlan: number;
+}
+
+/** Returns the bill of a number of tasks with the same usage, without the meters that are not used. */
+export function billOf(usage: Usage, tasks: number): Bill {
+  const lines = Object.keys(PRICES)
+    .filter(isMeter)
+    .flatMap((meter): BillLine[] => {
+      const units = (usage[meter] ?? 0) * tasks;
+      return units === 0 ? [] : [{ meter, units, dollars: priceOf(meter, units) }];
+    });
+  const beyond = lines.map(({ meter, units }) =>
+    priceOf(meter, Math.max(0, units - PRICES[meter].included)),
+  );
+  return {
+    lines,
+    dollars: sum(lines.map(({ dollars }) => dollars)),
+    dollarsBeyondPlan: sum(beyond),
+  };
+}
+
+function priceOf(meter: Meter, units: number): number {
+  const { dollars, per } = PRICES[meter];
+  return (units * dollars) / per;
+}
+
+function isMeter(name: string): name is Meter {
+  return Object.hasOwn(PRICES, name);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

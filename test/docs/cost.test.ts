@@ -1,0 +1,148 @@
+import { expect, it } from "vitest";
+import COST_PAGE from "../../docs/cost.md?raw";
+import README from "../../README.md?raw";
+import { CONTENDERS, type Job } from "../../scripts/cost/job.ts";
+import { LIVES } from "../../scripts/cost/lives.ts";
+import { DEFAULTS, type Order, orderOf, WrongOption } from "../../scripts/cost/options.ts";
+import { type Meter, PRICES } from "../../scripts/cost/prices.ts";
+import { report } from "../../scripts/cost/report.ts";
+import { ASSUMED, billOf, usageOf } from "../../scripts/cost/usage.ts";
+
+const LINES = COST_PAGE.split("\n");
+const MILLION = 1_000_000;
+
+/** Meters in the order of the columns of the page's table of dollars. */
+const COLUMNS: readonly (readonly Meter[])[] = [
+  ["workerRequests", "cpuMs"],
+  ["objectRequests"],
+  ["durationGbS"],
+  ["rowsWritten", "rowsRead"],
+  ["objectGbMonths"],
+  ["d1Written", "d1Read", "d1GbMonths"],
+  ["logLines"],
+];
+
+const BILLS = Object.entries(LIVES).map(([name, meters]) => {
+  const receiverMs = name.includes("hangs") ? 10_000 : 300;
+  return { name, meters, bill: billOf(usageOf(meters, { receiverMs, isQueued: false }), MILLION) };
+});
+
+it.each(BILLS)("docs/cost.md states the meters and the price of the life $name", (life) => {
+  const { name, meters, bill } = life;
+  const columns = COLUMNS.map((column) =>
+    bill.lines.reduce((sum, { meter, dollars }) => sum + (column.includes(meter) ? dollars : 0), 0),
+  );
+  const dollars = [...columns, bill.dollars].map((price) => price.toFixed(2));
+  const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
+  const { logLines, subrequests, polls, indexWrites, attempts } = meters;
+  const objects = [workerRequests, objectRequests, rowsWritten, rowsRead];
+  const others = [d1Written, d1Read, logLines, subrequests, polls, indexWrites, attempts];
+  expect(LINES).toContain(`| ${name} | ${[...objects, ...others].join(" | ")} |`);
+  expect(LINES).toContain(`| ${name} | ${dollars.join(" | ")} |`);
+});
+
+it("docs/cost.md lists the price of every meter with its source and its date", () => {
+  const listed = LINES.filter((line) => / \| \[[\w\s]+\]\(https:\/\/\S+\) \| /.test(line));
+  const existing = Object.values(PRICES).map(({ title, dollars, unit, included, source, asOf }) => {
+    const { name, url } = source;
+    const price = `$${dollars.toFixed(Number.isInteger(dollars * 100) ? 2 : 3)} per ${unit}`;
+    return `| ${title} | ${price} | ${included.toLocaleString("en-US")} | [${name}](${url}) | ${asOf} |`;
+  });
+  expect(listed).toEqual(existing);
+});
+
+it("docs/cost.md states what the prices assume and do not count", () => {
+  const { cpuMsPerRequest, secondsPerObjectRequest, secondsPerPoll, secondsPerIndexWrite } =
+    ASSUMED;
+  const { objectBytes, objectDays, indexRowBytes, indexRowDays } = ASSUMED;
+  for (const text of [
+    `- ${cpuMsPerRequest} ms of CPU per request`,
+    `${secondsPerObjectRequest * 1000} ms per request or alarm`,
+    `${secondsPerPoll} s per poll, ${secondsPerIndexWrite} s per write`,
+    `${objectBytes.toLocaleString("en-US")} bytes per object for ${objectDays} days`,
+    `${indexRowBytes} bytes in D1 for ${indexRowDays} days`,
+  ])
+    expect(COST_PAGE).toContain(text);
+});
+
+it("docs/cost.md shows what `npm run cost` prints for the options that it names", () => {
+  const [, options = "", output = ""] =
+    /```text\n\$ npm run cost -- (.*)\n\n([^`]*)\n```/.exec(COST_PAGE) ?? [];
+  expect(output).toBe(report(orderOf(...given(options))));
+});
+
+it("the README rounds the prices of docs/cost.md to dollars", () => {
+  const sentence = README.split("\n").find((line) => line.startsWith("At the list prices")) ?? "";
+  const stated = [...sentence.matchAll(/\$(\d+)/g)].map(([, dollars]) => Number(dollars));
+  const named = BILLS.filter(({ name }) => !name.includes("polled"));
+  expect(stated).toEqual(named.map(({ bill }) => Math.round(bill.dollars)));
+});
+
+/** Returns the values of a command line, as `npm run cost` hands them on. */
+function given(options: string) {
+  const pairs = [...options.matchAll(/--([\w-]+) (-?[\w.]+)/g)].map(([, name, text]) => [
+    name,
+    text,
+  ]);
+  return [{ ...DEFAULTS, ...Object.fromEntries(pairs) }, options.includes("--queue")] as const;
+}
+
+const JOB: Job = { retryRate: 0, receiverMs: 300, polls: 0, isQueued: false };
+
+it.each<readonly [string, Job, readonly number[]]>([
+  ["without polls and failures", JOB, [20.93, 20.33, 2.97, 11.68]],
+  ["with one poll", { ...JOB, polls: 1 }, [23.75, 20.39, 4.26, 22.04]],
+  ["with six polls", { ...JOB, polls: 6 }, [38.28, 20.69, 6.71, 73.84]],
+  ["whose attempts all fail", { ...JOB, retryRate: 1 }, [41.9, 22.25, 5.75, 33.48]],
+  ["through the queue", { ...JOB, isQueued: true }, [23.33, 20.33, 2.97, 11.68]],
+  ["whose receivers hang", { ...JOB, receiverMs: 10_000 }, [36.45, 20.33, 2.97, 11.68]],
+])(
+  "a million tasks %s have these prices on the relay, Workflows, Queues and QStash",
+  (_, job, prices) => {
+    const bills = Object.values(CONTENDERS).map((usage) => billOf(usage(job), MILLION).dollars);
+    expect(bills.map((dollars) => Number(dollars.toFixed(2)))).toEqual(prices);
+  },
+);
+
+it("a bill beyond the plan leaves out what the plan includes of each meter", () => {
+  expect(
+    billOf({ logLines: 2, queueOperations: 3, objectGbMonths: 0.000_001 }, 11 * MILLION),
+  ).toEqual({
+    lines: [
+      { meter: "objectGbMonths", units: 11, dollars: 2.2 },
+      { meter: "logLines", units: 22 * MILLION, dollars: 13.2 },
+      { meter: "queueOperations", units: 33 * MILLION, dollars: 13.2 },
+    ].map((line) => ({
+      ...line,
+      units: expect.closeTo(line.units),
+      dollars: expect.closeTo(line.dollars),
+    })),
+    dollars: expect.closeTo(28.6),
+    dollarsBeyondPlan: expect.closeTo(1.2 + 1.2 + 12.8),
+  });
+});
+
+it.each<readonly [string, Partial<Order>]>([
+  ["", {}],
+  ["--tasks 1.5M --retry-rate 0.25", { tasks: 1_500_000, retryRate: 0.25 }],
+  [
+    "--tasks 2k --receiver-ms 25000 --polls 3 --queue",
+    { tasks: 2_000, receiverMs: 25_000, polls: 3, isQueued: true },
+  ],
+])("`npm run cost` reads the options `%s`", (options, order) => {
+  expect(orderOf(...given(options))).toEqual({ ...JOB, tasks: MILLION, ...order });
+});
+
+it.each([
+  ["--tasks 10X", '--tasks must be a number of tasks such as 500k or 10M, not "10X"'],
+  ["--tasks 0", '--tasks must be a number of tasks such as 500k or 10M, not "0"'],
+  ["--tasks 1.0001k", '--tasks must be a number of tasks such as 500k or 10M, not "1.0001k"'],
+  ["--retry-rate 1.5", '--retry-rate must be a number from 0 to 1, not "1.5"'],
+  ["--receiver-ms 30000", '--receiver-ms must be a whole number from 0 to 25000, not "30000"'],
+  ["--polls 1.5", '--polls must be a whole number from 0 to 10000, not "1.5"'],
+  ["--polls -1", '--polls must be a whole number from 0 to 10000, not "-1"'],
+])("`npm run cost` refuses `%s` and names the option", (options, message) => {
+  expect(() => orderOf(...given(options))).toThrow(
+    expect.objectContaining({ constructor: WrongOption, message }),
+  );
+});
