@@ -25,12 +25,14 @@ export function pollLimits(connection: Connection): PollLimits | null {
 }
 
 /**
- * Tells whether a connection can count on hooks: a provider that not every installation of which sends hooks
- * needs a webhook secret, with which the operator says that they come.
+ * Tells whether a connection can count on hooks. Where only some installations of a provider send hooks, the
+ * operator says so with a webhook secret, if they are signed.
  */
 export function areHooksExpected({ provider, webhookSecret }: Connection): boolean {
-  if (provider.hooks === null) return false;
-  return provider.hooks.isOptional !== true || webhookSecret !== null;
+  const { hooks } = provider;
+  if (hooks === null) return false;
+  const isVerified = hooks.assurance === "body-signed" && webhookSecret !== null;
+  return hooks.isOptional !== true || isVerified;
 }
 
 /**

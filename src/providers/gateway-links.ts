@@ -1,7 +1,7 @@
 import { isHttpUrl } from "../core/url.ts";
 
-/** Paths at which gateways serve a file to holders of their own API key. */
-const CONTENT_PATH = /\/v1\/(?:videos|video\/generations|tasks)\/.+\/content\/?$/;
+/** Patterns of the path at which gateways serve a file to holders of their own API key: its parts. */
+const CONTENT_PATH = [/\/v1\/(?:videos|video\/generations|tasks)\//, /\/content\/?$/];
 /** Names of query parameters by which a link carries its own access. */
 const ACCESS = /access|token|signature|^sig$/i;
 
@@ -26,6 +26,6 @@ function absolute(text: string, baseUrl: string | null): string | null {
 
 function needsKey(link: string): boolean {
   const url = URL.parse(link);
-  if (url === null || !CONTENT_PATH.test(url.pathname)) return false;
+  if (url === null || !CONTENT_PATH.every((part) => part.test(url.pathname))) return false;
   return ![...url.searchParams.keys()].some((name) => ACCESS.test(name));
 }

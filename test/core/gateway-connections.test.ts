@@ -58,10 +58,13 @@ it("a connection to a gateway must not have a jwks_url", () => {
   expect(configuredWith(connections({ gw: entry }))).toEqual({ ok: false, error });
 });
 
-it("the default connection to a gateway exists only when both its key and its base URL are set, and waits for no hook", () => {
+it("the default connection to a gateway exists only when both its key and its base URL are set, and polls of new-api wait for no hook, not even with a webhook secret", () => {
   const [key, url] = [{ NEWAPI_API_KEY: "k" }, { NEWAPI_BASE_URL: "https://gateway.example.com" }];
   expect(connectionsOf(key).has("newapi")).toBe(false);
   expect(connectionsOf(url).has("newapi")).toBe(false);
-  const result = configuredWith({ ...key, ...url });
-  expect(result.ok && result.value.polls.get("newapi")?.hookWaitMs).toBeNull();
+  const gw = { ...GATEWAY, base_url: "https://gateway.example.com", webhook_secret: MARK };
+  const result = configuredWith({ ...key, ...url, ...connections({ gw }) });
+  for (const name of ["newapi", "gw"]) {
+    expect(result.ok && result.value.polls.get(name)?.hookWaitMs).toBeNull();
+  }
 });

@@ -20,6 +20,7 @@ import {
   anUpstreamFailure,
   HOOK_ENDS,
   HOOK_TASKS,
+  JOB,
   aProvidedTask,
   NO_KEY,
   NO_OUTPUT,
@@ -96,6 +97,18 @@ describe("a hook of another job than the attached", () => {
     },
   );
 });
+
+it.each([
+  ["without", `${JOB.id}==`, JOB.id],
+  ["with", JOB.id, `${JOB.id}==`],
+])(
+  "a hook about the attached job %s the padding of base64 at the end of its id ends the task",
+  (_, id, jobId) => {
+    const task = anAttachedTask({}, { upstream: { ...UPSTREAM, job: { ...JOB, id } } });
+    const record = apply(task, aHook(aCompletion(), { ...signed, jobId }), later);
+    expect(record).toMatchObject({ status: "completed" });
+  },
+);
 
 describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
   it.each(HOOK_ENDS)(

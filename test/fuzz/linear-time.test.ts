@@ -10,7 +10,8 @@ import type { JsonObject } from "../../src/core/json.ts";
 import { callbackBody, sameResult } from "../../src/core/record/callback-body.ts";
 import { metadataOf } from "../../src/core/record/metadata.ts";
 import { storedBytes } from "../../src/core/record/stored-size.ts";
-import { numberAt, urlsOf } from "../../src/providers/json-fields.ts";
+import { openLinks } from "../../src/providers/gateway-links.ts";
+import { numberAt, percentAt, urlsOf } from "../../src/providers/json-fields.ts";
 import { failureOf } from "../../src/providers/failure.ts";
 import { REDACTIONS } from "../../src/providers/redaction.ts";
 import { checkCallbackUrl } from "../../src/security/url-policy.ts";
@@ -193,7 +194,18 @@ it.each(["1", "1.", "0", " ", "s"])(
   (part) => {
     expectLinear((length) => {
       const text = `1${repeated(part, length)}x`;
-      return () => [numberAt(text), metadataOf({ duration: text, ratio: text, resolution: text })];
+      const metadata = { duration: text, ratio: text, resolution: text };
+      return () => [numberAt(text), percentAt(text), metadataOf(metadata)];
+    }, 16_384);
+  },
+);
+
+it.each(["/v1/videos/", "/v1/tasks/a", "/content", "/", "?access="])(
+  "a link of a gateway that repeats %j is examined in linear time",
+  (part) => {
+    expectLinear((length) => {
+      const path = repeated(part, length);
+      return () => openLinks([`https://cdn.example${path}`, `/${path}`], "https://a.example");
     }, 16_384);
   },
 );
