@@ -163,10 +163,20 @@ function levelOfCharge({ kind }: ChargeAnswer): LogLevel {
   return kind === "insufficient" || kind === "unknown_account" ? "info" : level(kind === "charged");
 }
 
-function levelOfPoll({ kind }: PollAnswer, { aborted }: AbortSignal): LogLevel {
-  return kind === "limited" && !aborted
-    ? "info"
-    : level(aborted || kind === "news" || kind === "deferred");
+function levelOfPoll(answer: PollAnswer, { aborted }: AbortSignal): LogLevel {
+  if (aborted) return "detail";
+  switch (answer.kind) {
+    case "news":
+      return level(answer.news.status !== "no_output");
+    case "deferred":
+      return "detail";
+    case "limited":
+      return "info";
+    case "unclear":
+    case "unauthorized":
+    case "unanswered":
+      return "warn";
+  }
 }
 
 /**

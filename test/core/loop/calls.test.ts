@@ -20,6 +20,7 @@ import { aChargingTask, aRefundingTask, PRICE } from "../credit-builders.ts";
 import {
   anAttachedTask,
   newsAnswer,
+  NO_OUTPUT,
   QUEUED,
   rateLimited,
   UNANSWERED,
@@ -75,6 +76,7 @@ describe("the log line of a call", () => {
     ["a successful refund", "refund", true, "refunded", "detail"],
     ["a refund without a usable answer", "refund", false, "unknown", "warn"],
     ["a poll that finds the job queued", "poll", newsAnswer(QUEUED), "queued", "detail"],
+    ["a poll that finds no output", "poll", newsAnswer(NO_OUTPUT), "no_output", "warn"],
     ["a poll refused by a rate limit", "poll", rateLimited(), "limited", "info"],
     [
       "a poll deferred by the limit of its connection",
