@@ -18,19 +18,23 @@ export async function readUpTo(
   maxBytes: number,
   onRead?: (bytes: number) => Promise<void>,
 ): Promise<StreamStart> {
+  if (stream === null) return { bytes: new Uint8Array(), isBroken: false };
+  // A loop of `for await` needs more CPU time for each part.
+  const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
-  let length = 0;
-  let isBroken = false;
+  let [length, isBroken] = [0, false];
   try {
-    for await (const chunk of stream ?? []) {
-      chunks.push(chunk.subarray(0, maxBytes - length));
-      length += chunk.length;
-      if (length >= maxBytes) break;
-      await onRead?.(length);
+    while (length < maxBytes) {
+      const { done, value } = await reader.read();
+      if (done) return { bytes: concatUint8Arrays(chunks), isBroken };
+      chunks.push(value.subarray(0, maxBytes - length));
+      length += value.length;
+      if (length < maxBytes) await onRead?.(length);
     }
   } catch {
     isBroken = true;
   }
+  await reader.cancel().catch(() => undefined);
   return { bytes: concatUint8Arrays(chunks), isBroken };
 }
 

@@ -2,6 +2,8 @@ import { errorText, log } from "./log.ts";
 
 /** Abort reason of a signal of `withDeadline` whose time was up; a caller who aborts has another reason. */
 const DEADLINE_PASSED = new Error("deadline passed");
+/** Abort reason of a signal of `withDeadline` whose work has ended; a new error for each would cost CPU time. */
+const WORK_ENDED = new Error("work ended");
 
 /**
  * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when `aborted` does. The signal
@@ -20,7 +22,7 @@ export async function withDeadline<T>(
     return await work(signal);
   } finally {
     clearTimeout(timer);
-    deadline.abort();
+    deadline.abort(WORK_ENDED);
   }
 }
 

@@ -120,9 +120,9 @@ async function postOnce(
 }
 
 async function excerptOf(response: Response): Promise<string | null> {
-  if (response.headers.get("Content-Length") === "0") return null;
   // A body that breaks off changes nothing: the status line has decided the outcome.
   const { bytes } = await readUpTo(response.body, MAX_RESPONSE_READ_BYTES);
+  if (bytes.length === 0) return null;
   const isCut = bytes.length > MAX_EXCERPT_BYTES;
   // With `stream` the decoder leaves out a character that the cut has split.
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: isCut });
