@@ -14,6 +14,7 @@ it.each([
   ["a local name", `https://${MARK}.internal`, "private host name"],
   ["localhost", "http://localhost:3000", "must use https:"],
   ["the host of the relay", "https://relay.example.com/v1", "relay itself"],
+  ["a final /v1", "https://gateway.example.com/api/v1/", "must not end in /v1"],
   ["no URL", MARK, "valid absolute URL"],
 ])(
   "a connection to a gateway with %s as base_url is rejected, and the message does not contain the value",
