@@ -8,6 +8,7 @@ import { objectFiles, storedRecord } from "../test/process/harness/stored-record
 import { Workerd } from "../test/process/harness/workerd.ts";
 import { MemoryLog, type Sample } from "./load-memory.ts";
 import { type Arrival, type Kind, Receivers } from "./load-receivers.ts";
+import { paced } from "./paced.ts";
 
 export interface LoadPlan {
   readonly tasks: number;
@@ -69,8 +70,6 @@ const SETTLE_MS = 2_000;
 /** Time without requests, longer than the 10 s after which the platform evicts an idle object. */
 const QUIET_MS = 30_000;
 const GIVE_UP_AFTER_MS = 60_000;
-/** Limit on the requests in flight when the relay is slower than the rate. */
-const MAX_AT_ONCE = 256;
 
 type Reported = Pick<Sent, "id" | "kind" | "sentAt" | "status">;
 
@@ -152,21 +151,6 @@ function hasAllAttempts(
 ): boolean {
   const owed = kind === "healthy" ? 1 : plan.scheduleS.length;
   return status !== 202 || receivers.of(id).length >= owed;
-}
-
-/** Starts `count` calls of `work` at the given rate per second, and waits until all have ended. */
-async function paced(count: number, ratePerS: number, work: () => Promise<void>): Promise<void> {
-  const startedAt = performance.now();
-  const running = new Set<Promise<void>>();
-  for (let i = 0; i < count; i++) {
-    const inMs = startedAt + (i * 1000) / ratePerS - performance.now();
-    if (inMs > 1) await sleep(inMs);
-    if (running.size >= MAX_AT_ONCE) await Promise.race(running);
-    const call = work().finally(() => running.delete(call));
-    running.add(call);
-  }
-  await Promise.all(running);
-  await sleep(Math.max(0, startedAt + (count * 1000) / ratePerS - performance.now()));
 }
 
 /** Returns a generator of receiver kinds, which yields the same sequence for the same seed. */

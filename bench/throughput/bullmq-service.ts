@@ -11,6 +11,7 @@ const Event = z.object({ id: z.string(), callback_url: z.string() });
 
 const CONCURRENCY = 64;
 const TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 600_000;
 const OPTIONS = { attempts: 3, backoff: { type: "fixed", delay: 180_000 } };
 
 const { REDIS_PORT, PORT } = Environment.parse(process.env);
@@ -23,8 +24,14 @@ const worker = new Worker("callbacks", ({ data }) => send(data), {
 worker.on("error", (error) => console.error(error));
 
 const server = createServer((incoming, response) => {
-  void accept(incoming).then((status) => response.writeHead(status).end());
+  const answer = (status: number) => response.writeHead(status).end();
+  accept(incoming).then(answer, (error: unknown) => {
+    console.error(error);
+    answer(503);
+  });
 });
+// A connection that is closed for idleness can lose a request that is on its way.
+server.keepAliveTimeout = KEEP_ALIVE_MS;
 await callbacks.waitUntilReady();
 server.listen(PORT, "127.0.0.1");
 

@@ -69,7 +69,7 @@ export function fullPlan(hasRedis: boolean): Plan {
 /** A short comparison of the relay with the floor. */
 export const QUICK: Plan = {
   places: [{ ...TMPFS, contenders: ["floor", "event"], connections: [CALM, BUSY] }],
-  rounds: 4,
+  rounds: 5,
   limitMs: 50_000,
 };
 

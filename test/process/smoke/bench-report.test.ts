@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readmeWith } from "../../../bench/outage/page.ts";
+import { chart } from "../../../bench/throughput/chart.ts";
+import { checksOf } from "../../../bench/throughput/checks.ts";
+import { checkLines, page, tablesOf } from "../../../bench/throughput/page.ts";
+import {
+  fullPlan,
+  QUICK,
+  rotated,
+  shareMs,
+  turnMs,
+  turnsOf,
+} from "../../../bench/throughput/plan.ts";
+import type { PlaceResult } from "../../../bench/throughput/results.ts";
+import type { Round } from "../../../bench/throughput/round.ts";
+import { ROOT } from "../harness/child.ts";
+
+/** A round in which every callback takes `ms`. */
+function round(deliveredPerS: number, cpuMs: number, ms: number): Round {
+  const faults = { lost: 1, doubled: 0, refused: 2 };
+  const latencies = { acceptMs: [1, 2], callbackMs: [ms, ms] };
+  return { ...latencies, acceptedPerS: deliveredPerS, deliveredPerS, cpuMs, ...faults };
+}
+
+const [place] = QUICK.places;
+if (place === undefined) throw new Error("the short comparison has no place");
+const MEASURED: PlaceResult = {
+  place,
+  series: [
+    { contender: "floor", connections: 1, rounds: [round(500, 1, 2)] },
+    { contender: "event", connections: 1, rounds: [round(300, 2, 3)] },
+    { contender: "floor", connections: 32, rounds: [round(700, 1.3, 40), round(100, 9, 400)] },
+    { contender: "event", connections: 32, rounds: [round(560, 1.6, 50), round(90, 9.2, 400)] },
+  ],
+  reads: [
+    { contender: "floor", rounds: [{ readsPerS: 1000, readMs: [10], cpuMs: 0.5 }] },
+    { contender: "event", rounds: [{ readsPerS: 900, readMs: [11], cpuMs: 0.6 }] },
+  ],
+};
+const MACHINE = { startedAt: new Date(0), hardware: "2 cores", versions: "workerd 1", load: [0.5] };
+
+describe("the plan of npm run bench", () => {
+  it.each([
+    ["the whole run with BullMQ", fullPlan(true), 480_000],
+    ["the whole run without Redis", fullPlan(false), 480_000],
+    ["the short run", QUICK, 60_000],
+  ])("%s keeps its limit, and gives each turn more than half a second", (_, plan, limitMs) => {
+    const startMs = 20_000 * plan.places.length;
+    const leftMs = plan.limitMs - startMs;
+    const turns = plan.places.map((each) => turnsOf(each, plan.rounds));
+    const firstMs = shareMs(plan.places, plan.rounds, leftMs + startMs - 20_000);
+    const [first = 0] = turns;
+    expect(turnMs(firstMs, first)).toBeGreaterThan(500);
+    expect(firstMs / first).toBeCloseTo(leftMs / turns.reduce((sum, each) => sum + each, 0));
+    expect(plan.limitMs).toBeLessThan(limitMs);
+  });
+
+  it("a turn that took too long shortens those after it, down to a third of a second", () => {
+    expect([turnMs(9_000, 3), turnMs(4_000, 2), turnMs(-500, 1)]).toEqual([2_600, 1_600, 300]);
+  });
+
+  it("another server is the first in each round", () => {
+    expect([0, 1, 2, 3].map((by) => rotated(["a", "b", "c"], by).join(""))).toEqual([
+      "abc",
+      "bca",
+      "cab",
+      "abc",
+    ]);
+  });
+});
+
+describe("the report of npm run bench", () => {
+  it("compares the relay with the floor's round of the same turn, with limits and goals", () => {
+    expect(checkLines(checksOf([MEASURED])).split("\n")).toEqual([
+      "- pass: CPU time per task above the floor, 32 connections (tmpfs): 0.20 ms, at most 0.45 ms; goal 0.25 ms: reached",
+      "- pass: delivered/s as a part of the floor's, 32 connections (tmpfs): 0.80 ×, at least 0.77 ×; goal 0.85 ×: not reached",
+      "- **fail**: callback p50 as a multiple of the floor's, 1 connection (tmpfs): 1.50 ×, at most 1.35 ×",
+      "- pass: reads/s as a part of those of a bare object, 32 connections (tmpfs): 0.90 ×, at least 0.85 ×",
+    ]);
+  });
+
+  it("the table of a place has one row per server and load, with faults added up", () => {
+    const lines = tablesOf(MEASURED).split("\n");
+    expect(lines[2]).toBe(
+      "| floor | 1 | 500 | 500 |  | 1.00 ms | 2.00 ms | 2.00 ms | 2.00 ms | 1.00 ms |  | 1 | 0 | 2 |",
+    );
+    expect(lines[5]).toBe(
+      "| relay, event only | 32 | 90 | 90 | 0.80 | 1.00 ms | 2.00 ms | 50 ms | 400 ms | 1.60 ms | 0.20 ms | 2 | 0 | 4 |",
+    );
+    expect(lines).toHaveLength(6 + 1 + 4);
+  });
+
+  it("the page holds the tables, the verdicts, the machine and a link to the chart", () => {
+    const text = page([MEASURED], MACHINE, "results.svg");
+    const parts = [tablesOf(MEASURED), checkLines(checksOf([MEASURED])), "(results.svg)"];
+    for (const part of [...parts, "2 cores", "workerd 1", "1970-01-01"]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it("the chart's longest bar belongs to the largest figure of its panel", () => {
+    const widths = [...chart([MEASURED]).matchAll(/<rect x="260".* width="([\d.]+)"/g)];
+    const [floorPerS, relayPerS, floorMs, relayMs] = widths.map(([, width]) => Number(width));
+    expect([floorPerS, relayMs]).toEqual([330, 330]);
+    expect(relayPerS).toBeCloseTo((90 / 100) * 330, 0);
+    expect(floorMs).toBeCloseTo((1.3 / 1.6) * 330, 0);
+  });
+});
+
+describe("the README's line on a dead receiver", () => {
+  it("npm run bench:outage replaces the line of the run before", () => {
+    const plan = { tasks: 8, ratePerS: 60, waitMs: 20_000 };
+    const relay = { accepted: 4, latenciesMs: [9, 10, 11, 50] };
+    const bullmq = { accepted: 4, latenciesMs: [25_000] };
+    const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+    const before = readmeWith(readme, { relay: bullmq, bullmq: null }, plan);
+    const after = readmeWith(before, { relay, bullmq }, plan);
+    expect(before).toContain("after 25.0 s (p50) and 25.0 s (p99), 3 of 4 missing. [All");
+    expect(after.match(/^.*\(bench\/OUTAGE\.md\)$/gm)).toEqual([
+      "**A dead receiver delays no other.** While half of 60 tasks per second go to a receiver that never answers, the callbacks of the other half arrive after 10 ms (p50) and 50 ms (p99), all 4 of them; BullMQ with Redis (concurrency 64) lacks 3 of 4, 20 s after the last task. [All figures](bench/OUTAGE.md)",
+    ]);
+  });
+});
