@@ -8,12 +8,14 @@ import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { createDemoClient } from "./demo-client.ts";
 import { startDemoUpstream, submit } from "./demo-upstream.ts";
-import { startDevRelay } from "./dev-relay.ts";
+import { startDemoRelay } from "./dev/demo-relay.ts";
+import { readPort, requireFreePort } from "./dev/port.ts";
+import { summaryOf } from "./dev/summary.ts";
 import { operatorKeyIn } from "./operator-keys.ts";
 import { writeSecrets } from "./secrets-files.ts";
 
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(0));
-
+const port = readPort(process.argv.slice(2));
+await requireFreePort(port, ["127.0.0.1"], "stop what listens there, or add -- --port N");
 writeSecrets();
 say("Starting the relay (wrangler dev, storage on disk, schedule 0, 2, 4 s) …");
 const upstream = await startDemoUpstream();
@@ -24,17 +26,16 @@ const vars = {
   CALLBACK_TIMEOUT_S: "5",
   ALLOW_LOCAL_CALLBACKS: "true",
 };
-const relay = await startDevRelay(vars, 8787);
-process.once("exit", relay.stop);
+const relay = await startDemoRelay(vars, port);
 const operatorKey = operatorKeyOf(readFileSync(join(import.meta.dirname, "../.dev.vars"), "utf8"));
+console.log(await summaryOf(relay.origin));
 
 await runDemo();
 if (process.stdout.isTTY) {
   say("The relay keeps running until Ctrl-C:");
-  show("origin", relay.origin);
-  show("operator key", operatorKey);
   show("for example", `curl ${relay.origin}/healthz -H "Authorization: Bearer ${operatorKey}"`);
 } else {
+  await relay.stop();
   process.exit(0);
 }
 

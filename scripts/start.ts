@@ -1,24 +1,30 @@
 // Starts the relay on this machine, with secrets where there are none. Run by `npm start`, whose arguments
 // go to `wrangler dev`.
-import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "./free-port.ts";
-import { reportSecrets } from "./secrets-files.ts";
-import { startArguments } from "./start-arguments.ts";
+import { requireFreePort } from "./dev/port.ts";
+import { startArguments } from "./dev/start-arguments.ts";
+import { isAnsweringSoon, keyLine, summaryOf } from "./dev/summary.ts";
+import { startWrangler, type WranglerDev } from "./dev/wrangler-dev.ts";
+import { writeSecrets } from "./secrets-files.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (file: string) => readFileSync(join(root, file), "utf8");
+const devVars = existsSync(join(root, ".dev.vars")) ? read(".dev.vars") : "";
+const files = { toml: read("wrangler.toml"), devVars };
+const { args, address } = startArguments(process.argv.slice(2), files);
+if (address !== null) {
+  const cure = "stop what listens there, or add -- --port N --persist-to DIRECTORY";
+  await requireFreePort(address.port, address.hosts, cure);
+}
+writeSecrets();
+const relay = startWrangler(args, "inherit", null);
+if (address?.origin.startsWith("http:") === true) void report(relay, address.origin);
+else console.log(keyLine());
+process.exitCode = await relay.ended;
 
-reportSecrets();
-const files = { toml: read("wrangler.toml"), devVars: read(".dev.vars") };
-const args = startArguments(process.argv.slice(2), files, await freePort(8787));
-const wrangler = join(root, "node_modules/.bin/wrangler");
-const child = spawn(wrangler, ["dev", "-c", "wrangler.toml", ...args], {
-  cwd: root,
-  stdio: "inherit",
-});
-for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-// A terminal sends Ctrl-C to wrangler too; this process waits for its end.
-process.on("SIGINT", () => {});
-child.once("exit", (code) => (process.exitCode = code ?? 1));
+/** Prints the summary of the relay once it answers; nothing when it never does, which wrangler explains. */
+async function report({ child }: WranglerDev, origin: string): Promise<void> {
+  const isAnswering = await isAnsweringSoon(child, origin);
+  if (isAnswering) console.log(await summaryOf(origin));
+}

@@ -16,7 +16,7 @@ function fenced(language: string): string[] {
   return [...blocks].map(([, content]) => (content ?? "").trim());
 }
 
-it("the shell blocks of README.md run in order in a fresh clone and leave no change that git would show, and npm start sets PUBLIC_URL to the address that it prints", async () => {
+it("the shell blocks of README.md run in order in a fresh clone and leave no change that git would show; npm start sets PUBLIC_URL to the address that it prints, and says where the key lies and what is switched on", async () => {
   const port = await freePort();
   let server: Child | null = null;
   const blocks = fenced("sh");
@@ -30,6 +30,10 @@ it("the shell blocks of README.md run in order in a fresh clone and leave no cha
         const args = ["-c", `cd ${clone.directory} && ${command}`];
         server = new Child("bash", args, newcomersEnvironment());
         await server.answering(`http://localhost:${port}/healthz`);
+        await expect
+          .poll(() => server?.output, { timeout: 10_000 })
+          .toContain("Switched on: ALLOW_LOCAL_CALLBACKS");
+        expect(server.output).toContain("Operator key: OPERATOR_KEYS in .dev.vars");
         expect(server.output).toContain(`Ready on http://localhost:${port}`);
         const problem = await fetch(`http://127.0.0.1:${port}/nowhere`);
         expect(await problem.json()).toMatchObject({
@@ -43,9 +47,12 @@ it("the shell blocks of README.md run in order in a fresh clone and leave no cha
   expect(clone.run("git status --porcelain")).toBe("");
 });
 
-it("npm run demo prints each step from registration to callback, and ends by itself when it has no terminal", () => {
-  const output = clone.run("npm run demo");
+it("npm run demo prints each step from registration to callback, and ends by itself when it has no terminal", async () => {
+  const output = clone.run(`npm run demo -- --port ${await freePort()}`);
   const course = [
+    /Relay: http:\S+/,
+    /Operator key: OPERATOR_KEYS in .dev.vars/,
+    /Switched on: ALLOW_LOCAL_CALLBACKS, .*connection ark/,
     /POST http:\S+\/v1\/tasks/,
     /hook_url: http:\S+\/hooks\/ark\//,
     /"id": "cgt-\S+"/,

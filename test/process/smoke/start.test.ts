@@ -1,18 +1,17 @@
 import { expect, it } from "vitest";
-import { startArguments } from "../../../scripts/start-arguments.ts";
+import { startArguments } from "../../../scripts/dev/start-arguments.ts";
 
-const PORT = 9123;
 const DEV = '[dev]\nip = "127.0.0.1"\nport = 9000\nlocal_protocol = "https"\n';
 
 it.each([
-  ["no arguments", "", "", "--port 9123", "http://localhost:9123"],
+  ["no arguments", "", "", "--port 8787", "http://localhost:8787"],
   ["the option --port", "--port 9001 --live-reload", "", "", "http://localhost:9001"],
   [
     "the options --ip and --local-protocol",
     "--ip ::1 --local-protocol=https",
     "",
-    "--port 9123",
-    "https://[::1]:9123",
+    "--port 8787",
+    "https://[::1]:8787",
   ],
   [
     "the option --ip 0.0.0.0, which means every address of the machine,",
@@ -34,22 +33,27 @@ it.each([
   (_, given, toml, listen, origin) => {
     const args = words(given);
     const added = [...words(listen), "--var", `PUBLIC_URL:${origin}`];
-    expect(startArguments(args, { toml, devVars: "" }, PORT)).toEqual([...args, ...added]);
+    expect(startArguments(args, { toml, devVars: "" })).toMatchObject({
+      args: [...args, ...added],
+      address: { origin, port: Number(new URL(origin).port || 80) },
+    });
   },
 );
 
 it.each([
   ["--var PUBLIC_URL:https://a.example", ""],
-  ["--var=PUBLIC_URL:https://a.example", ""],
+  ["--var=PUBLIC_URL:https://a.example --port 9001", ""],
   ["--tunnel", ""],
   ["--remote", ""],
   ["-r", ""],
   ["--port 0", ""],
   ["", 'RELAY_SECRET="x"\nPUBLIC_URL="https://a.example"\n'],
 ])(
-  "npm start with the arguments %j and a file .dev.vars with the content %j does not set PUBLIC_URL itself",
+  "npm start with the arguments %j and a file .dev.vars with the content %j does not set PUBLIC_URL itself, and leaves no choice of another port to wrangler",
   (given, devVars) => {
-    expect(startArguments(words(given), { toml: "", devVars }, PORT)).toEqual(words(given));
+    const listen = given.includes("--port") ? "" : " --port 8787";
+    const { args } = startArguments(words(given), { toml: "", devVars });
+    expect(args).toEqual(words(given + listen));
   },
 );
 

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { parseArgs } from "node:util";
+
+/** Addresses of this machine that the name `localhost` means. */
+export const LOOPBACK: readonly string[] = ["127.0.0.1", "::1"];
+
+/**
+ * Reads the option `--port`, the only one, by default 8787; ends the process with exit code 1 and one line
+ * when the arguments are wrong.
+ */
+export function readPort(args: string[]): number {
+  try {
+    const { values } = parseArgs({ args, options: { port: { type: "string", default: "8787" } } });
+    if (isPort(values.port)) return Number(values.port);
+  } catch {
+    // The arguments are wrong.
+  }
+  console.error("The only option is --port, with a number from 1 to 65535.");
+  return process.exit(1);
+}
+
+/** Tells whether a text is the number of a port. */
+export function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) < 65_536;
+}
+
+/**
+ * Ends the process with exit code 1 and one line when another process listens on the port.
+ * @param cure what to do instead, as the rest of the line.
+ */
+export async function requireFreePort(
+  port: number,
+  hosts: readonly string[],
+  cure: string,
+): Promise<void> {
+  for (const host of hosts) {
+    const code = await errorOfListening(port, host);
+    // A machine without IPv6 lacks one of the addresses, which nobody can take there.
+    if (code === null || code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") continue;
+    console.error(`Port ${port} of ${host} is ${code === "EADDRINUSE" ? "taken" : code}: ${cure}.`);
+    process.exit(1);
+  }
+}
+
+/** Listens for a moment; returns the code of the error that prevents it, null without error. */
+async function errorOfListening(port: number, host: string): Promise<string | null> {
+  const server = createServer().listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    return error instanceof Error && "code" in error ? String(error.code) : "unusable";
+  }
+  server.close();
+  await once(server, "close");
+  return null;
+}

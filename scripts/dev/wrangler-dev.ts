@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+/** Interval at which the end of npm is noticed, in milliseconds; npm cannot pass on a `kill -9`. */
+const LOOK_EVERY_MS = 500;
+
+/** `wrangler dev` on this machine, which ends together with this process, however that ends. */
+export interface WranglerDev {
+  readonly child: ChildProcess;
+  /** Resolves when wrangler and the processes that it started are gone, with wrangler's exit code. */
+  readonly ended: Promise<number>;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts `wrangler dev` in a process group of its own, and another process that ends this group when this
+ * process has ended. SIGINT, SIGTERM, SIGHUP and the end of npm stop wrangler, then this process.
+ * @param output "inherit" shows the output of wrangler on the terminal.
+ * @param directory deleted when wrangler has ended; null means that nothing is deleted.
+ */
+export function startWrangler(
+  args: readonly string[],
+  output: "inherit" | "pipe",
+  directory: string | null,
+): WranglerDev {
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
+  const command = ["dev", "-c", "wrangler.toml", ...args];
+  const group = { cwd: root, env, detached: true } as const;
+  const wrangler = join(root, "node_modules/.bin/wrangler");
+  const child = spawn(wrangler, command, { ...group, stdio: ["inherit", output, output] });
+  const watched = [String(child.pid), ...(directory === null ? [] : [directory])];
+  const watchdog = spawn(process.execPath, [join(import.meta.dirname, "watchdog.ts"), ...watched], {
+    ...group,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  const askToEnd = () => watchdog.stdin.end();
+  child.once("exit", askToEnd);
+  const ended = Promise.all([once(child, "exit"), once(watchdog, "exit")]).then(([[code]]) =>
+    typeof code === "number" ? code : 1,
+  );
+  const stop = async () => {
+    askToEnd();
+    await ended;
+  };
+  const end = () => {
+    // Requests to the relay that its end interrupts are no news.
+    process.on("uncaughtException", () => {});
+    void stop().then(() => process.exit(0));
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, end);
+  if (process.env["npm_lifecycle_event"] !== undefined) onEndOfParent(end);
+  return { child, ended, stop };
+}
+
+function onEndOfParent(end: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    end();
+  }, LOOK_EVERY_MS);
+  timer.unref();
+}
