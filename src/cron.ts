@@ -1,6 +1,7 @@
 import { indexObject } from "./account/object-names.ts";
 import type { AlertKind } from "./account/failure-tracker.ts";
 import { placedRuntimeOf } from "./account/placed-runtime.ts";
+import { isWanted } from "./config/operator-events.ts";
 import type { Runtime } from "./config/runtime.ts";
 import { MINUTE_MS } from "./core/time.ts";
 import type { Env } from "./env.ts";
@@ -12,7 +13,8 @@ import { rollUp } from "./index-db/rollups.ts";
 import { type Shards, shardsOf } from "./index-db/shards.ts";
 import { removeExpired } from "./index-db/sweep.ts";
 import { errorText, log } from "./log.ts";
-import { notifyOperator, type OperatorEvent } from "./outbound/webhooks.ts";
+import type { OperatorEvent } from "./outbound/operator-body.ts";
+import { notifyOperator } from "./outbound/webhooks.ts";
 import { ExpiryCheck } from "./task-object/expiry-check.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { wakeOverdue } from "./wake-overdue.ts";
@@ -144,7 +146,7 @@ async function measureSize(db: D1Database, job: Job) {
  * of the two.
  */
 async function alertOperator(event: OperatorEvent, kind: AlertKind, { env, runtime, now }: Job) {
-  if (runtime.config.operatorCallbackUrl === null) return;
+  if (!isWanted(runtime.config, event.type)) return;
   if (!(await indexObject(env).claimAlertSlot(kind))) return;
   await notifyOperator(event, `${event.type}_${crypto.randomUUID()}`, now, runtime);
 }

@@ -1,5 +1,6 @@
 import { RATE_LIMITS } from "../config/rate-limits.ts";
 import type { Config } from "../config/config.ts";
+import { OPERATOR_EVENT_TYPES } from "../config/operator-events.ts";
 import { versionOf } from "../config/runtime.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
@@ -96,6 +97,10 @@ function settingsOf(config: Config) {
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
     OPERATOR_CALLBACK_URL:
       config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
+    OPERATOR_EVENTS: OPERATOR_EVENT_TYPES.filter((type) => !config.unwantedEvents.has(type)).join(
+      " ",
+    ),
+    OPERATOR_CALLBACK_FORMAT: config.isOperatorOnSlack ? "slack" : "standard",
     INDEX_DB: config.isIndexed,
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
     INDEX_SHARD_HOURS: config.indexShardMs === null ? null : config.indexShardMs / HOUR_MS,

@@ -47,6 +47,10 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
    * configured.
    */
   readonly operatorCallbackUrl: string | null;
+  /** Types of operator events that are not sent, because `OPERATOR_EVENTS` does not name them. */
+  readonly unwantedEvents: ReadonlySet<string>;
+  /** States that operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
+  readonly isOperatorOnSlack: boolean;
   /**
    * States that the error of a failed task shows clients a generic text instead of the upstream's own text
    * (`ERROR_TEXT=generic`).
@@ -108,6 +112,8 @@ export function parseConfig(
     isSandboxOn: data.SANDBOX,
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
+    unwantedEvents: data.OPERATOR_EVENTS,
+    isOperatorOnSlack: data.OPERATOR_CALLBACK_FORMAT === "slack",
   });
 }
 
@@ -160,6 +166,7 @@ export function policyOf(config: Config, now: number, jitter: number): Settings 
     jitter,
     isIndexed: config.isIndexed,
     isOperatorNotified: config.operatorCallbackUrl !== null,
+    unwantedNotices: config.unwantedEvents,
   };
 }
 

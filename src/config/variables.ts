@@ -6,6 +6,7 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
+import { parseOperatorEvents } from "./operator-events.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
 import { convert, flag, hasBytes, httpUrl, list, nullIfEmpty } from "./readers.ts";
 import { oneOf, optional, parse, parseOptional, text, wholeNumber } from "./readers.ts";
@@ -41,6 +42,8 @@ export const Variables = z.object({
   ),
   SETTLEMENT_URL: convert(httpUrl(), (url) => url?.href ?? null),
   OPERATOR_CALLBACK_URL: convert(httpUrl(), (url) => url?.href ?? null),
+  OPERATOR_EVENTS: parse(text(""), parseOperatorEvents),
+  OPERATOR_CALLBACK_FORMAT: oneOf(["standard", "slack"]),
   INDEX_DB: z.optional(z.unknown()),
   INDEX_RETENTION_DAYS: optional(wholeNumber("", 1, 365, DAY_MS)),
   INDEX_SHARD_HOURS: optional(wholeNumber("", 1, 8760, HOUR_MS)),

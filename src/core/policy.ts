@@ -81,6 +81,8 @@ export interface Settings {
   readonly isIndexed: boolean;
   /** States that the operator has configured a URL for notices. */
   readonly isOperatorNotified: boolean;
+  /** Kinds of notices that the operator does not want (`OPERATOR_EVENTS`). */
+  readonly unwantedNotices: ReadonlySet<string>;
 }
 
 /** Limits on how often a provider may be polled. */

@@ -1,24 +1,16 @@
 import { urlPolicyOf } from "../config/config.ts";
+import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { Refund } from "../core/duties/refund.ts";
-import { appendMembers, type JsonObject } from "../core/json.ts";
-import type { NoticeKind } from "../core/record/notice.ts";
 import { toSeconds } from "../core/time.ts";
 import { log } from "../log.ts";
 import { accountSecrets, type Keyring } from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";
 import { checkCallbackUrl } from "../security/url-policy.ts";
 import { post } from "./http.ts";
-
-/** An event for the operator; `task` is the JSON text of the task, `details` has further members of `data`. */
-export type OperatorEvent =
-  | { readonly type: NoticeKind; readonly task: string; readonly details: JsonObject | null }
-  | { readonly type: "host.failing"; readonly host: string }
-  | { readonly type: "provider.unauthorized"; readonly connection: string }
-  | { readonly type: "index.lagging"; readonly overdue: number }
-  | { readonly type: "index.full"; readonly bytes: number; readonly max_bytes: number };
+import { operatorBody, type OperatorEvent } from "./operator-body.ts";
 
 type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 
@@ -77,7 +69,7 @@ export async function settle(
  * Sends an event to `OPERATOR_CALLBACK_URL`, signed with the operator secrets.
  * @param id `webhook-id`, the same on every try.
  * @param happenedAt time of the event, in Unix milliseconds.
- * @returns true when the event was delivered; false also when no URL is configured.
+ * @returns true when the event was delivered; false also when no URL is configured, or the type is not chosen.
  */
 export async function notifyOperator(
   event: OperatorEvent,
@@ -87,10 +79,10 @@ export async function notifyOperator(
   aborted: AbortSignal | null = null,
 ): Promise<boolean> {
   const url = config.operatorCallbackUrl;
-  if (url === null) return false;
+  if (url === null || !isWanted(config, event.type)) return false;
   const { outcome } = await signedPost({
     url,
-    body: operatorBody(event, happenedAt),
+    body: operatorBody(event, happenedAt, config),
     id,
     signedAt: Date.now(),
     headers: { "User-Agent": "TaskRelay/1" },
@@ -101,17 +93,6 @@ export async function notifyOperator(
   if (outcome === "delivered") return true;
   log({ event: "operator.unreachable", type: event.type, outcome }, "warn");
   return false;
-}
-
-/** Writes the body of an operator event, `{type, timestamp, data}`, as Standard Webhooks recommends. */
-function operatorBody(event: OperatorEvent, happenedAt: number): string {
-  const head = { type: event.type, timestamp: toSeconds(happenedAt) };
-  if ("task" in event) {
-    const data = appendMembers(`{"task":${event.task}}`, JSON.stringify(event.details ?? {}));
-    return appendMembers(JSON.stringify(head), `{"data":${data}}`);
-  }
-  const { type: _, ...data } = event;
-  return JSON.stringify({ ...head, data });
 }
 
 interface SignedPost {

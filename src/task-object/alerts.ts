@@ -1,12 +1,14 @@
 import { type AccountBindings, connectionObject, hostObject } from "../account/object-names.ts";
 import { type UnclearAnswer, UNCLEAR_PAUSE_MS } from "../account/unclear-answers.ts";
+import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { hostOf } from "../core/url.ts";
 import { log } from "../log.ts";
-import { notifyOperator, type OperatorEvent } from "../outbound/webhooks.ts";
+import type { OperatorEvent } from "../outbound/operator-body.ts";
+import { notifyOperator } from "../outbound/webhooks.ts";
 import { withTimeout } from "../timeout.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
@@ -78,7 +80,7 @@ export class Alerts {
    */
   async reportFailedAttempt({ url }: Delivery, runtime: Runtime): Promise<void> {
     const host = hostOf(url);
-    if (host === null || runtime.config.operatorCallbackUrl === null) return;
+    if (host === null || !isWanted(runtime.config, "host.failing")) return;
     const count = notes.add(`host:${host}`, Date.now());
     if (count === 0) return;
     const tracker = hostObject(this.#bindings, host);

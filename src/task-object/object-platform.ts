@@ -209,9 +209,9 @@ export class ObjectPlatform implements Platform {
   }
 
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
-    const { taskId, kind, version, details, task } = notice;
-    const id = `${kind}_${taskId}_${version}`;
-    return notifyOperator({ type: kind, task, details }, id, version, this.#prepared(), aborted);
+    const { kind: type, version, ...about } = notice;
+    const id = `${type}_${about.taskId}_${version}`;
+    return notifyOperator({ type, ...about }, id, version, this.#prepared(), aborted);
   }
 
   background(work: Promise<unknown>): void {

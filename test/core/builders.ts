@@ -56,6 +56,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     ...NOTHING_TRIED,
     isIndexed: false,
     isOperatorNotified: false,
+    unwantedNotices: new Set(),
     ...changes,
   };
 }

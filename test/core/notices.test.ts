@@ -19,6 +19,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
+  URL_A,
 } from "./builders.ts";
 import { aRefundEnd, aRefundingTask, credits, refunding } from "./credit-builders.ts";
 import { finish } from "./decisions.ts";
@@ -26,6 +27,7 @@ import { UPSTREAM } from "./upstream-builders.ts";
 
 const NOTIFYING = aPolicy({ isOperatorNotified: true, scheduleMs: [0, MINUTE] });
 const SILENT = aPolicy({ scheduleMs: [0, MINUTE] });
+const UNWANTED = { ...NOTIFYING, unwantedNotices: new Set(["callback.failed"]) };
 const LIMIT = 5 * MINUTE;
 /** Longer than the operator may take to answer. */
 const CLEARANCE = 5_500;
@@ -174,11 +176,13 @@ function dueAt(ms: number) {
 describe("a notification of the operator", () => {
   const task = aFinishedTask({ upstream: UPSTREAM, notices: [FAILED] });
 
-  it("a notification of the operator contains the kind and version of the notice and the operator's view of the task", () => {
+  it("a notification of the operator contains the kind and version of the notice, and the id, callback host and operator's view of the task", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toEqual({
       kind: "notify",
       notice: {
         taskId: ID,
+        account: null,
+        host: new URL(URL_A).host,
         kind: "callback.failed",
         version: NOW,
         details: null,
@@ -196,6 +200,7 @@ describe("a notification of the operator", () => {
   it.each([
     ["no operator notice is stored in the task", aFinishedTask(), NOTIFYING],
     ["the relay does not notify its operator any more", task, SILENT],
+    ["the operator does not want notices of its kind any more", task, UNWANTED],
   ])("a notification of the operator is not sent when %s", (_what, record, policy) => {
     expect(nextStep(record, policy, NOW)).toBeNull();
     expect(wakeAt(record, policy)).toBe(record.expiresAt);

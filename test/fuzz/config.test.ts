@@ -30,6 +30,8 @@ const VARIABLES = {
   PUBLIC_URL: "https://relay.example.com",
   SETTLEMENT_URL: "https://billing.example.com/refunds?a=b",
   OPERATOR_CALLBACK_URL: "https://ops.example.com/events",
+  OPERATOR_EVENTS: "callback.failed, index.full",
+  OPERATOR_CALLBACK_FORMAT: "slack",
   SANDBOX: "true",
   ERROR_TEXT: "generic",
   SIGNING_SECRETS: `${WHSEC} ${WHSEC}`,

@@ -108,6 +108,30 @@ it("the operator event callback.failed is neither stored nor sent when OPERATOR_
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
+it("the operator event callback.failed is neither stored nor sent when OPERATOR_EVENTS names other types only", async () => {
+  const outside = receivers(500);
+  const id = await failedTask({ ...OPERATOR_BINDINGS, OPERATOR_EVENTS: "index.full,host.failing" });
+  expect(await stored(id)).toMatchObject({ record: { notices: [] } });
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+});
+
+it("the operator event callback.failed is a Slack message with the task id and the host only, and with &, < and > escaped, when OPERATOR_CALLBACK_FORMAT is slack", async () => {
+  const outside = receivers(500);
+  const PUBLIC_URL = "https://relay.example.com";
+  const id = await failedTask({
+    ...OPERATOR_BINDINGS,
+    OPERATOR_CALLBACK_FORMAT: "slack",
+    PUBLIC_URL,
+  });
+  await untilSent(outside, id, 1);
+  const [sent] = outside.sentTo(OPERATOR_URL);
+  const task = await (await call(`/v1/tasks/${id}`)).json<{ callback: { url: string } }>();
+  const { host } = new URL(task.callback.url);
+  expect(JSON.parse(sent?.body ?? "")).toEqual({
+    text: `*callback.failed*\ntask: ${id}\nhost: ${host}\nrelay: ${PUBLIC_URL}`,
+  });
+});
+
 it("the operator event refund.delayed is sent once when the refund of a failed task has not succeeded 5 minutes after the task failed", async () => {
   const outside = receivers(200);
   const account = await anAccount(5);

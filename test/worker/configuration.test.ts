@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { parseConfig } from "../../src/config/config.ts";
+import { OPERATOR_EVENT_TYPES } from "../../src/config/operator-events.ts";
 import { aReceiver } from "./receiver.ts";
 import { callWith, ProblemBody } from "./client.ts";
 import { useClock } from "./clock.ts";
@@ -18,7 +19,7 @@ const jwk = (fields: object) =>
 
 /** Variables whose values are checked; the fuzz test of the configuration tries many wrong ones. */
 const CHECKED =
-  "CALLBACK_SCHEDULE_S CALLBACK_TIMEOUT_S RETENTION_DAYS TASK_DEADLINE_HOURS MAX_BODY_KB ALLOW_LOCAL_CALLBACKS ALLOW_IP_CALLBACKS LOG PAUSED SANDBOX ERROR_TEXT CONNECTIONS ARK_BASE_URL JURISDICTION LOCATION_HINT EVENTS_SECRETS".split(
+  "CALLBACK_SCHEDULE_S CALLBACK_TIMEOUT_S RETENTION_DAYS TASK_DEADLINE_HOURS MAX_BODY_KB ALLOW_LOCAL_CALLBACKS ALLOW_IP_CALLBACKS LOG PAUSED SANDBOX ERROR_TEXT CONNECTIONS ARK_BASE_URL JURISDICTION LOCATION_HINT EVENTS_SECRETS OPERATOR_EVENTS OPERATOR_CALLBACK_FORMAT".split(
     " ",
   );
 
@@ -202,6 +203,8 @@ it("GET /healthz shows the operator the configured or default value of every set
       LOG: "all",
       ERROR_TEXT: "upstream",
       OPERATOR_CALLBACK_URL: null,
+      OPERATOR_EVENTS: OPERATOR_EVENT_TYPES.join(" "),
+      OPERATOR_CALLBACK_FORMAT: "standard",
       INDEX_DB: false,
       INDEX_RETENTION_DAYS: 7,
       INDEX_SHARD_HOURS: null,

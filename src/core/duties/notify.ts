@@ -1,7 +1,8 @@
 import type { Policy } from "../policy.ts";
 import type { JsonObject } from "../json.ts";
-import type { NoticeKind } from "../record/notice.ts";
-import type { TaskRecord } from "../record/task.ts";
+import { isNotified, type NoticeKind } from "../record/notice.ts";
+import { isTerminal, type TaskRecord } from "../record/task.ts";
+import { hostOf } from "../url.ts";
 import { taskView } from "../views/task-view.ts";
 import { deliver } from "./deliver.ts";
 import type { Duty } from "./duty.ts";
@@ -10,6 +11,10 @@ import { refund } from "./refund.ts";
 /** A message to the operator about one task. */
 export interface OperatorNotice {
   readonly taskId: string;
+  /** Id of the account of the task; null when it has none. */
+  readonly account: string | null;
+  /** Host of the `callback_url`; null when the task has none. */
+  readonly host: string | null;
   readonly kind: NoticeKind;
   /**
    * Version of the task at the event that the message is about, or the time of this event (record/notice.ts).
@@ -38,14 +43,21 @@ const CLEARANCE_MS = 5_500;
  * before the operator's receiver would have to answer.
  */
 export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | null {
-  if (!policy.isOperatorNotified || record.status === "charging") return null;
-  const [next] = record.notices.toSorted((a, b) => a.retryAt - b.retryAt);
+  if (record.status === "charging") return null;
+  const [next] = record.notices
+    .filter((notice) => isNotified(policy, notice.kind))
+    .toSorted((a, b) => a.retryAt - b.retryAt);
   if (next === undefined) return null;
   const { kind, version, details, retryAt } = next;
   if (mayDelayClient(record, policy, retryAt, CLEARANCE_MS)) return null;
-  const { id: taskId } = record;
   const notice = () => {
-    return { taskId, kind, version, details, task: taskView(record, "operator") };
+    const url = isTerminal(record) ? record.callback?.url : record.callbackUrl;
+    const about = {
+      taskId: record.id,
+      account: record.account?.id ?? null,
+      host: hostOf(url ?? ""),
+    };
+    return { ...about, kind, version, details, task: taskView(record, "operator") };
   };
   return { dueAt: retryAt, step: () => ({ kind: "notify", notice: notice() }) };
 }

@@ -2,7 +2,7 @@ import { changed, conflict, type Decision, unchanged, UNKNOWN_TASK } from "./dec
 import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { type Callback, isRepeatedOrder } from "../record/callback.ts";
-import { noticeOf, withNotice } from "../record/notice.ts";
+import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
 import { closeAttempt, openDueAttempt, orderedSeries } from "../record/attempt-plan.ts";
 import {
   isSettled,
@@ -33,7 +33,7 @@ export function endAttempt(
   const decision = changeCallback(record, policy, now, (callback) =>
     closeAttempt(callback, event.number, event, policy, now),
   );
-  if (decision.kind !== "changed" || !policy.isOperatorNotified) return decision;
+  if (decision.kind !== "changed" || !isNotified(policy, "callback.failed")) return decision;
   const { record: next } = decision;
   if (!isTerminal(next) || next.callback?.state.kind !== "failed") return decision;
   const notice = noticeOf("callback.failed", next.version, now);

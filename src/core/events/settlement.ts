@@ -3,7 +3,7 @@ import type { ChargeEndedEvent, RefundEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { release } from "../record/attempt-plan.ts";
 import { type Credits, planRetry, type Retry } from "../record/credits.ts";
-import { noticeOf, withNotice } from "../record/notice.ts";
+import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import { trackingOf } from "../record/tracking.ts";
 import { MINUTE_MS } from "../time.ts";
@@ -73,7 +73,7 @@ export function endRefund(
   const retry = planRetry(credits.state, now);
   const state = { kind: "refunding", ...retry } as const;
   const late = { ...next, credits: { ...credits, state } };
-  const isNews = policy.isOperatorNotified && passesLimit(record, credits.state, retry);
+  const isNews = isNotified(policy, "refund.delayed") && passesLimit(record, credits.state, retry);
   return changed(isNews ? withDelayNotice(late, now) : late);
 }
 

@@ -1,6 +1,6 @@
 import type { PollAnswer } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { noticeOf, withNotice } from "../record/notice.ts";
+import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
 import type { OpenTask } from "../record/task.ts";
 import { HOUR_MS } from "../time.ts";
 
@@ -23,10 +23,9 @@ export function withUpstreamNotice(
   policy: Policy,
   now: number,
 ): OpenTask {
-  if (!policy.isOperatorNotified) return after;
   const kind = noticeKindOf(before, answer, now);
   const { told } = after.tracking;
-  if (kind === null || told.includes(kind)) return after;
+  if (kind === null || !isNotified(policy, kind) || told.includes(kind)) return after;
   const details =
     answer.kind === "unclear" ? { status_code: answer.statusCode, word: answer.word } : null;
   const notice = noticeOf(kind, Math.max(after.version, now), now, details);

@@ -3,7 +3,7 @@ import type { Policy } from "../policy.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time.ts";
 import { errorCodeOf } from "./callback-body.ts";
 import { metadataOf } from "./metadata.ts";
-import { noticeOf, withNotice } from "./notice.ts";
+import { isNotified, noticeOf, withNotice } from "./notice.ts";
 import { canPoll } from "./poll-plan.ts";
 import { isStorable } from "./stored-size.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "./task.ts";
@@ -87,7 +87,7 @@ export function withLateResult(
     late: { ...(task.late ?? NOTHING_LATE), resultAt: now },
     ...(usage !== undefined && { usage, version: nextVersion(task, now) }),
   };
-  if (!policy.isOperatorNotified) return known;
+  if (!isNotified(policy, "task.late_result")) return known;
   const submitted = metadataOf(task.registration?.parameters ?? null);
   const output = { urls: [...urls], metadata: { ...submitted, ...metadata } };
   const told = withLateNotice(known, { output }, now);

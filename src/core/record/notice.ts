@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.ts";
+import type { Policy } from "../policy.ts";
 import { planRetry, type Retry } from "./credits.ts";
 
 /**
@@ -31,6 +32,11 @@ export const NOTICE_KINDS = [
  */
 const MAX_TRIES = 10;
 const MAX_KEPT = 9;
+
+/** Tells whether the operator gets notices of a kind. */
+export function isNotified(policy: Policy, kind: NoticeKind): boolean {
+  return policy.isOperatorNotified && !policy.unwantedNotices.has(kind);
+}
 
 export function noticeOf(
   kind: NoticeKind,

@@ -1,0 +1,33 @@
+import { failure, type Result, success } from "../core/result.ts";
+import { NOTICE_KINDS } from "../core/record/notice.ts";
+import type { Config } from "./config.ts";
+
+/** Types of all events that `OPERATOR_CALLBACK_URL` can get: those about one task, and the others. */
+export const OPERATOR_EVENT_TYPES = [
+  ...NOTICE_KINDS,
+  "host.failing",
+  "provider.unauthorized",
+  "index.lagging",
+  "index.full",
+] as const;
+
+/**
+ * Reads `OPERATOR_EVENTS`, the types of events that the operator wants, separated by white space or commas.
+ * @returns the other types, which are not sent; none when the variable is empty.
+ */
+export function parseOperatorEvents(value: string): Result<ReadonlySet<string>, string> {
+  const words = new Set(value.split(/[\s,]+/).filter((word) => word !== ""));
+  const others = OPERATOR_EVENT_TYPES.filter((type) => words.size > 0 && !words.has(type));
+  if (words.size === 0 || words.size + others.length === OPERATOR_EVENT_TYPES.length) {
+    return success(new Set(others));
+  }
+  return failure(`must be some of ${OPERATOR_EVENT_TYPES.join(", ")}, space-separated`);
+}
+
+/** Tells whether events of a type are sent to the operator. */
+export function isWanted(
+  { operatorCallbackUrl, unwantedEvents }: Config,
+  type: (typeof OPERATOR_EVENT_TYPES)[number],
+): boolean {
+  return operatorCallbackUrl !== null && !unwantedEvents.has(type);
+}

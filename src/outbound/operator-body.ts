@@ -1,0 +1,56 @@
+import type { Config } from "../config/config.ts";
+import type { OperatorNotice } from "../core/duties/notify.ts";
+import { appendMembers } from "../core/json.ts";
+import type { NoticeKind } from "../core/record/notice.ts";
+import { toSeconds } from "../core/time.ts";
+
+/** An event for the operator; the members besides `type` and those of `OperatorNotice` are its `data`. */
+export type OperatorEvent =
+  | ({ readonly type: NoticeKind } & Omit<OperatorNotice, "kind" | "version">)
+  | { readonly type: "host.failing"; readonly host: string }
+  | { readonly type: "provider.unauthorized"; readonly connection: string }
+  | { readonly type: "index.lagging"; readonly overdue: number }
+  | { readonly type: "index.full"; readonly bytes: number; readonly max_bytes: number };
+
+type OperatorFormat = Pick<Config, "isOperatorOnSlack" | "publicUrl">;
+
+/**
+ * Writes the body of an operator event: `{type, timestamp, data}`, as Standard Webhooks recommends, or a
+ * message for Slack.
+ */
+export function operatorBody(
+  event: OperatorEvent,
+  happenedAt: number,
+  config: OperatorFormat,
+): string {
+  if (config.isOperatorOnSlack) return slackBody(event, config);
+  const head = { type: event.type, timestamp: toSeconds(happenedAt) };
+  if ("task" in event) {
+    const data = appendMembers(`{"task":${event.task}}`, JSON.stringify(event.details ?? {}));
+    return appendMembers(JSON.stringify(head), `{"data":${data}}`);
+  }
+  const { type: _, ...data } = event;
+  return JSON.stringify({ ...head, data });
+}
+
+/**
+ * Writes a message for an incoming webhook of Slack (https://docs.slack.dev/messaging/) or a compatible chat:
+ * the type and one line for each text and number, e.g. the task id and the host. Results, URLs and all other
+ * contents of the task are left out, because many people may read the chat.
+ */
+function slackBody(event: OperatorEvent, { publicUrl: relay }: OperatorFormat): string {
+  const facts =
+    "task" in event
+      ? { task: event.taskId, account: event.account, host: event.host, ...event.details }
+      : event;
+  const lines = Object.entries({ ...facts, type: null, relay }).flatMap(([name, value]) =>
+    typeof value === "string" || typeof value === "number" ? `${name}: ${escaped(value)}` : [],
+  );
+  return JSON.stringify({ text: [`*${event.type}*`, ...lines].join("\n") });
+}
+
+/** Escapes the characters that Slack gives a meaning, e.g. in `<!channel>`, and joins the text to one line. */
+function escaped(value: string | number): string {
+  const line = String(value).replaceAll(/\s+/g, " ");
+  return line.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import INDEX_PAGE from "../../docs/index.md?raw";
+import { OPERATOR_EVENT_TYPES, parseOperatorEvents } from "../../src/config/operator-events.ts";
+import { operatorBody } from "../../src/outbound/operator-body.ts";
+import { NOW } from "../core/builders.ts";
+
+it("docs/index.md has a table row for each type of operator event, and for no other", () => {
+  const [, section = ""] = INDEX_PAGE.split("## Operator events");
+  const documented = Array.from(section.matchAll(/^\| `([\w.]+)` \|/gm), ([, type]) => type);
+  expect(documented.toSorted()).toEqual(OPERATOR_EVENT_TYPES.toSorted());
+});
+
+it.each([
+  ["", []],
+  [OPERATOR_EVENT_TYPES.join(" "), []],
+  ["host.failing,index.full", ["callback.failed", "refund.delayed"]],
+])("OPERATOR_EVENTS=%j leaves out exactly the types that it does not name", (value, left) => {
+  const parsed = parseOperatorEvents(value);
+  const others = parsed.ok ? [...parsed.value] : ["refused"];
+  expect(others).toHaveLength(left.length === 0 ? 0 : OPERATOR_EVENT_TYPES.length - 2);
+  expect(others).toEqual(expect.arrayContaining(left));
+});
+
+it("a Slack message of the operator event upstream.unclear shows the upstream's word on one line with &, < and > escaped, and nothing of the task but its id, account and host", () => {
+  const event = {
+    type: "upstream.unclear",
+    taskId: "t",
+    account: "acme",
+    host: null,
+    task: '{"secret":"s"}',
+    details: { status_code: 200, word: "<!channel>\n&", output: { urls: ["secret"] } },
+  } as const;
+  const body = operatorBody(event, NOW, { isOperatorOnSlack: true, publicUrl: null });
+  expect(JSON.parse(body)).toEqual({
+    text: "*upstream.unclear*\ntask: t\naccount: acme\nstatus_code: 200\nword: &lt;!channel&gt; &amp;",
+  });
+});
