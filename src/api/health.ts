@@ -43,7 +43,11 @@ export const readHealth = publicRoute(
     if (operator === null || !may(operator, "statistics")) return json({ status: "ok" });
     const { config } = runtime;
     const connections = await connectionsOf(config, env);
-    const configuration = { ...settingsOf(config), ...rateLimitsOf(env) };
+    const configuration = {
+      ...settingsOf(config),
+      ...operatorSettingsOf(config),
+      ...rateLimitsOf(env),
+    };
     return json({ status: "ok", version: versionOf(env), configuration, connections });
   },
 );
@@ -95,12 +99,6 @@ function settingsOf(config: Config) {
     PAUSED: config.paused,
     LOG: config.logsDetails ? "all" : "normal",
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",
-    OPERATOR_CALLBACK_URL:
-      config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
-    OPERATOR_EVENTS: OPERATOR_EVENT_TYPES.filter((type) => !config.unwantedEvents.has(type)).join(
-      " ",
-    ),
-    OPERATOR_CALLBACK_FORMAT: config.isOperatorOnSlack ? "slack" : "standard",
     INDEX_DB: config.isIndexed,
     INDEX_RETENTION_DAYS: config.indexRetentionMs / DAY_MS,
     INDEX_SHARD_HOURS: config.indexShardMs === null ? null : config.indexShardMs / HOUR_MS,
@@ -116,5 +114,16 @@ function settingsOf(config: Config) {
       EVENTS_SECRETS: config.eventsSecrets?.length ?? 0,
       SIGNING_KEYS: config.signingKeys?.length ?? 0,
     },
+  };
+}
+
+/** Returns the settings of operator events, for `/healthz`. */
+function operatorSettingsOf(config: Config) {
+  const types = OPERATOR_EVENT_TYPES.filter((type) => !config.unwantedEvents.has(type));
+  return {
+    OPERATOR_CALLBACK_URL:
+      config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
+    OPERATOR_EVENTS: types.join(" "),
+    OPERATOR_CALLBACK_FORMAT: config.isOperatorOnSlack ? "slack" : "standard",
   };
 }

@@ -42,6 +42,7 @@ export const [FIRST_WAIT, SECOND_WAIT] = [180_000, 600_000];
 export const CONNECTION = "ark";
 const WAITS = { firstMs: 10 * SECOND, hookWaitMs: MINUTE, gapMs: SECOND, maxAgeMs: 7 * DAY };
 export const LIMITS: PollLimits = { ...WAITS, isIdEnough: true, isTaskNamed: false };
+const OFF = { isIndexed: false, isOperatorNotified: false, unwantedNotices: new Set<string>() };
 const NOTHING_TRIED = { indexTriedAt: 0, polledAt: 0, askedAt: 0, pollDeferredTo: 0 };
 
 export function aPolicy(changes: Partial<Policy> = {}): Policy {
@@ -54,9 +55,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     polls: new Map([[CONNECTION, LIMITS]]),
     jitter: 0,
     ...NOTHING_TRIED,
-    isIndexed: false,
-    isOperatorNotified: false,
-    unwantedNotices: new Set(),
+    ...OFF,
     ...changes,
   };
 }

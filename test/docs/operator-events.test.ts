@@ -7,7 +7,7 @@ import { NOW } from "../core/builders.ts";
 it("docs/index.md has a table row for each type of operator event, and for no other", () => {
   const [, section = ""] = INDEX_PAGE.split("## Operator events");
   const documented = Array.from(section.matchAll(/^\| `([\w.]+)` \|/gm), ([, type]) => type);
-  expect(documented.toSorted()).toEqual(OPERATOR_EVENT_TYPES.toSorted());
+  expect(new Set(documented)).toEqual(new Set(OPERATOR_EVENT_TYPES));
 });
 
 it.each([
