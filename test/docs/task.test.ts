@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import API_PAGE from "../../docs/api.md?raw";
+import SECRETS_PAGE from "../../docs/secrets.md?raw";
+import { DEADLINE_EXTENSION, refundableMs } from "../../src/core/policy.ts";
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
+import { DAY_MS, HOUR_MS } from "../../src/core/time.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import {
+  ACCOUNT,
+  aFinishedTask,
+  anOpenTask,
+  aRegistration,
+  BODY,
+  POLICY,
+} from "../core/builders.ts";
+import { credits } from "../core/credit-builders.ts";
+import { UPSTREAM } from "../core/upstream-builders.ts";
+
+const { registration } = aRegistration({ metadata: { order: 7 } });
+const common = { account: ACCOUNT, upstream: UPSTREAM, registration, credits: credits() };
+const failure = { category: "timeout", retryable: true } as const;
+const failed = { ...common, body: '{"error":{}}', failure, usage: { total_tokens: 1 } };
+
+/** Codes in the first column of the rows of a section of docs/api.md. */
+function namesIn(heading: string): readonly string[] {
+  const [, section = ""] = API_PAGE.split(`\n${heading}\n`);
+  const [text = ""] = section.split(/\n##+ /);
+  return [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = ""]) => name);
+}
+
+it("docs/api.md explains every field that a task shows to the operator", () => {
+  const views = [
+    taskView(anOpenTask(common), "operator", 50),
+    taskView(aFinishedTask({ ...common, body: BODY }), "operator"),
+    taskView(aFinishedTask(failed), "operator"),
+  ];
+  const shown = views.flatMap((view) => Object.keys(JSON.parse(view)));
+  const explained = namesIn("## The task");
+  expect([...new Set(shown)].filter((name) => !explained.includes(name))).toEqual([]);
+});
+
+it("docs/api.md explains every outcome of an attempt, and no other", () => {
+  const outcomes = namesIn("## Callbacks").filter((name) => !name.includes("-"));
+  expect(outcomes).toEqual(OUTCOMES);
+});
+
+it("docs/secrets.md says for how long a task can be open, and so an old RELAY_SECRET must stay", () => {
+  const byDefault = (POLICY.taskDeadlineMs / HOUR_MS) * (1 + DEADLINE_EXTENSION);
+  const longest = Math.floor(refundableMs(0) / DAY_MS);
+  expect(SECRETS_PAGE).toContain(`${byDefault} hours with \`TASK_DEADLINE_HOURS=72\``);
+  expect(SECRETS_PAGE).toContain(`at most ${longest} days`);
+});
