@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { grouped, partOf, timeByFile } from "../../bench/profile/parts.ts";
+
+const SCRIPT = [
+  "// node_modules/hono/dist/compose.js",
+  "function compose() {}",
+  "// src/task-object/record-store.ts",
+  "function store() {}",
+].join("\n");
+const frame = (functionName: string, lineNumber = -1) => ({ functionName, lineNumber });
+const PROFILE = {
+  nodes: [
+    { id: 1, callFrame: frame("(root)"), children: [2, 3, 6, 7] },
+    { id: 2, callFrame: frame("(idle)") },
+    { id: 3, callFrame: frame("compose", 1), children: [4] },
+    { id: 4, callFrame: frame("store", 3), children: [5] },
+    { id: 5, callFrame: frame("put") },
+    { id: 6, callFrame: frame("(garbage collector)") },
+    { id: 7, callFrame: frame("put") },
+  ],
+  samples: [2, 3, 4, 5, 5, 6, 7],
+  timeDeltas: [1, 2, 4, 8, 16, 32, 64],
+};
+
+it("a CPU profile is added up by source file, and a call of the platform counts for the file that made it", () => {
+  expect(timeByFile(PROFILE, SCRIPT)).toEqual(
+    new Map([
+      ["node_modules/hono/dist/compose.js", 2],
+      ["src/task-object/record-store.ts", 28],
+      ["(garbage collector)", 32],
+      ["(platform)", 64],
+    ]),
+  );
+});
+
+it("CPU times are added up by package and by folder of src, the longest first", () => {
+  const times = new Map([
+    ["src/core/step.ts", 1],
+    ["node_modules/@scope/name/a.js", 4],
+    ["src/core/events/hooks.ts", 2],
+    ["src/log.ts", 8],
+  ]);
+  expect(grouped(times, partOf)).toEqual([
+    ["src/log.ts", 8],
+    ["@scope/name", 4],
+    ["src/core", 3],
+  ]);
+});
