@@ -2,6 +2,7 @@ import { SECOND_MS } from "../core/time.ts";
 import { readArkTask } from "./ark.ts";
 import type { UpstreamError } from "./failure.ts";
 import { openLinks } from "./gateway-links.ts";
+import { readingOfGateway } from "./gateway-state.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import {
@@ -9,7 +10,6 @@ import {
   bearer,
   noSignature,
   type Reading,
-  readingOf,
   UNCLEAR,
   type UpstreamProvider,
 } from "./provider.ts";
@@ -52,7 +52,7 @@ function readAnswer({ body }: Answer, baseUrl: string): Reading {
   const jobId = idAt(task, "task_id");
   const state = textAt(task, "status");
   if (jobId === null && state === null) return UNCLEAR;
-  return readingOf({ ...observe(body, task, baseUrl), jobId, state });
+  return readingOfGateway({ ...observe(body, task, baseUrl), jobId, state });
 }
 
 /** Reads a hook without its job id, which may be the id of a job at the gateway's upstream. */

@@ -1,9 +1,10 @@
 import { SECOND_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
 import { openLinks } from "./gateway-links.ts";
+import { readingOfGateway } from "./gateway-state.ts";
 import { at, idAt, integerAt, listAt, numberAt, percentAt, textAt } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import { bearer, readingOf, type UpstreamProvider } from "./provider.ts";
+import { bearer, type UpstreamProvider } from "./provider.ts";
 import { standardWebhookWithText } from "./standard-webhook.ts";
 import { amountsAt } from "./usage.ts";
 
@@ -35,7 +36,7 @@ export const openaiVideos: UpstreamProvider = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/v1/videos/${encodeURIComponent(id)}`,
-    read: ({ body }, _job, baseUrl) => readingOf(observe(body, stateIn(body), baseUrl)),
+    read: ({ body }, _job, baseUrl) => readingOfGateway(observe(body, stateIn(body), baseUrl)),
   },
 };
 

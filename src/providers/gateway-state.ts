@@ -1,0 +1,16 @@
+import type { Observation } from "./observation.ts";
+import { type Reading, readingOf, UNCLEAR } from "./provider.ts";
+
+/** States with which servers describe themselves or their answer, e.g. `{"status": "ok"}` of a proxy. */
+const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
+
+/**
+ * Returns a gateway's report on a job as the result of reading an answer. An answer that names no job and has
+ * no link counts as not understood when a server that knows no jobs could have written its state.
+ */
+export function readingOfGateway(observation: Observation | null): Reading {
+  if (observation === null) return UNCLEAR;
+  const { jobId, state, urls } = observation;
+  const isOfServer = jobId === null && urls.length === 0 && OF_SERVERS.test(state ?? "");
+  return isOfServer ? UNCLEAR : readingOf(observation);
+}
