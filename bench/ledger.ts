@@ -1,6 +1,9 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
+import { COMPACT_EVERY_MS } from "../src/core/ledger.ts";
+import { refundableMs } from "../src/core/policy.ts";
+import { DAY_MS } from "../src/core/time.ts";
 import { objectFiles, readCopy } from "../test/process/harness/stored-record.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
 import { FASTEST_DIRECTORY, HAS_TMPFS, quantile } from "./figures.ts";
@@ -17,10 +20,10 @@ const ENTRIES = 20_000;
 const TASKS_PER_MONTH = 1_000_000;
 const DAYS_PER_MONTH = 365.25 / 12;
 /**
- * Largest age of a ledger entry in days: those older than 400 days are compacted by the account's alarm,
- * which comes every 28 days.
+ * Largest age of a ledger entry in days: as long as its charge can be refunded, with the default
+ * `RETENTION_DAYS`, and until the alarm of the account comes next.
  */
-const MAX_DAYS_KEPT = 400 + 28;
+const MAX_DAYS_KEPT = (refundableMs(28 * DAY_MS) + COMPACT_EVERY_MS) / DAY_MS;
 const OBJECT_LIMIT_BYTES = 10e9;
 /**
  * Numbers of ledger entries per task, which are a charge and, for a failed task, a refund: no task fails,

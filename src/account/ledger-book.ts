@@ -4,11 +4,12 @@ import {
   type Adjustment,
   type Booking,
   charge,
+  COMPACT_EVERY_MS,
   grant,
   type Posting,
   refund,
 } from "../core/ledger.ts";
-import { DAY_MS, SECOND_MS } from "../core/time.ts";
+import { SECOND_MS } from "../core/time.ts";
 import type { Profile } from "./account-profile.ts";
 import { type Annotation, EntryTable, type StoredEntry } from "./entry-table.ts";
 import { RefusedCharges } from "./refused-charges.ts";
@@ -19,7 +20,6 @@ export type CreditAnswer =
   | { readonly kind: "reference_reused" | "too_large" };
 
 const FOLD_KEY = "fold_at";
-const COMPACT_EVERY_MS = 28 * DAY_MS;
 const COMPACT_PAUSE_MS = SECOND_MS;
 
 /**

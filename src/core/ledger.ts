@@ -1,3 +1,8 @@
+import { DAY_MS } from "./time.ts";
+
+/** Time between two runs of the alarm that compacts the ledger of an account, in milliseconds. */
+export const COMPACT_EVERY_MS = 28 * DAY_MS;
+
 /** One entry in the ledger of an account. Amounts are whole credits. */
 export interface Entry {
   readonly kind: EntryKind;

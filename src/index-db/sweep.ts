@@ -4,7 +4,7 @@ import { ready } from "./database.ts";
 import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";
 
-const ROWS_AT_ONCE = 5_000;
+export const ROWS_AT_ONCE = 5_000;
 /** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
 /**

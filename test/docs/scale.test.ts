@@ -1,0 +1,90 @@
+import { expect, it } from "vitest";
+import SCALE_PAGE from "../../docs/scale.md?raw";
+import { LIVES } from "../../scripts/cost/lives.ts";
+import { ASSUMED, billOf, gbMonths, usageOf } from "../../scripts/cost/usage.ts";
+import { PRICES } from "../../scripts/cost/prices.ts";
+import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
+import { MAX_ENDED_BYTES } from "../../src/core/record/stored-size.ts";
+import { HOUSEKEEPING } from "../../src/cron.ts";
+import { INDEX_TIMEOUT_MS } from "../../src/index-db/database.ts";
+import { MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
+import { ROWS_AT_ONCE } from "../../src/index-db/sweep.ts";
+
+const LINES = SCALE_PAGE.split("\n");
+const HOUR_S = 3_600;
+const DAY_S = 24 * HOUR_S;
+const MONTH_S = 30 * DAY_S;
+const MILLION = 1_000_000;
+const { rowsWritten, indexWrites, logLines } = LIVES["Ark with hooks, index"];
+/** Part of a database that the tasks of one span may fill: docs/index.md recommends 6 of 10 GB. */
+const SPAN_BYTES = 0.6 * MAX_INDEX_BYTES;
+const DEADLINE_DAYS = 3;
+/** Limits of the platform, as the page's first table has them. */
+const PLATFORM = {
+  objectPerS: 1_000,
+  messagesPerS: 5_000,
+  logLinesPerDay: 5e9,
+  accountBytes: 1e12,
+};
+/** Size of an index row until its task is erased, in bytes times days: 22 bytes stay after the row. */
+const ROW_BYTE_DAYS =
+  ASSUMED.indexRowBytes * ASSUMED.indexRowDays + 22 * (ASSUMED.objectDays - ASSUMED.indexRowDays);
+
+/** Returns the databases that an index of so many tasks per second needs, as the page writes them. */
+function databases(tasksPerS: number): string {
+  if (tasksPerS * DAY_S * ROW_BYTE_DAYS <= MAX_INDEX_BYTES) return "1";
+  const hours = Math.floor(SPAN_BYTES / (ASSUMED.indexRowBytes * tasksPerS * HOUR_S));
+  if (hours === 0) return "more than one an hour";
+  const least = (ASSUMED.indexRowDays + DEADLINE_DAYS * (1 + DEADLINE_EXTENSION)) * 24 + 1;
+  return `${Math.ceil(Math.floor(least) / hours)}, ${hours} h each`;
+}
+
+it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
+  "docs/scale.md states what %i tasks per second with hooks take",
+  (tasksPerS) => {
+    const usage = usageOf(LIVES["Ark with hooks, index"], { receiverMs: 300, isQueued: false });
+    const { dollars } = billOf(usage, tasksPerS * MONTH_S);
+    const lines = ((tasksPerS * logLines * DAY_S) / MILLION).toFixed(1);
+    const cells = [
+      tasksPerS.toLocaleString("en-US"),
+      (tasksPerS * rowsWritten).toLocaleString("en-US"),
+      (tasksPerS * indexWrites).toLocaleString("en-US"),
+      databases(tasksPerS),
+      `${lines} M`,
+      `$${Number(dollars.toPrecision(2)).toLocaleString("en-US")}`,
+    ];
+    expect(LINES).toContain(`| ${cells.join(" | ")} |`);
+  },
+);
+
+/** CPU time in which SQLite counts one row of an hour, as the page states it, in seconds. */
+const COUNT_S = 7e-6;
+const removal = HOUSEKEEPING.find(({ name }) => name === "expired");
+
+it.each([
+  ["46", "size of one D1 database", MAX_INDEX_BYTES / (DAY_S * ROW_BYTE_DAYS)],
+  ["80", "D1 works on one query at a time", INDEX_TIMEOUT_MS / 1_000 / (HOUR_S * COUNT_S)],
+  ["167 on one connection", "its object", PLATFORM.objectPerS / 6],
+  ["500", "deletion of expired rows", ((removal?.maxRounds ?? 0) * ROWS_AT_ONCE) / 600],
+  ["1,200", "the count of an hour takes 30 s", 30 / (HOUR_S * COUNT_S)],
+  ["2,500", "one queue", PLATFORM.messagesPerS / indexWrites],
+  ["4,600", "1 TB of D1", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
+  ["5,260", "5 billion log lines", PLATFORM.logLinesPerDay / DAY_S / 11],
+])("docs/scale.md states from %s tasks per second that a limit binds: %s", (from, limit, rate) => {
+  const row = LINES.find((line) => line.startsWith(`| ${from} | ${limit}`)) ?? "";
+  const stated = Number(/[\d,]+/.exec(row)?.[0].replaceAll(",", ""));
+  expect(Math.abs(stated - rate) / rate).toBeLessThan(0.02);
+});
+
+it("docs/scale.md states the limits of the size of a task", () => {
+  expect(SCALE_PAGE).toContain(`a stored task ${MAX_ENDED_BYTES / MILLION} MB`);
+});
+
+it.each([1, 16, 64, 256])("docs/scale.md states what tasks with payloads of %i KB take", (kb) => {
+  const bytes = kb * 1_024;
+  const stored = gbMonths(ASSUMED.objectBytes + bytes, ASSUMED.objectDays) * MILLION;
+  const dollars = stored * PRICES.objectGbMonths.dollars;
+  const inIsolate = Math.floor((128 * MILLION) / (5 * bytes));
+  const cells = [`${kb} KB`, `$${dollars.toFixed(2)}`, inIsolate.toLocaleString("en-US")];
+  expect(LINES).toContain(`| ${cells.join(" | ")} |`);
+});
