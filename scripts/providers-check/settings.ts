@@ -36,6 +36,7 @@ const DEV_VARS = ".dev.vars";
 const Needed = z.pick(Variables, {
   ALLOW_LOCAL_CALLBACKS: true,
   ALLOW_IP_CALLBACKS: true,
+  EXTRA_BASE_HOSTS: true,
   PUBLIC_URL: true,
   CALLBACK_TIMEOUT_S: true,
 });

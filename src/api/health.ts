@@ -96,6 +96,7 @@ function settingsOf(config: Config) {
     MAX_BODY_KB: config.maxBodyBytes / 1024,
     ALLOW_LOCAL_CALLBACKS: config.allowLocalCallbacks,
     ALLOW_IP_CALLBACKS: config.allowIpCallbacks,
+    EXTRA_BASE_HOSTS: config.extraBaseHosts.join(" "),
     PAUSED: config.paused,
     LOG: config.logsDetails ? "all" : "normal",
     ERROR_TEXT: config.isErrorTextGeneric ? "generic" : "upstream",

@@ -8,18 +8,24 @@ import {
 import type { Draft } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 
+/** Rules for the base URLs of connections. */
+export interface BaseUrlPolicy extends UrlPolicy {
+  /** Hosts, with port, that every provider accepts too (`EXTRA_BASE_HOSTS`): proxies and AI gateways. */
+  readonly extraHosts: readonly string[];
+}
+
 /** Pattern of what follows the path of a URL. A base URL may not contain even a bare ? or #. */
 const AFTER_PATH = /[?#]/;
 
 /**
  * Finds URLs of a connection to which its credentials must not be sent. A provider with hosts of its own
- * allows no others; where the connection names the host, the rules for callback URLs decide, and http leads
+ * allows only these and the extra hosts of the policy; where the connection names the host, the rules for callback URLs decide, and http leads
  * only to this machine.
  */
 export function urlIssues(
   draft: Draft,
   provider: UpstreamProvider,
-  policy: UrlPolicy,
+  policy: BaseUrlPolicy,
 ): readonly ConfigIssue[] {
   const { variable, name, entry } = draft;
   if (provider.baseUrls === null) {
@@ -29,12 +35,21 @@ export function urlIssues(
   }
   const hosts = [...provider.baseUrls, ...(provider.jwksUrl ? [provider.jwksUrl] : [])];
   const further = provider.hostsOfCustomers ?? null;
-  const urls = [entry.base_url, entry.jwks_url];
+  const urls = [isExtra(entry.base_url, policy) ? null : entry.base_url, entry.jwks_url];
   const isAllowed = (url: string) => isPinned(url, hosts, policy.allowLocal, further);
   if (urls.every((url) => url == null || isAllowed(url))) return [];
   const known = [...hosts, ...(further === null ? [] : [further.form])].join(", ");
-  const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}`;
+  const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}; or use https and a host in EXTRA_BASE_HOSTS`;
   return [{ path: variable, message }];
+}
+
+/** Tells whether a base URL leads to one of the extra hosts, by https and under the rules for callback URLs. */
+function isExtra(text: string | null | undefined, policy: BaseUrlPolicy): boolean {
+  const url = URL.parse(text ?? "");
+  if (text == null || url?.protocol !== "https:" || !policy.extraHosts.includes(url.host)) {
+    return false;
+  }
+  return !AFTER_PATH.test(text) && checkCallbackUrl(text, policy).ok;
 }
 
 /** Returns why a connection that names its own host cannot use its base URL; nothing when it can. */

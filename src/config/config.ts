@@ -6,6 +6,7 @@ import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
 import type { OperatorKey } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback, type UrlPolicy } from "../security/url-policy.ts";
+import type { BaseUrlPolicy } from "./base-url.ts";
 import { parseConnections } from "./connections.ts";
 import { type IndexConfig, parseIndexConfig } from "./index-config.ts";
 import type { ConfigIssue } from "./issue.ts";
@@ -25,6 +26,8 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly allowLocalCallbacks: boolean;
   /** States that the relay may send requests to URLs with an IP address, which Cloudflare does not allow. */
   readonly allowIpCallbacks: boolean;
+  /** Hosts of proxies and AI gateways, with port, to which the base URL of any connection may lead. */
+  readonly extraBaseHosts: readonly string[];
   /**
    * States that the relay is paused: polls and callback attempts wait (`startAt` in core/policy.ts), and
    * everything else goes on.
@@ -96,6 +99,7 @@ export function parseConfig(
     maxBodyBytes: data.MAX_BODY_KB,
     allowLocalCallbacks: data.ALLOW_LOCAL_CALLBACKS,
     allowIpCallbacks: data.ALLOW_IP_CALLBACKS,
+    extraBaseHosts: data.EXTRA_BASE_HOSTS,
     paused: data.PAUSED,
     logsDetails: data.LOG === "all",
     jurisdiction: data.JURISDICTION,
@@ -119,12 +123,16 @@ export function parseConfig(
 
 /** Selects the rules for the base URLs of connections; the relay's own host is known only by `PUBLIC_URL`. */
 export function connectionPolicy(
-  data: Pick<ParsedVariables, "ALLOW_LOCAL_CALLBACKS" | "ALLOW_IP_CALLBACKS" | "PUBLIC_URL">,
-): UrlPolicy {
+  data: Pick<
+    ParsedVariables,
+    "ALLOW_LOCAL_CALLBACKS" | "ALLOW_IP_CALLBACKS" | "PUBLIC_URL" | "EXTRA_BASE_HOSTS"
+  >,
+): BaseUrlPolicy {
   return {
     allowLocal: data.ALLOW_LOCAL_CALLBACKS,
     allowIp: data.ALLOW_IP_CALLBACKS,
     ownOrigin: data.PUBLIC_URL ?? "",
+    extraHosts: data.EXTRA_BASE_HOSTS,
   };
 }
 

@@ -3,8 +3,7 @@ import { failure, type Result, success } from "../core/result.ts";
 import type { Connection, UpstreamProvider } from "../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../providers/registry.ts";
 import type { SimulatedProvider } from "../providers/simulated-provider.ts";
-import type { UrlPolicy } from "../security/url-policy.ts";
-import { isPinned, urlIssues } from "./base-url.ts";
+import { type BaseUrlPolicy, isPinned, urlIssues } from "./base-url.ts";
 import { type Draft, readDrafts } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { pollLimits } from "./poll-limits.ts";
@@ -24,13 +23,13 @@ const KEY = /^[\x21-\x7e]+$/;
 /**
  * Parses the connections: one for each provider, named after it, from the provider's own variables, and
  * those of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials go only to the hosts that the provider's
- * adapter names or, where it names none, to the host of the connection's own base URL.
+ * adapter names, to those of `EXTRA_BASE_HOSTS` or, where the adapter names none, to the host of the connection's own base URL.
  * @param policy rules for URLs of this deployment; it may also allow connections to this machine.
  * @param isSandboxOn true when simulated providers get a connection too.
  */
 export function parseConnections(
   vars: object,
-  policy: UrlPolicy,
+  policy: BaseUrlPolicy,
   isSandboxOn: boolean,
 ): Result<Connections, readonly ConfigIssue[]> {
   const drafts = readDrafts(vars);
@@ -84,7 +83,7 @@ function nameClashes(drafts: readonly Draft[]): readonly ConfigIssue[] {
 function draftIssues(
   draft: Draft,
   provider: UpstreamProvider,
-  policy: UrlPolicy,
+  policy: BaseUrlPolicy,
 ): readonly ConfigIssue[] {
   return [
     ...urlIssues(draft, provider, policy),

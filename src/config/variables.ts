@@ -13,6 +13,9 @@ import { oneOf, optional, parse, parseOptional, text, wholeNumber } from "./read
 
 const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
+const HOSTS_MESSAGE =
+  "must be host names with an optional port, space-separated, without https://, path and wildcard";
+
 /**
  * Every variable of the relay with its default and its unit, parsed to milliseconds and bytes. The
  * variables of the providers are named in `src/providers`, `CONNECTIONS` is read by `connections.ts`, the
@@ -27,6 +30,9 @@ export const Variables = z.object({
   MAX_BODY_KB: wholeNumber("256", 1, 400, 1024),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
+  EXTRA_BASE_HOSTS: convert(list(HOSTS_MESSAGE, isHost), (hosts) =>
+    hosts.map((host) => new URL(`https://${host}`).host),
+  ),
   // Holds back polls and callback attempts (`startAt` in core/policy.ts).
   PAUSED: flag(),
   LOG: text("normal").check(
@@ -61,6 +67,10 @@ export const Variables = z.object({
 });
 
 export type ParsedVariables = z.output<typeof Variables>;
+
+function isHost(item: string): boolean {
+  return /^[\w.-]+(?::\d+)?$/.test(item) && URL.canParse(`https://${item}`);
+}
 
 function scheduleOf(value: string): Result<readonly number[], string> {
   const waits = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));

@@ -88,6 +88,33 @@ it.each([
   },
 );
 
+it.each([
+  ["https://gw.example.com/v1/acme/ark", true],
+  ["https://GW.example.com:443/", true],
+  ["https://proxy.example.com:8443", true],
+  ["http://gw.example.com", false],
+  ["https://gw.example.com:8443", false],
+  ["https://proxy.example.com", false],
+  ["https://a.gw.example.com", false],
+  ["https://gw.example.com.example", false],
+  ["https://user@gw.example.com", false],
+  ["https://gw.example.com/?a=b", false],
+  ["https://10.0.0.1", false],
+  ["https://relay.example.com", false],
+])(
+  "with EXTRA_BASE_HOSTS the base URL %s of a provider with hosts of its own is accepted: %s",
+  (base_url, isAccepted) => {
+    const hosts = "gw.example.com Proxy.example.com:8443 10.0.0.1 relay.example.com";
+    const extra = { EXTRA_BASE_HOSTS: hosts, PUBLIC_URL: "https://relay.example.com" };
+    for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
+      expect(configuredWith({ ...vars, ...extra }).ok).toBe(isAccepted);
+      expect(configuredWith(vars).ok).toBe(false);
+    }
+    const jwks = connections({ a: { provider: "fal", jwks_url: base_url } });
+    expect(configuredWith({ ...jwks, ...extra }).ok).toBe(false);
+  },
+);
+
 it("a connection accepts every base URL of its provider and defaults to the first", () => {
   const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
   const entries = {

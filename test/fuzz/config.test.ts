@@ -25,6 +25,7 @@ const VARIABLES = {
   TASK_DEADLINE_HOURS: 72,
   MAX_BODY_KB: "256",
   ALLOW_LOCAL_CALLBACKS: "false",
+  EXTRA_BASE_HOSTS: "proxy.example.com gateway.example.com:8443",
   PAUSED: false,
   LOG: "all",
   PUBLIC_URL: "https://relay.example.com",
@@ -45,7 +46,7 @@ const VARIABLES = {
   NEWAPI_API_KEY: PLANTED,
   NEWAPI_BASE_URL: "https://gateway.example.com",
 };
-const PUBLIC = { allowLocal: false, allowIp: false, ownOrigin: "" };
+const PUBLIC = { allowLocal: false, allowIp: false, ownOrigin: "", extraHosts: [] };
 const NAMES = Object.keys({ ...REQUIRED, ...VARIABLES });
 const CONNECTIONS = {
   "ark-intl": {

@@ -40,6 +40,14 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     "the same key twice": "do-not-repeat-it read:do-not-repeat-it",
   },
   ...Object.fromEntries(CHECKED.map((name) => [name, { [`"${MARK}"`]: MARK }])),
+  EXTRA_BASE_HOSTS: {
+    "a host with a path": `gw.example.com/${MARK}`,
+    "a URL with http:": `http://${MARK}.example.com`,
+    "a URL with https:": `https://${MARK}.example.com`,
+    "a host with a user name": `${MARK}@gw.example.com`,
+    "a wildcard": `*.${MARK}.example.com`,
+    "a valid host and a port of 6 digits": `gw.example.com ${MARK}:655360`,
+  },
   INDEX_RETENTION_DAYS: { [`"${MARK}"`]: MARK, "0": 0, "29 (more than RETENTION_DAYS)": 29 },
   INDEX_SHARD_HOURS: { [`"${MARK}"`]: MARK, "1.5": 1.5 },
   SETTLEMENT_URL: {
@@ -199,6 +207,7 @@ it("GET /healthz shows the operator the configured or default value of every set
       MAX_BODY_KB: 256,
       ALLOW_LOCAL_CALLBACKS: false,
       ALLOW_IP_CALLBACKS: false,
+      EXTRA_BASE_HOSTS: "",
       PAUSED: false,
       LOG: "all",
       ERROR_TEXT: "upstream",
