@@ -8,6 +8,7 @@ import { endKeptJobPoll } from "./events/kept-jobs.ts";
 import { endLatePoll } from "./events/late-results.ts";
 import { endNotice, endPublication, republish } from "./events/outbox.ts";
 import { endPoll } from "./events/polling.ts";
+import { refuseHook } from "./events/refused-hooks.ts";
 import { endCharge, endRefund } from "./events/settlement.ts";
 import { OF_A_LATER_RELEASE } from "./later-release.ts";
 import type { Policy } from "./policy.ts";
@@ -46,6 +47,8 @@ function decide(
       return attach(record, event, policy, now);
     case "hook":
       return counted("hooks", applyHook(record, event, policy, now));
+    case "hook_refused":
+      return refuseHook(record, event, now);
     case "redeliver":
       return redeliver(record, event, policy, now);
     case "republish":

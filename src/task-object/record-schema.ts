@@ -8,6 +8,7 @@ import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { ANSWER_KINDS } from "../core/record/poll-plan.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
+import { HOOK_REFUSALS } from "../core/record/tracking.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { Failure, Json, News, Usage } from "./news-schema.ts";
 
@@ -93,6 +94,7 @@ const Poll = z.looseObject({
   heard: z._default(z.array(z.enum(["queued", "processing"])), []),
   hint: z._default(z.nullable(Hint), null),
   answer: z._default(z.nullable(UpstreamAnswer), null),
+  unansweredSince: z._default(TimeOrNull, null),
 });
 
 const Tracking = z.looseObject({
@@ -100,6 +102,7 @@ const Tracking = z.looseObject({
   keptHooks: z.array(z.looseObject({ jobId: TextOrNull, news: News })),
   isExtended: z.boolean(),
   told: z._default(z.array(z.enum(NOTICE_KINDS)), []),
+  refusedHooks: z._default(z.array(z.looseObject({ at: Time, reason: z.enum(HOOK_REFUSALS) })), []),
 });
 
 const Publication = z.looseObject({ version: Int, retryAt: Time, tries: Int });
@@ -178,7 +181,13 @@ const OpenTask = z.looseObject({
   status: z.enum(["pending", "processing"]),
   callbackUrl: TextOrNull,
   deadlineAt: Time,
-  tracking: z._default(Tracking, { poll: null, keptHooks: [], isExtended: false, told: [] }),
+  tracking: z._default(Tracking, {
+    poll: null,
+    keptHooks: [],
+    isExtended: false,
+    told: [],
+    refusedHooks: [],
+  }),
   notices: z._default(z.array(Notice), []),
 });
 

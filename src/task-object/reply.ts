@@ -1,5 +1,6 @@
 import type { ChargeRefusal, ConflictCode, Decision, Rejection } from "../core/events/decision.ts";
 import { isTerminal, type TaskRecord } from "../core/record/task.ts";
+import type { Policy } from "../core/policy.ts";
 import { type Reader, taskView } from "../core/views/task-view.ts";
 
 /** The answer about a task for one reader, who may not see all of it, with the version for its ETag. */
@@ -30,13 +31,13 @@ export type Refusal =
   | ChargeRefusal
   | { readonly code: ConflictCode; readonly task: TaskReply };
 
-export function appliedOf(decision: Decision, reader: Reader): Applied {
+export function appliedOf(decision: Decision, reader: Reader, policy: Policy): Applied {
   switch (decision.kind) {
     case "changed":
-      return { kind: "recorded", task: replyOf(decision.record, reader) };
+      return { kind: "recorded", task: replyOf(decision.record, reader, policy) };
     case "unchanged":
       if (decision.record === null) return refused({ code: "unknown_task" });
-      return { kind: "repeated", task: replyOf(decision.record, reader) };
+      return { kind: "repeated", task: replyOf(decision.record, reader, policy) };
     case "erase": {
       const { because } = decision;
       if (because !== "settled") return refused(because);
@@ -46,7 +47,7 @@ export function appliedOf(decision: Decision, reader: Reader): Applied {
     case "reject": {
       const { rejection } = decision;
       if (!("task" in rejection)) return refused(rejection);
-      return refused({ code: rejection.code, task: replyOf(rejection.task, reader) });
+      return refused({ code: rejection.code, task: replyOf(rejection.task, reader, policy) });
     }
   }
 }
@@ -58,12 +59,13 @@ export function refused(refusal: Refusal): Applied {
 export function replyOf(
   record: TaskRecord,
   reader: Reader,
+  policy: Policy,
   progress: number | null = null,
 ): TaskReply {
   return {
     version: record.version,
     isTerminal: isTerminal(record),
     ...(progress !== null && { progress }),
-    json: taskView(record, reader, progress),
+    json: taskView(record, reader, progress, policy),
   };
 }

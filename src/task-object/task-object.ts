@@ -2,7 +2,7 @@ import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { expire } from "../core/duties/expire.ts";
 import type { Decision } from "../core/events/decision.ts";
-import type { HookEvent } from "../core/events/event.ts";
+import type { HookEvent, HookRefusedEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/late-results.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { errorText, log } from "../log.ts";
@@ -78,10 +78,19 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const note = "note" in decision ? decision.note : undefined;
     const outcome = note ?? (decision.kind === "changed" ? "recorded" : "unknown_task");
     const { connection, news } = event;
+    if (outcome === "other_job") {
+      this.#loop.apply({ type: "hook_refused", connection, reason: outcome });
+    }
     const line = { task_id: this.#taskId, connection, status: news.status, outcome };
     const level = NORMAL_OUTCOMES.has(outcome) ? "detail" : "info";
     this.#platform.log({ event: "task.hook", ...line }, level);
     return isUnknown ? "unknown_task" : "taken";
+  }
+
+  /** Notes that a hook to the task's own URL was not taken. */
+  async refuseHook(event: HookRefusedEvent): Promise<void> {
+    await this.#platform.prepare(this.env);
+    this.#loop.apply(event);
   }
 
   /**
@@ -133,7 +142,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#platform.prepare(this.env);
     const record = this.#loop.read();
     if (record === null || record.status === "charging" || this.#isForeign(caller)) return null;
-    return replyOf(record, readerOf(caller), this.#platform.progress.of(record));
+    const progress = this.#platform.progress.of(record);
+    return replyOf(record, readerOf(caller), this.#loop.policy(), progress);
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
@@ -169,15 +179,18 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const known = event.type === "attach" ? await this.#platform.expected(event) : event;
     const decision = await this.#loop.applyAndErase(attributed(known, caller));
     const chargeId = outstandingCharge(decision);
-    if (chargeId === null) return appliedOf(decision, reader);
+    const policy = this.#loop.policy();
+    if (chargeId === null) return appliedOf(decision, reader, policy);
     // Only the ledger's answer tells whether there is a task.
     const last = await this.#loop.runUntilIdle();
-    if (last?.kind === "erase" && isCharging(last.record, chargeId)) return appliedOf(last, reader);
+    if (last?.kind === "erase" && isCharging(last.record, chargeId)) {
+      return appliedOf(last, reader, policy);
+    }
     const record = this.#platform.load();
     if (record === null || record.status === "charging") return refused({ code: "charging" });
     if (record.credits?.chargeId !== chargeId) return refused({ code: "charging" });
     const kind = decision.kind === "changed" ? "recorded" : "repeated";
-    return { kind, task: replyOf(record, reader) };
+    return { kind, task: replyOf(record, reader, policy) };
   }
 
   #isForeign(caller: Caller): boolean {

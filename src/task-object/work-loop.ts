@@ -54,7 +54,7 @@ export class WorkLoop {
   /** Applies an event to the stored record, and starts a run of the loop if there is work to do now. */
   apply(event: TaskEvent): Decision {
     const now = this.#now();
-    const policy = this.#policyAt(now);
+    const policy = this.policy(now);
     const before = this.#platform.load();
     const decision = transition(before, event, policy, now);
     if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);
@@ -62,6 +62,11 @@ export class WorkLoop {
     const report = reportOf(before, event, after, policy, now);
     if (report !== null) this.#platform.report(report);
     return decision;
+  }
+
+  /** Returns the settings, and up to when this instance has tried planned work. */
+  policy(now = this.#now()): Policy {
+    return { ...this.#platform.policy(now), ...this.#tried.at(now) };
   }
 
   /** Applies an event to the stored record; deletes record and alarm when the event erases the task. */
@@ -92,7 +97,7 @@ export class WorkLoop {
     const record = this.#platform.load();
     if (record === null || this.#running) return record;
     const now = this.#now();
-    const wake = wakeAt(record, this.#policyAt(now));
+    const wake = wakeAt(record, this.policy(now));
     if (wake < now - OVERDUE_MS) this.#platform.setAlarm(this.#armable(now, now));
     return record;
   }
@@ -103,7 +108,7 @@ export class WorkLoop {
     if (record === null || this.#running) return record !== null;
     const now = this.#now();
     this.#tried.noteIndexWrite(0);
-    const policy = this.#policyAt(now);
+    const policy = this.policy(now);
     const isDue = nextStep(record, policy, now) !== null;
     const alarmAt = isDue ? now + this.#platform.watchdogMs : wakeAt(record, policy);
     this.#setAlarm(alarmAt, now);
@@ -148,7 +153,7 @@ export class WorkLoop {
         const record = this.#platform.load();
         if (record === null) return last;
         const now = this.#now();
-        const policy = this.#policyAt(now);
+        const policy = this.policy(now);
         const step = nextStep(record, policy, now);
         if (step === null) {
           const wake = wakeAt(record, policy);
@@ -216,10 +221,6 @@ export class WorkLoop {
     if (!isOpen(record)) this.#callInFlight?.abort();
     if (opened !== null && opened !== openAttempt(before)) this.#ownAttempt = opened;
     if (isDue && !this.#running) this.#platform.background(this.#start());
-  }
-
-  #policyAt(now: number): Policy {
-    return { ...this.#platform.policy(now), ...this.#tried.at(now) };
   }
 
   get #knownAlarm(): KnownAlarm {

@@ -153,7 +153,7 @@ export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
     status: "pending",
     callbackUrl: URL_A,
     deadlineAt: NOW + POLICY.taskDeadlineMs,
-    tracking: { poll: null, keptHooks: [], isExtended: false, told: [] },
+    tracking: { poll: null, keptHooks: [], isExtended: false, told: [], refusedHooks: [] },
     notices: [],
     ...changes,
   };

@@ -122,8 +122,14 @@ describe("a poll that reports no end", () => {
     },
   );
 
-  it("a poll without an answer changes nothing", () => {
-    expectUnchanged(task, aPollEnd(UNANSWERED), THEN);
+  it("a poll without an answer stores only since when there is none, a second one stores nothing, and the next answer removes the time", () => {
+    const silent = after(UNANSWERED);
+    const tracking = { ...task.tracking, poll: aPlan({ unansweredSince: THEN }) };
+    expect(silent).toEqual({ ...task, tracking, counts: ONE_POLL });
+    expectUnchanged(silent, aPollEnd(UNANSWERED), THEN + SECOND);
+    expect(after(newsAnswer(QUEUED), silent)).toMatchObject({
+      tracking: { poll: { unansweredSince: null } },
+    });
   });
 
   it("a poll of a job that went back to the queue does not change the status of a processing task", () => {

@@ -54,7 +54,7 @@ describe("register", () => {
         status: "pending",
         callbackUrl: URL_A,
         deadlineAt: NOW + HOUR,
-        tracking: { poll: null, keptHooks: [], isExtended: false, told: [] },
+        tracking: { poll: null, keptHooks: [], isExtended: false, told: [], refusedHooks: [] },
         notices: [],
       },
     });

@@ -68,6 +68,7 @@ export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
     heard: [],
     hint: null,
     answer: null,
+    unansweredSince: null,
     ...changes,
   };
 }
@@ -82,7 +83,14 @@ export function anAnswer(
 }
 
 export function aTracking(changes: Partial<Tracking> = {}): Tracking {
-  return { poll: aPlan(), keptHooks: [], isExtended: false, told: [], ...changes };
+  return {
+    poll: aPlan(),
+    keptHooks: [],
+    isExtended: false,
+    told: [],
+    refusedHooks: [],
+    ...changes,
+  };
 }
 
 export function aProvidedRegistration(

@@ -40,7 +40,10 @@ const failed = aFinishedTask({
 const kept = [aKeptHook(NO_OUTPUT), aKeptHook(anUpstreamFailure(), null)];
 const records: readonly TaskRecord[] = [
   anOpenTask(),
-  anAttachedTask({}, { tracking: { poll: null, keptHooks: kept, isExtended: true, told: [] } }),
+  anAttachedTask(
+    {},
+    { tracking: { poll: null, keptHooks: kept, isExtended: true, told: [], refusedHooks: [] } },
+  ),
   anAttachedTask(),
   aFinishedTask(),
   aFinishedTask({ callback: aCallback({ state: { kind: "due", nextAttemptAt: NOW + 5 } }) }),

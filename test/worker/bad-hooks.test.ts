@@ -3,7 +3,7 @@ import * as z from "zod";
 import { useClock } from "./clock.ts";
 import { aScene, CASES, type HookCase, hookOf, polled, type Scene } from "./hook-cases.ts";
 import { readHooked, sendHook } from "./hooked.ts";
-import { expectUnchanged } from "./objects.ts";
+import { refusalsOf } from "./objects.ts";
 import { bodyFor } from "./senders.ts";
 
 const Line = z.looseObject({
@@ -17,33 +17,36 @@ const HOOK_EVENTS = ["task.hook", "hook.ignored", "request.refused"];
 useClock();
 
 describe.each(CASES)("$name", (hookCase) => {
-  it(`${hookCase.name} that is empty, no JSON, of another shape or about an unknown state changes nothing and writes a log line`, async () => {
+  it(`${hookCase.name} that is empty, no JSON, of another shape or about an unknown state changes nothing but the noted reasons, and writes a log line`, async () => {
     const scene = await attached(hookCase);
     const { hooks } = hookCase.sender;
     const unknown = hooks.flatMap(({ body, means }) => (means === null ? [body] : []));
     const unreadable = hooks.flatMap(({ body, means }) => (means === "nothing" ? [body] : []));
-    await expectUnchanged(scene.task.id, async () => {
+    // kie signs the job id: a body without one cannot be verified.
+    const isUnsigned = hookCase.sender.provider === "kie" && hookCase.isChecked;
+    const reasons = await refusalsOf(scene.task.id, async () => {
       for (const body of ["", "OK", '{"id":"', "[]", '"succeeded"', "null", ...unreadable]) {
-        // kie signs the job id: a body without one cannot be verified.
-        const isUnsigned = hookCase.sender.provider === "kie" && hookCase.isChecked;
         const expected = isUnsigned ? [401, ["unauthenticated"]] : [200, ["malformed"]];
         expect([body, await outcome(scene, hookCase, body)]).toEqual([body, expected]);
       }
       for (const body of unknown)
         expect(await outcome(scene, hookCase, body)).toEqual([200, ["unknown_state"]]);
     });
+    expect(reasons.slice(0, 3)).toEqual(Array(3).fill(isUnsigned ? "bad_signature" : "malformed"));
+    expect(reasons.slice(3)).toEqual(unknown.slice(0, 3).map(() => "unknown_state"));
     expect(scene.polls()).toBe(0);
   });
 
   it.runIf(hookCase.sender.namesJobs)(
-    `${hookCase.name} about another job than the one attached to the task changes nothing and writes a log line`,
+    `${hookCase.name} about another job than the one attached to the task changes nothing but the noted reason, and writes a log line`,
     async () => {
       const scene = await attached(hookCase);
       const { body } = hookOf(hookCase, "completed");
       const foreign = body.replaceAll(hookCase.sender.done.jobId, "another-job");
-      await expectUnchanged(scene.task.id, async () => {
+      const reasons = await refusalsOf(scene.task.id, async () => {
         expect(await outcome(scene, hookCase, foreign)).toEqual([200, ["other_job"]]);
       });
+      expect(reasons).toEqual(["other_job"]);
       expect(scene.polls()).toBe(0);
     },
   );

@@ -3,7 +3,7 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import { refusal, UNAUTHENTICATED } from "./client.ts";
 import { aScene, type HookCase, hookOf } from "./hook-cases.ts";
 import { answerOf, type Hooked, sendHook } from "./hooked.ts";
-import { expectUnchanged } from "./objects.ts";
+import { expectUnchanged, refusalsOf } from "./objects.ts";
 import { bodyFor, type Sender } from "./senders.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
@@ -25,15 +25,16 @@ export function testRefusedHooks(hookCase: HookCase): void {
   });
 
   it.runIf(PROVIDERS.get(provider)?.hooks?.idParameter != null)(
-    `${hookCase.name} with the id of another task in its body changes nothing`,
+    `${hookCase.name} with the id of another task in its body changes nothing but the noted reason`,
     async () => {
       const scene = await aScene(hookCase);
       await scene.attach();
       const body = bodyFor(failure, scene.task).replaceAll(scene.task.id, crypto.randomUUID());
       const headers = await sender.sign(body, scene.task);
-      await expectUnchanged(scene.task.id, async () => {
+      const reasons = await refusalsOf(scene.task.id, async () => {
         expect(await answerOf(await sendHook(scene.task, body, headers))).toEqual([200, "ok"]);
       });
+      expect(reasons).toEqual(["other_task"]);
       expect(scene.polls()).toBe(0);
     },
   );
@@ -44,19 +45,20 @@ export function testSignatures(hookCase: HookCase): void {
   const { sender } = hookCase;
   const failure = hookOf(hookCase, "failed");
 
-  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401`, async () => {
+  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401 and is noted at most three times`, async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     const body = bodyFor(failure, scene.task);
     const right = await sender.sign(body, scene.task);
     const old = await outdated(sender, body, scene.task);
-    await expectUnchanged(scene.task.id, async () => {
+    const reasons = await refusalsOf(scene.task.id, async () => {
       for (const headers of [{}, ...withoutOne(right), spoiled(right), old]) {
         const response = await sendHook(scene.task, body, headers);
         expect(response.headers.get("WWW-Authenticate")).toMatch(/^Signature /);
         expect(await refusal(response)).toEqual(UNAUTHENTICATED);
       }
     });
+    expect(reasons).toEqual(Array(3).fill("bad_signature"));
     expect(scene.polls()).toBe(0);
     expect(scene.outside.sentTo(CALLBACK_URL)).toEqual([]);
   });
@@ -68,9 +70,10 @@ export function testSignatures(hookCase: HookCase): void {
     const headers = await sender.sign(genuine, scene.task);
     const forge = () => sendHook(scene.task, bodyFor(failure, scene.task), headers);
     if (!isOverBody) return expect((await forge()).status).toBe(200);
-    await expectUnchanged(scene.task.id, async () => {
+    const reasons = await refusalsOf(scene.task.id, async () => {
       expect(await refusal(await forge())).toEqual(UNAUTHENTICATED);
     });
+    expect(reasons).toEqual(["bad_signature"]);
   });
 
   it(`${hookCase.name} without a signature gets 401 before its body is parsed`, async () => {

@@ -44,6 +44,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   "task.attach": "log",
   "task.hook": "log",
   "hook.ignored": "log",
+  "hook.refused": "log",
   "upstream.poll": "warn",
   "provider.unauthorized": "warn",
   "task.cancel": "log",
@@ -229,7 +230,14 @@ it("the log has one line per hook and per poll, with task, connection and outcom
     { event: "task.hook", ...line, status: "failed", outcome: "nudged" },
     { event: "provider.unauthorized", ...line },
     { event: "upstream.poll", ...line, purpose: "result", outcome: "unauthorized" },
+  ]);
+});
+
+it("the log names provider and task of a hook that is not taken and the reason, but not the token of its URL", () => {
+  const line = { task_id: expect.any(String), provider: "ark" };
+  expect(linesOf("hook.")).toEqual([
     { event: "hook.ignored", ...line, reason: "malformed" },
+    { event: "hook.refused", ...line, reason: "bad_token" },
   ]);
 });
 

@@ -32,6 +32,25 @@ export async function expectUnchanged(id: string, act: () => Promise<unknown>): 
   expect(await stored(id)).toEqual(before);
 }
 
+const Refused = z.looseObject({
+  record: z.looseObject({
+    tracking: z.looseObject({
+      refusedHooks: z.array(z.object({ at: z.int(), reason: z.string() })),
+    }),
+  }),
+});
+
+/** Expects hooks to change nothing but the noted reasons why they were not taken; returns these reasons. */
+export async function refusalsOf(id: string, act: () => Promise<unknown>): Promise<string[]> {
+  const before = Refused.parse(await stored(id));
+  await act();
+  const after = Refused.parse(await stored(id));
+  const { refusedHooks } = after.record.tracking;
+  before.record.tracking.refusedHooks = refusedHooks;
+  expect(after).toEqual(before);
+  return refusedHooks.map(({ reason }) => reason);
+}
+
 const Record = z.object({
   callback: z.object({ state: z.looseObject({ kind: z.string() }) }).nullish(),
 });

@@ -33,7 +33,7 @@ export async function hookFields(
 }
 
 export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
-type HookParams = PathParams<typeof HOOK_PATH>;
+export type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
  * Checks the token of a hook URL and returns the connection and the task that the URL belongs to, without a

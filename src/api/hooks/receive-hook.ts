@@ -1,19 +1,26 @@
 import { errorTextOf } from "../../config/config.ts";
 import type { HookEvent } from "../../core/events/event.ts";
 import { parseJson } from "../../core/json.ts";
-import { log } from "../../log.ts";
+import type { HookRefusal } from "../../core/record/tracking.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+import { log, logAs } from "../../log.ts";
 import { publicKeys } from "../../outbound/jwks.ts";
 import { progressIn, toNews } from "../../providers/observation.ts";
 import type { Authenticity, Hook } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
+import { withTimeout } from "../../timeout.ts";
 import { readBody } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, repeatable, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../http/fields.ts";
 import { countFailedCredential } from "../http/rate-limit.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
-import { HOOK_PATH, authenticateHookUrl, type HookTarget } from "./hook-url.ts";
+import { HOOK_PATH, authenticateHookUrl, type HookParams, type HookTarget } from "./hook-url.ts";
+
+/** Longest wait in milliseconds for the task object to note a hook that was not taken. */
+const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 
 const hookRoute = publicRoute(
   {
@@ -28,6 +35,7 @@ const hookRoute = publicRoute(
     const { headers } = request;
     const target = await authenticateHookUrl(params, runtime);
     if (target === null) {
+      logBadToken(params, runtime);
       await countFailedCredential(headers, env);
       throw unknownTask();
     }
@@ -38,9 +46,15 @@ const hookRoute = publicRoute(
     if (handshake !== null) {
       return new Response(handshake, { headers: { "Content-Type": "application/json" } });
     }
-    const isSigned = (await authenticityOf(target, hook)) === "signed";
-    const event = eventOf(target, json, hook, isSigned, runtime);
-    if (event !== null) {
+    const authenticity = await authenticityOf(target, hook);
+    if (authenticity === "refused") {
+      await noteRefusal(target, "bad_signature", env);
+      throw badSignature();
+    }
+    const event = eventOf(target, json, hook, authenticity === "signed", runtime);
+    if (typeof event === "string") {
+      await noteRefusal(target, event, env);
+    } else {
       const receipt = await callObject(() => taskObject(env, target.taskId).hook(event));
       if (receipt === "unknown_task") throw unknownTask();
     }
@@ -54,32 +68,52 @@ export const receiveHook = repeatable(hookRoute);
 /**
  * Checks the provider's signature of a hook.
  * @returns `unsigned` for a provider that does not sign its hooks.
- * @throws Problem `unauthenticated` when the signature is wrong; `unavailable` when the provider's public
- * keys cannot be fetched.
+ * @throws Problem `unavailable` when the provider's public keys cannot be fetched.
  */
 async function authenticityOf(
   { adapter, connection }: HookTarget,
   hook: Hook,
-): Promise<Exclude<Authenticity, "refused" | "unavailable">> {
+): Promise<Exclude<Authenticity, "unavailable">> {
   const context = { now: Date.now(), publicKeys };
   const authenticity = await adapter.authenticate(hook, connection, context);
-  switch (authenticity) {
-    case "signed":
-    case "unsigned":
-      return authenticity;
-    case "refused":
-      throw new Problem("unauthenticated", {
-        detail: "The provider's signature is missing, wrong, or not within 300 s of now.",
-        headers: { "WWW-Authenticate": 'Signature realm="task-relay"' },
-      });
-    case "unavailable":
-      throw unavailable("The provider's public keys could not be fetched.");
-  }
+  if (authenticity !== "unavailable") return authenticity;
+  throw unavailable("The provider's public keys could not be fetched.");
+}
+
+function badSignature(): Problem {
+  return new Problem("unauthenticated", {
+    detail: "The provider's signature is missing, wrong, or not within 300 s of now.",
+    headers: { "WWW-Authenticate": 'Signature realm="task-relay"' },
+  });
+}
+
+/** Notes in the log and with the task that a hook with a right token was not taken, and why. */
+async function noteRefusal(
+  { connection: { name: connection }, taskId }: HookTarget,
+  reason: HookRefusal,
+  env: Env,
+): Promise<void> {
+  const event = reason === "bad_signature" ? "hook.refused" : "hook.ignored";
+  log({ event, task_id: taskId, provider: connection, reason });
+  const note = async () =>
+    taskObject(env, taskId).refuseHook({ type: "hook_refused", connection, reason });
+  await withTimeout("hook_refused", note, undefined, NOTE_TIMEOUT_MS);
+}
+
+/** Logs a hook URL that the relay did not make, without its token and only where its other parts are known. */
+function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
+  const isKnown = config.connections.has(provider) && TaskId.safeParse(id).success;
+  const line = {
+    event: "hook.refused",
+    reason: "bad_token",
+    ...(isKnown && { task_id: id, provider }),
+  };
+  logAs("detail", line, config);
 }
 
 /**
- * Converts a provider's hook to an event for the task; returns null, and writes a log line, when the hook
- * cannot be read, concerns another task or has an unknown state.
+ * Converts a provider's hook to an event for the task; returns the reason when the hook cannot be read,
+ * concerns another task or has an unknown state.
  */
 function eventOf(
   { adapter, connection, taskId }: HookTarget,
@@ -87,18 +121,14 @@ function eventOf(
   hook: Hook,
   isSigned: boolean,
   runtime: Runtime,
-): HookEvent | null {
-  const ignored = (reason: string): null => {
-    log({ event: "hook.ignored", task_id: taskId, connection: connection.name, reason });
-    return null;
-  };
+): HookEvent | HookRefusal {
   const observation = json === undefined ? null : adapter.read(json, hook);
-  if (observation === null) return ignored("malformed");
+  if (observation === null) return "malformed";
   // Another value than a task id is ignored: the operator may use this field for other purposes.
   const named = TaskId.safeParse(observation.taskId);
-  if (named.success && named.data !== taskId) return ignored("other_task");
+  if (named.success && named.data !== taskId) return "other_task";
   const news = toNews(observation, errorTextOf(runtime.config, connection));
-  if (news === null) return ignored("unknown_state");
+  if (news === null) return "unknown_state";
   const { jobId } = observation;
   const progress = progressIn(observation);
   return { type: "hook", connection: connection.name, jobId, news, isSigned, ...progress };

@@ -1,7 +1,7 @@
-import { type Policy, startAt } from "../policy.ts";
+import type { Policy } from "../policy.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
 import { likelihoodOf } from "../record/poll-likelihood.ts";
-import { allowedPollAt, lastPollAt, plannedPollAt, pollableJob } from "../record/poll-plan.ts";
+import { nextPoll } from "../record/next-poll.ts";
 import type { PollPurpose } from "../events/event.ts";
 import type { Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
@@ -28,22 +28,15 @@ export interface PollStep {
 }
 
 /**
- * Returns the next poll of the upstream: at its planned time or at the deadline of the task, whichever is
- * sooner, but never before the provider allows it. A pause of the relay delays polls but no deadline: a task
- * whose deadline passes during a pause fails without the poll that is otherwise made at the deadline.
- * record/poll-plan.ts plans the time of the next poll; events/polling.ts applies the answer.
+ * Returns the next poll of the upstream (record/next-poll.ts); events/polling.ts applies the answer.
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
   const { id: taskId, upstream, createdAt } = record;
   const { poll: plan } = record.tracking;
-  const lastAt = lastPollAt(record);
-  const plannedAt = Math.min(plannedPollAt(record, plan, policy), lastAt);
-  const wantedAt = startAt(plannedAt, policy, Math.min(plannedAt, plan.attachedAt));
-  if (wantedAt > lastAt) return null;
-  const dueAt = Math.max(wantedAt, allowedPollAt(record, plan, policy));
-  const job = pollableJob(record, policy, dueAt);
-  if (job === null) return null;
+  const next = nextPoll(record, policy);
+  if (next === null) return null;
+  const { job, dueAt } = next;
   const { connection } = upstream;
   const question = { taskId, connection, job, createdAt, purpose: "result" } as const;
   const likelihood = () => likelihoodOf(record, plan, policy, dueAt);

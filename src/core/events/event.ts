@@ -2,6 +2,7 @@ import type { AttemptResult, RedeliveryOrder } from "../record/callback.ts";
 import type { Expectation } from "../record/poll-plan.ts";
 import type { NoticeKind } from "../record/notice.ts";
 import type { Account, Registration } from "../record/task.ts";
+import type { HookRefusal } from "../record/tracking.ts";
 import type { Job, UpstreamNews, UpstreamResult } from "../record/upstream.ts";
 
 /** An event: anything that can happen to a task. `transition` decides its effect. */
@@ -10,6 +11,7 @@ export type TaskEvent =
   | ReportEvent
   | AttachEvent
   | HookEvent
+  | HookRefusedEvent
   | RedeliverEvent
   | RepublishEvent
   | { readonly type: "cancel" }
@@ -94,6 +96,13 @@ export interface HookEvent {
   readonly isSigned: boolean;
   /** Progress of the job in percent, from 0 to 100; absent when the hook states none. */
   readonly progress?: number;
+}
+
+/** Event of a hook to the right URL of a task that was not taken. */
+export interface HookRefusedEvent {
+  readonly type: "hook_refused";
+  readonly connection: string;
+  readonly reason: HookRefusal;
 }
 
 /** Event of `POST /v1/tasks/{id}/redeliver` and `POST /v1/redeliveries`, which order 1 to 3 attempts. */

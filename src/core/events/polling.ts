@@ -82,8 +82,8 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 }
 
 /**
- * Stores in the task what the answer to a poll adds: its kind when it differs from the previous one, and the
- * wait that the provider names when the next poll is planned earlier; returns the same record when it adds
+ * Stores in the task what the answer to a poll adds: its kind when it differs from the previous one, since
+ * when there is none, and the wait that the provider names when the next poll is planned earlier; returns the same record when it adds
  * nothing. The version rises when the status changes, or when the answers become unclear or clear again,
  * which the operator sees; readers of the task see no other field that changes here.
  */
@@ -95,7 +95,8 @@ function withAnswer(
   now: number,
 ): OpenTask {
   const known = isNoOutputKept(poll, answer, now) ? null : answerOf(answer, now);
-  const plan = planAfter(task, poll, known, retryAt(answer, policy, now), policy);
+  const planned = planAfter(task, poll, known, retryAt(answer, policy, now), policy);
+  const plan = withSilence(planned, answer.kind === "unanswered", now);
   const isStarted = known?.kind === "processing" && task.status !== "processing";
   if (plan === poll && !isStarted) return task;
   const isShown = isStarted || isUnclear(poll) !== isUnclear(plan);
@@ -127,6 +128,12 @@ function planAfter(
     ...(isOther && { answer: known }),
     ...(isEarly && { notBefore: allowedAt }),
   };
+}
+
+/** Stores since when polls get no answer, so that a poll that gets none like the one before stores nothing. */
+function withSilence(plan: PollPlan, isUnanswered: boolean, now: number): PollPlan {
+  const unansweredSince = isUnanswered ? (plan.unansweredSince ?? now) : null;
+  return unansweredSince === plan.unansweredSince ? plan : { ...plan, unansweredSince };
 }
 
 function isUnclear({ answer }: PollPlan): boolean {

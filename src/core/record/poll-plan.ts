@@ -49,6 +49,11 @@ export interface PollPlan {
   readonly hint: Hint | null;
   /** Kind of the upstream's latest answer to a poll; null while there was none. */
   readonly answer: UpstreamAnswer | null;
+  /**
+   * Time of the first of the latest polls that got no answer, in Unix milliseconds; null when the last one
+   * was answered.
+   */
+  readonly unansweredSince: number | null;
 }
 
 export type HeardStatus = Extract<UpstreamNews["status"], "queued" | "processing">;
@@ -120,7 +125,7 @@ export function planPolls(
   now: number,
 ): PollPlan {
   const hookWaitMs = isHookExpected ? (limits?.hookWaitMs ?? null) : null;
-  const unheard = { heard: [], hint: null, answer: null };
+  const unheard = { heard: [], hint: null, answer: null, unansweredSince: null };
   return { attachedAt: now, ...known, hookWaitMs, at: null, notBefore: 0, ...unheard };
 }
 
@@ -202,7 +207,7 @@ function plannedAfter({ at, answer }: PollPlan, cadence: Cadence, time: number):
 }
 
 /** Returns the time of the first poll after `time` that an unverified hook causes; Infinity for none. */
-function hintAfter(known: Hint | null, time: number): number {
+export function hintAfter(known: Hint | null, time: number): number {
   if (known === null) return Infinity;
   const waits = Math.max(0, Math.floor((time - known.at) / HINT_WAIT_MS) + 1);
   const waitMs = waits * HINT_WAIT_MS;

@@ -21,7 +21,24 @@ export interface Tracking {
   readonly isExtended: boolean;
   /** Kinds of the notices about polls that were planned; each is sent once for a task. */
   readonly told: readonly NoticeKind[];
+  /** Hooks to the right URL of the task that were not taken: the first three of each reason. */
+  readonly refusedHooks: readonly RefusedHook[];
 }
+
+export interface RefusedHook {
+  readonly at: number;
+  readonly reason: HookRefusal;
+}
+
+export type HookRefusal = (typeof HOOK_REFUSALS)[number];
+
+export const HOOK_REFUSALS = [
+  "bad_signature",
+  "malformed",
+  "unknown_state",
+  "other_task",
+  "other_job",
+] as const;
 
 export interface KeptHook {
   /** Id of the job that the hook names; null when the hook names none. */
@@ -31,6 +48,8 @@ export interface KeptHook {
 
 const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
+/** Largest number of refused hooks that are stored for each reason, because each is a write to the storage. */
+const MAX_REFUSED = 3;
 
 /**
  * Returns the tracking of a task that becomes open at `now`. No poll is planned while no job is attached. The
@@ -39,7 +58,7 @@ const MAX_KEPT_BYTES = 8192;
 export function trackingOf(upstream: Upstream | null, policy: Policy, now: number): Tracking {
   const limits = upstream?.job == null ? undefined : policy.polls.get(upstream.connection);
   const poll = upstream?.job == null ? null : planPolls(NOTHING_EXPECTED, limits, now);
-  return { poll, keptHooks: [], isExtended: false, told: [] };
+  return { poll, keptHooks: [], isExtended: false, told: [], refusedHooks: [] };
 }
 
 /**
@@ -52,6 +71,13 @@ export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
     ({ jobId, news }) => jobId !== hook.jobId || news.status !== hook.news.status,
   );
   return { ...tracking, keptHooks: [...others, hook].slice(-MAX_KEPT) };
+}
+
+/** Stores that a hook was not taken; returns the same tracking when three of this reason are stored already. */
+export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: number): Tracking {
+  const { refusedHooks } = tracking;
+  if (refusedHooks.filter((hook) => hook.reason === reason).length >= MAX_REFUSED) return tracking;
+  return { ...tracking, refusedHooks: [...refusedHooks, { at: now, reason }] };
 }
 
 /**

@@ -15,9 +15,10 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
-import type { UpstreamAnswer } from "../record/poll-plan.ts";
-import { keptJobIds, type Tracking } from "../record/tracking.ts";
+import type { Policy } from "../policy.ts";
 import type { Upstream } from "../record/upstream.ts";
+import { optional } from "./optional.ts";
+import { trackingView } from "./tracking-view.ts";
 
 /** Kind of reader of a task. Only the operator sees the upstream and the answers of receivers. */
 export type Reader = "operator" | "account";
@@ -26,22 +27,22 @@ export type Reader = "operator" | "account";
  * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with
  * its callback body, byte for byte. Lists show rows of the index instead (views/index-row.ts).
  * @param progress progress of the job of an open task in percent; null when it is not known.
+ * @param policy settings and memory of the task's object, from which follow the times and reasons of what
+ * waits; null leaves out all that can change while the version of the task stays.
  */
 export function taskView(
   record: TaskRecord,
   reader: Reader,
   progress: number | null = null,
+  policy: Policy | null = null,
 ): string {
   const extras = JSON.stringify({
-    callback: callbackView(record, reader),
+    callback: callbackView(record, reader, policy),
     ...optional("account", record.account?.id ?? null),
-    ...optional("provider", reader === "operator" ? (record.upstream?.connection ?? null) : null),
-    ...optional("upstream", reader === "operator" ? upstreamView(record.upstream) : null),
+    ...(reader === "operator" && upstreamView(record.upstream)),
     ...optional("metadata", record.registration?.metadata ?? null),
-    ...optional("credits", creditsView(record.credits)),
-    ...(isTerminal(record)
-      ? { ...optional("failure", record.failure), ...usageView(record, reader) }
-      : openView(record, reader, progress)),
+    ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
+    ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
   });
   return appendMembers(head(record), extras);
 }
@@ -52,13 +53,13 @@ function head(record: TaskRecord): string {
   return JSON.stringify({ id, status, model, created_at: toSeconds(record.createdAt) });
 }
 
-function callbackView(record: TaskRecord, reader: Reader) {
-  if (isTerminal(record)) return terminalCallbackView(record, reader);
+function callbackView(record: TaskRecord, reader: Reader, policy: Policy | null) {
+  if (isTerminal(record)) return terminalCallbackView(record, reader, policy);
   if (record.callbackUrl === null) return null;
   return { url: record.callbackUrl, status: "waiting", attempts: [] };
 }
 
-function terminalCallbackView({ callback }: TerminalTask, reader: Reader) {
+function terminalCallbackView({ callback }: TerminalTask, reader: Reader, policy: Policy | null) {
   if (callback === null) return null;
   const { state, deliveredAt, series } = callback;
   const isWaiting = state.kind === "due";
@@ -69,10 +70,17 @@ function terminalCallbackView({ callback }: TerminalTask, reader: Reader) {
       ...callback.attempts.map((attempt) => attemptView(attempt, reader)),
       ...openAttemptView(callback, reader),
     ].slice(-MAX_ATTEMPTS_KEPT),
+    ...(policy !== null && waitView(callback, policy)),
     ...optional("next_attempt_at", isWaiting ? toSeconds(state.nextAttemptAt) : null),
     ...optional("ordered_by", isWaiting && reader === "operator" ? series.keyName : null),
     ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
   };
+}
+
+/** Shows why the next attempt of a callback waits: for the refund of the task, or for the end of a pause. */
+function waitView({ state }: Callback, { pausedAt }: Policy) {
+  if (state.kind === "held") return { waits_for: "refund" };
+  return state.kind === "due" && pausedAt !== null ? { paused: true } : {};
 }
 
 function attemptView(attempt: Attempt, reader: Reader) {
@@ -98,18 +106,30 @@ function openAttemptView({ state, series }: Callback, reader: Reader) {
 }
 
 function upstreamView(upstream: Upstream | null) {
-  if (upstream?.job == null) return null;
-  const { id, endpoint } = upstream.job;
-  return { id, ...optional("endpoint", endpoint) };
+  if (upstream === null) return {};
+  const { connection: provider, job } = upstream;
+  if (job === null) return { provider };
+  return { provider, upstream: { id: job.id, ...optional("endpoint", job.endpoint) } };
 }
 
-/** Shows the operator what the job has consumed or cost: the account would read the operator's own price in it. */
-function usageView({ usage }: TerminalTask, reader: Reader) {
-  return optional("usage", reader === "operator" ? usage : null);
+/**
+ * Shows the kind of a failure and, to the operator, what the job has consumed or cost: the account would read
+ * the operator's own price in it.
+ */
+function endView({ failure, usage }: TerminalTask, reader: Reader) {
+  return {
+    ...optional("failure", failure),
+    ...optional("usage", reader === "operator" ? usage : null),
+  };
 }
 
-function openView(record: OpenTask | ChargingTask, reader: Reader, progress: number | null) {
-  const tracking = reader === "operator" && isOpen(record) ? trackingView(record.tracking) : {};
+function openView(
+  record: OpenTask | ChargingTask,
+  reader: Reader,
+  progress: number | null,
+  policy: Policy | null,
+) {
+  const tracking = reader === "operator" && isOpen(record) ? trackingView(record, policy) : {};
   return {
     ...optional("progress", progress),
     deadline_at: toSeconds(record.deadlineAt),
@@ -117,32 +137,13 @@ function openView(record: OpenTask | ChargingTask, reader: Reader, progress: num
   };
 }
 
-/**
- * Shows the jobs that hooks have named while none is attached, and since when the upstream has given only
- * answers that were not understood, with the first of them.
- */
-function trackingView(tracking: Tracking) {
-  const jobIds = keptJobIds(tracking);
-  const answer = tracking.poll?.answer ?? null;
-  const isUnclear = answer?.kind === "unclear";
+function creditsView(credits: Credits | ChargingCredits | null, hasRetry: boolean) {
+  if (credits === null) return null;
+  const { amount, state } = credits;
+  const retry = hasRetry && "retryAt" in state ? state : null;
   return {
-    ...optional("kept_jobs", jobIds.length === 0 ? null : jobIds),
-    ...optional("unclear", isUnclear ? unclearView(answer) : null),
+    amount,
+    state: state.kind,
+    ...(retry && { retry_at: toSeconds(retry.retryAt), tries: retry.tries }),
   };
-}
-
-function unclearView({ since, statusCode, word }: UpstreamAnswer) {
-  return {
-    since: toSeconds(since),
-    ...optional("status_code", statusCode),
-    ...optional("word", word),
-  };
-}
-
-function creditsView(credits: Credits | ChargingCredits | null) {
-  return credits === null ? null : { amount: credits.amount, state: credits.state.kind };
-}
-
-function optional(name: string, value: unknown): Record<string, unknown> {
-  return value === null ? {} : { [name]: value };
 }

@@ -1,0 +1,20 @@
+import { changed, type Decision, unchanged } from "./decision.ts";
+import type { HookRefusedEvent } from "./event.ts";
+import { isOpen, type TaskRecord } from "../record/task.ts";
+import { noteRefusedHook } from "../record/tracking.ts";
+
+/**
+ * Notes with an open task that a hook was not taken, and why, for the operator. The version does not rise,
+ * because the index shows none of it.
+ */
+export function refuseHook(
+  record: TaskRecord | null,
+  { connection, reason }: HookRefusedEvent,
+  now: number,
+): Decision {
+  if (record === null || !isOpen(record) || record.upstream?.connection !== connection) {
+    return unchanged(record);
+  }
+  const tracking = noteRefusedHook(record.tracking, reason, now);
+  return tracking === record.tracking ? unchanged(record) : changed({ ...record, tracking });
+}

@@ -1,0 +1,57 @@
+import type { Policy } from "../policy.ts";
+import { nextPoll } from "../record/next-poll.ts";
+import { canPoll, type UpstreamAnswer } from "../record/poll-plan.ts";
+import type { OpenTask } from "../record/task.ts";
+import { keptJobIds, type Tracking } from "../record/tracking.ts";
+import { toSeconds } from "../time.ts";
+import { optional } from "./optional.ts";
+
+/**
+ * Shows the operator what an open task waits for: the jobs that hooks have named while none is attached, the
+ * first of the answers that were not understood, and, with a policy, what the upstream answers, when it is
+ * asked next, and which hooks came.
+ */
+export function trackingView(task: OpenTask, policy: Policy | null) {
+  const { tracking } = task;
+  const jobIds = keptJobIds(tracking);
+  const answer = tracking.poll?.answer ?? null;
+  return {
+    ...(policy !== null && task.upstream !== null && waitView(task, policy)),
+    ...optional("kept_jobs", jobIds.length === 0 ? null : jobIds),
+    ...optional("unclear", answer?.kind === "unclear" ? unclearView(answer) : null),
+  };
+}
+
+function waitView(task: OpenTask, policy: Policy) {
+  const { tracking, counts } = task;
+  const { askedAt, pausedAt } = policy;
+  const next = nextPoll(task, policy);
+  const isPaused = pausedAt !== null && tracking.poll !== null && canPoll(task, policy, pausedAt);
+  return {
+    ...optional("paused", isPaused || null),
+    ...answerView(tracking),
+    ...optional("asked_at", askedAt === 0 ? null : toSeconds(askedAt)),
+    ...optional("next_poll_at", next && toSeconds(next.dueAt)),
+    ...optional("next_poll_reason", next && next.reason),
+    is_extended: tracking.isExtended,
+    hooks_taken: counts.hooks,
+    hooks_kept: tracking.keptHooks.length,
+    hooks_refused: tracking.refusedHooks.map(({ at, reason }) => ({ at: toSeconds(at), reason })),
+  };
+}
+
+function answerView({ poll }: Tracking) {
+  const { answer = null, unansweredSince = null } = poll ?? {};
+  if (unansweredSince !== null) {
+    return { answer: "unanswered", answer_since: toSeconds(unansweredSince) };
+  }
+  return answer === null ? {} : { answer: answer.kind, answer_since: toSeconds(answer.since) };
+}
+
+function unclearView({ since, statusCode, word }: UpstreamAnswer) {
+  return {
+    since: toSeconds(since),
+    ...optional("status_code", statusCode),
+    ...optional("word", word),
+  };
+}

@@ -1,0 +1,147 @@
+import { expect, it } from "vitest";
+import type { HookRefusedEvent } from "../../src/core/events/event.ts";
+import type { Policy } from "../../src/core/policy.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { HookRefusal } from "../../src/core/record/tracking.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import {
+  aCallback,
+  aFinishedTask,
+  anOpenTask,
+  aPolicy,
+  CONNECTION,
+  HOUR,
+  MINUTE,
+  NOW,
+  NOW_S,
+  SECOND,
+} from "./builders.ts";
+import { aRefundingTask } from "./credit-builders.ts";
+import { apply, expectUnchanged } from "./decisions.ts";
+import {
+  anAnswer,
+  anAttachedTask,
+  aProvidedTask,
+  FIRST_POLL,
+  NO_KEY,
+} from "./upstream-builders.ts";
+
+const NO_HOOKS = { is_extended: false, hooks_taken: 0, hooks_kept: 0, hooks_refused: [] };
+const DEADLINE = NOW + HOUR;
+
+function view(record: Parameters<typeof taskView>[0], policy: Policy, reader = "operator") {
+  const text = taskView(record, reader === "operator" ? reader : "account", null, policy);
+  return JSON.parse(text);
+}
+
+function next(at: number, reason: string) {
+  return { next_poll_at: Math.floor(at / 1000), next_poll_reason: reason };
+}
+
+function refused(reason: HookRefusal): HookRefusedEvent {
+  return { type: "hook_refused", connection: CONNECTION, reason };
+}
+
+it.each([
+  ["has not been asked", {}, {}, next(FIRST_POLL, "schedule")],
+  [
+    "was asked by this instance and does not answer",
+    { unansweredSince: NOW, answer: anAnswer("processing", NOW - SECOND) },
+    { askedAt: NOW + 20 * SECOND, polledAt: FIRST_POLL },
+    { answer: "unanswered", answer_since: NOW_S, asked_at: NOW_S + 20 },
+  ],
+  [
+    "answers that the job is running",
+    { answer: anAnswer("processing", NOW) },
+    {},
+    { answer: "processing", answer_since: NOW_S, ...next(FIRST_POLL, "schedule") },
+  ],
+  [
+    "limits the rate",
+    { answer: anAnswer("limited", NOW), notBefore: NOW + MINUTE },
+    {},
+    { answer: "limited", ...next(NOW + MINUTE, "retry_after") },
+  ],
+  [
+    "reports success without output",
+    { answer: anAnswer("no_output", NOW) },
+    {},
+    { answer: "no_output", ...next(NOW + 15 * SECOND, "no_output") },
+  ],
+  ["is expected to send a hook", { hookWaitMs: 5 * MINUTE }, {}, { next_poll_reason: "hook_late" }],
+  [
+    "has said by a hook that the job is running",
+    { at: NOW + 2 * MINUTE },
+    { polledAt: FIRST_POLL },
+    next(NOW + 2 * MINUTE, "hook_running"),
+  ],
+  [
+    "has claimed the end by a hook without a proof",
+    { hint: { at: NOW + SECOND, status: "completed" } },
+    {},
+    next(NOW + SECOND, "hook_ended"),
+  ],
+  [
+    "has been asked as often as its connection may",
+    {},
+    { pollDeferredTo: NOW + MINUTE },
+    next(NOW + MINUTE, "rate_limit"),
+  ],
+  ["is asked last at the deadline", {}, { polledAt: DEADLINE - 1 }, next(DEADLINE, "deadline")],
+] as const)(
+  "the operator sees in tracking what the upstream answers, when it is asked next and why, of a task whose upstream %s",
+  (_what, plan, policy, expected) => {
+    const task = anAttachedTask(plan, { deadlineAt: DEADLINE });
+    const { tracking } = view(task, aPolicy({ polledAt: NOW, ...policy }));
+    expect(tracking).toMatchObject({ ...NO_HOOKS, ...expected });
+  },
+);
+
+it("tracking says paused: true while the relay is paused, and only where a poll would be made", () => {
+  const pausedAt = NOW + MINUTE;
+  const paused = aPolicy({ polledAt: NOW, pausedAt });
+  expect(view(anAttachedTask(), paused).tracking).toEqual({
+    paused: true,
+    next_poll_at: expect.any(Number),
+    next_poll_reason: "paused",
+    ...NO_HOOKS,
+  });
+  expect(view(aProvidedTask(), paused).tracking).toEqual(NO_HOOKS);
+  expect(view(anAttachedTask(), { ...NO_KEY, pausedAt }).tracking).toEqual(NO_HOOKS);
+  expect(view(anOpenTask(), paused)).not.toHaveProperty("tracking");
+  expect(view(anAttachedTask(), paused, "account")).not.toHaveProperty("tracking");
+});
+
+it("the callback of a finished task says whether it waits for the end of a pause or for the refund, and the operator sees when the refund is tried again", () => {
+  const due = aCallback({ state: { kind: "due", nextAttemptAt: NOW } });
+  const waiting = aFinishedTask({ callback: due });
+  expect(view(waiting, aPolicy()).callback).not.toHaveProperty("paused");
+  for (const reader of ["operator", "account"]) {
+    const { callback } = view(waiting, aPolicy({ pausedAt: NOW }), reader);
+    expect(callback).toMatchObject({ status: "sending", paused: true, next_attempt_at: NOW_S });
+  }
+  const refunding = aRefundingTask();
+  expect(view(refunding, aPolicy())).toMatchObject({
+    callback: { status: "sending", waits_for: "refund" },
+    credits: { state: "refunding", retry_at: expect.any(Number), tries: expect.any(Number) },
+  });
+  expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
+});
+
+it("a refused hook is noted at most three times of each reason, without a new version, and only for an open task of its connection", () => {
+  const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
+  const task = anAttachedTask();
+  const signed = times.reduce<TaskRecord>(
+    (record, at) => apply(record, refused("bad_signature"), at),
+    task,
+  );
+  expectUnchanged(signed, refused("bad_signature"), NOW + HOUR);
+  const both = apply(signed, refused("malformed"), NOW + HOUR);
+  expect(both.version).toBe(task.version);
+  expect(view(both, aPolicy()).tracking.hooks_refused).toEqual([
+    ...times.map((at) => ({ at: Math.floor(at / 1000), reason: "bad_signature" })),
+    { at: NOW_S + 3600, reason: "malformed" },
+  ]);
+  expectUnchanged(anOpenTask(), refused("bad_signature"), NOW);
+  expectUnchanged(aFinishedTask(), refused("bad_signature"), NOW);
+});
