@@ -6,6 +6,9 @@ import { readingOfStatus } from "./poll-answer.ts";
 import { type Answer, bearer, type Reading, readingOf, type UpstreamProvider } from "./provider.ts";
 import { amountsAt } from "./usage.ts";
 
+/** State of a job that succeeded, also when moderation withholds its video. */
+const DONE = "done";
+
 /**
  * Adapter for xAI (Grok Imagine), which sends no hooks (https://docs.x.ai/docs/guides/video-generation). Its
  * answers do not contain the id of the job. A video that its moderation stops ends in several ways: with
@@ -51,13 +54,14 @@ function stateIn({ status, body }: Answer): string | null {
   const state = textAt(body, "status");
   // A waiting job is one at work: xAI has no other word for it.
   if (state === "pending" || (state === null && status === 202)) return "processing";
-  return state ?? (linksIn(body).length > 0 ? "done" : null);
+  return state ?? (linksIn(body).length > 0 ? DONE : null);
 }
 
 function observe(body: unknown, state: string | null): Observation | null {
   if (state === null) return null;
   const urls = linksIn(body);
-  const isWithheld = textAt(body, "video", "url") === null;
+  // Any other word for success means another format, in which the link may have another place.
+  const isWithheld = state.toLowerCase() === DONE && textAt(body, "video", "url") === null;
   const isModerated = phaseOf(state) === "completed" && (isWithheld || isRejected(body));
   const error = errorOf(body, state);
   return {

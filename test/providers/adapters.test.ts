@@ -112,10 +112,22 @@ it.each([
   },
 );
 
-it("Runway is polled at most every 5 s, with the header X-Runway-Version, and sends no hooks", async () => {
-  const Authorization = "Bearer key-0001";
-  const headers = { Authorization, "X-Runway-Version": "2024-11-06" };
-  expect(await runway.polls.headers("key-0001", 0)).toEqual(headers);
+it("polls authenticate with the API key as a bearer token, but those of bfl, fal and vidu in headers of their own, and those of Runway name a version too", async () => {
+  const [name, key] = ["Authorization", "key-0001"];
+  const requests = [...PROVIDERS.values()].map(
+    async (provider) => [provider.name, await provider.polls.headers(key, 0)] as const,
+  );
+  const bearers = [...PROVIDERS.keys()].map((provider) => [provider, { [name]: `Bearer ${key}` }]);
+  expect(Object.fromEntries(await Promise.all(requests))).toEqual({
+    ...Object.fromEntries(bearers),
+    bfl: { "x-key": key },
+    fal: { [name]: `Key ${key}` },
+    vidu: { [name]: `Token ${key}` },
+    runway: { [name]: `Bearer ${key}`, "X-Runway-Version": "2024-11-06" },
+  });
+});
+
+it("Runway is polled at most every 5 s and sends no hooks", () => {
   expect(runway).toMatchObject({ hooks: null, polls: { gapMs: 5000 } });
 });
 
