@@ -11,7 +11,7 @@ import { FASTEST_DIRECTORY } from "../figures.ts";
 import { MemoryLog } from "../load-memory.ts";
 import { paced } from "../paced.ts";
 import { Receiver } from "../throughput/receiver.ts";
-import type { Ask } from "../throughput/round.ts";
+import type { Ask } from "../throughput/server.ts";
 import { eventOnly, plainEvent } from "../throughput/tasks.ts";
 import { type Measured, page } from "./page.ts";
 

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../../test/process/harness/child.ts";
+import { DISK_DIRECTORY } from "../figures.ts";
 import { installBullMq, redisVersion, startBullMq } from "../throughput/bullmq.ts";
 import { machineNow } from "../throughput/machine.ts";
 import { startRelay } from "../throughput/plain.ts";
-import type { Served } from "../throughput/round.ts";
+import type { Served } from "../throughput/server.ts";
 import { page, readmeWith } from "./page.ts";
 import { type Outage, type OutagePlan, runOutage } from "./run.ts";
 
@@ -28,6 +28,6 @@ const readme = join(ROOT, "README.md");
 writeFileSync(readme, readmeWith(readFileSync(readme, "utf8"), outages, PLAN));
 
 async function measured(start: (parent: string) => Promise<Served>): Promise<Outage> {
-  await using server = await start(tmpdir());
+  await using server = await start(DISK_DIRECTORY);
   return await runOutage(server, PLAN);
 }

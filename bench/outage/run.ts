@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, Receivers } from "../load-receivers.ts";
 import { paced } from "../paced.ts";
-import type { Served } from "../throughput/round.ts";
+import type { Served } from "../throughput/server.ts";
 
 export interface OutagePlan {
   readonly tasks: number;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Child } from "../../test/process/harness/child.ts";
 import { freePort } from "../../test/process/harness/loopback.ts";
-import type { Served } from "./round.ts";
+import type { Served } from "./server.ts";
 import { plainEvent } from "./tasks.ts";
 
 const BENCH = join(import.meta.dirname, "..");

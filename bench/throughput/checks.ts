@@ -1,7 +1,8 @@
 import { quantile } from "../figures.ts";
 import { BUSY, CALM, type Place } from "./plan.ts";
 import { type PlaceResult, type ReadSeries, roundsOf, turnByTurn } from "./results.ts";
-import type { ReadRound, Round } from "./round.ts";
+import type { ReadRound } from "./read-round.ts";
+import type { Round } from "./round.ts";
 
 /** Condition of the relay's speed, measured against the floor in the same turn. */
 interface Target {

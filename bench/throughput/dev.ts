@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LOCAL_VARS } from "../../test/process/harness/client.ts";
 import { WranglerDev } from "../../test/process/harness/wrangler-dev.ts";
 import { charged, eventOnly, openAccount, plainEvent } from "./tasks.ts";
-import type { Served } from "./round.ts";
+import type { Served } from "./server.ts";
 
 const WORKFLOW = `[[workflows]]
 name = "callbacks"

@@ -3,14 +3,9 @@ import pMap from "p-map";
 import { BUSY, type ContenderKey, type Place, rotated } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
 import type { PlaceResult, ReadSeries, Series } from "./results.ts";
-import {
-  type Ask,
-  type ReadRound,
-  readRound,
-  type Round,
-  type Served,
-  taskRound,
-} from "./round.ts";
+import { type ReadRound, readRound } from "./read-round.ts";
+import { type Round, taskRound } from "./round.ts";
+import type { Ask, Served } from "./server.ts";
 import type { Servers } from "./servers.ts";
 import { bareRead, relayRead } from "./tasks.ts";
 

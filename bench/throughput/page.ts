@@ -67,6 +67,7 @@ ${sections.join("\n")}
 ## Method
 
 ${METHOD}
+- The driver and the receiver, one process, used ${milliseconds(driverCpuMs(places))} of CPU time per task (median of all rounds).
 `;
 }
 
@@ -87,6 +88,11 @@ export function tablesOf(result: PlaceResult): string {
   ]);
   const head = ["reads of finished tasks, 32 connections", "reads/s", "p50", "p99", "CPU per read"];
   return `${tasks}\n\n${table(head, reads)}`;
+}
+
+function driverCpuMs(places: readonly PlaceResult[]): number {
+  const rounds = places.flatMap(({ series }) => series.flatMap((each) => each.rounds));
+  return median(rounds, (round) => round.driverCpuMs);
 }
 
 function taskRows({ place, series }: PlaceResult): readonly (readonly string[])[] {

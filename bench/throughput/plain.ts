@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { LOCAL_VARS } from "../../test/process/harness/client.ts";
 import { Workerd, type WorkerdOptions } from "../../test/process/harness/workerd.ts";
-import type { Served } from "./round.ts";
+import type { Served } from "./server.ts";
 import { charged, eventOnly, openAccount, plainEvent, registered } from "./tasks.ts";
 
 /** Starts the bare Worker. @param parent directory of its storage. */

@@ -1,6 +1,7 @@
 import { quantile } from "../figures.ts";
 import type { ContenderKey, Place } from "./plan.ts";
-import type { ReadRound, Round } from "./round.ts";
+import type { ReadRound } from "./read-round.ts";
+import type { Round } from "./round.ts";
 
 /** The rounds of one server under one load, in the order of the run. */
 export interface Series {

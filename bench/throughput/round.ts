@@ -1,25 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Pool } from "undici";
-import { type Cpu, cpuMsOf } from "./cpu.ts";
+import type { Pool } from "undici";
+import { cpuMsOf } from "./cpu.ts";
 import type { Receiver } from "./receiver.ts";
-
-/** Request to a server under test. */
-export interface Ask {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
-}
-
-/** Server under test. */
-export interface Served extends AsyncDisposable {
-  readonly url: string;
-  /** Ids of the processes whose CPU time counts, with all processes that these started. */
-  readonly pids: readonly number[];
-  /** Returns the requests that hand over one task, the last of which reports its result. */
-  readonly tasks: (id: string, callbackUrl: string) => readonly Ask[];
-}
+import { type Ask, cpuPer, type Load, poolOf, type Served, statusOf } from "./server.ts";
 
 /** What one round has measured of one server. Latencies in milliseconds. */
 export interface Round {
@@ -30,18 +14,14 @@ export interface Round {
   readonly deliveredPerS: number;
   /** CPU time of the server per task, in milliseconds. */
   readonly cpuMs: number;
+  /** CPU time of the driver and the receiver per task, in milliseconds. */
+  readonly driverCpuMs: number;
   /** Number of tasks that were accepted and whose callback has not come. */
   readonly lost: number;
   /** Number of tasks whose callback has come more than once. */
   readonly doubled: number;
   /** Number of tasks that the server has not accepted. */
   readonly refused: number;
-}
-
-interface Load {
-  readonly connections: number;
-  /** Time in milliseconds during which new tasks are sent. */
-  readonly forMs: number;
 }
 
 /** Number of tasks per connection that may wait for their callbacks. */
@@ -72,6 +52,7 @@ export async function taskRound(
   const maxOpen = connections === 1 ? 1 : connections * OPEN_PER_CONNECTION;
   receiver.reset();
   const cpu = cpuMsOf(pids);
+  const driverCpu = process.cpuUsage();
   const startedAt = performance.now();
   const connection = async () => {
     while (performance.now() - startedAt < forMs) {
@@ -83,51 +64,19 @@ export async function taskRound(
     }
   };
   await Promise.all(Array.from({ length: connections }, connection));
-  const acceptedS = (performance.now() - startedAt) / 1000;
   await receiver.fewerThan(1, performance.now() + DRAIN_MS);
   await sleep(SETTLE_MS);
   const accepted = sent.filter(({ isAccepted }) => isAccepted);
+  const { user, system } = process.cpuUsage(driverCpu);
+  const acceptedAt = accepted.map(({ sentAt, acceptMs }) => sentAt + acceptMs);
   return {
     ...callbacksOf(accepted, receiver, startedAt),
     acceptMs: accepted.map(({ acceptMs }) => acceptMs),
-    acceptedPerS: accepted.length / acceptedS,
+    acceptedPerS: perSecond(acceptedAt, startedAt),
+    driverCpuMs: (user + system) / 1000 / Math.max(1, accepted.length),
     cpuMs: cpuPer(accepted.length, pids, cpu),
     refused: sent.length - accepted.length,
   };
-}
-
-/** What one round of reads has measured. */
-export interface ReadRound {
-  readonly readsPerS: number;
-  readonly readMs: readonly number[];
-  /** CPU time of the server per read, in milliseconds. */
-  readonly cpuMs: number;
-}
-
-/** Sends the requests in turn again and again, each connection the next one after an answer. */
-export async function readRound(
-  { url, pids }: Served,
-  asks: readonly Ask[],
-  { connections, forMs }: Load,
-): Promise<ReadRound> {
-  await using pool = poolOf(url, connections);
-  const readMs: number[] = [];
-  const cpu = cpuMsOf(pids);
-  const startedAt = performance.now();
-  let next = 0;
-  const connection = async () => {
-    while (performance.now() - startedAt < forMs) {
-      const ask = asks[next++ % asks.length];
-      if (ask === undefined) throw new Error("there is nothing to read");
-      const askedAt = performance.now();
-      const status = await statusOf(pool.value, ask);
-      if (status !== 200) throw new Error(`GET ${ask.path} was answered with ${status}`);
-      readMs.push(performance.now() - askedAt);
-    }
-  };
-  await Promise.all(Array.from({ length: connections }, connection));
-  const seconds = (performance.now() - startedAt) / 1000;
-  return { readMs, readsPerS: readMs.length / seconds, cpuMs: cpuPer(readMs.length, pids, cpu) };
 }
 
 /** Sends the requests of one task. The latency is that of the last one. */
@@ -141,32 +90,24 @@ async function send(pool: Pool, id: string, asks: readonly Ask[]): Promise<SentT
   return { id, sentAt, isAccepted: true, acceptMs: performance.now() - sentAt };
 }
 
-/** Sends one request and reads its whole answer. @returns its status. */
-async function statusOf(pool: Pool, { method, path, headers, body }: Ask): Promise<number> {
-  const answer = await pool.request({ method, path, headers: { ...headers }, body });
-  await answer.body.dump();
-  return answer.statusCode;
-}
-
 function callbacksOf(accepted: readonly SentTask[], receiver: Receiver, startedAt: number) {
   const arrivals = accepted.map(({ id, sentAt }) => ({ sentAt, times: receiver.arrivalsOf(id) }));
   const firsts = arrivals.flatMap(({ sentAt, times: [first] }) =>
     first === undefined ? [] : [{ sentAt, first }],
   );
-  const lastAt = firsts.reduce((latest, { first }) => Math.max(latest, first), startedAt);
   return {
     callbackMs: firsts.map(({ sentAt, first }) => first - sentAt),
-    deliveredPerS: firsts.length === 0 ? 0 : (firsts.length * 1000) / (lastAt - startedAt),
+    deliveredPerS: perSecond(
+      firsts.map(({ first }) => first),
+      startedAt,
+    ),
     lost: accepted.length - firsts.length,
     doubled: arrivals.filter(({ times }) => times.length > 1).length,
   };
 }
 
-function cpuPer(count: number, pids: readonly number[], before: Cpu): number {
-  return (cpuMsOf(pids) - before) / Math.max(1, count);
-}
-
-function poolOf(url: string, connections: number): { value: Pool } & AsyncDisposable {
-  const value = new Pool(url, { connections, pipelining: 1, keepAliveTimeout: 60_000 });
-  return { value, [Symbol.asyncDispose]: () => value.close() };
+/** Returns how many of these times fall into a second, from the start to the last of them. */
+function perSecond(times: readonly number[], startedAt: number): number {
+  const lastAt = times.reduce((latest, time) => Math.max(latest, time), startedAt);
+  return times.length === 0 ? 0 : (times.length * 1000) / (lastAt - startedAt);
 }

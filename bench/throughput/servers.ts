@@ -1,10 +1,9 @@
-import { tmpdir } from "node:os";
-import { FASTEST_DIRECTORY } from "../figures.ts";
+import { DISK_DIRECTORY, FASTEST_DIRECTORY } from "../figures.ts";
 import { startBullMq } from "./bullmq.ts";
 import { startDevRelay, startIndexedRelay, startQueues, startWorkflows } from "./dev.ts";
 import { startChargingRelay, startFloor, startRegisteringRelay, startRelay } from "./plain.ts";
 import type { ContenderKey, Place } from "./plan.ts";
-import type { Served } from "./round.ts";
+import type { Served } from "./server.ts";
 
 export type Servers = ReadonlyMap<ContenderKey, Served>;
 type Starts = Readonly<Partial<Record<ContenderKey, (parent: string) => Promise<Served>>>>;
@@ -28,7 +27,7 @@ export async function startServers(
   { key, contenders }: Place,
   stack: AsyncDisposableStack,
 ): Promise<Servers> {
-  const parent = key === "disk" ? tmpdir() : FASTEST_DIRECTORY;
+  const parent = key === "disk" ? DISK_DIRECTORY : FASTEST_DIRECTORY;
   const servers = new Map<ContenderKey, Served>();
   for (const contender of contenders) {
     const start = (key === "dev" ? DEV : PLAIN)[contender];

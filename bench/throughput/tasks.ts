@@ -1,5 +1,5 @@
 import { type Client, completedEvent, OPERATOR_KEY } from "../../test/process/harness/client.ts";
-import type { Ask } from "./round.ts";
+import type { Ask } from "./server.ts";
 
 const ACCOUNT = "bench";
 const CREDITS = 3;

@@ -20,8 +20,16 @@ import { ROOT } from "../harness/child.ts";
 /** A round in which every callback takes `ms`. */
 function round(deliveredPerS: number, cpuMs: number, ms: number): Round {
   const faults = { lost: 1, doubled: 0, refused: 2 };
+  const driverCpuMs = 0.25;
   const latencies = { acceptMs: [1, 2], callbackMs: [ms, ms] };
-  return { ...latencies, acceptedPerS: deliveredPerS, deliveredPerS, cpuMs, ...faults };
+  return {
+    ...latencies,
+    acceptedPerS: deliveredPerS,
+    deliveredPerS,
+    cpuMs,
+    driverCpuMs,
+    ...faults,
+  };
 }
 
 const [place] = QUICK.places;
@@ -95,7 +103,7 @@ describe("the report of npm run bench", () => {
   it("the page holds the tables, the verdicts, the machine and a link to the chart", () => {
     const text = page([MEASURED], MACHINE, "results.svg");
     const parts = [tablesOf(MEASURED), checkLines(checksOf([MEASURED])), "(results.svg)"];
-    for (const part of [...parts, "2 cores", "workerd 1", "1970-01-01"]) {
+    for (const part of [...parts, "2 cores", "workerd 1", "1970-01-01", "used 0.25 ms of CPU"]) {
       expect(text).toContain(part);
     }
   });
