@@ -1,16 +1,23 @@
-import { DAY_MS } from "../src/core/time.ts";
+import { DAY_MS, HOUR_MS } from "../src/core/time.ts";
 
 /** Retention of the rows in the benchmark. */
 export const KEPT_MS = 28 * DAY_MS;
 /** Number of newest rows, whose tasks are open or still send their callback. */
 const UNSETTLED = 5_000;
 
+/** Inserts rows of the 28 days before `?4`; see `fillOver`. */
+export const FILL = fillOver(KEPT_MS);
+/** Inserts rows of the hour before `?4`; see `fillOver`. */
+export const FILL_HOUR = fillOver(HOUR_MS);
+
 /**
- * Inserts rows `?1` to `?2` of `?3`, oldest first and spread evenly over the 28 days before `?4`; `?5` is
- * the seed. A fifth of the tasks belongs to one account, the others to 500 accounts or to none. There are 8
- * models and 60 hosts, a few of which get most callbacks; 5 % of the tasks and 2 % of the callbacks failed.
+ * Returns the statement that inserts rows `?1` to `?2` of `?3`, oldest first and spread evenly over the time
+ * `spanMs` before `?4`; `?5` is the seed. A fifth of the tasks belongs to one account, the others to 500
+ * accounts or to none. There are 8 models and 60 hosts, a few of which get most callbacks; 5 % of the tasks
+ * and 2 % of the callbacks failed.
  */
-export const FILL = `
+function fillOver(spanMs: number): string {
+  return `
   INSERT INTO tasks (id, version, account, model, provider, status, callback, attempts, last_outcome,
     last_status_code, host, created_at, completed_at, finished_at, settled_at, first_attempt_ms,
     settled_ms, due_at, expires_at, indexed_at)
@@ -19,7 +26,7 @@ export const FILL = `
     number (i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM number WHERE i + 1 < ?2),
     mixed AS (SELECT i, (i + CAST(?5 AS INTEGER)) * 2654435761 % 4294967296 AS x FROM number),
     drawn AS (
-      SELECT i, x, CAST(?4 - ((?3 - i) * ${KEPT_MS}) / ?3 AS INTEGER) AS at, ?3 - i <= ${UNSETTLED} AS is_new,
+      SELECT i, x, CAST(?4 - ((?3 - i) * ${spanMs}) / ?3 AS INTEGER) AS at, ?3 - i <= ${UNSETTLED} AS is_new,
         (x / 65536 + x % 65536 * 40503) * 1664525 % 4294967296 / 4096 AS a,
         (x / 4096 + x % 4096 * 69069) * 22695477 % 4294967296 / 4096 AS b
       FROM mixed),
@@ -41,3 +48,4 @@ export const FILL = `
     CASE WHEN NOT is_new THEN b % 4000 END, CASE WHEN is_new THEN at + ${3 * DAY_MS} END,
     CASE WHEN NOT is_new THEN at + 60000 + ${KEPT_MS} END, at + 60200
   FROM task`;
+}

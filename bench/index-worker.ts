@@ -8,15 +8,23 @@ import { statistics } from "../src/index-db/stats.ts";
 import { rollUp } from "../src/index-db/rollups.ts";
 import { overdueTasks, removeExpired } from "../src/index-db/sweep.ts";
 import { TimeBudget } from "../src/time-budget.ts";
-import { FILL, KEPT_MS } from "./index-rows.ts";
+import { FILL, FILL_HOUR, KEPT_MS } from "./index-rows.ts";
 
 /** Request of the benchmark to its worker; durations in milliseconds. */
 export type Order =
-  | { readonly kind: "fill"; readonly from: number; readonly to: number; readonly rows: number }
+  | FillOrder
   | { readonly kind: "list"; readonly pages: readonly PageOrder[] }
   | { readonly kind: "statistics"; readonly sinceMs: number; readonly calls: number }
   | { readonly kind: "consume"; readonly batches: number; readonly size: number }
   | { readonly kind: "rollUp" | "rollUpAll" | "removeExpired" | "overdue"; readonly calls: number };
+
+/** Order to insert rows of the last 28 days, or of the last full hour. */
+interface FillOrder {
+  readonly kind: "fill" | "fillHour";
+  readonly from: number;
+  readonly to: number;
+  readonly rows: number;
+}
 
 export interface PageOrder {
   readonly filters: Filters;
@@ -49,10 +57,12 @@ export default {
 
 async function measure({ order, seed, now }: Body, db: D1Database): Promise<Measurement> {
   switch (order.kind) {
-    case "fill": {
+    case "fill":
+    case "fillHour": {
       await ready(db);
-      const { from, to, rows } = order;
-      const filled = db.prepare(FILL).bind(from, to, rows, now, seed);
+      const { kind, from, to, rows } = order;
+      const [statement, until] = kind === "fill" ? [FILL, now] : [FILL_HOUR, now - (now % HOUR_MS)];
+      const filled = db.prepare(statement).bind(from, to, rows, until, seed);
       return timed([from], async () => (await filled.run()).meta.changes);
     }
     case "list":

@@ -15,6 +15,8 @@ const ROWS = Number(process.env["BENCH_ROWS"] ?? 1_000_000);
 const SEED = Number(process.env["BENCH_SEED"] ?? 1);
 const CALLS = 300;
 const FILL_AT_ONCE = 50_000;
+/** Tasks of one hour at 83 per second. */
+const HOUR_ROWS = 300_000;
 const TARGET_MS = 50;
 const TARGET_ROWS_PER_S = 1_000;
 const BATCHES = 200;
@@ -42,6 +44,7 @@ const now = Date.now();
 const home = await mkdtemp(join(tmpdir(), "task-relay-bench-"));
 try {
   if (ROWS > 0) await measureIndex();
+  if (ROWS > 0) await measureBusyHour();
   await compareLatencies();
 } finally {
   await rm(home, { recursive: true, force: true });
@@ -50,16 +53,29 @@ try {
 async function measureIndex(): Promise<void> {
   await using bench = await WranglerDev.start({ vars: {}, config: await writeConfig() });
   const startedAt = performance.now();
-  for (let from = 0; from < ROWS; from += FILL_AT_ONCE) {
-    const to = Math.min(from + FILL_AT_ONCE, ROWS);
-    await ask(bench, { kind: "fill", from, to, rows: ROWS });
-  }
+  await fill(bench, "fill", ROWS);
   await ask(bench, { kind: "rollUpAll", calls: 1 });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${ROWS} rows, filled in ${seconds} s (seed ${SEED}); ${CALLS} calls each, in ms`);
   await measureReads(bench);
   await measureCron(bench);
   await measureWrites(bench);
+}
+
+/** Measures how long the cron trigger counts one hour with many tasks, alone in its database. */
+async function measureBusyHour(): Promise<void> {
+  await using bench = await WranglerDev.start({ vars: {}, config: await writeConfig() });
+  await fill(bench, "fillHour", HOUR_ROWS);
+  const { ms } = await ask(bench, { kind: "rollUpAll", calls: 1 });
+  const perRow = (((ms[0] ?? 0) * 1000) / HOUR_ROWS).toFixed(1);
+  console.log(`cron: count of one hour with ${HOUR_ROWS} rows: ${perRow} µs per row`);
+}
+
+async function fill(bench: WranglerDev, kind: "fill" | "fillHour", rows: number): Promise<void> {
+  for (let from = 0; from < rows; from += FILL_AT_ONCE) {
+    const to = Math.min(from + FILL_AT_ONCE, rows);
+    await ask(bench, { kind, from, to, rows });
+  }
 }
 
 async function measureReads(bench: WranglerDev): Promise<void> {
