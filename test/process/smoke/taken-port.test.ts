@@ -7,7 +7,7 @@ import { LoopbackServer } from "../harness/loopback.ts";
 const occupant = await forThisFile(new LoopbackServer(() => {}).listen());
 const { port } = new URL(occupant.origin);
 
-it.each(["start", "demo"])(
+it.each(["start", "demo", "receive"])(
   "scripts/%s.ts on a port that is taken ends with one line, which names the port, and exit code 1",
   (script) => {
     const args = [`scripts/${script}.ts`, "--port", port];

@@ -1,0 +1,16 @@
+// Receives callbacks on this machine, prints and verifies them, and fails as told. Run by
+// `npm run receive -- [--fail 2] [--hang] [--status 500] [--port 3000] [--secret whsec_…] [--account acme]`.
+import { LOOPBACK, requireFreePort } from "./dev/port.ts";
+import { optionsOf, USAGE } from "./receive/options.ts";
+import { CallbackReceiver } from "./receive/receiver.ts";
+
+const options = optionsOf(process.argv.slice(2));
+if (options === null) {
+  console.error(USAGE);
+  process.exitCode = 1;
+} else {
+  await requireFreePort(options.port, LOOPBACK, "stop what listens there, or add -- --port N");
+  const receiver = new CallbackReceiver(options);
+  for (const host of LOOPBACK) await receiver.listen(host);
+  console.log(`Receiving at http://127.0.0.1:${options.port}/, ${receiver.plan}`);
+}
