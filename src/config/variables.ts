@@ -49,7 +49,9 @@ export const Variables = z.object({
   SETTLEMENT_URL: convert(httpUrl(), (url) => url?.href ?? null),
   OPERATOR_CALLBACK_URL: convert(httpUrl(), (url) => url?.href ?? null),
   OPERATOR_EVENTS: parse(text(""), parseOperatorEvents),
-  OPERATOR_CALLBACK_FORMAT: oneOf(["standard", "slack"]),
+  OPERATOR_CALLBACK_FORMAT: text("standard").check(
+    z.refine((value) => value === "standard" || value === "slack", "must be standard or slack"),
+  ),
   INDEX_DB: z.optional(z.unknown()),
   INDEX_RETENTION_DAYS: optional(wholeNumber("", 1, 365, DAY_MS)),
   INDEX_SHARD_HOURS: optional(wholeNumber("", 1, 8760, HOUR_MS)),

@@ -127,6 +127,17 @@ it("a connection accepts every base URL of its provider and defaults to the firs
   expect(baseUrls).toEqual([first, second, first]);
 });
 
+it("a connection keeps the limit of polls per minute that its provider documents, unless it has a polls_per_minute of its own", () => {
+  const entries = {
+    a: { ...KEY, provider: "dashscope" },
+    b: { ...KEY, provider: "dashscope", polls_per_minute: 60 },
+    c: KEY,
+  };
+  const known = connectionsOf(connections(entries));
+  const limits = ["a", "b", "c"].map((name) => known.get(name)?.pollsPerMinute);
+  expect(limits).toEqual([1_200, 60, null]);
+});
+
 it.each([
   [{ CONNECTIONS_2: {} }, "CONNECTIONS_2", "needs CONNECTIONS before it"],
   [{ CONNECTIONS: "", CONNECTIONS_2: {} }, "CONNECTIONS_2", "needs CONNECTIONS before it"],

@@ -21,7 +21,7 @@ it.each([
   },
 );
 
-it.each(["pondering", "not done", "succeeded ", "success!", "constructor", "", null])(
+it.each(["pondering", "not_failed", "not done", "succeeded ", "success!", "constructor", "", null])(
   "phaseOf, which maps a provider's word for the state of a job to a phase, returns null for the unknown word %j",
   (state) => {
     expect(phaseOf(state)).toBeNull();
