@@ -20,10 +20,8 @@ import type { UpstreamProvider } from "./provider.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
- * Adapters of all upstream services, by name of the provider. A new upstream needs a file like luma.ts,
- * which implements `UpstreamProvider` (provider.ts), its name here, and fixtures in test/providers. The
- * tables in docs/providers.md and README.md list the providers too; test/providers/documentation.test.ts
- * compares them.
+ * Adapters of all upstream services, by name of the provider. docs/adding-a-provider.md says how one is
+ * added.
  */
 export const PROVIDERS: ReadonlyMap<string, UpstreamProvider> = new Map(
   [

@@ -5,6 +5,12 @@ import { describe, expect, it } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 const PAGES = globSync(["*.md", "{bench,docs,test}/**/*.md"], { cwd: ROOT });
 
+it("README.md links to every page of docs", () => {
+  const pages = PAGES.filter((page) => page.startsWith("docs/"));
+  const readme = readPage("README.md");
+  expect(pages.filter((page) => !readme.includes(`](${page})`))).toEqual([]);
+});
+
 describe.each(PAGES)("%s", (page) => {
   const text = readPage(page);
 

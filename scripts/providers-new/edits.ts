@@ -1,0 +1,67 @@
+import type { NewProvider } from "./names.ts";
+import { adapterOf, fixturesOf, sectionOf } from "./templates.ts";
+
+/** Reports a file of the repository in which the place for a new provider was not found. */
+export class UnexpectedFile extends Error {}
+
+/** Text of a file, by its path in the repository. */
+export type Files = ReadonlyMap<string, string>;
+
+const REGISTRY = "src/providers/registry.ts";
+const FIXTURES = "test/providers/fixtures/index.ts";
+const PAGE = "docs/providers.md";
+const README = "README.md";
+/** Files that list all providers. */
+export const LISTS = [REGISTRY, FIXTURES, PAGE, README] as const;
+/** The first of the gateways, before which lists name a new provider. */
+const FIRST_GATEWAY = "newapi";
+
+/** Returns the files that a new provider needs, with their new texts. @param before texts of `LISTS`. */
+export function filesOf(provider: NewProvider, before: Files): Files {
+  const { name, identifier } = provider;
+  const edit = (path: string, ...insertions: readonly (readonly [string, string])[]) =>
+    [path, insertions.reduce(inserted(path), before.get(path) ?? "")] as const;
+  const entry = (indent: string) =>
+    [`\n${indent}${FIRST_GATEWAY},\n`, `\n${indent}${identifier},`] as const;
+  const imported = [
+    `\nimport { ${FIRST_GATEWAY} }`,
+    `\nimport { ${identifier} } from "./${name}.ts";`,
+  ] as const;
+  return new Map([
+    [`src/providers/${name}.ts`, adapterOf(provider)],
+    [`test/providers/fixtures/${name}.ts`, fixturesOf(provider)],
+    edit(REGISTRY, imported, entry("    ")),
+    edit(FIXTURES, imported, entry("  ")),
+    edit(PAGE, ...rowsOf(provider), ["\n## Gateways\n", `\n${sectionOf(provider).trimEnd()}\n`]),
+    edit(README, [", and gateways: ", `, \`${name}\``]),
+  ]);
+}
+
+/** Returns the rows of a new provider in the tables of docs/providers.md, each with the text that it precedes. */
+function rowsOf({ name, prefix, hasHooks }: NewProvider): readonly (readonly [string, string])[] {
+  const gateway = `\n| \`${FIRST_GATEWAY}\` | `;
+  const code = `\`${name}\``;
+  const unknown = "not documented";
+  const found = hasHooks ? "by the poll that its hook causes" : "by polls alone";
+  const variables = `\`${prefix}_API_KEY\`, \`${prefix}_BASE_URL\``;
+  const proof = hasHooks ? "nothing" : "it sends none";
+  return [
+    [`${gateway}by polls`, row(code, found, "nothing")],
+    [`${gateway}\`quota\``, `\n| ${code} | nothing | | |`],
+    [`\n| [\`${FIRST_GATEWAY}\`]`, row(`[${code}](#${name})`, variables, proof, "key, job")],
+    [`${gateway}not documented`, row(code, unknown, unknown, unknown)],
+  ];
+}
+
+function row(...cells: readonly string[]): string {
+  return `\n| ${cells.join(" | ")} |`;
+}
+
+/** Returns the function that inserts a text before another one, which must occur in the file. */
+function inserted(path: string) {
+  return (text: string, [following, added]: readonly [string, string]): string => {
+    const position = text.indexOf(following);
+    if (position === -1) throw new UnexpectedFile(`${path} does not contain ${following.trim()}`);
+    return text.slice(0, position) + added + text.slice(position);
+  };
+}

@@ -1,0 +1,120 @@
+import type { NewProvider } from "./names.ts";
+
+const HOOKS = `hooks: {
+    // MISSING: "body-signed" or "request-signed" where the provider signs its hooks, and their verification.
+    assurance: "capability-url",
+    // MISSING: the field of the submit call that takes the hook URL.
+    parameter: "webhook_url",
+    // MISSING: the field of the submit call that takes the task id and is echoed in hooks, if there is one.
+    idParameter: null,
+    authenticate: noSignature,
+    read: observe,
+  },`;
+
+/** Writes the adapter of a new provider, which compiles; what the author has to find out is marked. */
+export function adapterOf({ name, identifier, prefix, hasHooks }: NewProvider): string {
+  return `import { idAt, listAt, textAt, urlsOf } from "./json-fields.ts";
+import type { Observation } from "./observation.ts";
+import { bearer, ${hasHooks ? "noSignature, " : ""}readingOf, type UpstreamProvider } from "./provider.ts";
+
+/** Adapter for MISSING: the name of the service, and the URL of its documentation. */
+export const ${identifier}: UpstreamProvider = {
+  name: "${name}",
+  variables: { key: "${prefix}_API_KEY", baseUrl: "${prefix}_BASE_URL" },
+  // MISSING: the base URL of the API.
+  baseUrls: ["https://api.${name}.example"],
+  ${hasHooks ? HOOKS : "hooks: null,"}
+  // MISSING: the time for which links live, with the URL that says so; null where none is documented.
+  linkLife: null,
+  polls: {
+    // MISSING: the least time between two polls of a job, if more than a second.
+    gapMs: 1_000,
+    // MISSING: the time after which the provider forgets a job; null where none is documented.
+    maxAgeMs: null,
+    // MISSING: the rules of the endpoint, where the id of a job is not enough to poll it.
+    endpoint: null,
+    // MISSING: the headers that authenticate a request, if not a bearer token.
+    headers: bearer,
+    // MISSING: the path that polls a job.
+    path: ({ id }) => \`/jobs/\${encodeURIComponent(id)}\`,
+    read: ({ body }) => readingOf(observe(body)),
+  },
+};
+
+function observe(body: unknown): Observation | null {
+  // MISSING: the fields of the provider's reports.
+  const jobId = idAt(body, "id");
+  if (jobId === null) return null;
+  const error = textAt(body, "error");
+  return {
+    jobId,
+    state: textAt(body, "status"),
+    urls: urlsOf(listAt(body, "output")),
+    metadata: {},
+    completedAt: null,
+    error: error === null ? null : { code: null, text: error },
+  };
+}
+`;
+}
+
+/** Meanings that examples must have, with what is said of them in place of the documented report. */
+const EXAMPLES = [
+  ["success", "a success", "completed([LINK])"],
+  ["noOutput", "a success without output", "NO_OUTPUT"],
+  ["moderation", "a stop by moderation", `failed("moderation", "The prompt was refused.")`],
+  ["failure", "a failure that is no moderation", `failed("provider", "The model failed.")`],
+  ["running", "a running job", "PROCESSING"],
+  ["unknownState", "an unknown state", "null"],
+] as const;
+
+/** Writes the fixtures of a new provider: one example of each meaning, whose report is missing. */
+export function fixturesOf({ name, identifier, hasHooks }: NewProvider): string {
+  const hooks = `{
+${examplesOf("hook", "hook")}    unreadable: hook("a hook without a job", {}, "nothing"),
+    others: [],
+  }`;
+  return `import { type Fixtures, fixturesOf } from "../fixture.ts";
+import { completed, failed, NO_OUTPUT, PROCESSING } from "./meanings.ts";
+
+const ID = "job-0001";
+const LINK = "https://cdn.${name}.example/a.mp4";
+const { ${hasHooks ? "hook, " : ""}poll } = fixturesOf(ID, \`/jobs/\${ID}\`);
+
+export const ${identifier}: Fixtures = {
+  provider: "${name}",
+  hooks: ${hasHooks ? hooks : "null"},
+  polls: {
+${examplesOf("poll", "answer")}    others: [],
+  },
+};
+`;
+}
+
+/** Writes the examples of hooks or polls, by the function that makes one of them. */
+function examplesOf(maker: "hook" | "poll", report: string): string {
+  const lines = EXAMPLES.map(([meaning, title, means]) => {
+    const missing = `MISSING: the documented ${report} for ${title}`;
+    return `    ${meaning}: ${maker}("${title}", "${missing}", ${means}),\n`;
+  });
+  return lines.join("");
+}
+
+/** Writes the section of docs/providers.md about a new provider. */
+export function sectionOf({ name, prefix, hasHooks }: NewProvider): string {
+  const hookUrl = hasHooks ? `, "webhook_url": "'$HOOK_URL'"` : "";
+  return `## ${name}
+
+MISSING: the name of the service with a link to its documentation, and its hosts in other regions.
+
+\`\`\`sh
+curl https://api.${name}.example/jobs \\
+  -H "Authorization: Bearer $${prefix}_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"prompt": "a fox"${hookUrl}}'                        # {"id": "MISSING: a job id as documented"}
+curl $relay/v1/tasks/$ID/upstream -H "$auth" -d '{"provider": "${name}", "id": "…"}'
+\`\`\`
+
+MISSING: what its users must know: signatures, repeated hooks, limits, particular failures.
+
+`;
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { Checkout } from "../readme/checkout.ts";
+
+const Report = z.object({
+  testResults: z.array(
+    z.object({ assertionResults: z.array(z.object({ title: z.string(), status: z.string() })) }),
+  ),
+});
+
+const PLACEHOLDERS =
+  "no adapter, fixture or page still has a placeholder that npm run providers:new has written";
+const MEANINGS = ["success", "noOutput", "moderation", "failure", "running", "unknownState"];
+
+it("what npm run providers:new writes compiles and is formatted, and only the tests of its missing reports and of its placeholders fail", () => {
+  using clone = new Checkout();
+  clone.run("npm run -s providers:new -- acme-video && npm run -s providers:new -- b --no-hooks");
+  clone.run("npx tsc -b tsconfig.json && npx oxlint --deny-warnings src/providers test/providers");
+  clone.run("npm run -s format:check");
+  const projects = "--project core --project smoke test/providers test/lint/new-provider";
+  const reporter = "--reporter=json --outputFile=report.json";
+  clone.run(`npx vitest run ${projects} ${reporter} > /dev/null 2>&1 || true`);
+  const report = readFileSync(join(clone.directory, "report.json"), "utf8");
+  const failed = Report.parse(JSON.parse(report)).testResults.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ status }) => status === "failed").map(({ title }) => title),
+  );
+  const titles = failed.map((title) => title.replace(/ \([^)]*\)/, ""));
+  const expected = ["acme-video", "b"].flatMap((name) => [
+    ...MEANINGS.map((meaning) => `an example answer of ${name} to a poll is read as: ${meaning}`),
+    `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
+  ]);
+  const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as: ${meaning}`);
+  expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
+});
