@@ -24,7 +24,7 @@ useIndex();
 
 const SECOND = 1_000;
 const END = START + 110 * SECOND;
-/** Ends of jobs without hooks, each found by the poll that names it, whatever the id of the task is. */
+/** Ends of jobs without hooks, each found by the poll that names it. */
 const POLLED_ENDS = {
   first: START + 20 * SECOND,
   sixth: START + 136.5 * SECOND,
