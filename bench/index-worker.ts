@@ -164,6 +164,7 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     finishedAt: null,
     foundBy: null,
     foundLateMs: null,
+    refunded: 0,
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,

@@ -53,7 +53,7 @@ interface Step {
 
 /**
  * Steps of the housekeeping, in their order. They end before the next trigger, ten minutes later. Together
- * they make fewer than the 1,000 queries that D1 allows one invocation: a round that counts hours makes 10
+ * they make fewer than the 1,000 queries that D1 allows one invocation: a round that counts hours makes 11
  * queries, one that deletes rows makes 4, one that performs a planned check makes 3. Deleting 5,000 rows in
  * one round takes about 22 ms of CPU time.
  */

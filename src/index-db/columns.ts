@@ -27,6 +27,7 @@ export const RowSchema = z.object({
   finishedAt: z.nullable(Int),
   foundBy: z._default(z.nullable(z.enum(FOUND_BY)), null),
   foundLateMs: z._default(z.nullable(Int), null),
+  refunded: z._default(Int, 0),
   settledAt: z.nullable(Int),
   firstAttemptMs: z.nullable(Int),
   settledMs: z.nullable(Int),

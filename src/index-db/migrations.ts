@@ -126,4 +126,13 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       PRIMARY KEY (hour, provider, found_by, bucket)
     ) STRICT, WITHOUT ROWID`,
   ],
+  [
+    "ALTER TABLE tasks ADD COLUMN refunded INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE rollups ADD COLUMN refunds INTEGER NOT NULL DEFAULT 0",
+    `CREATE TABLE IF NOT EXISTS totals (
+      name TEXT NOT NULL PRIMARY KEY,
+      value INTEGER NOT NULL,
+      advanced_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID`,
+  ],
 ];

@@ -2,6 +2,7 @@ import { HOUR_MS, DAY_MS, MINUTE_MS } from "../core/time.ts";
 import type { TimeBudget } from "../time-budget.ts";
 import { bucketOf, FOUND_LATE, MEASURES } from "./buckets.ts";
 import { ready } from "./database.ts";
+import { ADVANCE, advances } from "./totals.ts";
 import {
   countFoundLate,
   countLatencies,
@@ -51,7 +52,7 @@ const GROUPS = `
     coalesce(callback, '') AS callback,
     coalesce(provider, '') AS provider, coalesce(found_by, '') AS foundBy,
     ${TIMES.map(([measure, value]) => `${bucketOf(value)} AS ${measure}_bucket`).join(", ")},
-    count(*) AS tasks, sum(attempts) AS attempts,
+    count(*) AS tasks, sum(attempts) AS attempts, sum(refunded) AS refunds,
     ${TIMES.map(([measure, value]) => `sum(${value}) AS ${measure}_ms`).join(", ")}
   FROM json_each(?1) AS hours
   CROSS JOIN tasks ON created_at >= hours.value AND created_at < hours.value + ${HOUR_MS}
@@ -60,7 +61,7 @@ const GROUPS = `
 const ROLLUPS = countTable(
   "rollups",
   ["hour", "model", "host", "status", "callback"],
-  ["tasks", "attempts"],
+  ["tasks", "attempts", "refunds"],
 );
 const LATENCIES = countTable("latencies", ["hour", "measure", "bucket"], ["tasks", "total_ms"]);
 const FOUND = countTable(
@@ -96,7 +97,7 @@ export async function rollUp(
   let counted = 0;
   for (let size = 1; counted < hours.length && budget.startRound();) {
     const batch = hours.slice(counted, counted + size);
-    const rowsRead = await recount(database, batch);
+    const rowsRead = await recount(database, batch, now);
     counted += batch.length;
     size = rowsRead > FEW_ROWS ? 1 : Math.min(size * 2, MAX_HOURS_AT_ONCE);
   }
@@ -118,10 +119,15 @@ async function dirtyHours(database: D1Database, since: number): Promise<readonly
  * D1 bills written rows. First it replaces the entries of these hours in `dirty_hours`, the list of hours to
  * be counted, by entries with an id of this run; the transaction that writes the counts deletes them. So
  * after a crash the hours are still in the list, and a row that arrives during the count puts its hour in the
- * list again. When another run has replaced the entries by its own, nothing is written.
+ * list again. When another run has replaced the entries by its own, nothing is written. The same transaction
+ * advances the totals (totals.ts).
  * @returns the number of rows read.
  */
-async function recount(database: D1Database, hours: readonly number[]): Promise<number> {
+async function recount(
+  database: D1Database,
+  hours: readonly number[],
+  now: number,
+): Promise<number> {
   const claim = [JSON.stringify(hours), crypto.randomUUID()] as const;
   const [, , groups, rollups, latencies, late] = await database.batch<Group & StoredCount>([
     database.prepare(UNMARK).bind(claim[0]),
@@ -130,11 +136,14 @@ async function recount(database: D1Database, hours: readonly number[]): Promise<
       database.prepare(sql).bind(claim[0]),
     ),
   ]);
-  const found = groups?.results ?? [];
+  const found = rowsOf(groups);
+  const counted = countTasks(found);
+  const risen = advances(storedIn(ROLLUPS, rollups), counted);
   await database.batch([
-    ...writes(database, ROLLUPS, rollups?.results ?? [], countTasks(found), claim[1]),
-    ...writes(database, LATENCIES, latencies?.results ?? [], countLatencies(found), claim[1]),
-    ...writes(database, FOUND, late?.results ?? [], countFoundLate(found), claim[1]),
+    database.prepare(ADVANCE).bind(JSON.stringify(risen), claim[1], now),
+    ...writes(database, ROLLUPS, storedIn(ROLLUPS, rollups), counted, claim[1]),
+    ...writes(database, LATENCIES, storedIn(LATENCIES, latencies), countLatencies(found), claim[1]),
+    ...writes(database, FOUND, storedIn(FOUND, late), countFoundLate(found), claim[1]),
     database.prepare(RELEASE).bind(...claim),
   ]);
   return groups?.meta.rows_read ?? 0;
@@ -146,9 +155,9 @@ type CountTable = ReturnType<typeof countTable>;
 /**
  * Builds the SQL statements that read, write and delete rows of a table with counts for each hour.
  * @param keys names of its key columns, of which the first is the hour.
- * @param sums names of the two columns with the counted numbers.
+ * @param sums names of the columns with the counted numbers.
  */
-function countTable(table: string, keys: readonly string[], sums: readonly [string, string]) {
+function countTable(table: string, keys: readonly string[], sums: readonly string[]) {
   const columns = [...keys, ...sums];
   const values = columns.map((_, index) => `value ->> ${index}`);
   const isClaimed = "EXISTS (SELECT 1 FROM dirty_hours WHERE hour = value ->> 0 AND run = ?2)";
@@ -177,14 +186,11 @@ function countTable(table: string, keys: readonly string[], sums: readonly [stri
 function writes(
   database: D1Database,
   table: CountTable,
-  stored: readonly StoredCount[],
+  stored: readonly CountRow[],
   counted: readonly CountRow[],
   run: string,
 ): readonly D1PreparedStatement[] {
-  const { changed, gone } = difference(
-    stored.map((row) => countRowOf(row, table)),
-    counted,
-  );
+  const { changed, gone } = difference(stored, counted);
   const rows = changed.map(({ key, sums }) => [...key, ...sums]);
   return [
     ...(rows.length === 0 ? [] : [database.prepare(table.upsert).bind(JSON.stringify(rows), run)]),
@@ -192,10 +198,17 @@ function writes(
   ];
 }
 
-function countRowOf(row: StoredCount, { keys, sums }: CountTable): CountRow {
-  const [first, second] = sums;
-  return {
+/** Returns the counts that a query of a table with counts has found. */
+function storedIn(
+  { keys, sums }: CountTable,
+  result: D1Result<StoredCount> | undefined,
+): readonly CountRow[] {
+  return rowsOf(result).map((row) => ({
     key: keys.map((key) => row[key] ?? ""),
-    sums: [Number(row[first]), Number(row[second])],
-  };
+    sums: sums.map((sum) => Number(row[sum])),
+  }));
+}
+
+function rowsOf<T>(result: D1Result<T> | undefined): readonly T[] {
+  return result?.results ?? [];
 }

@@ -2,12 +2,13 @@ import pMap from "p-map";
 import type { Measure } from "./buckets.ts";
 import type { Histogram } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
-import { type Backlog, statistics, type Statistics, type Window } from "./stats.ts";
+import type { Backlog, Statistics, Window } from "./statistics.ts";
+import { statistics } from "./stats.ts";
 
 const CONCURRENCY = 6;
 
 /**
- * Combines the statistics of all databases of the index. The lists `counts` and `found` are joined, so one
+ * Combines the statistics of all databases of the index. The lists `counts`, `found` and `totals` are joined, so one
  * key may occur several times in them; histograms (bucket by bucket) and numbers of tasks are summed; each
  * `oldestAt` is the earliest, and `sizeBytes` is that of the largest database.
  */
@@ -30,6 +31,7 @@ export async function shardStatistics(
     backlog: backlog(parts.map((part) => part.backlog)),
     overdue: backlog(parts.map((part) => part.overdue)),
     expiryLost: sum(parts.map(({ expiryLost }) => expiryLost)),
+    totals: parts.flatMap(({ totals }) => totals),
     sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),
   };
 }

@@ -1,70 +1,15 @@
 import { MINUTE_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
 import { nearest, onSchema } from "./database.ts";
+import type { Backlog, Count, Statistics, Window } from "./statistics.ts";
+import type { TotalRow } from "./totals.ts";
 import { FOUND_LATE_ROWS, type FoundRow, type Histogram, histogramOf } from "./found-late.ts";
-
-/**
- * Number of tasks of one model, host, status and callback status, summed over the hours of a window, and the
- * number of their attempts.
- */
-export interface Count {
-  readonly model: string;
-  /** Host of the receiver; empty when the tasks have no `callback_url`. */
-  readonly host: string;
-  readonly status: string;
-  /** Status of the callback; empty when the tasks have no `callback_url`. */
-  readonly callback: string;
-  readonly tasks: number;
-  readonly attempts: number;
-}
-
-export interface Statistics {
-  readonly counts: readonly Count[];
-  readonly histograms: Readonly<Record<Measure, Histogram>>;
-  /** How late results were found, by provider and by how they were found. */
-  readonly found: readonly FoundRow[];
-  /**
-   * Unsettled tasks: those without a result, and those whose callback or refund is still under way;
-   * `oldestAt` is the creation time of the oldest.
-   */
-  readonly backlog: Backlog;
-  /**
-   * Unsettled tasks that should have changed by themselves more than a minute ago, according to their row;
-   * `oldestAt` is the earliest time at which one should have changed.
-   */
-  readonly overdue: Backlog;
-  /**
-   * Number of tasks that their objects still held after the end of the retention, and erased only when the
-   * cron trigger asked them to.
-   */
-  readonly expiryLost: number;
-  /** Size of the largest database of the index, in bytes. */
-  readonly sizeBytes: number;
-}
-
-/**
- * Window of time: statistics cover the tasks created in it. `since` is inclusive, `until` exclusive, in Unix
- * milliseconds.
- */
-export interface Window {
-  readonly since: number;
-  readonly until: number;
-}
 
 interface HistogramRow {
   readonly measure: Measure;
   readonly bucket: number;
   readonly tasks: number;
   readonly totalMs: number;
-}
-
-export interface Backlog {
-  readonly tasks: number;
-  /**
-   * Earliest creation time, or for overdue tasks earliest due time, of the counted tasks, in Unix
-   * milliseconds; null when there are no tasks.
-   */
-  readonly oldestAt: number | null;
 }
 
 interface Unsettled extends Backlog {
@@ -104,14 +49,15 @@ export async function statistics(
   { since, until }: Window,
   now: number,
 ): Promise<Statistics> {
-  const [counts, buckets, unsettled, expiryLost, found] = await onSchema(db, () => {
+  const [counts, buckets, unsettled, expiryLost, found, totals] = await onSchema(db, () => {
     const database = nearest(db);
-    return database.batch<Count & HistogramRow & Unsettled & FoundRow>([
+    return database.batch<Count & HistogramRow & Unsettled & FoundRow & TotalRow>([
       database.prepare(COUNTS).bind(since, until),
       database.prepare(HISTOGRAMS).bind(since, until),
       database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
       database.prepare(EXPIRY_LOST).bind(since, until),
       database.prepare(FOUND_LATE_ROWS).bind(since, until),
+      database.prepare("SELECT name, value FROM totals"),
     ]);
   });
   const rows = rowsOf(buckets);
@@ -127,6 +73,7 @@ export async function statistics(
     backlog: { tasks, oldestAt },
     overdue: { tasks: overdue, oldestAt: overdueSince },
     expiryLost: expiryLost?.results[0]?.tasks ?? 0,
+    totals: rowsOf(totals),
     sizeBytes: unsettled?.meta.size_after ?? 0,
   };
 }

@@ -20,6 +20,7 @@ export type Group = {
   readonly foundBy: string;
   readonly tasks: number;
   readonly attempts: number;
+  readonly refunds: number;
 } & {
   /**
    * Number of the bucket of a latency histogram into which the measured times of these tasks fall, e.g.
@@ -37,13 +38,13 @@ export type Group = {
 };
 
 /**
- * Row of a table with counts for each hour: its key, which begins with the hour, and two sums. In the table
- * `rollups` the sums are the numbers of tasks and of their attempts, in the tables `latencies` and
- * `found_late` the number of tasks and the sum of their latencies.
+ * Row of a table with counts for each hour: its key, which begins with the hour, and its sums. In the table
+ * `rollups` the sums are the numbers of tasks, of their attempts and of their refunds, in the tables
+ * `latencies` and `found_late` the number of tasks and the sum of their latencies.
  */
 export interface CountRow {
   readonly key: readonly (string | number)[];
-  readonly sums: readonly [number, number];
+  readonly sums: readonly number[];
 }
 
 /**
@@ -54,15 +55,15 @@ export interface CountRow {
 const MAX_HOSTS = 100;
 
 /**
- * Adds up the tasks and their attempts by hour, model, host, status and callback status, for the table
+ * Adds up the tasks, their attempts and their refunds by hour, model, host, status and callback status, for the table
  * `rollups`.
  */
 export function countTasks(groups: readonly Group[]): readonly CountRow[] {
   const named = namedHosts(groups);
   return summed(
-    groups.map(({ hour, model, host, status, callback, tasks, attempts }) => {
+    groups.map(({ hour, model, host, status, callback, tasks, attempts, refunds }) => {
       const shown = host === "" || named.get(hour)?.has(host) === true ? host : "*";
-      return { key: [hour, model, shown, status, callback], sums: [tasks, attempts] };
+      return { key: [hour, model, shown, status, callback], sums: [tasks, attempts, refunds] };
     }),
   );
 }
@@ -131,8 +132,8 @@ function namedHosts(groups: readonly Group[]): ReadonlyMap<number, ReadonlySet<s
 }
 
 function mostFailuresFirst(a: CountRow, b: CountRow): number {
-  const [failuresOfA, tasksOfA] = a.sums;
-  const [failuresOfB, tasksOfB] = b.sums;
+  const [failuresOfA = 0, tasksOfA = 0] = a.sums;
+  const [failuresOfB = 0, tasksOfB = 0] = b.sums;
   const order = failuresOfB - failuresOfA || tasksOfB - tasksOfA;
   return order === 0 ? (String(a.key[1]) < String(b.key[1]) ? -1 : 1) : order;
 }
@@ -142,8 +143,9 @@ function summed(rows: readonly CountRow[]): readonly CountRow[] {
   const sums = new Map<string, CountRow>();
   for (const row of rows) {
     const text = JSON.stringify(row.key);
-    const [first, second] = sums.get(text)?.sums ?? [0, 0];
-    sums.set(text, { key: row.key, sums: [first + row.sums[0], second + row.sums[1]] });
+    const known = sums.get(text)?.sums ?? [];
+    const added = row.sums.map((sum, index) => sum + (known[index] ?? 0));
+    sums.set(text, { key: row.key, sums: added });
   }
   return [...sums.values()];
 }

@@ -47,6 +47,7 @@ const OPEN: IndexRow = {
   finishedAt: null,
   foundBy: null,
   foundLateMs: null,
+  refunded: 0,
   settledAt: null,
   firstAttemptMs: null,
   settledMs: null,

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { env } from "cloudflare:workers";
+import { removeRows } from "../../src/index-db/writer.ts";
 import { callWith as callRelay } from "../worker/client.ts";
 import { pass, START } from "../worker/clock.ts";
 import { metered } from "./bindings.ts";
@@ -11,8 +12,10 @@ const BOUNDS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 6
 const BOUNDS = [...BOUNDS_S, 600, 780, 800, 900, 3600, "+Inf"];
 
 /** Reads the metrics of a relay that has none cached. The size of the database is shown as N. */
-async function metrics(): Promise<readonly string[]> {
-  const response = await callWith({}, "/metrics");
+async function metrics(bindings: object = {}): Promise<readonly string[]> {
+  const headers = { Accept: "application/openmetrics-text;version=1.0.0,text/plain;q=0.5" };
+  const VERSION = { id: "version-1", tag: "", timestamp: "" };
+  const response = await callWith({ VERSION, ...bindings }, "/metrics", { headers });
   expect(response.status).toBe(200);
   expect(response.headers.get("Content-Type")).toBe(
     "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -26,6 +29,34 @@ const gauge = (name: string, help: string, ...samples: readonly string[]) => [
   `# TYPE task_relay_${name} gauge`,
   `# HELP task_relay_${name} ${help}`,
   ...samples.map((sample) => `task_relay_${name}${sample}`),
+];
+
+const counter = (name: string, help: string, ...samples: readonly string[]) => [
+  `# TYPE task_relay_${name} counter`,
+  `# HELP task_relay_${name} ${help}`,
+  ...samples.map((sample) => `task_relay_${name}_total${sample}`),
+];
+
+/** Returns the totals as `/metrics` has them. */
+const totals = (...[accepted, completed, failed, delivered, undelivered, refunds]: number[]) => [
+  ...counter("accepted", "Tasks counted.", ` ${accepted}`),
+  ...counter(
+    "ended",
+    "Tasks that ended, by status.",
+    `{status="completed"} ${completed}`,
+    `{status="failed"} ${failed}`,
+  ),
+  ...counter(
+    "callback_attempts",
+    "Attempts of callbacks, by outcome.",
+    `{outcome="delivered"} ${delivered}`,
+    `{outcome="failed"} ${undelivered}`,
+  ),
+  ...counter("refunds", "Tasks whose credits were refunded.", ` ${refunds}`),
+];
+const deployment = (paused: 0 | 1) => [
+  ...gauge("build_info", "Version of the Worker.", '{version="version-1"} 1'),
+  ...gauge("paused", "1 while PAUSED is set.", ` ${paused}`),
 ];
 
 /** @param samples seconds by their labels, of which one that is empty stands for no label. */
@@ -59,6 +90,7 @@ const ATTEMPTS = ["attempts", "Attempts of settled callbacks, by host."] as cons
 const FIRST = ["first_attempt", "From the result to the first attempt."] as const;
 const SETTLED = ["settled", "From the result to the end of the callback."] as const;
 const LAG = ["index_lag", "From a change to its row in the index."] as const;
+const MEAN = ["index_lag_mean_seconds", "Mean of these."] as const;
 const BACKLOG = ["backlog_tasks", "Tasks in the index that are not settled."] as const;
 const OVERDUE = ["overdue_tasks", "Of these, how many should have changed."] as const;
 const LOST = ["expiry_lost_tasks", "Tasks found after their retention."] as const;
@@ -68,10 +100,12 @@ const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 // The format is that of OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics).
 it("GET /metrics has every metric, with zeros or no samples, when the index is empty", async () => {
   expect(await metrics()).toEqual([
+    ...deployment(0),
+    ...totals(0, 0, 0, 0, 0, 0),
     ...[TASKS, CALLBACKS, ATTEMPTS].flatMap(([name, help]) => gauge(name, help)),
     ...[FIRST, SETTLED, LAG].flatMap(([name, help]) => histogram(name, help, { "": [] })),
     ...histogram(...FOUND, {}),
-    ...[BACKLOG, OVERDUE, AGE, LOST].flatMap(([name, help]) => gauge(name, help, " 0")),
+    ...[MEAN, BACKLOG, OVERDUE, AGE, LOST].flatMap(([name, help]) => gauge(name, help, " 0")),
     ...gauge(...SIZE, " N"),
     "# EOF",
     "",
@@ -100,7 +134,9 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
     aRow({ ...open, model: "b", callback: "sending", attempts: 2, dueAt: START - 90_000 }),
   );
   await cron();
-  expect(await metrics()).toEqual([
+  expect(await metrics({ PAUSED: "true" })).toEqual([
+    ...deployment(1),
+    ...totals(6, 4, 1, 2, 6, 0),
     ...gauge(
       ...TASKS,
       '{status="failed",model="a"} 1',
@@ -121,6 +157,7 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
       'provider="",found_by="report"': [0.02],
       'provider="ark",found_by="poll"': [2, 20],
     }),
+    ...gauge(...MEAN, " 0.00025"),
     ...gauge(...BACKLOG, " 2"),
     ...gauge(...OVERDUE, " 1"),
     ...gauge(...AGE, " 90"),
@@ -129,6 +166,50 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
     "# EOF",
     "",
   ]);
+});
+
+it("the totals of GET /metrics count each task, end, attempt and refund once, also when its row changes later, and do not fall when tasks are erased", async () => {
+  const open = { settledAt: null, expiresAt: null, callback: "waiting", attempts: 0 } as const;
+  const task = aRow();
+  const others = [aRow({ callback: "failed", attempts: 3 }), aRow({ createdAt: START - 9 * HOUR })];
+  const shown = async () => (await metrics()).filter((line) => /_total\b/.test(line));
+  const expected = (...counts: number[]) =>
+    totals(...counts).filter((line) => /_total\b/.test(line));
+  await insert({ ...task, ...open, status: "pending" }, ...others);
+  await cron();
+  expect(await shown()).toEqual(expected(3, 2, 0, 1, 3, 0));
+  await insert({ ...task, version: task.version + 1, status: "failed", refunded: 1, attempts: 2 });
+  await cron();
+  await cron();
+  expect(await shown()).toEqual(expected(3, 2, 1, 2, 4, 1));
+  await removeRows(db, others);
+  await cron();
+  expect(await shown()).toEqual(expected(3, 2, 1, 2, 4, 1));
+});
+
+it("GET /metrics counts all but the 100 models and hosts with the most tasks together as *", async () => {
+  const names = Array.from({ length: 101 }, (_, n) => `n${n}`);
+  const rows = names.flatMap((name) => aRow({ model: name, host: "x", createdAt: START }));
+  await insert(...rows, ...rows.slice(1).map((row) => ({ ...row, id: crypto.randomUUID() })));
+  await cron();
+  const models = (await metrics()).filter((line) => line.startsWith("task_relay_tasks{"));
+  expect(models).toHaveLength(101);
+  expect(models).toContain('task_relay_tasks{status="completed",model="*"} 1');
+});
+
+it("GET /metrics answers in the text format 0.0.4 when Accept does not name OpenMetrics", async () => {
+  const response = await callWith({}, "/metrics", { headers: { Accept: "text/plain, */*" } });
+  expect(response.headers.get("Content-Type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  const lines = (await response.text()).split("\n");
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      "# TYPE task_relay_ended_total counter",
+      'task_relay_ended_total{status="failed"} 0',
+      "# TYPE task_relay_settled_seconds histogram",
+      "task_relay_settled_seconds_count 0",
+    ]),
+  );
+  expect(lines).not.toContain("# EOF");
 });
 
 it.each([

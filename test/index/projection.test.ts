@@ -49,7 +49,7 @@ it("the first index write of an isolate is a single SQL statement; only when tha
 
 /** Leaves an index whose tables the next isolate creates again. */
 async function dropSchema(): Promise<void> {
-  const tables = ["tasks", "dirty_hours", "relay_schema"];
+  const tables = ["tasks", "dirty_hours", "rollups", "relay_schema"];
   await db.batch(tables.map((name) => db.prepare(`DROP TABLE ${name}`)));
 }
 
@@ -85,6 +85,7 @@ describe("the row of a task", () => {
     finished_at: null,
     found_by: null,
     found_late_ms: null,
+    refunded: 0,
     settled_at: null,
     first_attempt_ms: null,
     settled_ms: null,

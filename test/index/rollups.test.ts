@@ -9,7 +9,9 @@ useIndex();
 
 async function rollups(): Promise<readonly string[]> {
   const { results } = await db
-    .prepare("SELECT * FROM rollups ORDER BY hour, model, host, status, callback")
+    .prepare(
+      "SELECT hour, model, host, status, callback, tasks, attempts FROM rollups ORDER BY hour, model, host, status, callback",
+    )
     .all<Record<string, string | number>>();
   return results.map((row) => Object.values(row).join("|"));
 }

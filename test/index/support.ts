@@ -32,6 +32,7 @@ export const TABLES = [
   "rollups",
   "latencies",
   "found_late",
+  "totals",
   "accounts",
   "erased",
 ];
@@ -66,6 +67,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     finishedAt: createdAt,
     foundBy: null,
     foundLateMs: null,
+    refunded: 0,
     settledAt: createdAt,
     firstAttemptMs: 0,
     settledMs: 0,

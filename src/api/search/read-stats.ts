@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { quantile } from "../../index-db/buckets.ts";
 import { type FoundLate, foundLateOf, type Histogram } from "../../index-db/found-late.ts";
-import type { Count, Statistics } from "../../index-db/stats.ts";
+import type { Count, Statistics } from "../../index-db/statistics.ts";
 import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";

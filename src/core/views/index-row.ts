@@ -44,6 +44,8 @@ export interface IndexRow {
    * when it is not known.
    */
   readonly foundLateMs: number | null;
+  /** 1 when the credits of the task were refunded, else 0. */
+  readonly refunded: number;
   readonly settledAt: number | null;
   /**
    * Time from the terminal result to the start of the first attempt of the callback, in milliseconds; null
@@ -93,6 +95,7 @@ function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {
     finishedAt: null,
     foundBy: null,
     foundLateMs: null,
+    refunded: 0,
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,
@@ -107,7 +110,8 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
   const completedAt = completedAtOf(record.body);
   const firstAttemptMs = durationMs(finishedAt, startedAt);
   const { by: foundBy = null, lateMs: foundLateMs = null } = found ?? {};
-  const timing = { completedAt, finishedAt, foundBy, foundLateMs, firstAttemptMs };
+  const refunded = record.credits?.state.kind === "refunded" ? 1 : 0;
+  const timing = { completedAt, finishedAt, foundBy, foundLateMs, refunded, firstAttemptMs };
   const columns = callback === null ? NO_CALLBACK : callbackColumns(callback);
   if (!isSettled(record)) {
     const unsettled = { settledAt: null, settledMs: null, expiresAt: null };

@@ -1,0 +1,134 @@
+import { foundLateOf, type Histogram } from "../../index-db/found-late.ts";
+import type { Count, Statistics } from "../../index-db/statistics.ts";
+import type { TotalName } from "../../index-db/totals.ts";
+import type { Family, Sample } from "./metrics-text.ts";
+
+/**
+ * Largest number of models and of hosts that are labels of their own: those with the most tasks. The others
+ * are counted together as `*`, because clients choose them.
+ */
+const MAX_VALUES = 100;
+
+/** What `/metrics` shows of the running Worker. */
+interface Deployment {
+  readonly version: string | null;
+  readonly isPaused: boolean;
+}
+
+/**
+ * Returns the metrics of the relay. The totals are counters; all other counts are gauges, because they cover
+ * the tasks created in the last 48 hours, and a redelivery or an erasure changes them too.
+ * @param now time of the statistics, in Unix milliseconds.
+ */
+export function metricsOf(found: Statistics, now: number, deployment: Deployment): Family[] {
+  const { histograms, backlog, overdue } = found;
+  const { counts: lags, totalMs } = histograms.index;
+  const indexed = lags.reduce((sum, count) => sum + count, 0);
+  return [
+    gauge("build_info", "Version of the Worker.", 1, { version: deployment.version ?? "" }),
+    gauge("paused", "1 while PAUSED is set.", deployment.isPaused ? 1 : 0),
+    ...counters(found),
+    ...countsOfWindow(found),
+    histogram("first_attempt", "From the result to the first attempt.", histograms.first_attempt),
+    histogram("settled", "From the result to the end of the callback.", histograms.settled),
+    histogram("index_lag", "From a change to its row in the index.", histograms.index),
+    {
+      type: "histogram",
+      name: "task_relay_found_late",
+      help: "From the end of the job to its result.",
+      samples: foundLateOf(found.found).map(({ provider, foundBy, histogram: value }) => ({
+        labels: { provider, found_by: foundBy },
+        value,
+      })),
+    },
+    gauge("index_lag_mean_seconds", "Mean of these.", indexed === 0 ? 0 : totalMs / 1000 / indexed),
+    gauge("backlog_tasks", "Tasks in the index that are not settled.", backlog.tasks),
+    gauge("overdue_tasks", "Of these, how many should have changed.", overdue.tasks),
+    gauge("overdue_seconds", "Age of the oldest of these.", ageS(overdue.oldestAt, now)),
+    gauge("expiry_lost_tasks", "Tasks found after their retention.", found.expiryLost),
+    gauge("index_bytes", "Size of the largest database of the index.", found.sizeBytes),
+  ];
+}
+
+function counters({ totals }: Statistics): readonly Family[] {
+  const sum = (name: TotalName) =>
+    totals.reduce((total, row) => (row.name === name ? total + row.value : total), 0);
+  const ended = (status: "completed" | "failed") => ({
+    labels: { status },
+    value: sum(`ended.${status}`),
+  });
+  const attempts = (outcome: "delivered" | "failed") => ({
+    labels: { outcome },
+    value: sum(`attempts.${outcome}`),
+  });
+  return [
+    counter("accepted", "Tasks counted.", { labels: {}, value: sum("accepted") }),
+    counter("ended", "Tasks that ended, by status.", ended("completed"), ended("failed")),
+    counter(
+      "callback_attempts",
+      "Attempts of callbacks, by outcome.",
+      attempts("delivered"),
+      attempts("failed"),
+    ),
+    counter("refunds", "Tasks whose credits were refunded.", { labels: {}, value: sum("refunds") }),
+  ];
+}
+
+function countsOfWindow({ counts: all }: Statistics): readonly Family[] {
+  const counts = bounded(bounded(all, "model"), "host");
+  const ended = counts.filter(({ status }) => status === "completed" || status === "failed");
+  const settled = counts.filter(
+    ({ callback }) => callback === "delivered" || callback === "failed",
+  );
+  return [
+    {
+      type: "gauge",
+      name: "task_relay_tasks",
+      help: "Tasks that ended, by status and model.",
+      samples: ended.map(({ status, model, tasks: value }) => ({
+        labels: { status, model },
+        value,
+      })),
+    },
+    {
+      type: "gauge",
+      name: "task_relay_callbacks",
+      help: "Callbacks that settled, by outcome and host.",
+      samples: settled.map(({ callback: outcome, host, tasks: value }) => ({
+        labels: { outcome, host },
+        value,
+      })),
+    },
+    {
+      type: "gauge",
+      name: "task_relay_attempts",
+      help: "Attempts of settled callbacks, by host.",
+      samples: settled.map(({ host, attempts: value }) => ({ labels: { host }, value })),
+    },
+  ];
+}
+
+function counter(name: string, help: string, ...samples: readonly Sample<number>[]): Family {
+  return { type: "counter", name: `task_relay_${name}`, help, samples };
+}
+
+/** Replaces all but the `MAX_VALUES` models or hosts with the most tasks by `*`. */
+function bounded(counts: readonly Count[], key: "model" | "host"): readonly Count[] {
+  const sums = new Map<string, number>();
+  for (const count of counts) sums.set(count[key], (sums.get(count[key]) ?? 0) + count.tasks);
+  const first = [...sums].toSorted(([, a], [, b]) => b - a).slice(0, MAX_VALUES);
+  const named = new Set(first.map(([value]) => value));
+  return counts.map((count) => (named.has(count[key]) ? count : { ...count, [key]: "*" }));
+}
+
+function gauge(name: string, help: string, value: number, labels: Sample["labels"] = {}): Family {
+  return { type: "gauge", name: `task_relay_${name}`, help, samples: [{ labels, value }] };
+}
+
+function histogram(name: string, help: string, value: Histogram): Family {
+  return { type: "histogram", name: `task_relay_${name}`, help, samples: [{ labels: {}, value }] };
+}
+
+function ageS(since: number | null, now: number): number {
+  return since === null ? 0 : Math.max(0, now - since) / 1000;
+}

@@ -1,0 +1,62 @@
+import type { Measure } from "./buckets.ts";
+import type { FoundRow, Histogram } from "./found-late.ts";
+import type { TotalRow } from "./totals.ts";
+
+/**
+ * Number of tasks of one model, host, status and callback status, summed over the hours of a window, and the
+ * number of their attempts.
+ */
+export interface Count {
+  readonly model: string;
+  /** Host of the receiver; empty when the tasks have no `callback_url`. */
+  readonly host: string;
+  readonly status: string;
+  /** Status of the callback; empty when the tasks have no `callback_url`. */
+  readonly callback: string;
+  readonly tasks: number;
+  readonly attempts: number;
+}
+
+export interface Statistics {
+  readonly counts: readonly Count[];
+  readonly histograms: Readonly<Record<Measure, Histogram>>;
+  /** How late results were found, by provider and by how they were found. */
+  readonly found: readonly FoundRow[];
+  /**
+   * Unsettled tasks: those without a result, and those whose callback or refund is still under way;
+   * `oldestAt` is the creation time of the oldest.
+   */
+  readonly backlog: Backlog;
+  /**
+   * Unsettled tasks that should have changed by themselves more than a minute ago, according to their row;
+   * `oldestAt` is the earliest time at which one should have changed.
+   */
+  readonly overdue: Backlog;
+  /**
+   * Number of tasks that their objects still held after the end of the retention, and erased only when the
+   * cron trigger asked them to.
+   */
+  readonly expiryLost: number;
+  /** Totals of all tasks that were ever counted, whatever the window. */
+  readonly totals: readonly TotalRow[];
+  /** Size of the largest database of the index, in bytes. */
+  readonly sizeBytes: number;
+}
+
+/**
+ * Window of time: statistics cover the tasks created in it. `since` is inclusive, `until` exclusive, in Unix
+ * milliseconds.
+ */
+export interface Window {
+  readonly since: number;
+  readonly until: number;
+}
+
+export interface Backlog {
+  readonly tasks: number;
+  /**
+   * Earliest creation time, or for overdue tasks earliest due time, of the counted tasks, in Unix
+   * milliseconds; null when there are no tasks.
+   */
+  readonly oldestAt: number | null;
+}

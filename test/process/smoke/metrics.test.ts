@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { metricsOf } from "../../../src/api/search/metrics.ts";
+import { metricsText } from "../../../src/api/search/metrics-text.ts";
+import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
+import type { Statistics } from "../../../src/index-db/statistics.ts";
+import { TOTALS } from "../../../src/index-db/totals.ts";
+
+const counts = Array.from({ length: BOUNDS_MS.length + 1 }, (_, n) => n);
+const HISTOGRAM = { counts, totalMs: 1234 };
+const KEY = { model: 'a"\\\n{},', host: "client.example.net" } as const;
+const FOUND: Statistics = {
+  counts: [
+    { ...KEY, status: "completed", callback: "delivered", tasks: 3, attempts: 4 },
+    { ...KEY, status: "failed", callback: "failed", tasks: 1, attempts: 3 },
+  ],
+  histograms: { first_attempt: HISTOGRAM, settled: HISTOGRAM, index: HISTOGRAM },
+  found: [{ provider: "ark", foundBy: "poll", bucket: 3, tasks: 2, totalMs: 50 }],
+  backlog: { tasks: 2, oldestAt: 1 },
+  overdue: { tasks: 1, oldestAt: 1 },
+  expiryLost: 0,
+  totals: TOTALS.map((name, value) => ({ name, value })),
+  sizeBytes: 4096,
+};
+const FAMILIES = metricsOf(FOUND, 90_001, { version: "version-1", isPaused: false });
+
+const PROMTOOL = "promtool";
+const isMissing = spawnSync(PROMTOOL, ["--version"]).status !== 0;
+
+// Debian's package `prometheus` contains promtool.
+it.skipIf(isMissing)(
+  `promtool check metrics accepts the metrics in the text format without a remark${isMissing ? " (skipped: promtool is not installed)" : ""}`,
+  () => {
+    const input = metricsText(FAMILIES, "text");
+    const { status, stdout, stderr } = spawnSync(PROMTOOL, ["check", "metrics"], { input });
+    expect([status, `${stdout}${stderr}`]).toEqual([0, ""]);
+  },
+);
+
+const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
+  gauge: [""],
+  counter: ["_total"],
+  gaugehistogram: ["_bucket", "_gsum", "_gcount"],
+};
+const LABEL = String.raw`[a-z_]+="(?:[^"\\\n]|\\["\\n])*"`;
+const SAMPLE = new RegExp(String.raw`^([a-z_]+)(\{${LABEL}(?:,${LABEL})*\})? (-?\d+(?:\.\d+)?)$`);
+const META = /^# (TYPE|UNIT|HELP) ([a-z_]+) (.+)$/;
+
+/**
+ * Parses OpenMetrics 1.0, as far as the metrics of the relay need it, strictly: each family once and together,
+ * its type first, no sample twice, only the suffixes of the type, `# EOF` at the end.
+ * @returns the number of samples by family.
+ * @throws on any other text.
+ */
+function parseOpenMetrics(text: string): ReadonlyMap<string, number> {
+  if (!text.endsWith("\n# EOF\n")) throw new Error("the end is missing");
+  const samples = new Map<string, number>();
+  const seen = new Set<string>();
+  let family = { name: "", type: "" };
+  for (const line of text.slice(0, -"\n# EOF\n".length).split("\n")) {
+    const [, keyword, subject = "", rest = ""] = META.exec(line) ?? [];
+    if (keyword === "TYPE") {
+      if (samples.has(subject)) throw new Error(`a family occurs twice: ${line}`);
+      family = { name: subject, type: rest };
+      samples.set(subject, 0);
+    } else if (keyword !== undefined) {
+      const isUnit = keyword === "HELP" || subject.endsWith(`_${rest}`);
+      if (subject !== family.name || !isUnit) throw new Error(`misplaced: ${line}`);
+    } else {
+      const [, name = "", labels = "", value] = SAMPLE.exec(line) ?? [];
+      const isOwn = SUFFIXES[family.type]?.some((suffix) => name === `${family.name}${suffix}`);
+      if (isOwn !== true || value === undefined) throw new Error(`no sample here: ${line}`);
+      if (seen.has(name + labels)) throw new Error(`a sample occurs twice: ${line}`);
+      seen.add(name + labels);
+      samples.set(family.name, (samples.get(family.name) ?? 0) + 1);
+    }
+  }
+  return samples;
+}
+
+it("a strict OpenMetrics parser accepts the metrics in the OpenMetrics format, and finds samples of every family", () => {
+  const samples = parseOpenMetrics(metricsText(FAMILIES, "openmetrics"));
+  expect(samples.size).toBe(FAMILIES.length);
+  expect([...samples].filter(([, count]) => count === 0)).toEqual([]);
+  expect(() => parseOpenMetrics(metricsText(FAMILIES, "text"))).toThrow("the end is missing");
+});
