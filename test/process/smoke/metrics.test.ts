@@ -32,8 +32,11 @@ it.skipIf(isMissing)(
   `promtool check metrics accepts the metrics in the text format without a remark${isMissing ? " (skipped: promtool is not installed)" : ""}`,
   () => {
     const input = metricsText(FAMILIES, "text");
-    const { status, stdout, stderr } = spawnSync(PROMTOOL, ["check", "metrics"], { input });
-    expect([status, `${stdout}${stderr}`]).toEqual([0, ""]);
+    const { status, stdout, stderr } = spawnSync(PROMTOOL, ["check", "metrics"], {
+      input,
+      encoding: "utf8",
+    });
+    expect([status, stdout, stderr]).toEqual([0, "", ""]);
   },
 );
 
@@ -44,43 +47,41 @@ const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
 };
 const LABEL = String.raw`[a-z_]+="(?:[^"\\\n]|\\["\\n])*"`;
 const SAMPLE = new RegExp(String.raw`^([a-z_]+)(\{${LABEL}(?:,${LABEL})*\})? (-?\d+(?:\.\d+)?)$`);
-const META = /^# (TYPE|UNIT|HELP) ([a-z_]+) (.+)$/;
+const END = "# EOF\n";
 
 /**
  * Parses OpenMetrics 1.0, as far as the metrics of the relay need it, strictly: each family once and together,
  * its type first, no sample twice, only the suffixes of the type, `# EOF` at the end.
- * @returns the number of samples by family.
+ * @returns the samples of each family, by its name.
  * @throws on any other text.
  */
-function parseOpenMetrics(text: string): ReadonlyMap<string, number> {
-  if (!text.endsWith("\n# EOF\n")) throw new Error("the end is missing");
-  const samples = new Map<string, number>();
-  const seen = new Set<string>();
-  let family = { name: "", type: "" };
-  for (const line of text.slice(0, -"\n# EOF\n".length).split("\n")) {
-    const [, keyword, subject = "", rest = ""] = META.exec(line) ?? [];
-    if (keyword === "TYPE") {
-      if (samples.has(subject)) throw new Error(`a family occurs twice: ${line}`);
-      family = { name: subject, type: rest };
-      samples.set(subject, 0);
-    } else if (keyword !== undefined) {
-      const isUnit = keyword === "HELP" || subject.endsWith(`_${rest}`);
-      if (subject !== family.name || !isUnit) throw new Error(`misplaced: ${line}`);
-    } else {
-      const [, name = "", labels = "", value] = SAMPLE.exec(line) ?? [];
-      const isOwn = SUFFIXES[family.type]?.some((suffix) => name === `${family.name}${suffix}`);
-      if (isOwn !== true || value === undefined) throw new Error(`no sample here: ${line}`);
-      if (seen.has(name + labels)) throw new Error(`a sample occurs twice: ${line}`);
-      seen.add(name + labels);
-      samples.set(family.name, (samples.get(family.name) ?? 0) + 1);
-    }
-  }
-  return samples;
+function parseOpenMetrics(text: string): ReadonlyMap<string, readonly string[]> {
+  if (!text.endsWith(`\n${END}`)) throw new Error("the end is missing");
+  const blocks = text.slice(0, -END.length).split(/(?<=\n)(?=# TYPE )/);
+  const families = blocks.map(parseFamily);
+  const found = new Map(families);
+  if (found.size < families.length) throw new Error("a family occurs twice");
+  return found;
+}
+
+function parseFamily(block: string): readonly [string, readonly string[]] {
+  const [, name = "", type = "", unit = "", body = ""] =
+    /^# TYPE (\w+) (\w+)\n(?:# UNIT \1 (\w+)\n)?# HELP \1 .+\n([^]*)$/.exec(block) ?? [];
+  if (name === "" || !name.endsWith(unit)) throw new Error(`no family: ${block}`);
+  const samples = body.split("\n").slice(0, -1);
+  const keys = samples.map((line) => {
+    const [, sampleName, labels = ""] = SAMPLE.exec(line) ?? [];
+    const isOwn = SUFFIXES[type]?.some((suffix) => sampleName === `${name}${suffix}`);
+    if (isOwn !== true) throw new Error(`no sample of ${name}: ${line}`);
+    return `${sampleName}${labels}`;
+  });
+  if (new Set(keys).size < keys.length) throw new Error(`a sample of ${name} occurs twice`);
+  return [name, samples];
 }
 
 it("a strict OpenMetrics parser accepts the metrics in the OpenMetrics format, and finds samples of every family", () => {
   const samples = parseOpenMetrics(metricsText(FAMILIES, "openmetrics"));
   expect(samples.size).toBe(FAMILIES.length);
-  expect([...samples].filter(([, count]) => count === 0)).toEqual([]);
+  expect([...samples].filter(([, lines]) => lines.length === 0)).toEqual([]);
   expect(() => parseOpenMetrics(metricsText(FAMILIES, "text"))).toThrow("the end is missing");
 });
