@@ -26,5 +26,5 @@ process.exitCode = await relay.ended;
 /** Prints the summary of the relay once it answers; nothing when it never does, which wrangler explains. */
 async function report({ child }: WranglerDev, origin: string): Promise<void> {
   const isAnswering = await isAnsweringSoon(child, origin);
-  if (isAnswering) console.log(await summaryOf(origin));
+  if (isAnswering) console.log(await summaryOf(origin).catch(keyLine));
 }

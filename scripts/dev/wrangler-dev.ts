@@ -37,6 +37,8 @@ export function startWrangler(
   });
   const askToEnd = () => watchdog.stdin.end();
   child.once("exit", askToEnd);
+  // Without it wrangler could outlive this process.
+  watchdog.once("exit", () => child.kill());
   const ended = Promise.all([once(child, "exit"), once(watchdog, "exit")]).then(([[code]]) =>
     typeof code === "number" ? code : 1,
   );

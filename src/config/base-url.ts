@@ -39,7 +39,7 @@ export function urlIssues(
   const isAllowed = (url: string) => isPinned(url, hosts, policy.allowLocal, further);
   if (urls.every((url) => url == null || isAllowed(url))) return [];
   const known = [...hosts, ...(further === null ? [] : [further.form])].join(", ");
-  const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}; or use https and a host in EXTRA_BASE_HOSTS`;
+  const message = `must stay on the hosts of ${provider.name} in ${name}: ${known}; EXTRA_BASE_HOSTS allows others by https, ALLOW_LOCAL_CALLBACKS this machine`;
   return [{ path: variable, message }];
 }
 
