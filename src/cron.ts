@@ -3,11 +3,12 @@ import type { AlertKind } from "./account/failure-tracker.ts";
 import { placedRuntimeOf } from "./account/placed-runtime.ts";
 import { isWanted } from "./config/operator-events.ts";
 import type { Runtime } from "./config/runtime.ts";
-import { MINUTE_MS } from "./core/time.ts";
+import { MINUTE_MS, toSeconds } from "./core/time.ts";
 import type { Env } from "./env.ts";
 import { count } from "./index-db/counters.ts";
 import { sizeBytes } from "./index-db/database.ts";
 import { runChecks } from "./index-db/expiry-checks.ts";
+import { lastEndAt } from "./index-db/last-end.ts";
 import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "./index-db/limits.ts";
 import { rollUp } from "./index-db/rollups.ts";
 import { type Shards, shardsOf } from "./index-db/shards.ts";
@@ -93,6 +94,9 @@ export async function runScheduled(
       await runStep(name, () => run(db, job, budget));
     }
   }
+  const { silenceMs, paused } = runtime.config;
+  // During a pause no job is polled, so that fewer tasks end.
+  if (silenceMs !== null && !paused) await runStep("silence", () => reportSilence(silenceMs, job));
 }
 
 /**
@@ -141,9 +145,19 @@ async function measureSize(db: D1Database, job: Job) {
   return { bytes };
 }
 
+/** Alerts the operator if no task has ended for `silenceMs`. Says nothing before all changed rows are counted. */
+async function reportSilence(silenceMs: number, job: Job) {
+  const at = await lastEndAt(job.shards.databases);
+  const silentMs = at === null ? 0 : job.now - at;
+  const minutes = Math.floor(silentMs / MINUTE_MS);
+  const event = { type: "events.silent", since: toSeconds(job.now - silentMs), minutes } as const;
+  if (silentMs >= silenceMs) await alertOperator(event, "silent", job);
+  return { minutes };
+}
+
 /**
- * Alerts the operator that the index is almost full or that tasks are overdue, at most once an hour for each
- * of the two.
+ * Alerts the operator that the index is almost full, that tasks are overdue or that none ends, at most once an
+ * hour for each of these.
  */
 async function alertOperator(event: OperatorEvent, kind: AlertKind, { env, runtime, now }: Job) {
   if (!isWanted(runtime.config, event.type)) return;

@@ -35,7 +35,7 @@ export interface AccountState extends Profile {
  * | `keys:<digit>`           | 16 in all  | claims to keys, by their SHA-256    | `claimKeyHash` to `releaseKeyHashes` |
  * | `connection:<name>`      | connection | `refused_at`, `told_at`, `durations`, `unclear` | `noteRefusedKey` to `takePollSlot` |
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
- * | `index:`                 | deployment | `told_at`, `full_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
+ * | `index:`                 | deployment | `told_at`, `full_told_at`, `silent_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
  * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of
  * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account only books money. Requests are authenticated, and tasks

@@ -6,7 +6,7 @@ const FAILURES_KEY = "failures";
  * Storage keys of the times of the last alerts. They cannot be renamed, because objects already store data
  * under them.
  */
-const ALERTED_KEYS = { default: "told_at", full: "full_told_at" };
+const ALERTED_KEYS = { default: "told_at", full: "full_told_at", silent: "silent_told_at" };
 /**
  * Time in milliseconds after a stored refusal of an API key in which no further one is stored, because many
  * tasks meet the same refusal at once.
@@ -19,7 +19,8 @@ const STALE_MARGIN_MS = SECOND_MS;
 
 /**
  * Kind of an alert to the operator about one connection, host or index: `full` for an index that is almost
- * full, `default` for any other fault. An alert of one kind does not delay one of the other kind.
+ * full, `silent` for an index in which no task ends, `default` for any other fault. An alert of one kind does
+ * not delay one of another kind.
  */
 export type AlertKind = keyof typeof ALERTED_KEYS;
 

@@ -125,6 +125,7 @@ function operatorSettingsOf(config: Config) {
     OPERATOR_CALLBACK_URL:
       config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
     OPERATOR_EVENTS: types.join(" "),
+    SILENCE_MINUTES: config.silenceMs === null ? null : config.silenceMs / MINUTE_MS,
     OPERATOR_CALLBACK_FORMAT: config.isOperatorOnSlack ? "slack" : "standard",
   };
 }

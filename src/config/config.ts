@@ -52,6 +52,8 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly operatorCallbackUrl: string | null;
   /** Types of operator events that are not sent, because `OPERATOR_EVENTS` does not name them. */
   readonly unwantedEvents: ReadonlySet<string>;
+  /** Time without the end of a task after which the operator is alerted, in milliseconds; null for never. */
+  readonly silenceMs: number | null;
   /** States that operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
   readonly isOperatorOnSlack: boolean;
   /**
@@ -117,6 +119,7 @@ export function parseConfig(
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
     unwantedEvents: data.OPERATOR_EVENTS,
+    silenceMs: data.SILENCE_MINUTES,
     isOperatorOnSlack: data.OPERATOR_CALLBACK_FORMAT === "slack",
   });
 }

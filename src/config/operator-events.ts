@@ -9,6 +9,7 @@ export const OPERATOR_EVENT_TYPES = [
   "provider.unauthorized",
   "index.lagging",
   "index.full",
+  "events.silent",
 ] as const;
 
 /**

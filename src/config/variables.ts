@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { MAX_CALLBACK_TIMEOUT_MS, MAX_RETENTION_MS } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
-import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
@@ -52,6 +52,7 @@ export const Variables = z.object({
   OPERATOR_CALLBACK_FORMAT: text("standard").check(
     z.refine((value) => value === "standard" || value === "slack", "must be standard or slack"),
   ),
+  SILENCE_MINUTES: optional(wholeNumber("", 1, 10_080, MINUTE_MS)),
   INDEX_DB: z.optional(z.unknown()),
   INDEX_RETENTION_DAYS: optional(wholeNumber("", 1, 365, DAY_MS)),
   INDEX_SHARD_HOURS: optional(wholeNumber("", 1, 8760, HOUR_MS)),

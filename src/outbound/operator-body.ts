@@ -10,7 +10,8 @@ export type OperatorEvent =
   | { readonly type: "host.failing"; readonly host: string }
   | { readonly type: "provider.unauthorized"; readonly connection: string }
   | { readonly type: "index.lagging"; readonly overdue: number }
-  | { readonly type: "index.full"; readonly bytes: number; readonly max_bytes: number };
+  | { readonly type: "index.full"; readonly bytes: number; readonly max_bytes: number }
+  | { readonly type: "events.silent"; readonly since: number; readonly minutes: number };
 
 type OperatorFormat = Pick<Config, "isOperatorOnSlack" | "publicUrl">;
 

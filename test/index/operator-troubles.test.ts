@@ -154,6 +154,31 @@ it("the operator event index.full is sent when the cron finds that the index dat
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
 });
 
+it("the operator event events.silent is sent when no task has ended for SILENCE_MINUTES, at most once an hour, and not while rows are not counted", async () => {
+  const outside = receivers(200);
+  await allowIndexAlert();
+  const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };
+  await cron(bindings);
+  await insert(aRow());
+  await cron(bindings);
+  pass(89 * MINUTE);
+  await cron(bindings);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  pass(MINUTE);
+  await cron({ ...bindings, PAUSED: "true" });
+  await cron(OPERATOR_BINDINGS);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  await cron(bindings);
+  await cron(bindings);
+  expect(await operatorEvents(outside)).toEqual([
+    { type: "events.silent", timestamp: START_S + 5400, data: { since: START_S, minutes: 90 } },
+  ]);
+  pass(60 * MINUTE);
+  await insert(aRow());
+  await cron(bindings);
+  expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
+});
+
 it("the operator event index.lagging is not sent when OPERATOR_CALLBACK_URL is not set", async () => {
   const outside = receivers(200);
   await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));

@@ -39,7 +39,7 @@ export async function operatorEvents(outside: Outside): Promise<readonly z.outpu
 /** Lets the next alerts about the index be sent, although another test may have caused some within the hour. */
 export async function allowIndexAlert(): Promise<void> {
   await runInDurableObject(indexObject(env), (_, { storage }) => {
-    for (const key of ["told_at", "full_told_at"]) storage.kv.delete(key);
+    for (const key of ["told_at", "full_told_at", "silent_told_at"]) storage.kv.delete(key);
   });
 }
 
