@@ -62,7 +62,7 @@ function observe(body: unknown): Observation | null {
 const EXAMPLES = [
   ["success", "a success", "completed([LINK])"],
   ["noOutput", "a success without output", "NO_OUTPUT"],
-  ["moderation", "a stop by moderation", `failed("moderation", "The prompt was refused.")`],
+  ["moderation", "a stop by moderation", `failed("moderation", "Refused by the safety filter.")`],
   ["failure", "a failure that is no moderation", `failed("provider", "The model failed.")`],
   ["running", "a running job", "PROCESSING"],
   ["unknownState", "an unknown state", "null"],
