@@ -39,16 +39,17 @@ export const readHealth = publicRoute(
       return json({ status: "not_configured", issues: result.error }, 503, headers);
     }
     const runtime = result.value;
-    const operator = await operatorOf(request.headers, runtime);
-    if (operator === null || !may(operator, "statistics")) return json({ status: "ok" });
     const { config } = runtime;
+    const head = { status: "ok", version: versionOf(env), paused: config.paused };
+    const operator = await operatorOf(request.headers, runtime);
+    if (operator === null || !may(operator, "statistics")) return json(head);
     const connections = await connectionsOf(config, env);
     const configuration = {
       ...settingsOf(config),
       ...operatorSettingsOf(config),
       ...rateLimitsOf(env),
     };
-    return json({ status: "ok", version: versionOf(env), configuration, connections });
+    return json({ ...head, configuration, connections });
   },
 );
 

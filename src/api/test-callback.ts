@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { callbackBody } from "../core/record/callback-body.ts";
+import { causeOf } from "../core/record/outcome.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
 import { deliver } from "../outbound/webhooks.ts";
@@ -34,7 +35,7 @@ export const testCallback = bodyRoute(
     const taskId = crypto.randomUUID();
     const startedAt = Date.now();
     const sample = { id: taskId, model: "sample", createdAt: startedAt };
-    const { outcome, statusCode, cloudflareError } = await deliver(
+    const result = await deliver(
       {
         taskId,
         account,
@@ -48,17 +49,16 @@ export const testCallback = bodyRoute(
       },
       runtime,
     );
-    const durationMs = Date.now() - startedAt;
-    const code = cloudflareError === null ? {} : { cloudflare_error: cloudflareError };
+    const { outcome, statusCode, cloudflareError } = result;
+    const cause = causeOf(result);
+    const why = {
+      ...(cause !== null && { cause }),
+      ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
+      duration_ms: Date.now() - startedAt,
+    };
     const by = keyNameOf(caller);
-    const line = { by, outcome, status_code: statusCode, ...code, duration_ms: durationMs };
-    log({ event: "callback.test", ...line });
-    return json({
-      outcome,
-      ...(statusCode === null ? {} : { status_code: statusCode }),
-      ...code,
-      duration_ms: durationMs,
-    });
+    log({ event: "callback.test", by, outcome, status_code: statusCode, ...why });
+    return json({ outcome, ...(statusCode !== null && { status_code: statusCode }), ...why });
   },
 );
 

@@ -1,10 +1,11 @@
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
-import { log, type LogSettings, nameVersion } from "../log.ts";
+import { type LogSettings, nameVersion } from "../log.ts";
 import { type Keyring, keyringOf } from "../security/keyring.ts";
 import { type HashedKey, hashedKeysOf } from "../security/operator-keys.ts";
 import { type Config, parseConfig } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
+import { warnOnce } from "./warnings.ts";
 
 /** Configuration and imported keys of the running relay. */
 export interface Runtime {
@@ -31,10 +32,7 @@ export function configOf(env: object): ConfigResult {
   const result = parseConfig(env, Cloudflare.compatibilityFlags);
   configs.set(env, result);
   nameVersion(versionOf(env));
-  if (result.ok && result.value.allowLocalCallbacks) {
-    const detail = "ALLOW_LOCAL_CALLBACKS is on: for development only, never in production";
-    log({ event: "config.warning", detail }, "warn");
-  }
+  warnOnce(env, result);
   return result;
 }
 

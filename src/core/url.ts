@@ -18,7 +18,10 @@ export function isHttpUrl(text: string): boolean {
   return protocol === "https:" || protocol === "http:";
 }
 
-/** Returns the host name of a URL in the form that `fetch` uses; null when the text is no URL. */
+/**
+ * Returns the host of a URL in the form that `fetch` uses, with its port unless the scheme implies it; null
+ * when the text is no URL.
+ */
 export function hostOf(url: string): string | null {
-  return URL.parse(url)?.hostname ?? null;
+  return URL.parse(url)?.host ?? null;
 }

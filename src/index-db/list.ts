@@ -41,6 +41,7 @@ const LISTED = [
   "host",
   "createdAt",
   "completedAt",
+  "finishedAt",
   "settledAt",
 ] as const satisfies readonly RowField[];
 

@@ -1,9 +1,11 @@
 import type { Delivery } from "../core/duties/deliver.ts";
 import type { ChargeAnswer, PollAnswer, TaskEvent } from "../core/events/event.ts";
 import type { AttemptResult } from "../core/record/callback.ts";
+import { causeOf } from "../core/record/outcome.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import type { CallStep } from "../core/step.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
+import { hostOf } from "../core/url.ts";
 import { settledSummary } from "../core/views/settled-summary.ts";
 import { errorText, type LogLevel, type LogLine } from "../log.ts";
 import type { Platform } from "./platform.ts";
@@ -123,17 +125,22 @@ function pollOutcome(answer: PollAnswer, { aborted }: AbortSignal): string {
  * was not stored.
  */
 export function attemptLine(
-  { taskId, number }: Delivery,
+  { taskId, number, url, account, provider }: Delivery,
   result: AttemptResult,
   durationMs: number,
   isRecorded: boolean,
 ): Logged {
   const { statusCode, cloudflareError, retryAfter } = result;
+  const cause = causeOf(result);
   const line = {
     event: "callback.attempt",
     task_id: taskId,
     number,
+    host: hostOf(url),
+    account: account?.id ?? null,
+    provider,
     outcome: result.outcome,
+    ...(cause !== null && { cause }),
     status_code: statusCode,
     ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
     ...(retryAfter !== null && { retry_after: retryAfter }),

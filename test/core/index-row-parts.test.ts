@@ -95,13 +95,14 @@ describe("the host of a row", () => {
     [URL_A, HOST],
     ["https://Client.Example.COM/Callbacks", HOST],
     ["HTTPS://client.example.com/", HOST],
-    ["https://client.example.com:8443/callbacks", HOST],
+    ["https://client.example.com:443/callbacks", HOST],
+    ["https://client.example.com:8443/callbacks", `${HOST}:8443`],
     ["https://client.example.com", HOST],
     ["https://client.example.com?x=https://other.example.com/", HOST],
     ["https://client.example.com#x", HOST],
-    ["http://127.0.0.1:8787/callbacks", "127.0.0.1"],
+    ["http://127.0.0.1:8787/callbacks", "127.0.0.1:8787"],
     ["https://[2606:4700:4700::1111]/callbacks", "[2606:4700:4700::1111]"],
-    ["https://[2606:4700:4700::1111]:8443/callbacks", "[2606:4700:4700::1111]"],
+    ["https://[2606:4700:4700::1111]:8443/callbacks", "[2606:4700:4700::1111]:8443"],
   ])("the receiver's host in the index row of a callback to %s is %s", (callbackUrl, host) => {
     expect(rowOf(anOpenTask({ callbackUrl }), POLICY)?.host).toBe(host);
     expect(rowOf(aFinishedTask({ callback: aCallback({ url: callbackUrl }) }), POLICY)?.host).toBe(

@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { cloudflareErrorOf, outcomeOfAnswer, OUTCOMES } from "../../src/core/record/outcome.ts";
+import {
+  causeOf,
+  cloudflareErrorOf,
+  outcomeOfAnswer,
+  OUTCOMES,
+} from "../../src/core/record/outcome.ts";
 
 it("outcomeOfAnswer, which names the outcome of a callback attempt, maps every HTTP status as documented", () => {
   const redirected = Array.from({ length: 100 }, (_, i) => 300 + i);
@@ -44,6 +49,22 @@ it.each([
   "cloudflareErrorOf, which reads Cloudflare's error code from an answer, reads status %i with the body %j as %j",
   (status, body, code) => {
     expect(cloudflareErrorOf(status, body)).toBe(code);
+  },
+);
+
+it.each([
+  ["unreachable", 521, null, "refused"],
+  ["unreachable", 525, null, "tls"],
+  ["unreachable", 526, null, "tls"],
+  ["unreachable", 530, 1016, "dns"],
+  ["unreachable", 530, 1033, "other"],
+  ["unreachable", 403, 1003, "other"],
+  ["unreachable", null, null, "other"],
+  ["rejected", 521, null, null],
+] as const)(
+  "the cause of the outcome %s with status %j and Cloudflare's error %j is %j",
+  (outcome, statusCode, cloudflareError, cause) => {
+    expect(causeOf({ outcome, statusCode, cloudflareError })).toBe(cause);
   },
 );
 

@@ -92,6 +92,18 @@ describe("a redelivery", () => {
     });
   });
 
+  it("a redelivery ordered while a pause of the relay holds an attempt back joins this attempt, with its own URL and Idempotency-Key", () => {
+    const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
+    const waiting = aFinishedTask({ callback: aCallback({ state: due(HOUR), deliveredAt: null }) });
+    expectUnchanged(waiting, aRedelivery(), NOW + HOUR, paused);
+    const keyed = aRedelivery({ callbackUrl: URL_B, idempotencyKey: "a" });
+    const joined = apply(waiting, keyed, NOW + HOUR, paused);
+    const callback = { ...waiting.callback, url: URL_B, lastOrderKey: "a" };
+    expect(joined).toMatchObject({ version: NOW + HOUR, callback });
+    expectUnchanged(joined, keyed, NOW + 2 * HOUR);
+    expectRefused(waiting, aRedelivery(), "series_running");
+  });
+
   it.each(["rejected", "delivered"] as const)(
     "a redelivery that ends as %s keeps the time of the first delivery",
     (outcome) => {

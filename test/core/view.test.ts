@@ -112,6 +112,7 @@ function sendingView(excerpt: object) {
     },
     account: "acme",
     metadata: { order: 7 },
+    finished_at: NOW_S,
   };
 }
 
@@ -167,7 +168,7 @@ describe("the view of a finished task", () => {
     expect(taskView(aFinishedTask({ body }), "account")).toBe(
       `${body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"delivered","attempts":[` +
         `{"number":1,"series":1,"started_at":${NOW_S},"duration_ms":250,"outcome":"delivered",` +
-        `"status_code":200}],"delivered_at":${NOW_S}}}`,
+        `"status_code":200}],"delivered_at":${NOW_S}},"finished_at":${NOW_S}}`,
     );
   });
 
@@ -175,7 +176,7 @@ describe("the view of a finished task", () => {
     const failure = { category: "timeout", retryable: true } as const;
     expect(taskView(aFinishedTask({ callback: null, failure }), "account")).toBe(
       `${BODY.slice(0, -1)},"callback":null,` +
-        `"failure":{"category":"timeout","retryable":true}}`,
+        `"finished_at":${NOW_S},"failure":{"category":"timeout","retryable":true}}`,
     );
   });
 
@@ -232,7 +233,7 @@ describe("the view of a task with a price", () => {
       expect(taskView(task, role)).toBe(
         `${task.body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"sending","attempts":[]},` +
           `"account":"acme","credits":{"amount":${PRICE},"state":"refunding"},` +
-          `"failure":{"category":"canceled","retryable":false}}`,
+          `"finished_at":${NOW_S},"failure":{"category":"canceled","retryable":false}}`,
       );
     },
   );
@@ -241,7 +242,8 @@ describe("the view of a task with a price", () => {
     "a finished task's view shows its credits as %s",
     (kind) => {
       const task = aFinishedTask({ callback: null, credits: credits({ kind }) });
-      const paid = JSON.stringify({ callback: null, credits: { amount: PRICE, state: kind } });
+      const shown = { amount: PRICE, state: kind };
+      const paid = JSON.stringify({ callback: null, credits: shown, finished_at: NOW_S });
       expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
     },
   );

@@ -55,6 +55,7 @@ it("GET /v1/tasks lists the tasks newest first, each with the fields that the in
       model: "m",
       created_at: START_S - 60,
       completed_at: START_S - 60,
+      finished_at: START_S - 60,
       settled_at: START_S - 1,
       account: "a",
       provider: "ark",
@@ -81,6 +82,8 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["provider=kling", { provider: "kling" }],
   ["account=b", { account: "b" }],
   ["host=B.example.NET", { host: "b.example.net" }],
+  ["host=B.example.net:443", { host: "b.example.net" }],
+  ["host=b.example.net:8443", { host: "b.example.net:8443" }],
   ["account=b&callback=failed", { account: "b", callback: "failed" }],
   [
     "model=kling%202&provider=kling&account=b&host=b.example.net&status=failed&callback=failed",

@@ -162,6 +162,7 @@ it("POST /v1/callbacks/test sends one sample callback and returns its outcome wi
   expect(await response.json()).toEqual({
     outcome: "unreachable",
     status_code: 409,
+    cause: "other",
     cloudflare_error: 1001,
     duration_ms: 0,
   });

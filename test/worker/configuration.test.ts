@@ -185,10 +185,12 @@ it.each([
   },
 );
 
-it("GET /healthz answers anyone with the status ok and nothing more", async () => {
+it("GET /healthz answers anyone with the status ok, the version and whether the relay is paused, and nothing more", async () => {
+  const VERSION = { id: "version-1", tag: "", timestamp: "" };
   for (const key of [null, "wrong"]) {
-    const response = await callWith(env, "/healthz", { key });
-    expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+    const response = await callWith({ ...env, VERSION, PAUSED: "true" }, "/healthz", { key });
+    const body = { status: "ok", version: "version-1", paused: true };
+    expect([response.status, await response.json()]).toEqual([200, body]);
     expect(response.headers.get("Cache-Control")).toBe("no-store");
   }
 });
@@ -199,6 +201,7 @@ it("GET /healthz shows the operator the configured or default value of every set
   expect(await response.json()).toEqual({
     status: "ok",
     version: "version-1",
+    paused: false,
     configuration: {
       CALLBACK_SCHEDULE_S: "0,180,600",
       CALLBACK_TIMEOUT_S: 10,

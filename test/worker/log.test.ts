@@ -83,7 +83,9 @@ beforeAll(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: START });
   for (const level of ["log", "info", "warn", "error", "debug"] as const) {
     vi.spyOn(console, level).mockImplementation((...args: readonly unknown[]) => {
-      lines.push({ level, text: args.map(String).join(" ") });
+      const text = args.map(String).join(" ");
+      // Warnings come once per isolate, so other files may have used them up.
+      if (!text.includes('"config.warning"')) lines.push({ level, text });
     });
   }
   await useEverything();
@@ -189,25 +191,20 @@ it.each(Object.entries(LEVELS))(
 );
 
 it("the log writes delivered callback attempts and refusals below status 500 with console.log, and other attempts and refusals with console.warn", () => {
-  const Attempt = z.looseObject({
-    outcome: z.string().optional(),
-    status: z.unknown().optional(),
-  });
   for (const { level, text } of lines) {
-    const { event } = Line.parse(JSON.parse(text));
-    const { outcome, status: code } = Attempt.parse(JSON.parse(text));
-    if (event === "callback.attempt") expect(level === "log").toBe(outcome === "delivered");
-    if (event === "request.refused") expect(level === "log").toBe(Number(code) < 500);
+    const line = Line.parse(JSON.parse(text));
+    const isLog = level === "log";
+    if (line.event === "callback.attempt") expect(isLog).toBe(line["outcome"] === "delivered");
+    if (line.event === "request.refused") expect(isLog).toBe(Number(line["status"]) < 500);
   }
 });
 
-it("the log has one line per callback attempt, with task, number, outcome, duration, Cloudflare's error code and Retry-After", () => {
+it("the log has one line per callback attempt, with task, number, host, account, provider, outcome, cause, duration, Cloudflare's error code and Retry-After", () => {
   const attempts = linesOf("callback.attempt");
   expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
-  const refusedByEdge = { cloudflare_error: 1020, retry_after: "7200" };
   expect(attempts).toMatchObject([
-    { number: 1, outcome: "rejected", status_code: 403, duration_ms: 0, ...refusedByEdge },
-    { number: 2, outcome: "unreachable", duration_ms: 0 },
+    { number: 1, outcome: "rejected", cloudflare_error: 1020, retry_after: "7200" },
+    { number: 2, outcome: "unreachable", cause: "other", host: "client.example.net" },
     { number: 3, outcome: "delivered", status_code: 200, duration_ms: 0 },
     { number: 4, outcome: "delivered", status_code: 200, duration_ms: 0 },
   ]);
@@ -243,7 +240,7 @@ it("the log names the outcome late_result when an event reports a success after 
 it("the log contains no payload, query string, URL, key or secret", () => {
   const log = lines.map(({ text }) => text).join("\n");
   expect(hookTokens).toHaveLength(1);
-  for (const word of [MARK, "?", "client.example.net", ARK_KEY, ...hookTokens, ...SECRETS]) {
+  for (const word of [MARK, "?", ARK_KEY, ...hookTokens, ...SECRETS]) {
     expect(log).not.toContain(word);
   }
   expect(log).not.toMatch(/whsec_[A-Za-z0-9+/]/);

@@ -28,7 +28,7 @@ it("GET /v1/tasks/{id} shows the callback body of a completed task first, then t
       `"callback":{"url":"${CALLBACK_URL}","status":"delivered","attempts":[{"number":1,` +
       `"series":1,"started_at":${START_S},"duration_ms":0,"outcome":"delivered",` +
       `"status_code":200,"response_excerpt":"thanks"}],"delivered_at":${START_S}},` +
-      `"account":"${account}","metadata":{"order":7}}`,
+      `"account":"${account}","metadata":{"order":7},"finished_at":${START_S}}`,
   );
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { Filters } from "../../index-db/list.ts";
+import { hostOf } from "../../core/url.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { jsonPointer } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -21,7 +22,12 @@ const ListParameters = {
   model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
   provider: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
   account: z.optional(AccountId),
-  host: z.optional(z.string().check(z.minLength(1), z.maxLength(253), z.toLowerCase())),
+  host: z.optional(
+    z.pipe(
+      z.string().check(z.minLength(1), z.maxLength(259)),
+      z.transform((host) => hostOf(`https://${host}`) ?? host),
+    ),
+  ),
   since: QueryTimeS,
   until: QueryTimeS,
   cursor: z.optional(z.string().check(z.maxLength(512))),

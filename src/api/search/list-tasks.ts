@@ -51,6 +51,7 @@ function summaryOf(task: ListedTask, reader: Reader) {
     model,
     created_at: toSeconds(task.createdAt),
     ...(task.completedAt !== null && { completed_at: toSeconds(task.completedAt) }),
+    ...(task.finishedAt !== null && { finished_at: toSeconds(task.finishedAt) }),
     ...(task.settledAt !== null && { settled_at: toSeconds(task.settledAt) }),
     ...(account !== null && { account }),
     ...(reader === "operator" && provider !== null && { provider }),

@@ -3,7 +3,12 @@ import type { AttemptEndedEvent, RedeliverEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { type Callback, isRepeatedOrder } from "../record/callback.ts";
 import { isNotified, noticeOf, withNotice } from "../record/notice.ts";
-import { closeAttempt, openDueAttempt, orderedSeries } from "../record/attempt-plan.ts";
+import {
+  closeAttempt,
+  joinedOrder,
+  openDueAttempt,
+  orderedSeries,
+} from "../record/attempt-plan.ts";
 import {
   isSettled,
   isTerminal,
@@ -43,7 +48,7 @@ export function endAttempt(
 /**
  * Handles the order to send the callback of a finished task again, optionally to another URL. The order is
  * rejected while the task is open, its refund is not confirmed, or an earlier attempt is running or
- * planned.
+ * planned. While the relay is paused, an order joins the attempt that waits.
  */
 export function redeliver(
   record: TaskRecord | null,
@@ -55,11 +60,27 @@ export function redeliver(
   if (!isTerminal(record)) return conflict("task_open", record);
   const { callback } = record;
   if (callback !== null && isRepeatedOrder(callback, event)) return unchanged(record);
+  const joined = joinPaused(record, event, policy, now);
+  if (joined !== null) return joined;
   if (!isSettled(record)) return conflict("series_running", record);
   const url = event.callbackUrl ?? callback?.url ?? null;
   if (url === null) return conflict("no_callback", record);
   const next = orderedSeries(callback, url, event, policy, now);
   return changed(withCallback(record, next, policy, now));
+}
+
+/** Joins an order to the attempt that a pause of the relay holds back; null when it holds none back. */
+function joinPaused(
+  record: TerminalTask,
+  event: RedeliverEvent,
+  policy: Policy,
+  now: number,
+): Decision | null {
+  const { callback } = record;
+  if (policy.pausedAt === null || callback?.state.kind !== "due") return null;
+  const joined = joinedOrder(callback, event.callbackUrl ?? callback.url, event);
+  const isSame = joined === callback;
+  return isSame ? unchanged(record) : changed(withCallback(record, joined, policy, now));
 }
 
 /**

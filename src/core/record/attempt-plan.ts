@@ -58,6 +58,15 @@ export function orderedSeries(
 }
 
 /**
+ * Applies a redelivery to a callback whose next attempt waits while the relay is paused: no further series
+ * starts, and the attempt that waits goes to `url`. Returns the same callback when nothing changes.
+ */
+export function joinedOrder(callback: Callback, url: string, order: RedeliveryOrder): Callback {
+  const isSame = url === callback.url && order.idempotencyKey === null;
+  return isSame ? callback : { ...callback, url, ...lastKeys(callback, order) };
+}
+
+/**
  * Returns the latest `Idempotency-Key` of the operator's redeliveries and of the owner's, after an order by
  * one of them: the order's key, if it has one, replaces the previous key of that caller.
  */

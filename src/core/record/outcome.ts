@@ -49,3 +49,25 @@ export function outcomeOfAnswer(status: number, cloudflareError: number | null):
   const isDead = cloudflareError !== null && DEAD_HOST_CODES.includes(cloudflareError);
   return isDead || DEAD_HOST_STATUSES.includes(status) ? "unreachable" : "rejected";
 }
+
+/** The reason why a receiver was unreachable; `other` where the platform tells no more. */
+export type UnreachableCause = "refused" | "tls" | "dns" | "other";
+
+/** Parts of an attempt that show why its receiver was unreachable. */
+interface Answered {
+  readonly outcome: Outcome;
+  readonly statusCode: number | null;
+  readonly cloudflareError: number | null;
+}
+
+/** Derives the cause of the outcome `unreachable` from what Cloudflare answered; null for other outcomes. */
+export function causeOf({
+  outcome,
+  statusCode,
+  cloudflareError,
+}: Answered): UnreachableCause | null {
+  if (outcome !== "unreachable") return null;
+  if (statusCode === 521) return "refused";
+  if (statusCode === 525 || statusCode === 526) return "tls";
+  return statusCode === 530 && cloudflareError === 1016 ? "dns" : "other";
+}

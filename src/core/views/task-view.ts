@@ -15,6 +15,7 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
+import { causeOf } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";
 import type { Upstream } from "../record/upstream.ts";
 import { optional } from "./optional.ts";
@@ -90,6 +91,7 @@ function attemptView(attempt: Attempt, reader: Reader) {
     started_at: toSeconds(attempt.startedAt),
     duration_ms: attempt.durationMs,
     outcome: attempt.outcome,
+    ...optional("cause", causeOf(attempt)),
     ...optional("status_code", attempt.statusCode),
     ...optional("cloudflare_error", attempt.cloudflareError),
     ...optional("response_excerpt", reader === "operator" ? attempt.responseExcerpt : null),
@@ -113,11 +115,12 @@ function upstreamView(upstream: Upstream | null) {
 }
 
 /**
- * Shows the kind of a failure and, to the operator, what the job has consumed or cost: the account would read
+ * Shows when the relay took the result, the kind of a failure and, to the operator, what the job has consumed or cost: the account would read
  * the operator's own price in it.
  */
-function endView({ failure, usage }: TerminalTask, reader: Reader) {
+function endView({ finishedAt, failure, usage }: TerminalTask, reader: Reader) {
   return {
+    ...optional("finished_at", finishedAt === null ? null : toSeconds(finishedAt)),
     ...optional("failure", failure),
     ...optional("usage", reader === "operator" ? usage : null),
   };

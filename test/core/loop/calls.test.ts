@@ -15,6 +15,7 @@ import {
   HOUR,
   ID,
   NOW,
+  URL_A,
 } from "../builders.ts";
 import { aChargingTask, aRefundingTask, PRICE } from "../credit-builders.ts";
 import {
@@ -128,6 +129,9 @@ describe("the log line of an attempt", () => {
         event: "callback.attempt",
         task_id: ID,
         number: 1,
+        host: new URL(URL_A).host,
+        account: null,
+        provider: null,
         outcome,
         status_code: null,
         duration_ms: 10_000,

@@ -1,0 +1,69 @@
+import { log } from "../log.ts";
+import { PROVIDERS } from "../providers/registry.ts";
+import type { Result } from "../core/result.ts";
+import type { Config } from "./config.ts";
+import type { ConfigIssue } from "./issue.ts";
+import { Variables } from "./variables.ts";
+
+/** Largest number of changed letters between a name and that of a known variable, as a part of its length. */
+const CLOSE = 1 / 4;
+const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
+
+const said = new Set<string>();
+
+/** Logs the warnings about the variables, each once per isolate. */
+export function warnOnce(vars: object, result: Result<Config, readonly ConfigIssue[]>): void {
+  for (const { path: variable, message: detail } of warningsOf(vars, result)) {
+    const text = `${variable} ${detail}`;
+    if (!said.has(text)) log({ event: "config.warning", variable, detail }, "warn");
+    said.add(text);
+  }
+}
+
+/** Finds what is wrong or doubtful about the variables, by the variable. */
+export function warningsOf(
+  vars: object,
+  result: Result<Config, readonly ConfigIssue[]>,
+): readonly ConfigIssue[] {
+  return [...(result.ok ? doubts(result.value) : result.error), ...misspelt(vars)];
+}
+
+function doubts({ paused, allowLocalCallbacks, publicUrl }: Config): ConfigIssue[] {
+  const local = "is on: for development only, never in production";
+  return [
+    ...(paused ? [{ path: "PAUSED", message: "is on: callbacks and polls wait" }] : []),
+    ...(allowLocalCallbacks ? [{ path: "ALLOW_LOCAL_CALLBACKS", message: local }] : []),
+    ...(publicUrl === null
+      ? [{ path: "PUBLIC_URL", message: "is not set: links follow the Host header of requests" }]
+      : []),
+  ];
+}
+
+/** Finds variables that the relay does not know and whose names are close to one that it knows. */
+function misspelt(vars: object): ConfigIssue[] {
+  const known = [
+    ...Object.keys(Variables.shape),
+    ...[...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables)),
+  ];
+  const names = Object.entries(vars).flatMap(([name, value]) =>
+    typeof value === "object" || known.includes(name) || CONNECTIONS.test(name) ? [] : name,
+  );
+  return names.flatMap((path) => {
+    const near = known.find((name) => distance(path, name) <= path.length * CLOSE);
+    return near === undefined ? [] : { path, message: `is not known: ${near} is` };
+  });
+}
+
+/** Counts the letters to add, remove or replace that lead from one text to another (Levenshtein). */
+function distance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (const [i, letter] of a.split("").entries()) {
+    const row = [i + 1];
+    for (const [j, other] of b.split("").entries()) {
+      const replaced = (above[j] ?? 0) + Number(letter !== other);
+      row.push(Math.min(replaced, (above[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
+    }
+    above = row;
+  }
+  return above.at(-1) ?? 0;
+}

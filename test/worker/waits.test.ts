@@ -1,0 +1,80 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { aCharged, anAccount, breakLedger } from "./accounts.ts";
+import { START, START_S, until, useClock } from "./clock.ts";
+import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
+import { restart, stored, wake } from "./objects.ts";
+import { anOutside } from "./outside.ts";
+import { aReceiver, status } from "./receiver.ts";
+import { aCompletion, aFailure, completed, finish, read, redeliver, register } from "./tasks.ts";
+import { report, taskOf } from "./tasks.ts";
+
+useClock();
+
+it("a task whose callback waits because the relay is paused says so, also in the answer to a redelivery", async () => {
+  const received = aReceiver();
+  const id = await register();
+  await restart(id, { ...env, PAUSED: "true" });
+  await finish(aCompletion(id));
+  const waiting = { callback: { status: "sending", paused: true, attempts: [] } };
+  expect(await read(id)).toMatchObject(waiting);
+  const response = await redeliver(id);
+  expect(response.status).toBe(202);
+  expect(await taskOf(response)).toMatchObject(waiting);
+  expect(received).toEqual([]);
+});
+
+it("a task whose upstream never answers shows the operator since when, and when the upstream is asked next", async () => {
+  anOutside().on("https://ark.", () => new Response(null, { status: 503 }));
+  const task = await hooked({ provider: "ark", bindings: { ...env, ARK_API_KEY: "k".repeat(20) } });
+  await attach(task, "cgt-1");
+  const askedAt = (await stored(task.id)).alarm ?? 0;
+  await wake(task.id, askedAt - START);
+  const { tracking } = await readHooked(task);
+  expect(tracking).toEqual({
+    answer: "unanswered",
+    answer_since: Math.floor(askedAt / 1000),
+    asked_at: Math.floor(askedAt / 1000),
+    next_poll_at: expect.any(Number),
+    next_poll_reason: "schedule",
+    is_extended: false,
+    hooks_taken: 0,
+    hooks_kept: 0,
+    hooks_refused: [],
+  });
+});
+
+it("a task whose hook has a wrong signature shows the operator that it was refused", async () => {
+  const REPLICATE_WEBHOOK_SECRET = `whsec_${btoa("s".repeat(24))}`;
+  const bindings = { ...env, REPLICATE_WEBHOOK_SECRET };
+  const task = await hooked({ provider: "replicate", bindings });
+  expect((await sendHook(task, "{}")).status).toBe(401);
+  const { tracking } = await readHooked(task);
+  expect(tracking).toMatchObject({ hooks_refused: [{ at: START_S, reason: "bad_signature" }] });
+});
+
+it("a task whose receiver answers 526 shows the cause tls of its attempt, and when the relay took the end", async () => {
+  aReceiver(status(526));
+  expect(await read(await completed())).toMatchObject({
+    finished_at: START_S,
+    callback: {
+      attempts: [{ outcome: "unreachable", cause: "tls", status_code: 526 }],
+      next_attempt_at: START_S + 180,
+    },
+  });
+});
+
+it("a failed task whose refund is pending shows that its callback waits for it, and when the refund is tried again", async () => {
+  aReceiver();
+  const account = await anAccount(10);
+  const id = await aCharged(account, 4);
+  const heal = await breakLedger(account);
+  await report(aFailure(id));
+  await until(async () => (await stored(id)).alarm === START + 5000);
+  expect(await read(id)).toMatchObject({
+    callback: { status: "sending", waits_for: "refund", attempts: [] },
+    credits: { amount: 4, state: "refunding", retry_at: START_S + 5, tries: 1 },
+  });
+  heal();
+  await wake(id, 5000);
+});

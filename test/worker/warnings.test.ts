@@ -1,0 +1,33 @@
+import { env } from "cloudflare:workers";
+import { expect, it, vi } from "vitest";
+import { parseConfig } from "../../src/config/config.ts";
+import { warningsOf } from "../../src/config/warnings.ts";
+import { callWith } from "./client.ts";
+
+const odd = { CALLBACK_SCHEDULE_SECONDS: "0", RELAY_SECRETS: "x", GREETING: "hello" };
+
+it.each([
+  [
+    "a valid configuration",
+    { ...odd, PAUSED: "true", ALLOW_LOCAL_CALLBACKS: "true" },
+    ["PAUSED", "ALLOW_LOCAL_CALLBACKS", "PUBLIC_URL", "CALLBACK_SCHEDULE_SECONDS", "RELAY_SECRETS"],
+  ],
+  ["a configuration with PUBLIC_URL", { PUBLIC_URL: "https://relay.example.com" }, []],
+  ["a broken configuration", { MAX_BODY_KB: "large", PAUSED: "true" }, ["MAX_BODY_KB"]],
+])(
+  "the relay warns about %s by the names of the variables that are broken, misspelt, missing or dangerous",
+  (_what, changes, expected) => {
+    const vars = { ...env, ...changes };
+    const found = warningsOf(vars, parseConfig(vars, Cloudflare.compatibilityFlags));
+    expect(found.map(({ path }) => path)).toEqual(expected);
+  },
+);
+
+it("the relay logs a warning about a variable once per isolate", async () => {
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  for (let i = 0; i < 2; i++) await callWith({ ...env, CALLBACK_SCHEDULE_SECOND: "0" }, "/healthz");
+  const lines = warned.mock.calls.map(([line]) => JSON.parse(String(line)));
+  const warnings = lines.filter(({ variable }) => variable === "CALLBACK_SCHEDULE_SECOND");
+  const detail = "is not known: CALLBACK_SCHEDULE_S is";
+  expect(warnings).toMatchObject([{ event: "config.warning", detail }]);
+});
