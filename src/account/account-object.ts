@@ -1,8 +1,10 @@
 import { retryable } from "cloudflare:durable-objects";
-import { configOf } from "../config/runtime.ts";
+import { configOf, runtimeOf } from "../config/runtime.ts";
 import type { ChargeAnswer } from "../core/events/event.ts";
 import type { Adjustment, Booking } from "../core/ledger.ts";
 import { MAX_RETENTION_MS, refundableMs } from "../core/policy.ts";
+import { toSeconds } from "../core/time.ts";
+import { notifyOperator } from "../outbound/webhooks.ts";
 import type { Profile } from "./account-profile.ts";
 import type { StoredEntry } from "./entry-table.ts";
 import { KeyMethods } from "./key-methods.ts";
@@ -25,7 +27,7 @@ export interface AccountState extends Profile {
 
 /**
  * Durable Object of an account, a part of all API keys, a connection, a receiver's host or the deployment: one
- * class for objects of six kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
+ * class for objects of seven kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
  * cannot equal a name of another kind. Each object uses the storage keys, tables and methods of its kind:
  *
  * | name                     | one per    | stores                              | methods                          |
@@ -35,6 +37,7 @@ export interface AccountState extends Profile {
  * | `keys:<digit>`           | 16 in all  | claims to keys, by their SHA-256    | `claimKeyHash` to `releaseKeyHashes` |
  * | `connection:<name>`      | connection | `refused_at`, `told_at`, `durations`, `unclear` | `noteRefusedKey` to `takePollSlot` |
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
+ * | `digest:<host>`          | receiver   | `digest`, `digest_closed`           | `noteFailedCallback`             |
  * | `index:`                 | deployment | `told_at`, `full_told_at`, `silent_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
  * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of
@@ -123,12 +126,29 @@ export class AccountObject extends KeyMethods {
 
   /**
    * Handles the alarm. An object with a ledger replaces old entries by their total. An object that counts the
-   * failures of a receiver's host erases itself when there were none lately. Objects of other kinds set no
+   * failures of a receiver's host erases itself when there were none lately, and one that gathers failed
+   * callbacks sends their digest. Objects of other kinds set no
    * alarm.
    */
   override async alarm(): Promise<void> {
     if (this.storedProfile.exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));
+    else if (!this.digest.isEmpty()) await this.#sendDigest();
     else await this.failures.eraseIfStale();
+  }
+
+  async #sendDigest(): Promise<void> {
+    const runtime = await runtimeOf(this.env);
+    await this.digest.send(async ({ host, since, failed, tasks }) => {
+      if (!runtime.ok) return false;
+      const event = {
+        type: "callback.failed",
+        host,
+        since: toSeconds(since),
+        failed,
+        tasks,
+      } as const;
+      return notifyOperator(event, `callback.failed_${host}_${since}`, Date.now(), runtime.value);
+    });
   }
 
   /**

@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { CallbackDigest } from "./callback-digest.ts";
 import { type AlertKind, FailureTracker } from "./failure-tracker.ts";
 import type { JobReport } from "../core/events/job-report.ts";
 import { DurationBook, type KnownKind } from "./duration-book.ts";
@@ -22,6 +23,7 @@ export interface ConnectionState {
  */
 export abstract class FailureMethods extends DurableObject<object> {
   protected readonly failures = new FailureTracker(this.ctx.storage);
+  protected readonly digest = new CallbackDigest(this.ctx.storage);
   readonly #durations = new DurationBook(this.ctx.storage.kv);
   readonly #slots = new PollSlots();
   readonly #unclear = new UnclearAnswers(this.ctx.storage.kv);
@@ -73,6 +75,12 @@ export abstract class FailureMethods extends DurableObject<object> {
     const isAlertDue = this.failures.noteFailure(Date.now(), count);
     await this.failures.scheduleErasure();
     return isAlertDue;
+  }
+
+  /** Adds a task to the digest of callbacks to this object's host that have failed. @returns true. */
+  async noteFailedCallback(host: string, taskId: string, periodMs: number): Promise<true> {
+    await this.digest.add(host, taskId, periodMs, Date.now());
+    return true;
   }
 
   /**

@@ -2,7 +2,7 @@ import { objectNamed, unplacedObject } from "../objects.ts";
 import type { AccountObject } from "./account-object.ts";
 
 /**
- * Namespace of the class `AccountObject`, whose Durable Objects are of six kinds; the table at that class
+ * Namespace of the class `AccountObject`, whose Durable Objects are of seven kinds; the table at that class
  * lists them.
  */
 export type Accounts = DurableObjectNamespace<AccountObject>;
@@ -39,6 +39,11 @@ export function claimObject(env: AccountBindings, hash: string) {
 /** Returns the Durable Object that counts the failed attempts at a receiver's host. */
 export function hostObject(env: AccountBindings, host: string) {
   return objectNamed(env.ACCOUNTS, `host:${host}`, env);
+}
+
+/** Returns the Durable Object that gathers the failed callbacks to a receiver's host for the operator. */
+export function digestObject(env: AccountBindings, host: string) {
+  return objectNamed(env.ACCOUNTS, `digest:${host}`, env);
 }
 
 /**

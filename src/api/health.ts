@@ -126,6 +126,7 @@ function operatorSettingsOf(config: Config) {
     OPERATOR_CALLBACK_URL:
       config.operatorCallbackUrl === null ? null : new URL(config.operatorCallbackUrl).origin,
     OPERATOR_EVENTS: types.join(" "),
+    OPERATOR_DIGEST_MINUTES: config.digestMs === null ? null : config.digestMs / MINUTE_MS,
     SILENCE_MINUTES: config.silenceMs === null ? null : config.silenceMs / MINUTE_MS,
     OPERATOR_CALLBACK_FORMAT: config.isOperatorOnSlack ? "slack" : "standard",
   };

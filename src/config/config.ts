@@ -52,6 +52,8 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly operatorCallbackUrl: string | null;
   /** Types of operator events that are not sent, because `OPERATOR_EVENTS` does not name them. */
   readonly unwantedEvents: ReadonlySet<string>;
+  /** Time for which the failed callbacks to a host are gathered, in milliseconds; null when they are not. */
+  readonly digestMs: number | null;
   /** Time without the end of a task after which the operator is alerted, in milliseconds; null for never. */
   readonly silenceMs: number | null;
   /** States that operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
@@ -119,6 +121,7 @@ export function parseConfig(
     isErrorTextGeneric: data.ERROR_TEXT === "generic",
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
     unwantedEvents: data.OPERATOR_EVENTS,
+    digestMs: data.OPERATOR_DIGEST_MINUTES,
     silenceMs: data.SILENCE_MINUTES,
     isOperatorOnSlack: data.OPERATOR_CALLBACK_FORMAT === "slack",
   });

@@ -52,6 +52,7 @@ export const Variables = z.object({
   OPERATOR_CALLBACK_FORMAT: text("standard").check(
     z.refine((value) => value === "standard" || value === "slack", "must be standard or slack"),
   ),
+  OPERATOR_DIGEST_MINUTES: optional(wholeNumber("", 1, 1440, MINUTE_MS)),
   SILENCE_MINUTES: optional(wholeNumber("", 1, 10_080, MINUTE_MS)),
   INDEX_DB: z.optional(z.unknown()),
   INDEX_RETENTION_DAYS: optional(wholeNumber("", 1, 365, DAY_MS)),

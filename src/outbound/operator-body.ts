@@ -7,6 +7,13 @@ import { toSeconds } from "../core/time.ts";
 /** An event for the operator; the members besides `type` and those of `OperatorNotice` are its `data`. */
 export type OperatorEvent =
   | ({ readonly type: NoticeKind } & Omit<OperatorNotice, "kind" | "version">)
+  | {
+      readonly type: "callback.failed";
+      readonly host: string;
+      readonly since: number;
+      readonly failed: number;
+      readonly tasks: readonly string[];
+    }
   | { readonly type: "host.failing"; readonly host: string }
   | { readonly type: "provider.unauthorized"; readonly connection: string }
   | { readonly type: "index.lagging"; readonly overdue: number }

@@ -1,4 +1,9 @@
-import { type AccountBindings, connectionObject, hostObject } from "../account/object-names.ts";
+import {
+  type AccountBindings,
+  connectionObject,
+  digestObject,
+  hostObject,
+} from "../account/object-names.ts";
 import { type UnclearAnswer, UNCLEAR_PAUSE_MS } from "../account/unclear-answers.ts";
 import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
@@ -85,6 +90,13 @@ export class Alerts {
     if (count === 0) return;
     const tracker = hostObject(this.#bindings, host);
     await this.#send(() => tracker.noteFailure(count), { type: "host.failing", host }, runtime);
+  }
+
+  /** Adds a task to the digest of failed callbacks to a host. @returns true when it was stored. */
+  async gather(host: string, taskId: string, digestMs: number): Promise<boolean> {
+    const add = async () =>
+      digestObject(this.#bindings, host).noteFailedCallback(host, taskId, digestMs);
+    return withTimeout("digest", add, false, this.#timeoutMs);
   }
 
   /**

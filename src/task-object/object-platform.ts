@@ -210,7 +210,12 @@ export class ObjectPlatform implements Platform {
 
   notify(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean> {
     const { kind: type, version, ...about } = notice;
-    const id = `${type}_${about.taskId}_${version}`;
+    const { host, taskId } = about;
+    const { digestMs } = this.#prepared().config;
+    if (type === "callback.failed" && digestMs !== null && host !== null) {
+      return this.#alerts.gather(host, taskId, digestMs);
+    }
+    const id = `${type}_${taskId}_${version}`;
     return notifyOperator({ type, ...about }, id, version, this.#prepared(), aborted);
   }
 

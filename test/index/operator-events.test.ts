@@ -1,7 +1,8 @@
-import { runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import * as z from "zod";
+import { digestObject } from "../../src/account/object-names.ts";
 import { aCharged, anAccount, breakLedger } from "../worker/accounts.ts";
 import { attach, hooked, readHooked } from "../worker/hooked.ts";
 import { call, post } from "../worker/client.ts";
@@ -28,8 +29,8 @@ const OPERATOR_TIMEOUT_MS = 5_000;
 useIndex();
 
 /** Makes a task whose three attempts have failed. */
-async function failedTask(bindings: object = OPERATOR_BINDINGS): Promise<string> {
-  const id = await taskBeforeLastAttempt(bindings);
+async function failedTask(bindings: object = OPERATOR_BINDINGS, fields = {}): Promise<string> {
+  const id = await taskBeforeLastAttempt(bindings, fields);
   pass(600_000);
   await runDurableObjectAlarm(stubOf(id));
   await untilIdle(id);
@@ -37,13 +38,22 @@ async function failedTask(bindings: object = OPERATOR_BINDINGS): Promise<string>
 }
 
 /** Makes a task with two of its three attempts made. */
-async function taskBeforeLastAttempt(bindings: object = OPERATOR_BINDINGS): Promise<string> {
-  const id = await register({ callback_url: aCallbackUrl() });
+async function taskBeforeLastAttempt(
+  bindings: object = OPERATOR_BINDINGS,
+  fields = {},
+): Promise<string> {
+  const id = await register({ callback_url: aCallbackUrl(), ...fields });
   await restartWith(id, bindings);
   await finish(id);
   pass(180_000);
   await runDurableObjectAlarm(stubOf(id));
   return id;
+}
+
+/** Tells whether a task still has a notice for the operator. */
+async function isNoticed(id: string): Promise<boolean> {
+  const { record } = await stored(id);
+  return z.object({ notices: z.array(z.unknown()) }).parse(record).notices.length > 0;
 }
 
 /** Runs alarms until the operator has been sent `count` events. */
@@ -130,6 +140,33 @@ it("the operator event callback.failed is a Slack message with the task id and t
   expect(JSON.parse(sent?.body ?? "")).toEqual({
     text: `*callback.failed*\ntask: ${id}\nhost: ${host}\nrelay: ${PUBLIC_URL}`,
   });
+});
+
+it("the operator event callback.failed names all tasks whose callbacks to a host failed within OPERATOR_DIGEST_MINUTES, and is repeated with the same id until it is accepted", async () => {
+  const outside = receivers(500, 503);
+  const callback_url = aCallbackUrl();
+  const { host } = new URL(callback_url);
+  const bindings = { ...OPERATOR_BINDINGS, OPERATOR_DIGEST_MINUTES: "60" };
+  const digest = digestObject(env, host);
+  await runInDurableObject(digest, (instance) => {
+    Object.defineProperty(instance, "env", { value: { ...env, ...bindings } });
+  });
+  const ids = [
+    await failedTask(bindings, { callback_url }),
+    await failedTask(bindings, { callback_url }),
+  ];
+  for (const id of ids) while (await isNoticed(id)) await wake(id);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  pass(60 * 60_000);
+  await runDurableObjectAlarm(digest);
+  outside.on(OPERATOR_URL, answering(""));
+  await runDurableObjectAlarm(digest);
+  const sent = outside.sentTo(OPERATOR_URL);
+  expect(sent).toHaveLength(2);
+  expect(new Set(sent.map(idOf)).size).toBe(1);
+  const [event] = await operatorEvents({ ...outside, sentTo: () => sent.slice(-1) });
+  expect(event).toMatchObject({ type: "callback.failed", data: { host, failed: 2, tasks: ids } });
+  expect(await runDurableObjectAlarm(digest)).toBe(false);
 });
 
 it("the operator event refund.delayed is sent once when the refund of a failed task has not succeeded 5 minutes after the task failed", async () => {

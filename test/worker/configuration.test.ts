@@ -50,6 +50,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   INDEX_RETENTION_DAYS: { [`"${MARK}"`]: MARK, "0": 0, "29 (more than RETENTION_DAYS)": 29 },
   INDEX_SHARD_HOURS: { [`"${MARK}"`]: MARK, "1.5": 1.5 },
+  OPERATOR_DIGEST_MINUTES: { [`"${MARK}"`]: MARK, "0": "0" },
   SETTLEMENT_URL: {
     "no URL": MARK,
     "a URL with an IP address": `https://8.8.8.8/${MARK}`,
@@ -216,6 +217,7 @@ it("GET /healthz shows the operator the configured or default value of every set
       ERROR_TEXT: "upstream",
       OPERATOR_CALLBACK_URL: null,
       OPERATOR_EVENTS: OPERATOR_EVENT_TYPES.join(" "),
+      OPERATOR_DIGEST_MINUTES: null,
       SILENCE_MINUTES: null,
       OPERATOR_CALLBACK_FORMAT: "standard",
       INDEX_DB: false,

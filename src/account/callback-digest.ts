@@ -1,0 +1,72 @@
+import { MINUTE_MS } from "../core/time.ts";
+
+/** Tasks whose callbacks to one host have failed in one period. */
+interface Digest {
+  readonly host: string;
+  /** Time of the first of them, in Unix milliseconds. */
+  readonly since: number;
+  /** Time at which the operator is to be told, in Unix milliseconds. */
+  readonly dueAt: number;
+  readonly failed: number;
+  /** Ids of the first of these tasks. */
+  readonly tasks: readonly string[];
+  /** Number of failed tries to tell the operator. */
+  readonly tries: number;
+}
+
+/** Storage keys of the digest that is being gathered, and of the one that is being sent. */
+const OPEN = "digest";
+const CLOSED = "digest_closed";
+const MAX_IDS = 100;
+const MAX_TRIES = 10;
+
+/** Gathers the failed callbacks to one host, so that the operator gets one event for many of them. */
+export class CallbackDigest {
+  readonly #storage: DurableObjectStorage;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+  }
+
+  /**
+   * Adds a task; one that is named already is not counted again.
+   * @param periodMs time from the first task to the event, in milliseconds.
+   */
+  async add(host: string, taskId: string, periodMs: number, now: number): Promise<void> {
+    const begun = { host, since: now, dueAt: now + periodMs, failed: 0, tasks: [], tries: 0 };
+    const known = this.#read(OPEN) ?? begun;
+    if (!known.tasks.includes(taskId)) {
+      const tasks = [...known.tasks, taskId].slice(0, MAX_IDS);
+      this.#storage.kv.put(OPEN, { ...known, failed: known.failed + 1, tasks });
+    }
+    if ((await this.#storage.getAlarm()) === null) await this.#storage.setAlarm(known.dueAt);
+  }
+
+  isEmpty(): boolean {
+    return this.#read(OPEN) === null && this.#read(CLOSED) === null;
+  }
+
+  /**
+   * Sends the digest, which gets no further tasks from then on, and repeats a try that has failed after a
+   * minute, nine times. Erases the object when nothing is left.
+   */
+  async send(post: (digest: Digest) => Promise<boolean>): Promise<void> {
+    const { kv } = this.#storage;
+    const closed = this.#read(CLOSED) ?? this.#read(OPEN);
+    if (closed === null) return;
+    if (this.#read(CLOSED) === null) {
+      kv.put(CLOSED, closed);
+      kv.delete(OPEN);
+    }
+    const isDone = (await post(closed)) || closed.tries + 1 >= MAX_TRIES;
+    if (isDone) kv.delete(CLOSED);
+    else kv.put(CLOSED, { ...closed, tries: closed.tries + 1 });
+    const nextAt = isDone ? this.#read(OPEN)?.dueAt : Date.now() + MINUTE_MS;
+    if (nextAt === undefined) await this.#storage.deleteAll();
+    else await this.#storage.setAlarm(nextAt);
+  }
+
+  #read(key: string): Digest | null {
+    return this.#storage.kv.get<Digest>(key) ?? null;
+  }
+}
