@@ -50,7 +50,7 @@ Written by \`npm run bench:memory\`, begun ${startedAt.toISOString()} on ${avail
 
 ${table(head, rows)}
 
-"KB per task" is the slope over the second half of the tasks; "at rest" is what each task has left behind at the end, when all objects have left memory. The relay keeps one alarm per task, which erases it after its retention. The bare Worker (\`bench/throughput/floor-worker.ts\`) stores one record and one alarm per object and sends one POST; what it takes is workerd's own. Without its alarm it shows how much of that is the alarm.
+"KB per task" is the slope over the second half of the tasks; "at rest" is the memory at the end, when all objects have left it, above that at the start, divided by the tasks: a process keeps what it once took, so that it grows by this for each task only where the quarters grow too. The relay keeps one alarm per task, which erases it after its retention. The bare Worker (\`bench/throughput/floor-worker.ts\`) stores one record and one alarm per object and sends one POST; what it takes is workerd's own. Without its alarm it shows how much of that is the alarm.
 `;
 }
 

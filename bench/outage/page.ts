@@ -18,11 +18,10 @@ const AFTER_README_LINE = "## Verify a callback";
 function sentence(outages: Outages, plan: OutagePlan): string {
   const { tasks, ratePerS, waitMs } = plan;
   const { relay, bullmq } = outages;
-  const at = (q: number) => duration(quantile(relay.latenciesMs, q));
   const missing = missingOf(relay, plan);
   const total = count(tasks / 2);
   const rest = missing === 0 ? `all ${total} of them` : `${count(missing)} of ${total} missing`;
-  const own = `While half of ${ratePerS} tasks per second go to a receiver that never answers, the callbacks of the other half arrive after ${at(0.5)} (p50) and ${at(0.99)} (p99), ${rest}`;
+  const own = `While half of ${ratePerS} tasks per second go to a receiver that never answers, the callbacks of the other half arrive after ${latency(relay, 0.5)} (p50) and ${latency(relay, 0.99)} (p99), ${rest}`;
   if (bullmq === null) return `${own}.`;
   const others = `${count(missingOf(bullmq, plan))} of ${total}`;
   return `${own}; BullMQ with Redis (concurrency 64) lacks ${others}, ${waitMs / 1000} s after the last task.`;
@@ -47,7 +46,7 @@ export function page(outages: Outages, plan: OutagePlan, machine: Machine): stri
   const head = ["server", "accepted", "p50", "p95", "p99", "missing"];
   return `# One dead receiver
 
-Written by \`npm run bench:outage\`. It sends ${plan.ratePerS} tasks per second for ${plan.tasks / plan.ratePerS} s. Every second one names a receiver that takes the request and never answers. The table is about the other half: the time from the report of a task to the arrival of its callback, and how many callbacks are missing ${plan.waitMs / 1000} s after the last task.
+Written by \`npm run bench:outage\`. It sends ${plan.ratePerS} tasks per second for ${plan.tasks / plan.ratePerS} s. Every second one names a receiver that takes the request and never answers. The table is about the other half: the time from the report of a task to the arrival of its callback, of those that arrived, and how many callbacks are missing ${plan.waitMs / 1000} s after the last task.
 
 ${sentence(outages, plan)}
 
@@ -78,7 +77,7 @@ llmgateway (aa0b20a, with its own worker, PostgreSQL and Redis), measured on 202
 `;
 
 function row(name: string, outage: Outage, plan: OutagePlan): readonly string[] {
-  const latencies = [0.5, 0.95, 0.99].map((q) => duration(quantile(outage.latenciesMs, q)));
+  const latencies = [0.5, 0.95, 0.99].map((q) => latency(outage, q));
   return [name, count(outage.accepted), ...latencies, count(missingOf(outage, plan))];
 }
 
@@ -87,7 +86,10 @@ function missingOf({ latenciesMs }: Outage, { tasks }: OutagePlan): number {
   return tasks / 2 - latenciesMs.length;
 }
 
-function duration(ms: number): string {
+/** Returns a quantile of the latencies of the callbacks that have arrived; a dash when none has. */
+function latency({ latenciesMs }: Outage, q: number): string {
+  if (latenciesMs.length === 0) return "–";
+  const ms = quantile(latenciesMs, q);
   return ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 

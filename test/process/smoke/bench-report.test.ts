@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readmeWith } from "../../../bench/outage/page.ts";
+import { page as outagePage, readmeWith } from "../../../bench/outage/page.ts";
 import { chart } from "../../../bench/throughput/chart.ts";
 import { checksOf } from "../../../bench/throughput/checks.ts";
 import { checkLines, page, tablesOf } from "../../../bench/throughput/page.ts";
@@ -130,4 +130,13 @@ describe("the README's line on a dead receiver", () => {
       "**A dead receiver delays no other.** While half of 60 tasks per second go to a receiver that never answers, the callbacks of the other half arrive after 10 ms (p50) and 50 ms (p99), all 4 of them; BullMQ with Redis (concurrency 64) lacks 3 of 4, 20 s after the last task. [All figures](bench/OUTAGE.md)",
     ]);
   });
+});
+
+it("the page of npm run bench:outage has no latency of a server from which no callback has arrived", () => {
+  const plan = { tasks: 8, ratePerS: 60, waitMs: 20_000 };
+  const relay = { accepted: 4, latenciesMs: [9, 10, 11, 50] };
+  const bullmq = { accepted: 3, latenciesMs: [] };
+  const lines = outagePage({ relay, bullmq }, plan, MACHINE).split("\n");
+  expect(lines).toContain("| relay | 4 | 10 ms | 50 ms | 50 ms | 0 |");
+  expect(lines).toContain("| BullMQ | 3 | – | – | – | 4 |");
 });
