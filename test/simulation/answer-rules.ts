@@ -1,4 +1,5 @@
 import type { Decision } from "../../src/core/events/decision.ts";
+import type { Callback } from "../../src/core/record/callback.ts";
 import {
   isOpen,
   isTerminal,
@@ -39,7 +40,7 @@ function endFault(answer: Answer): string | null {
   if (before === null || before.status === "charging") return absentTaskFault(event, after, before);
   if (event.type === "register")
     return firstViolation({ "a task is registered once": after === before });
-  if (isTerminal(before)) return settledFault(event, before, decision);
+  if (isTerminal(before)) return settledFault(answer, before);
   if (event.type === "cancel") return firstViolation({ "a canceled task fails": isFailed(after) });
   if (event.type !== "report" && event.type !== "hook") return trackedFault(answer, before);
   const fact = endResultOf(event.news);
@@ -70,16 +71,15 @@ function absentTaskFault(
   });
 }
 
-function settledFault(
-  event: OutsideEvent,
-  before: TerminalTask,
-  decision: Decision,
-): string | null {
+function settledFault({ event, decision, setting }: Answer, before: TerminalTask): string | null {
   if (event.type === "report") return repeatFault(event, before, decision);
   if (event.type !== "redeliver") return null;
   const { attempts, callbackUrl, idempotencyKey: key, orderedBy } = event;
   const known = keysOf(before);
   const isRepeat = key !== null && key === known[orderedBy];
+  if (setting.isPaused && before.callback?.state.kind === "due") {
+    return isRepeat ? null : joinedFault(event, before.callback, decision);
+  }
   if (decision.kind !== "changed" || !isEnded(decision.record)) {
     const isKept = isRepeat === (decision.kind === "unchanged");
     return firstViolation({ "a repeated order, and no other, starts nothing": isKept });
@@ -91,6 +91,20 @@ function settledFault(
     "a redelivery has the ordered number of attempts": callback?.series.ordered === attempts,
     "a repeated order starts nothing": !isRepeat,
     "the last key of each orderer is kept": isEqual(keysOf(decision.record), keys),
+  });
+}
+
+/** Checks an order for a callback whose next attempt a pause holds back. */
+function joinedFault(
+  { callbackUrl }: Extract<OutsideEvent, { readonly type: "redeliver" }>,
+  before: Callback,
+  decision: Decision,
+): string | null {
+  const record = "record" in decision ? decision.record : null;
+  const after = isEnded(record) ? record.callback : null;
+  return firstViolation({
+    "an order during a pause starts no series": isEqual(after?.series, before.series),
+    "an order during a pause uses the ordered URL": after?.url === (callbackUrl ?? before.url),
   });
 }
 

@@ -16,7 +16,9 @@ export function callbackFault(
   const from = before ?? unsent(after.url);
   if (from === after || (isAlike(from, after) && isEqual(from, after))) return null;
   const isOrdered = after.series.number > from.series.number;
-  const changed = stayFault(from, after, isOrdered);
+  const isHeldBack = change.setting.isPaused && from.state.kind === "due";
+  const isJoined = isHeldBack && isEqual(from.state, after.state);
+  const changed = stayFault(from, after, isOrdered || isJoined);
   if (changed !== null) return changed;
   if (from.state.kind === "in_flight") return endFault(change, from, from.state, after);
   const opened = after.state.kind === "in_flight" ? openFault(change, from, after.state) : null;
@@ -33,13 +35,13 @@ export function callbackFault(
   );
 }
 
-/** Checks what never changes, or only with another order to send. */
-function stayFault(from: Callback, after: Callback, isOrdered: boolean): string | null {
+/** Checks what never changes, or only with another order to send, also one that joins a waiting attempt. */
+function stayFault(from: Callback, after: Callback, mayChange: boolean): string | null {
   const isDeliveredStill = from.deliveredAt === null || after.deliveredAt === from.deliveredAt;
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
-    "the URL stays": isOrdered || after.url === from.url,
-    "the keys of the last orders stay": isOrdered || keysOf(from) === keysOf(after),
+    "the URL stays": mayChange || after.url === from.url,
+    "the keys of the last orders stay": mayChange || keysOf(from) === keysOf(after),
   });
 }
 
