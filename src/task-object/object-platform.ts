@@ -9,7 +9,6 @@ import type { AttemptResult } from "../core/record/callback.ts";
 import type { JobReport } from "../core/events/job-report.ts";
 import type { TaskRecord } from "../core/record/task.ts";
 import { SECOND_MS } from "../core/time.ts";
-import { hostOf } from "../core/url.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 import { type AccountBindings, ledgerObject } from "../account/object-names.ts";
 import { placedRuntimeOf } from "../account/placed-runtime.ts";
@@ -25,6 +24,7 @@ import { deliver, notifyOperator, settle } from "../outbound/webhooks.ts";
 import type { UrlPolicy } from "../security/url-policy.ts";
 import { withinTime } from "../timeout.ts";
 import { Alerts } from "./alerts.ts";
+import { measureAttempt, measurePoll } from "./measure.ts";
 import { type Attachment, JobKinds } from "./job-kinds.ts";
 import type { Platform } from "./platform.ts";
 import { RecordStore } from "./record-store.ts";
@@ -148,7 +148,7 @@ export class ObjectPlatform implements Platform {
   async send(delivery: Delivery): Promise<AttemptResult> {
     const result = await deliver(delivery, this.#prepared());
     try {
-      this.#measure(delivery, result);
+      measureAttempt(this.#bindings.METRICS, delivery, result);
       if (result.outcome !== "delivered") {
         this.background(this.#alerts.reportFailedAttempt(delivery, this.#prepared()));
       }
@@ -190,8 +190,13 @@ export class ObjectPlatform implements Platform {
     if (waitMs > 0) return { kind: "deferred", waitMs };
     const answer = await askUpstream(poll, runtime, aborted);
     this.progress.notePoll(poll.job.id, answer);
-    this.background(this.#alerts.reportAnswer(poll, answer, runtime));
+    this.background(this.#noteAnswer(poll, answer, runtime));
     return answer;
+  }
+
+  async #noteAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
+    measurePoll(this.#bindings.METRICS, poll, answer);
+    await this.#alerts.reportAnswer(poll, answer, runtime);
   }
 
   report(report: JobReport): void {
@@ -229,18 +234,6 @@ export class ObjectPlatform implements Platform {
 
   log(line: LogLine, level: LogLevel): void {
     logAs(level, line, this.#prepared().config);
-  }
-
-  /**
-   * Writes the measurements of one attempt to the time series `METRICS` (Analytics Engine), if it is bound:
-   * account, host, provider, outcome, status code and duration.
-   */
-  #measure({ url, number, startedAt, account, provider }: Delivery, result: AttemptResult): void {
-    this.#bindings.METRICS?.writeDataPoint({
-      indexes: [account?.id ?? ""],
-      blobs: [result.outcome, hostOf(url) ?? "", provider ?? ""],
-      doubles: [number, Date.now() - startedAt, result.statusCode ?? 0],
-    });
   }
 
   #prepared(): Runtime {

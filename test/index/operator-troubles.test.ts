@@ -197,7 +197,32 @@ it("a data point is written to Analytics Engine for every callback attempt when 
   for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);
   const host = "client.example.net";
   expect(points).toEqual([
-    { indexes: [""], blobs: ["rejected", host, ""], doubles: [1, 0, 500] },
-    { indexes: [""], blobs: ["delivered", host, ""], doubles: [2, 0, 200] },
+    { indexes: [""], blobs: ["rejected", host, "", "attempt"], doubles: [1, 0, 500] },
+    { indexes: [""], blobs: ["delivered", host, "", "attempt"], doubles: [2, 0, 200] },
   ]);
+});
+
+it("a data point without the key is written to Analytics Engine for a request with a wrong key, and none for a request without a key, when METRICS is bound", async () => {
+  const points: unknown[] = [];
+  const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
+  for (const key of [null, "test-only-wrong-key-0123456789"]) {
+    expect((await callWith({ METRICS }, "/v1/stats", { key })).status).toBe(401);
+  }
+  expect(points).toEqual([{ indexes: [""], blobs: ["refused", "", "", "credential"] }]);
+});
+
+it("a data point with the connection and the answer is written to Analytics Engine for every poll when METRICS is bound", async () => {
+  const outside = receivers(200);
+  outside.on("https://ark.", answering({ error: "no" }, 401));
+  const points: unknown[] = [];
+  const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
+  const bindings = { ...env, METRICS, ARK_API_KEY: "test-only-ark-key" };
+  const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
+  await restartWith(task.id, bindings);
+  const body = { id: task.id, model: "m", provider: "ark" };
+  expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
+  await attach(task, "cgt-1");
+  while (outside.sentTo("https://ark.").length === 0) await wake(task.id);
+  await until(() => points.length > 0);
+  expect(points).toEqual([{ indexes: [""], blobs: ["unauthorized", "", "ark", "poll"] }]);
 });

@@ -3,6 +3,7 @@ import { findKey, keyName } from "../../security/operator-keys.ts";
 import { describeHolders, isForAccounts, type Permission } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
 import { type Caller, may } from "../../task-object/caller.ts";
+import { measureRefusal } from "../../task-object/measure.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfKey } from "./key-owner.ts";
 import { countFailedCredential } from "./rate-limit.ts";
@@ -38,10 +39,14 @@ export async function authenticate(
   if (permission === "report" && isSigned) {
     if (await isSignedEvent(headers, body, runtime, env)) return { kind: "upstream" };
     await countFailedCredential(headers, env);
+    measureRefusal(env.METRICS);
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
   const caller = (await operatorOf(headers, runtime)) ?? (await accountOf(headers, runtime, env));
-  if (caller === null) throw unauthenticated(requirementOf(permission));
+  if (caller === null) {
+    if (headers.has("Authorization")) measureRefusal(env.METRICS);
+    throw unauthenticated(requirementOf(permission));
+  }
   if (may(caller, permission)) return caller;
   throw new Problem("forbidden", {
     detail: `This request needs ${describeHolders(permission)}.`,

@@ -1,0 +1,32 @@
+import type { Delivery } from "../core/duties/deliver.ts";
+import type { Poll } from "../core/duties/poll.ts";
+import type { PollAnswer } from "../core/events/event.ts";
+import type { AttemptResult } from "../core/record/callback.ts";
+import { hostOf } from "../core/url.ts";
+
+/** The time series `METRICS` (Analytics Engine), if it is bound. Writing to it stores nothing in an object. */
+type TimeSeries = AnalyticsEngineDataset | undefined;
+
+/** Writes a data point about one attempt: account, host, provider, outcome, status code and duration. */
+export function measureAttempt(
+  series: TimeSeries,
+  { url, number, startedAt, account, provider }: Delivery,
+  result: AttemptResult,
+): void {
+  series?.writeDataPoint({
+    indexes: [account?.id ?? ""],
+    blobs: [result.outcome, hostOf(url) ?? "", provider ?? "", "attempt"],
+    doubles: [number, Date.now() - startedAt, result.statusCode ?? 0],
+  });
+}
+
+/** Writes a data point about one poll: connection and kind of the answer. */
+export function measurePoll(series: TimeSeries, { connection }: Poll, answer: PollAnswer): void {
+  const kind = answer.kind === "news" ? answer.news.status : answer.kind;
+  series?.writeDataPoint({ indexes: [""], blobs: [kind, "", connection, "poll"] });
+}
+
+/** Writes a data point about a request whose credentials were refused. It names nothing of the request. */
+export function measureRefusal(series: TimeSeries): void {
+  series?.writeDataPoint({ indexes: [""], blobs: ["refused", "", "", "credential"] });
+}
