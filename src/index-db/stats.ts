@@ -57,7 +57,7 @@ export async function statistics(
       database.prepare(UNSETTLED).bind(now - OVERDUE_MS),
       database.prepare(EXPIRY_LOST).bind(since, until),
       database.prepare(FOUND_LATE_ROWS).bind(since, until),
-      database.prepare("SELECT name, value FROM totals"),
+      database.prepare("SELECT name, value, advanced_at AS advancedAt FROM totals"),
     ]);
   });
   const rows = rowsOf(buckets);

@@ -19,6 +19,8 @@ export type TotalName = (typeof TOTALS)[number];
 export interface TotalRow {
   readonly name: TotalName;
   readonly value: number;
+  /** Time of the run of the cron trigger that raised the total last, in Unix milliseconds. */
+  readonly advancedAt: number;
 }
 
 /**

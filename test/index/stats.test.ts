@@ -28,6 +28,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
   expect(await stats()).toEqual({
     since: START_S - 24 * HOUR_S,
     until: START_S + HOUR_S,
+    counted_at: null,
     tasks: { total: 0 },
     callbacks: { success_rate: null, attempts_per_callback: null },
     models: {},
@@ -39,7 +40,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
   });
 });
 
-it("GET /v1/stats counts tasks by status, callback and model, with the success rate of callbacks and the attempts per callback", async () => {
+it("GET /v1/stats counts tasks by status, callback and model, and when they were counted, with the success rate of callbacks and the attempts per callback", async () => {
   await insert(
     aRow({ model: "a" }),
     aRow({ model: "a", attempts: 2 }),
@@ -49,7 +50,8 @@ it("GET /v1/stats counts tasks by status, callback and model, with the success r
     aRow({ model: "b", callback: "sending", attempts: 1, dueAt: START }),
   );
   await cron();
-  const { tasks, callbacks, models } = await stats();
+  const { counted_at: countedAt, tasks, callbacks, models } = await stats();
+  expect(countedAt).toBe(START_S);
   expect(tasks).toEqual({ total: 6, completed: 4, failed: 1, pending: 1 });
   expect(callbacks).toEqual({
     delivered: 2,

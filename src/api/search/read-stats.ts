@@ -50,11 +50,13 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
   throw invalidRequest([{ path: "/since", message: "must be before until" }]);
 }
 
-function viewOf({ counts, histograms, found, backlog, overdue }: Statistics, now: number) {
+function viewOf({ counts, histograms, found, totals, backlog, overdue }: Statistics, now: number) {
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
+  const countedAt = Math.max(0, ...totals.map(({ advancedAt }) => advancedAt));
   const ended = counts.filter(({ callback }) => callback === "delivered" || callback === "failed");
   return {
+    counted_at: countedAt === 0 ? null : toSeconds(countedAt),
     tasks: { total: total(counts), ...sumBy(counts, ({ status }) => status) },
     callbacks: {
       ...callbacks,

@@ -19,7 +19,7 @@ const FOUND: Statistics = {
   backlog: { tasks: 2, oldestAt: 1 },
   overdue: { tasks: 1, oldestAt: 1 },
   expiryLost: 0,
-  totals: TOTALS.map((name, value) => ({ name, value })),
+  totals: TOTALS.map((name, value) => ({ name, value, advancedAt: 0 })),
   sizeBytes: 4096,
 };
 const FAMILIES = metricsOf(FOUND, 90_001, { version: "version-1", isPaused: false });
