@@ -32,12 +32,17 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
       next.notBefore === plan.notBefore ||
       (isLimited && next.notBefore === now + (answer.retryAfterMs ?? 0)),
     "the kind of an answer is stored with the time of its first answer":
-      isEqual(next.answer, plan.answer) ||
+      isEqual(factsOf(next), factsOf(plan)) ||
       (next.answer?.kind === kind && next.answer.since === now && plan.answer?.kind !== kind),
     "an answer without news is not stored":
       !isEqual([next, before.status, before.notices], [plan, after.status, after.notices]) ||
       isPutOff,
   });
+}
+
+/** Returns the facts of the stored answer; its fields may be in another order after a reload. */
+function factsOf({ answer }: PollPlan): readonly unknown[] {
+  return [answer?.kind, answer?.since, answer?.statusCode, answer?.word];
 }
 
 /** Checks the poll plan and the kept hooks after an attachment or a hook that does not end the task. */
