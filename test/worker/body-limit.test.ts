@@ -63,6 +63,12 @@ it.each([
   }
 });
 
+it("a body over the limit is rejected although its Content-Length is within it", async () => {
+  const headers = { "Content-Length": "8" };
+  const body = sized(LIMIT + 1, crypto.randomUUID());
+  expect(await refusal(await callWith(env, "/v1/events", { body, headers }))).toEqual(TOO_LARGE);
+});
+
 it("a body is not read when its sender has neither key nor signature", async () => {
   const { body, state } = endless();
   expect((await callWith(env, "/v1/events", { body, key: null })).status).toBe(401);

@@ -34,6 +34,14 @@ it("a task record is read from the storage again after a write that the storage 
     expect([store.load(), reads()]).toEqual([record, 2]);
   }));
 
+it("a task record that could not be read again is not written", () =>
+  withStore((store) => {
+    const record = store.load();
+    if (record === null) throw new Error("the task has no record");
+    expect(() => store.store({ ...record, version: 0.5 })).toThrow();
+    expect(store.load()).toEqual(record);
+  }));
+
 it("a task record that was erased is not loaded from memory", () =>
   withStore(async (store) => {
     expect(store.load()).not.toBeNull();
