@@ -41,12 +41,12 @@ it("the counting of tasks per hour reads each index row of an hour with changed 
   expect(await counted()).toHaveLength(6);
 });
 
-it("the counting of tasks per hour writes only the counts that have changed, and 3 rows that mark the hour as being counted", async () => {
+it("the counting of tasks per hour writes only the counts that have changed, the totals that have risen, and 3 rows that mark the hour as being counted", async () => {
   await insert(...manyRows(20, { host: "x.example.net" }));
   await rollUpNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
-  // The count of the task and its latency in the index.
-  expect((await rowsOfRollUp()).written).toBe(2 + 3);
+  // The count of the task and its latency in the index; the totals of accepted tasks, ends and attempts.
+  expect((await rowsOfRollUp()).written).toBe(2 + 3 + 3);
   expect(await counted()).toEqual([
     { host: "x.example.net", tasks: 20 },
     { host: "y.example.net", tasks: 1 },
