@@ -2,12 +2,14 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import { RecordStore } from "../../src/task-object/record-store.ts";
 import { stubOf } from "./objects.ts";
+import { aReceiver, status } from "./receiver.ts";
 import { completed } from "./tasks.ts";
 
 /** Runs `work` with a new store of the record of a completed task, and a spy on reads of the storage. */
 async function withStore(
   work: (store: RecordStore, reads: () => number) => void | Promise<void>,
 ): Promise<void> {
+  aReceiver(status(200));
   const id = await completed();
   await runInDurableObject(stubOf(id), async (_, { storage }) => {
     const spy = vi.spyOn(storage.kv, "get");
