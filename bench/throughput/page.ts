@@ -33,7 +33,7 @@ const INTRODUCTION = `# The relay beside other servers
 
 Written by \`npm run bench\`. Each server takes the same tasks over HTTP, stores them and sends one callback for each. The **floor** is the least that a Worker with an object does for that: a record and a watchdog alarm, one POST, and a record of its outcome, without authentication, validation, signature, retries or logs. All servers of a section ran on one machine with the driver and the receiver, one after the other in each round, another one first in each. Figures are medians of the rounds, quantiles those of all rounds. Absolute figures belong to this machine; the ratios are the result.`;
 
-const METHOD = `- A connection sends its next task after the answer to the one before, as long as at most four tasks per connection wait for their callbacks. A single connection waits for each callback: that is the calm latency.
+const METHOD = `- A connection sends its next task after the answer to the one before, as long as fewer tasks than four times the number of connections wait for their callbacks. A single connection waits for each callback: that is the calm latency.
 - Accept is the time from the request with the result to the end of its answer, callback the time from that request to the arrival of the callback.
 - CPU time is the user and system time of the server and the processes it has started, Redis included.
 - "× base" and "− base" compare delivered/s and CPU time with the first server of the section, as medians of the comparisons within each round. Under \`wrangler dev\`, which adds a proxy and an inspector to every server, the base is the relay.
