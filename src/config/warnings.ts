@@ -5,9 +5,11 @@ import type { Config } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { Variables } from "./variables.ts";
 
-/** Largest number of changed letters between a name and that of a known variable, as a part of its length. */
+/** Largest part of the letters of a name that may differ from that of a known variable; one letter always may. */
 const CLOSE = 1 / 4;
 const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
+/** Endings of the variables of providers, which other variables have too: only what stands before tells them apart. */
+const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
 
 const said = new Set<string>();
 
@@ -43,15 +45,21 @@ function doubts({ paused, allowLocalCallbacks, publicUrl }: Config): ConfigIssue
 function misspelt(vars: object): ConfigIssue[] {
   const known = [
     ...Object.keys(Variables.shape),
+    "CONNECTIONS",
     ...[...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables)),
   ];
   const names = Object.entries(vars).flatMap(([name, value]) =>
     typeof value === "object" || known.includes(name) || CONNECTIONS.test(name) ? [] : name,
   );
   return names.flatMap((path) => {
-    const near = known.find((name) => distance(path, name) <= path.length * CLOSE);
+    const near = known.find((name) => distance(path, name) <= maxDistance(path, name));
     return near === undefined ? [] : { path, message: `is not known: ${near} is` };
   });
+}
+
+function maxDistance(path: string, name: string): number {
+  const shared = SHARED.exec(name)?.[0].length ?? 0;
+  return Math.max(1, (path.length - shared) * CLOSE);
 }
 
 /** Counts the letters to add, remove or replace that lead from one text to another (Levenshtein). */

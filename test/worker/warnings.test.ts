@@ -4,6 +4,8 @@ import { parseConfig } from "../../src/config/config.ts";
 import { warningsOf } from "../../src/config/warnings.ts";
 import { callWith } from "./client.ts";
 
+const PUBLIC_URL = "https://relay.example.com";
+const others = ["API_BASE_URL", "AWS_API_KEY", "SITE_BASE_URL", "STRIPE_WEBHOOK_SECRET"];
 const odd = { CALLBACK_SCHEDULE_SECONDS: "0", RELAY_SECRETS: "x", GREETING: "hello" };
 
 it.each([
@@ -12,7 +14,17 @@ it.each([
     { ...odd, PAUSED: "true", ALLOW_LOCAL_CALLBACKS: "true" },
     ["PAUSED", "ALLOW_LOCAL_CALLBACKS", "PUBLIC_URL", "CALLBACK_SCHEDULE_SECONDS", "RELAY_SECRETS"],
   ],
-  ["a configuration with PUBLIC_URL", { PUBLIC_URL: "https://relay.example.com" }, []],
+  ["a configuration with PUBLIC_URL", { PUBLIC_URL }, []],
+  [
+    "a configuration with variables of other Workers",
+    { PUBLIC_URL, ...Object.fromEntries(others.map((name) => [name, "x"])) },
+    [],
+  ],
+  [
+    "misspelt variables of connections",
+    { PUBLIC_URL, CONNECTION: "{}", CONECTIONS_2: "{}", ARK_APIKEY: "x", MINMAX_BASE_URL: "x" },
+    ["CONNECTION", "CONECTIONS_2", "ARK_APIKEY", "MINMAX_BASE_URL"],
+  ],
   ["a broken configuration", { MAX_BODY_KB: "large", PAUSED: "true" }, ["MAX_BODY_KB"]],
 ])(
   "the relay warns about %s by the names of the variables that are broken, misspelt, missing or dangerous",
