@@ -145,7 +145,7 @@ async function measureSize(db: D1Database, job: Job) {
   return { bytes };
 }
 
-/** Alerts the operator if no task has ended for `silenceMs`. Says nothing before all changed rows are counted. */
+/** Alerts the operator if no task has ended for `silenceMs`. */
 async function reportSilence(silenceMs: number, job: Job) {
   const at = await lastEndAt(job.shards.databases);
   const silentMs = at === null ? 0 : job.now - at;

@@ -1,23 +1,28 @@
+import { HOUR_MS } from "../core/time.ts";
 import { ready } from "./database.ts";
 
-/** What a database of the index knows of the last end of a task. */
-interface LastEnd {
-  /** Time of the count that last found further ended tasks, in Unix milliseconds; null when none has. */
-  readonly at: number | null;
-  /** 1 when rows have changed that are not counted yet, else 0. */
-  readonly isBehind: number;
-}
-
+/**
+ * Query for the last end of a task: the time of the count that last found further ended tasks, or the last end
+ * in the hours whose rows have changed since, which are not counted yet.
+ */
 const LAST_END = `
-  SELECT max(advanced_at) AS at, EXISTS (SELECT 1 FROM dirty_hours) AS isBehind
-  FROM totals WHERE name LIKE 'ended.%'`;
+  SELECT max(at) AS at FROM (
+    SELECT max(advanced_at) AS at FROM totals WHERE name LIKE 'ended.%'
+    UNION ALL
+    SELECT max(finished_at) FROM (SELECT DISTINCT hour FROM dirty_hours) AS dirty
+    CROSS JOIN tasks ON created_at >= dirty.hour AND created_at < dirty.hour + ${HOUR_MS}
+  )`;
 
-/** Returns when tasks were last seen to end, in all databases of the index; null when that is not known. */
+/**
+ * Returns when tasks were last seen to end, in Unix milliseconds, in all databases of the index; null when none
+ * has ended.
+ */
 export async function lastEndAt(databases: readonly D1Database[]): Promise<number | null> {
   const found = await Promise.all(
-    databases.map(async (db) => (await ready(db)).prepare(LAST_END).first<LastEnd>()),
+    databases.map(async (db) =>
+      (await ready(db)).prepare(LAST_END).first<{ readonly at: number | null }>(),
+    ),
   );
-  if (found.some((end) => end?.isBehind === 1)) return null;
   const times = found.flatMap((end) => end?.at ?? []);
   return times.length === 0 ? null : Math.max(...times);
 }

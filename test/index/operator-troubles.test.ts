@@ -154,7 +154,7 @@ it("the operator event index.full is sent when the cron finds that the index dat
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(3);
 });
 
-it("the operator event events.silent is sent when no task has ended for SILENCE_MINUTES, at most once an hour, and not while rows are not counted", async () => {
+it("the operator event events.silent is sent when no task has ended for SILENCE_MINUTES, at most once an hour, also while rows of open tasks are not counted, and not while rows of ended tasks are not", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };
@@ -168,13 +168,15 @@ it("the operator event events.silent is sent when no task has ended for SILENCE_
   await cron({ ...bindings, PAUSED: "true" });
   await cron(OPERATOR_BINDINGS);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  const createdAt = START - 9 * 60 * MINUTE;
+  await insert(aRow({ createdAt, finishedAt: null, settledAt: null, status: "pending" }));
   await cron(bindings);
   await cron(bindings);
   expect(await operatorEvents(outside)).toEqual([
     { type: "events.silent", timestamp: START_S + 5400, data: { since: START_S, minutes: 90 } },
   ]);
   pass(60 * MINUTE);
-  await insert(aRow());
+  await insert(aRow({ createdAt, finishedAt: Date.now() }));
   await cron(bindings);
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
