@@ -138,8 +138,8 @@ export class AccountObject extends KeyMethods {
 
   async #sendDigest(): Promise<void> {
     const runtime = await runtimeOf(this.env);
+    if (!runtime.ok) return this.digest.postpone();
     await this.digest.send(async ({ host, since, failed, tasks }) => {
-      if (!runtime.ok) return false;
       const event = {
         type: "callback.failed",
         host,

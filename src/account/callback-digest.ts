@@ -66,6 +66,11 @@ export class CallbackDigest {
     else await this.#storage.setAlarm(nextAt);
   }
 
+  /** Keeps the digest for a minute longer, because the configuration is not valid: no try counts. */
+  postpone(): Promise<void> {
+    return this.#storage.setAlarm(Date.now() + MINUTE_MS);
+  }
+
   #read(key: string): Digest | null {
     return this.#storage.kv.get<Digest>(key) ?? null;
   }

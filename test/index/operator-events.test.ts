@@ -142,15 +142,18 @@ it("the operator event callback.failed is a Slack message with the task id and t
   });
 });
 
-it("the operator event callback.failed names all tasks whose callbacks to a host failed within OPERATOR_DIGEST_MINUTES, and is repeated with the same id until it is accepted", async () => {
+it("the operator event callback.failed names all tasks whose callbacks to a host failed within OPERATOR_DIGEST_MINUTES, is kept while the configuration is not valid, and is repeated with the same id until it is accepted", async () => {
   const outside = receivers(500, 503);
   const callback_url = aCallbackUrl();
   const { host } = new URL(callback_url);
   const bindings = { ...OPERATOR_BINDINGS, OPERATOR_DIGEST_MINUTES: "60" };
   const digest = digestObject(env, host);
-  await runInDurableObject(digest, (instance) => {
-    Object.defineProperty(instance, "env", { value: { ...env, ...bindings } });
-  });
+  const bind = (changes: object) =>
+    runInDurableObject(digest, (instance) => {
+      const value = { ...env, ...bindings, ...changes };
+      Object.defineProperty(instance, "env", { value, configurable: true });
+    });
+  await bind({ MAX_BODY_KB: "broken" });
   const ids = [
     await failedTask(bindings, { callback_url }),
     await failedTask(bindings, { callback_url }),
@@ -158,6 +161,8 @@ it("the operator event callback.failed names all tasks whose callbacks to a host
   for (const id of ids) while (await isNoticed(id)) await wake(id);
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
   pass(60 * 60_000);
+  for (let n = 0; n < 11; n++) expect(await runDurableObjectAlarm(digest)).toBe(true);
+  await bind({});
   await runDurableObjectAlarm(digest);
   outside.on(OPERATOR_URL, answering(""));
   await runDurableObjectAlarm(digest);
