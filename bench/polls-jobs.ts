@@ -16,7 +16,7 @@ export interface FoundJob {
   readonly polls: number;
 }
 
-/** How late the results of jobs were found. A part is a fraction of the duration of the same job. */
+/** Lateness with which the results of jobs were found. A part is a fraction of the duration of the same job. */
 export interface Lateness {
   readonly jobs: number;
   readonly meanMs: number;

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { table as markdownTable } from "./markdown.ts";
 import type { Durations, Lateness } from "./polls-jobs.ts";
 
-/** What was measured of jobs whose polls were chosen in one way. */
+/** Measurements of jobs whose polls were chosen in one way. */
 export interface Row {
   readonly name: string;
   readonly lateness: Lateness;
@@ -66,7 +66,7 @@ Seed ${seed}. The relay's times are those of \`src/core/record/poll-cadence.ts\`
 ${tables.join("\n")}`;
 }
 
-/** When a live run began, and the load averages of the machine at its end. */
+/** Time at which a live run began, and the load averages of the machine at its end. */
 interface Conditions {
   readonly startedAt: Date;
   readonly load: readonly number[];

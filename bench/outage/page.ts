@@ -3,10 +3,10 @@ import { table } from "../markdown.ts";
 import type { Machine } from "../throughput/machine.ts";
 import type { Outage, OutagePlan } from "./run.ts";
 
-/** What was measured of each server. */
+/** Measurements of each server. */
 export interface Outages {
   readonly relay: Outage;
-  /** Null when Redis is not installed. */
+  /** Outcome with BullMQ; null when Redis is not installed. */
   readonly bullmq: Outage | null;
 }
 

@@ -11,7 +11,7 @@ export interface OutagePlan {
   readonly waitMs: number;
 }
 
-/** What became of the tasks whose receiver answers. */
+/** Outcome of the tasks whose receiver answers. */
 export interface Outage {
   readonly accepted: number;
   /** Times from the report to the arrival of the callback, in milliseconds, of those that arrived. */

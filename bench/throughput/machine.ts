@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { redisVersion } from "./bullmq.ts";
 
-/** Where and when a run was made. */
+/** Machine and time of a run. */
 export interface Machine {
   readonly startedAt: Date;
   readonly hardware: string;

@@ -1,4 +1,4 @@
-/** What one run compares, and for how long. */
+/** Plan of one run: the compared servers and the duration. */
 export interface Plan {
   readonly places: readonly Place[];
   readonly rounds: number;
@@ -13,7 +13,7 @@ export interface Place {
   readonly contenders: readonly ContenderKey[];
   /** Numbers of connections, each measured on its own. */
   readonly connections: readonly number[];
-  /** Whether reads are compared too. */
+  /** True when reads are compared too. */
   readonly hasReads: boolean;
 }
 

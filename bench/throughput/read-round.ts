@@ -1,7 +1,7 @@
 import { cpuMsOf } from "./cpu.ts";
 import { type Ask, cpuPer, type Load, poolOf, type Served, statusOf } from "./server.ts";
 
-/** What one round of reads has measured. */
+/** Measurements of one round of reads. */
 export interface ReadRound {
   readonly readsPerS: number;
   readonly readMs: readonly number[];

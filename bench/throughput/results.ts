@@ -16,7 +16,7 @@ export interface ReadSeries {
   readonly rounds: readonly ReadRound[];
 }
 
-/** What was measured at one place. */
+/** Measurements at one place. */
 export interface PlaceResult {
   readonly place: Place;
   readonly series: readonly Series[];

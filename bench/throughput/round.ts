@@ -5,7 +5,7 @@ import { cpuMsOf } from "./cpu.ts";
 import type { Receiver } from "./receiver.ts";
 import { type Ask, cpuPer, type Load, poolOf, type Served, statusOf } from "./server.ts";
 
-/** What one round has measured of one server. Latencies in milliseconds. */
+/** Measurements of one server in one round. Latencies in milliseconds. */
 export interface Round {
   readonly acceptMs: readonly number[];
   /** From the request with the result to the arrival of the callback. */

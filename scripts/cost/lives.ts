@@ -1,4 +1,4 @@
-/** What a task uses in its whole life, in the units in which the platform counts. */
+/** Consumption of a task in its whole life, in the units in which the platform counts. */
 export interface Meters {
   readonly workerRequests: number;
   /** Requests and alarms of all objects. */
@@ -30,11 +30,11 @@ export const LIVES = {
 
 /** Meters of a life whose first poll finds the result, with the index. */
 export const POLLED_ONCE = meters(3, 6, 11, 2, 6, 28, 1, 7, 1, 2, 1);
-/** What a poll that brings nothing new adds to a life. */
+/** Consumption that a poll without news adds to a life. */
 export const IDLE_POLL = meters(0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0);
-/** What an attempt that fails and is followed by another one adds to a life with the index. */
+/** Consumption that an attempt that fails and is followed by another one adds to a life with the index. */
 export const REPEATED_ATTEMPT = meters(0, 2, 6, 0, 2, 3, 1, 2, 0, 1, 1);
-/** What the failure of the last attempt adds to a life with the index. */
+/** Consumption that the failure of the last attempt adds to a life with the index. */
 export const FAILED_CALLBACK = meters(0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0);
 
 /** Adds the meters of two lives, those of the second one multiplied by a factor. */

@@ -1,6 +1,6 @@
 import type { Job } from "./job.ts";
 
-/** What `npm run cost` is asked for. */
+/** Arguments of `npm run cost`. */
 export interface Order extends Job {
   readonly tasks: number;
 }

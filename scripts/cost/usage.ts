@@ -4,7 +4,7 @@ import { type Meter, PRICES } from "./prices.ts";
 /** Number of units of each meter that is used. */
 export type Usage = Readonly<Partial<Record<Meter, number>>>;
 
-/** What is assumed and not counted. Seconds are those in which an object is awake and billed. */
+/** Assumptions, which are not counted. Seconds are those in which an object is awake and billed. */
 export const ASSUMED = {
   cpuMsPerRequest: 3,
   secondsPerObjectRequest: 0.02,
@@ -17,7 +17,7 @@ export const ASSUMED = {
   indexRowDays: 7,
 } as const;
 
-/** How the tasks of a relay are run, as far as the meters depend on it. */
+/** Settings of a relay on which the meters of its tasks depend. */
 export interface Setting {
   /** Time until a receiver answers or the relay gives it up, in milliseconds. */
   readonly receiverMs: number;
@@ -72,7 +72,7 @@ export interface BillLine {
   readonly dollars: number;
 }
 
-/** What a number of tasks costs. */
+/** Price of a number of tasks. */
 export interface Bill {
   readonly lines: readonly BillLine[];
   readonly dollars: number;

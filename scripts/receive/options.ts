@@ -8,7 +8,7 @@ export interface ReceiveOptions {
   readonly port: number;
   /** Answer to the attempts that fail: a status code, or none at all. */
   readonly failure: number | "hang";
-  /** How many attempts of each callback fail; infinite when all of them do. */
+  /** Number of attempts of each callback that fail; infinite when all of them do. */
   readonly failures: number;
   /** Secret with which callbacks are verified; null means that the relay is asked. */
   readonly secret: string | null;

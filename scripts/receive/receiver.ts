@@ -10,14 +10,14 @@ const NO_CONTENT = 204;
 /** HTTP server that prints each callback with its signature's worth, and answers as the options say. */
 export class CallbackReceiver {
   readonly #options: ReceiveOptions;
-  /** How often each callback has come, by `webhook-id`. */
+  /** Number of times that each callback has come, by `webhook-id`. */
   readonly #counts = new Map<string, number>();
 
   constructor(options: ReceiveOptions) {
     this.#options = options;
   }
 
-  /** What the server answers, in words. */
+  /** Description of what the server answers. */
   get plan(): string {
     const { failures, failure } = this.#options;
     if (failures === 0) return "answers: 204";

@@ -19,7 +19,7 @@ export interface Histogram {
   readonly totalMs: number;
 }
 
-/** How late the results of a provider's tasks were found in one way (hook, poll or report). */
+/** Lateness with which the results of a provider's tasks were found in one way (hook, poll or report). */
 export interface FoundLate {
   readonly provider: string;
   readonly foundBy: string;

@@ -20,7 +20,7 @@ export interface Count {
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
-  /** How late results were found, by provider and by how they were found. */
+  /** Lateness with which results were found, by provider and by the way in which they were found. */
   readonly found: readonly FoundRow[];
   /**
    * Unsettled tasks: those without a result, and those whose callback or refund is still under way;

@@ -26,7 +26,7 @@ export interface Observation {
   /** Part of the work that is done, in percent, as the provider states it; null or absent when it does not. */
   readonly progress?: number | null;
   /**
-   * What the job consumed or cost, as the provider states it; counts only with the end of the job. Null or
+   * Consumption or cost of the job, as the provider states it; counts only with the end of the job. Null or
    * absent when the provider does not state it.
    */
   readonly usage?: Amounts | null;

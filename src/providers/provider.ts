@@ -43,8 +43,9 @@ export interface UpstreamProvider {
   /** Names of the variables that configure the provider's default connection. */
   readonly variables: ProviderVariables;
   /**
-   * Base URLs that a connection may name; the first is the default. Credentials are sent to no other host.
-   * Null means that operators run the provider themselves: each connection names its own host.
+   * Base URLs that a connection may name; the first is the default. Credentials are sent only to these hosts,
+   * to those of `hostsOfCustomers`, and to those that the operator allows in `EXTRA_BASE_HOSTS`. Null for a
+   * provider that operators run themselves: each connection names its own host.
    */
   readonly baseUrls: readonly [string, ...string[]] | null;
   /** Further hosts that a connection may name, of which the provider has one for each of its customers. */
@@ -76,7 +77,7 @@ export interface HostPattern {
 /** Time for which links can be opened, in milliseconds from the end of the job. */
 export interface LinkLife {
   readonly minMs: number;
-  /** Null means that the operator can choose a longer time in the account at the provider. */
+  /** Longest life; null when the operator can choose a longer time in the account at the provider. */
   readonly maxMs: number | null;
 }
 

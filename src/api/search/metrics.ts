@@ -9,7 +9,7 @@ import type { Family, Sample } from "./metrics-text.ts";
  */
 const MAX_VALUES = 100;
 
-/** What `/metrics` shows of the running Worker. */
+/** Facts about the running Worker that `/metrics` shows: its version, and whether it is paused. */
 interface Deployment {
   readonly version: string | null;
   readonly isPaused: boolean;

@@ -131,7 +131,7 @@ export type ChargeAnswer =
   | { readonly kind: "unknown" };
 
 /**
- * Why a job is polled: for the `result` of the job that is attached to an open task; because a kept hook named
+ * Reason for a poll of a job: for the `result` of the job that is attached to an open task; because a kept hook named
  * the job (`kept_job`), so that only an answer counts that names the task; or for a `late_result` of a task
  * that has failed at its deadline.
  */

@@ -1,4 +1,4 @@
-/** How and how late the relay learned the result of a task. */
+/** Way in which the relay learned the result of a task, and its lateness. */
 export interface Finding {
   readonly by: FoundBy;
   /**

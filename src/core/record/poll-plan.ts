@@ -64,7 +64,7 @@ export interface Hint {
 }
 
 /**
- * How the upstream has answered the latest polls. It is stored only when an answer is of another kind than the
+ * Kind of the upstream's answers to the latest polls. It is stored only when an answer is of another kind than the
  * one before.
  */
 export interface UpstreamAnswer {

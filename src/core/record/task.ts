@@ -59,11 +59,11 @@ export interface TerminalTask extends TaskBase {
    */
   readonly finishedAt: number | null;
   /**
-   * How the result was found; null when the relay ended the task itself (deadline, cancellation, refused
+   * Way in which the result was found; null when the relay ended the task itself (deadline, cancellation, refused
    * charge), or when the task ended under a release that did not store it.
    */
   readonly found: Finding | null;
-  /** What the upstream says that the job has consumed or cost; null when it does not state it. */
+  /** Numbers that the upstream states of the consumption or cost of the job; null when it states none. */
   readonly usage: Usage | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];

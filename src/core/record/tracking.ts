@@ -89,9 +89,9 @@ export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
 }
 
 /**
- * Returns the job to ask for at the deadline of a task to which no job was attached: the last of `keptJobIds`.
- * Null when there is none, or when the provider's answers would not show for which task the job
- * was submitted: whoever knows a hook URL could name a job of another task there.
+ * Returns the job to ask for at the deadline of a task to which no job was attached: the last of
+ * `keptJobIds`; null when there is none, or when the provider's answers would not show for which task the job
+ * was submitted, because whoever knows a hook URL could name a job of another task there.
  */
 export function keptJobToAsk(task: OpenTask, policy: Policy): Job | null {
   if (task.upstream === null || task.upstream.job !== null) return null;

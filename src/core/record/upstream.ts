@@ -62,7 +62,7 @@ export type UpstreamResult =
     };
 
 /**
- * What the upstream says that a job has consumed or cost: numbers by the names that the upstream gives them,
+ * Consumption or cost of a job as the upstream states it: numbers by the names that the upstream gives them,
  * at most 1 KB as JSON.
  */
 export type Usage = Readonly<Record<string, number>>;

@@ -37,7 +37,7 @@ export interface IndexRow {
   readonly completedAt: number | null;
   /** Time at which the terminal result was accepted, in Unix milliseconds; null while the task is open. */
   readonly finishedAt: number | null;
-  /** How the result was found; null when there is none yet, or when it is not known. */
+  /** Way in which the result was found; null when there is none yet, or when it is not known. */
   readonly foundBy: FoundBy | null;
   /**
    * Time from the end of the job, as the upstream states it, to the terminal result, in milliseconds; null
