@@ -26,11 +26,9 @@ const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 export const readHealth = publicRoute(
   {
+    id: "readHealth",
     method: "GET",
     path: "/healthz",
-    summary: "Report whether the relay is configured; the operator also sees the settings",
-    answers: { 200: "configured", 503: "not configured; issues names the variables" },
-    errors: [],
   },
   async ({ env, request }) => {
     const result = await placedRuntimeOf(env);

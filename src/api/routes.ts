@@ -25,7 +25,7 @@ import type { Route } from "./http/route.ts";
 import { testCallback } from "./test-callback.ts";
 
 /** All routes of the HTTP API. */
-export const ROUTES: readonly Route[] = [
+export const ROUTES = [
   registerTask,
   attachUpstream,
   listTasksRoute,
@@ -58,4 +58,7 @@ export const ROUTES: readonly Route[] = [
   wakeTasks,
   readHealth,
   readErrorsPage,
-];
+] as const satisfies readonly Route[];
+
+/** Id of a route, such as `registerTask`. */
+export type RouteId = (typeof ROUTES)[number]["id"];

@@ -4,13 +4,10 @@ import { publicRoute, route, requireRuntime } from "./http/route.ts";
 
 export const readSigningSecrets = route(
   {
+    id: "readSigningSecrets",
     method: "GET",
     path: "/v1/signing-secrets",
     access: "administer",
-    summary:
-      "Read the secrets that receivers verify callbacks with and that your upstream signs events with",
-    answers: { 200: "the secrets, newest first" },
-    errors: [],
   },
   async ({ runtime }) => {
     const { config, keyring } = runtime;
@@ -30,11 +27,9 @@ export const readSigningSecrets = route(
 
 export const readJwks = publicRoute(
   {
+    id: "readJwks",
     method: "GET",
     path: "/.well-known/jwks.json",
-    summary: "Read the public keys of the v1a signatures (RFC 7517)",
-    answers: { 200: "the key set" },
-    errors: [],
   },
   async ({ env }) => {
     const { keyring } = await requireRuntime(env);

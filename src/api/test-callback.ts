@@ -19,13 +19,11 @@ export const TestOrder = z.strictObject({
 
 export const testCallback = bodyRoute(
   {
+    id: "testCallback",
     method: "POST",
     path: "/v1/callbacks/test",
     access: "redeliver",
     rateLimit: "LIMIT_TESTS",
-    summary: "Send one sample callback and return its outcome",
-    answers: { 200: "the outcome of the attempt" },
-    errors: [],
   },
   TestOrder,
   async ({ env, runtime, caller, origin, body }) => {

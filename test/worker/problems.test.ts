@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
-import { ROUTES } from "../../src/api/routes.ts";
+import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";
@@ -146,7 +146,8 @@ it.each(Object.entries(PROVOKED))(
       requestId: true,
       type: expect.stringMatching(/^application\/problem\+json/),
     });
-    const listed: readonly string[] = [...COMMON, ...ROUTES.flatMap(({ errors }) => errors)];
+    const own = Object.values(DESCRIPTIONS).flatMap(({ problems }) => problems);
+    const listed: readonly string[] = [...COMMON, ...own];
     expect(listed).toContain(code);
   },
 );

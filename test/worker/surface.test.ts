@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { app } from "../../src/app.ts";
@@ -42,11 +43,11 @@ const SURFACE = [
 ];
 
 it("the routes of the API, with their access, statuses and problem codes, are exactly those of the list in this test", () => {
-  const routes = ROUTES.map(({ method, path, access, answers, errors }) =>
-    [`${method} ${path}`, access, Object.keys(answers).join(" "), errors.toSorted().join(" ")].join(
-      " | ",
-    ),
-  );
+  const routes = ROUTES.map(({ id, method, path, access }) => {
+    const { answers, problems } = DESCRIPTIONS[id];
+    const statuses = Object.keys(answers).join(" ");
+    return [`${method} ${path}`, access, statuses, problems.toSorted().join(" ")].join(" | ");
+  });
   expect(routes.toSorted()).toEqual(SURFACE.toSorted());
 });
 

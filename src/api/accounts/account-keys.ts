@@ -17,12 +17,10 @@ const DAY_S = 86_400;
 
 export const createKey = bodyRoute(
   {
+    id: "createKey",
     method: "POST",
     path: "/v1/accounts/{account}/keys",
     access: "administer",
-    summary: "Create an API key, shown once, or import one by its SHA-256",
-    answers: { 201: "the key" },
-    errors: ["not_found", "reference_reused"],
   },
   NewKey,
   async ({ env, runtime, caller, params: { account: accountId }, body }) => {
@@ -38,13 +36,11 @@ export const createKey = bodyRoute(
 
 export const listKeys = route(
   {
+    id: "listKeys",
     method: "GET",
     path: "/v1/accounts/{account}/keys",
     access: "keys",
     rateLimit: "LIMIT_LISTS",
-    summary: "List API keys without the keys themselves",
-    answers: { 200: "the keys" },
-    errors: ["not_found"],
   },
   async ({ env, params: { account } }) => {
     const keys = await callProfile(env, account, (object) => object.keys());
@@ -54,12 +50,10 @@ export const listKeys = route(
 
 export const revokeKey = route(
   {
+    id: "revokeKey",
     method: "DELETE",
     path: "/v1/accounts/{account}/keys/{key}",
     access: "administer",
-    summary: "Revoke an API key; it stops working everywhere within about a minute",
-    answers: { 204: "revoked" },
-    errors: ["not_found"],
   },
   async ({ env, caller, params: { account, key: id } }) => {
     if (!(await removeKey(env, account, id))) {

@@ -12,12 +12,10 @@ import { Rotation } from "./account-schemas.ts";
 
 export const readAccountSecrets = route(
   {
+    id: "readAccountSecrets",
     method: "GET",
     path: "/v1/accounts/{account}/signing-secrets",
     access: "secrets",
-    summary: "Read the secrets that the account's receivers verify callbacks with",
-    answers: { 200: "the secrets, newest first" },
-    errors: ["not_found"],
   },
   async ({ env, runtime, params }) => {
     return secretsAnswer(runtime, await requireAccount(env, params.account));
@@ -26,12 +24,10 @@ export const readAccountSecrets = route(
 
 export const rotateAccountSecrets = bodyRoute(
   {
+    id: "rotateAccountSecrets",
     method: "POST",
     path: "/v1/accounts/{account}/signing-secrets",
     access: "administer",
-    summary: "Create a new callback secret; callbacks are still signed with the previous one too",
-    answers: { 200: "the secrets, newest first" },
-    errors: ["not_found"],
   },
   Rotation,
   async ({ env, runtime, params, caller, body }) => {

@@ -24,12 +24,10 @@ const Page = z.strictObject({
 
 export const createAccount = bodyRoute(
   {
+    id: "createAccount",
     method: "POST",
     path: "/v1/accounts",
     access: "administer",
-    summary: "Create an account: a tenant with its own API keys, callback secret and credits",
-    answers: { 201: "created", 200: "the account existed already" },
-    errors: ["reference_reused"],
   },
   NewAccount,
   async ({ env, caller, body: { id } }) => {
@@ -56,12 +54,10 @@ export const createAccount = bodyRoute(
 
 export const listAccounts = queryRoute(
   {
+    id: "listAccounts",
     method: "GET",
     path: "/v1/accounts",
     access: "inspect",
-    summary: "List accounts, from the index",
-    answers: { 200: "one page; ?cursor= takes the next_cursor of the page before" },
-    errors: ["index_disabled"],
   },
   Page,
   async ({ env, runtime, query: { limit, cursor } }) => {
@@ -75,12 +71,10 @@ export const listAccounts = queryRoute(
 
 export const readAccount = route(
   {
+    id: "readAccount",
     method: "GET",
     path: "/v1/accounts/{account}",
     access: "read",
-    summary: "Read an account and its balance",
-    answers: { 200: "the account" },
-    errors: ["not_found"],
   },
   async ({ env, params: { account: id } }) => {
     const account = await callLedger(env, id, (object) => object.describe());

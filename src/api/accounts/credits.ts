@@ -10,12 +10,10 @@ import { Adjustment, Grant } from "./account-schemas.ts";
 
 export const grantCredits = bodyRoute(
   {
+    id: "grantCredits",
     method: "POST",
     path: "/v1/accounts/{account}/grants",
     access: "administer",
-    summary: "Grant credits, once per reference",
-    answers: { 201: "granted", 200: "the same grant again; nothing changed" },
-    errors: ["not_found", "reference_reused"],
   },
   Grant,
   async ({ env, params: { account }, caller, body }) => {
@@ -28,12 +26,10 @@ export const grantCredits = bodyRoute(
 
 export const adjustCredits = bodyRoute(
   {
+    id: "adjustCredits",
     method: "POST",
     path: "/v1/accounts/{account}/adjustments",
     access: "administer",
-    summary: "Correct the balance by an amount of either sign, once per reference",
-    answers: { 201: "booked", 200: "the same adjustment again; nothing changed" },
-    errors: ["not_found", "reference_reused"],
   },
   Adjustment,
   async ({ env, params: { account }, caller, body }) => {

@@ -27,12 +27,10 @@ const Deletion = z.strictObject({ force: Flag });
  */
 export const deleteAccount = queryRoute(
   {
+    id: "deleteAccount",
     method: "DELETE",
     path: "/v1/accounts/{account}",
     access: "administer",
-    summary: "Delete an account: its keys end and nothing can be registered for it",
-    answers: { 202: "deleted; its ledger is folded to one total later" },
-    errors: ["not_found", "task_open", "index_disabled"],
   },
   Deletion,
   async ({ env, query: { force }, runtime, caller, params: { account: id } }) => {

@@ -29,13 +29,11 @@ const EntryPage = z
 
 export const listGrants = queryRoute(
   {
+    id: "listGrants",
     method: "GET",
     path: "/v1/accounts/{account}/grants",
     access: "ledger",
     rateLimit: "LIMIT_LISTS",
-    summary: "List grants, newest first",
-    answers: { 200: "one page" },
-    errors: ["not_found"],
   },
   GrantPage,
   (call) => pageOf(call, "grant", call.query),
@@ -43,13 +41,11 @@ export const listGrants = queryRoute(
 
 export const listEntries = queryRoute(
   {
+    id: "listEntries",
     method: "GET",
     path: "/v1/accounts/{account}/entries",
     access: "ledger",
     rateLimit: "LIMIT_LISTS",
-    summary: "List all ledger entries, newest first, or export them as CSV or JSON lines",
-    answers: { 200: "one page" },
-    errors: ["not_found"],
   },
   EntryPage,
   (call) => {

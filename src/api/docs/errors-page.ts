@@ -28,11 +28,9 @@ dd { margin: 0 0 0.5rem; }
  */
 export const readErrorsPage = publicRoute(
   {
+    id: "readErrorsPage",
     method: "GET",
     path: "/docs/errors",
-    summary: "Read the cause and the cure of every problem code, as HTML",
-    answers: { 200: "the page" },
-    errors: [],
   },
   async () =>
     new Response(await page(), {

@@ -24,11 +24,9 @@ const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 
 const hookRoute = publicRoute(
   {
+    id: "receiveHook",
     method: "POST",
     path: HOOK_PATH,
-    summary: "Receive a provider's completion hook",
-    answers: { 200: "ok, also for a hook that changes nothing; or the answer to a handshake" },
-    errors: ["unknown_task", "unauthenticated", "rate_limited", "unavailable"],
   },
   async ({ request, env, url, params }) => {
     const runtime = await requireRuntime(env);

@@ -10,16 +10,17 @@ import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsReader } from "./path.ts";
 import { type AccountLimit, countRequest } from "./rate-limit.ts";
 import { invalidRequest, Problem, unknownAccount, unknownTask } from "./problem.ts";
-import type { ProblemCode } from "./problem-list.ts";
 import { NoQuery, readQuery } from "./query.ts";
 import { AccountId, TaskId } from "./fields.ts";
 
 /**
- * A row of the table of all routes (routes.ts): a method and path, their description and their handler. The
- * documents that list the routes are derived from it. Hono is only the router and the middleware, because its
- * typed handlers would state paths, bodies and answers a second time.
+ * A row of the table of all routes (routes.ts): a method and path, what their requests need, and their handler.
+ * What only describes the route stands in api/description. Hono is only the router and the middleware, because
+ * its typed handlers would state paths and bodies a second time.
  */
-export interface Route {
+export interface Route<Id extends string = string> {
+  /** Name of the operation, by which its description (api/description) and generated clients call it. */
+  readonly id: Id;
   readonly method: "GET" | "POST" | "DELETE";
   /** Path of the route, with `{id}` for a task and `{account}` for an account. */
   readonly path: string;
@@ -31,17 +32,9 @@ export interface Route {
   readonly dryRunAccess?: Permission;
   /** Rate limit that counts the requests of accounts to this route; absent where none does. */
   readonly rateLimit?: AccountLimit;
-  readonly summary: string;
   /** Schema of the query; null for a public route, which ignores its query. */
   readonly query: z.ZodMiniObject | null;
   readonly body: z.ZodMiniType | null;
-  /** Description of each answer other than a problem (RFC 9457), by HTTP status. */
-  readonly answers: Readonly<Record<number, string>>;
-  /**
-   * Codes of the problems with which this route may answer, besides those that all routes share: faults of
-   * the key, of the body or of the platform, and rate limits.
-   */
-  readonly errors: readonly ProblemCode[];
   readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
 }
 
@@ -70,8 +63,10 @@ export interface AuthenticatedRequest<P, Query = unknown, Body = unknown> extend
 }
 
 type Declared = "path" | "access" | "query" | "body" | "handle";
-type RouteInfo<Path> = Omit<Route, Declared> & { readonly path: Path };
-type ProtectedRouteInfo<Path> = RouteInfo<Path> & { readonly access: Permission };
+type RouteInfo<Id extends string, Path> = Omit<Route<Id>, Declared> & { readonly path: Path };
+type ProtectedRouteInfo<Id extends string, Path> = RouteInfo<Id, Path> & {
+  readonly access: Permission;
+};
 type Handler<Path extends string, Query, Body> = (
   call: AuthenticatedRequest<PathParams<Path>, Query, Body>,
 ) => Promise<Response>;
@@ -80,10 +75,10 @@ type Handler<Path extends string, Query, Body> = (
  * Declares a route that anyone may call without a key, and that must work also while the configuration is not
  * valid.
  */
-export function publicRoute<Path extends string>(
-  info: RouteInfo<Path>,
+export function publicRoute<Id extends string, Path extends string>(
+  info: RouteInfo<Id, Path>,
   handle: (call: RouteRequest<PathParams<Path>>) => Promise<Response>,
-): Route {
+): Route<Id> {
   const readParams = paramsReader(info.path);
   return {
     ...info,
@@ -95,42 +90,43 @@ export function publicRoute<Path extends string>(
 }
 
 /** Declares a route that needs a key and takes neither a body nor parameters in its query. */
-export function route<Path extends string>(
-  info: ProtectedRouteInfo<Path>,
+export function route<Id extends string, Path extends string>(
+  info: ProtectedRouteInfo<Id, Path>,
   handle: Handler<Path, object, null>,
-): Route {
+): Route<Id> {
   return guarded(info, NoQuery, NO_BODY, handle);
 }
 
 /** Declares a route that needs a key and takes parameters in its query, but no body. */
-export function queryRoute<Path extends string, Q extends z.ZodMiniObject>(
-  info: ProtectedRouteInfo<Path>,
+export function queryRoute<Id extends string, Path extends string, Q extends z.ZodMiniObject>(
+  info: ProtectedRouteInfo<Id, Path>,
   query: Q,
   handle: Handler<Path, z.output<Q>, null>,
-): Route {
+): Route<Id> {
   return guarded(info, query, NO_BODY, handle);
 }
 
 /** Declares a route that needs a key or a signature and takes a JSON body. An empty body is read as `{}`. */
-export function bodyRoute<Path extends string, S extends z.ZodMiniType>(
-  info: ProtectedRouteInfo<Path>,
+export function bodyRoute<Id extends string, Path extends string, S extends z.ZodMiniType>(
+  info: ProtectedRouteInfo<Id, Path>,
   body: S,
   handle: Handler<Path, object, z.output<S>>,
-): Route {
+): Route<Id> {
   return guarded(info, NoQuery, jsonBody(body), handle);
 }
 
 /** Declares a route that needs a key and takes both parameters in its query and a JSON body. */
 export function queryBodyRoute<
+  Id extends string,
   Path extends string,
   Q extends z.ZodMiniObject,
   S extends z.ZodMiniType,
 >(
-  info: ProtectedRouteInfo<Path>,
+  info: ProtectedRouteInfo<Id, Path>,
   query: Q,
   body: S,
   handle: Handler<Path, z.output<Q>, z.output<S>>,
-): Route {
+): Route<Id> {
   return guarded(info, query, jsonBody(body), handle);
 }
 
@@ -152,12 +148,12 @@ function jsonBody<S extends z.ZodMiniType>(schema: S): BodyReader<z.output<S>> {
   return { schema, read };
 }
 
-function guarded<Path extends string, Q extends z.ZodMiniObject, Body>(
-  info: ProtectedRouteInfo<Path>,
+function guarded<Id extends string, Path extends string, Q extends z.ZodMiniObject, Body>(
+  info: ProtectedRouteInfo<Id, Path>,
   querySchema: Q,
   bodyReader: BodyReader<Body>,
   handle: Handler<Path, z.output<Q>, Body>,
-): Route {
+): Route<Id> {
   const { access, dryRunAccess, rateLimit } = info;
   const readParams = paramsReader(info.path);
   const handleGuarded: Route["handle"] = async (call) => {

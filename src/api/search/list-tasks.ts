@@ -11,13 +11,11 @@ import { filtersOf, TaskPage } from "./filters.ts";
 
 export const listTasksRoute = queryRoute(
   {
+    id: "listTasks",
     method: "GET",
     path: "/v1/tasks",
     access: "read",
     rateLimit: "LIMIT_LISTS",
-    summary: "List tasks from the index, newest first",
-    answers: { 200: "one page; it may be short, the last one has no next_cursor" },
-    errors: ["index_disabled"],
   },
   TaskPage,
   async ({ env, url, query, runtime, caller }) => {

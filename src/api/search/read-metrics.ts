@@ -31,12 +31,10 @@ const cached = new WeakMap<Env, Known>();
 
 export const readMetrics = queryRoute(
   {
+    id: "readMetrics",
     method: "GET",
     path: "/metrics",
     access: "statistics",
-    summary: "Read totals, and counts and latencies of the last 48 hours, for Prometheus",
-    answers: { 200: "the metrics; as OpenMetrics where Accept asks for it" },
-    errors: ["index_disabled"],
   },
   AnyQuery,
   async ({ env, runtime, request }) => {

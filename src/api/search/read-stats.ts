@@ -19,12 +19,10 @@ const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
 export const readStats = queryRoute(
   {
+    id: "readStats",
     method: "GET",
     path: "/v1/stats",
     access: "statistics",
-    summary: "Read counts, rates and latencies of the tasks created in a window of whole hours",
-    answers: { 200: "the statistics" },
-    errors: ["index_disabled"],
   },
   Window,
   async ({ env, runtime, query }) => {

@@ -14,15 +14,12 @@ import { filtersOf, RedeliveryPage } from "./filters.ts";
 
 export const redeliverMany = queryBodyRoute(
   {
+    id: "redeliverMany",
     method: "POST",
     path: "/v1/redeliveries",
     access: "redeliver",
     dryRunAccess: "read",
     rateLimit: "LIMIT_BULK",
-    summary:
-      "Redeliver the settled callbacks of a list, one page per call; ?dry_run=true only counts",
-    answers: { 200: "counts of this page; repeat the call with next_cursor" },
-    errors: ["index_disabled"],
   },
   RedeliveryPage,
   NoFields,

@@ -11,12 +11,10 @@ const Ids = z.strictObject({ ids: listOf(TaskId, 500) });
 
 export const reindex = bodyRoute(
   {
+    id: "reindex",
     method: "POST",
     path: "/v1/reindex",
     access: "operate",
-    summary: "Rebuild the index rows of up to 500 tasks",
-    answers: { 200: "counts of tasks that will be written, are unknown, or failed" },
-    errors: ["index_disabled"],
   },
   Ids,
   async ({ env, runtime, body: { ids } }) => {

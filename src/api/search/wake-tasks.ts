@@ -52,12 +52,10 @@ const WakeOrder = z
 
 export const wakeTasks = bodyRoute(
   {
+    id: "wakeTasks",
     method: "POST",
     path: "/v1/wake",
     access: "operate",
-    summary: "Start the due work of up to 500 tasks, also of those whose alarms were lost",
-    answers: { 200: "counts of tasks that were woken, are unknown, or failed; and next_cursor" },
-    errors: ["index_disabled"],
   },
   WakeOrder,
   async ({ env, runtime, caller, body: { ids, cursor } }) => {

@@ -12,12 +12,10 @@ import { accepted, taskClient } from "./task-client.ts";
 
 export const attachUpstream = bodyRoute(
   {
+    id: "attachUpstream",
     method: "POST",
     path: "/v1/tasks/{id}/upstream",
     access: "operate",
-    summary: "Attach the upstream job that the submit call returned",
-    answers: { 200: "the task; hooks that arrived earlier are applied now" },
-    errors: ["unknown_task", "task_settled"],
   },
   Attachment,
   async ({ env, runtime, params: { id }, caller, origin, body }) => {

@@ -5,12 +5,10 @@ import { accepted, taskClient } from "./task-client.ts";
 
 export const cancelTask = bodyRoute(
   {
+    id: "cancelTask",
     method: "POST",
     path: "/v1/tasks/{id}/cancel",
     access: "operate",
-    summary: "Cancel an open task: it fails with code canceled and is refunded",
-    answers: { 200: "the failed task" },
-    errors: ["unknown_task", "task_settled"],
   },
   NoFields,
   async ({ env, params: { id }, caller }) => {

@@ -7,12 +7,10 @@ import { accepted, taskClient } from "./task-client.ts";
 
 export const eraseTask = route(
   {
+    id: "eraseTask",
     method: "DELETE",
     path: "/v1/tasks/{id}",
     access: "administer",
-    summary: "Erase a settled task",
-    answers: { 204: "erased" },
-    errors: ["unknown_task", "task_open", "series_running"],
   },
   async ({ env, runtime, params: { id }, caller }) => {
     const applied = await taskClient(env, id).apply({ type: "erase" }, caller);

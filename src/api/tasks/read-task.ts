@@ -12,12 +12,10 @@ const RETRY_AFTER_S = "5";
 
 export const readTask = queryRoute(
   {
+    id: "readTask",
     method: "GET",
     path: "/v1/tasks/{id}",
     access: "read",
-    summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
-    answers: { 200: "the task", 304: "unchanged: If-None-Match names the current version" },
-    errors: ["unknown_task"],
   },
   z.strictObject({ wait: Wait }),
   async ({ request, query, env, params: { id }, caller }) => {

@@ -7,13 +7,11 @@ import { accepted, taskClient } from "./task-client.ts";
 
 export const redeliverTask = bodyRoute(
   {
+    id: "redeliverTask",
     method: "POST",
     path: "/v1/tasks/{id}/redeliver",
     access: "redeliver",
     rateLimit: "LIMIT_LISTS",
-    summary: "Send a settled callback again, optionally to a corrected URL",
-    answers: { 202: "a new series has started, or had started earlier under this Idempotency-Key" },
-    errors: ["unknown_task", "task_open", "series_running", "no_callback"],
   },
   RedeliverOrder,
   async ({ request, env, runtime, caller, origin, params: { id }, body }) => {

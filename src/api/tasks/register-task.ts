@@ -21,12 +21,10 @@ import type { OutsideEvent } from "../../task-object/outside-event.ts";
 
 export const registerTask = bodyRoute(
   {
+    id: "registerTask",
     method: "POST",
     path: "/v1/tasks",
     access: "operate",
-    summary: "Register a task before it is submitted upstream, and charge its price",
-    answers: { 201: "registered", 200: "the same registration again; nothing changed" },
-    errors: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
   },
   Registration,
   async ({ request, env, runtime, caller, origin, body }) => {

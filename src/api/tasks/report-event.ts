@@ -12,12 +12,10 @@ import { accepted, taskClient } from "./task-client.ts";
 
 const eventRoute = bodyRoute(
   {
+    id: "reportEvent",
     method: "POST",
     path: "/v1/events",
     access: "report",
-    summary: "Report a task's progress or result",
-    answers: { 202: "recorded", 200: "the same event again; nothing changed" },
-    errors: ["unknown_task", "conflicting_result", "not_found"],
   },
   TaskFinishEvent,
   async ({ env, runtime, caller, origin, body }) => {

@@ -1,0 +1,16 @@
+import type { RouteId } from "../routes.ts";
+import { ACCOUNT_ROUTES } from "./accounts.ts";
+import type { RouteDescription } from "./description.ts";
+import { OPERATOR_ROUTES } from "./operators.ts";
+import { SEARCH_ROUTES } from "./search.ts";
+import { TASK_ROUTES } from "./tasks.ts";
+import { UPSTREAM_ROUTES } from "./upstream.ts";
+
+/** The description of every route, by its id. A route without one does not compile. */
+export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
+  ...TASK_ROUTES,
+  ...UPSTREAM_ROUTES,
+  ...ACCOUNT_ROUTES,
+  ...SEARCH_ROUTES,
+  ...OPERATOR_ROUTES,
+};
