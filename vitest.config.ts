@@ -26,8 +26,8 @@ const SMOKE_TESTS = ["test/process/smoke/*.test.ts", "test/lint/*.test.ts"];
 const wranglerDirectory = mkdtempSync(join(tmpdir(), "task-relay-vitest-"));
 process.on("exit", () => rmSync(wranglerDirectory, { recursive: true, force: true }));
 
-// `npm test` runs core, fuzz, worker, index, smoke and simulation; `npm run test:long` runs the others,
-// and fuzz and simulation at full scale.
+// `npm test` runs core, fuzz, worker, index, smoke and simulation; `npm run test:browser` runs browser;
+// `npm run test:long` runs the others, and fuzz and simulation at full scale.
 export default defineConfig({
   test: {
     silent: "passed-only",
@@ -40,6 +40,8 @@ export default defineConfig({
       workerd("worker", ["test/worker/*.test.ts"], false, { isolate: false }),
       workerd("worker-long", ["test/worker/long/*.test.ts"], false),
       workerd("index", ["test/index/*.test.ts"], true, { isolate: false }),
+      // All files of a worker share one browser.
+      node("browser", ["test/browser/**/*.test.ts"], { isolate: false }),
       node("smoke", SMOKE_TESTS, { sequence: { groupOrder: 1 } }),
       // Each file of these uses all cores.
       node("simulation", ["test/simulation/*.test.ts"], {

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { LOCAL_VARS } from "../process/harness/client.ts";
+import { LoopbackServer } from "../process/harness/loopback.ts";
+import { Workerd } from "../process/harness/workerd.ts";
+import { openPage } from "./browser.ts";
+import { launchChromium } from "./chromium.ts";
+import { Tab } from "./tab.ts";
+
+const HOSTILE = `<!doctype html>
+<script src="/script.js"></script><script>console.log("inline")</script>
+<img src="https://elsewhere.invalid/pixel.png">`;
+
+it("the page /docs/errors opens without a console error, a violation of its policy and an off-origin request", async () => {
+  await using relay = await Workerd.start({ vars: LOCAL_VARS });
+  const page = await openPage(relay.url);
+  const response = await page.goto("/docs/errors");
+  expect(response?.status()).toBe(200);
+  expect(await page.locator("#unauthenticated").isVisible()).toBe(true);
+});
+
+it("a tab records the console errors, exceptions, violations of the Content-Security-Policy and off-origin requests of its page, except expected ones", async () => {
+  const server = new LoopbackServer((request, response) => {
+    response.setHeader("Content-Security-Policy", "script-src 'self'");
+    if (request.url === "/") response.setHeader("Content-Type", "text/html").end(HOSTILE);
+    else response.end('console.error("wrong"); console.error("meant"); throw new Error("thrown");');
+  });
+  await using _ = await server.listen();
+  const tab = await Tab.open(server.origin, { expected: [/meant/] });
+  await tab.page.goto("/");
+  const kinds = tab.troubles.map((trouble) => /^.*?(?=: )/.exec(trouble)?.[0]);
+  expect(new Set(kinds)).toEqual(
+    new Set([
+      "console error",
+      "uncaught",
+      "off-origin request",
+      "violates the Content-Security-Policy",
+    ]),
+  );
+  expect(tab.troubles.join("\n")).not.toContain("meant");
+  await expect(tab[Symbol.asyncDispose]()).rejects.toThrow("elsewhere.invalid/pixel.png");
+});
+
+it("where no browser starts, the suite fails and says how to get one", async () => {
+  const missing = launchChromium([["CHROMIUM", async () => ({ executablePath: "/nowhere" })]]);
+  await expect(missing).rejects.toThrow(
+    /^no browser starts\. npm ci installs a Chromium .*\nCHROMIUM: /s,
+  );
+});

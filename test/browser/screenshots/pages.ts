@@ -1,0 +1,12 @@
+import type { Page } from "playwright-core";
+
+export interface ScreenshotPage {
+  /** Name of the file, without the look and the ending. */
+  readonly name: string;
+  readonly path: string;
+  /** Brings the opened page into the state that is shown. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+/** The pages that `npm run screenshots` takes, in the order of their navigation. */
+export const PAGES: readonly ScreenshotPage[] = [{ name: "docs-errors", path: "/docs/errors" }];
