@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { FOUND_BY } from "../core/record/finding.ts";
+import { OUTCOMES } from "../core/record/outcome.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 
 const Int = z.int();
@@ -19,6 +20,7 @@ export const RowSchema = z.object({
   status: z.enum(["pending", "processing", "completed", "failed"]),
   callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
   attempts: Int,
+  outcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
   lastOutcome: z.nullable(Text),
   lastStatusCode: z.nullable(Int),
   host: z.nullable(Text),

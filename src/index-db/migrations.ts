@@ -1,3 +1,4 @@
+import { OUTCOMES } from "../core/record/outcome.ts";
 import { HOUR_MS } from "../core/time.ts";
 
 const HOUR_OF_ROW = `NEW.created_at - NEW.created_at % ${HOUR_MS}`;
@@ -23,6 +24,10 @@ const MARK_RECENT_HOURS = `
  * row. D1 bills each entry of a database index as a written row, so there are few entries: the primary key of
  * `tasks` has the order of the list, `tasks_of_account` contains only tasks of accounts, `tasks_failed` only
  * failed callbacks, and `tasks_due` only tasks that still have to change by themselves.
+ *
+ * `outcomes` of a row of `tasks` has the numbers of the ended attempts of its callback, by outcome, as JSON,
+ * e.g. `{"delivered":1,"timeout":2}`. `attempts_delivered`, `attempts_timeout` … of a row of `rollups` are the
+ * sums of these numbers; `attempts` also counts attempts that are still running.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -134,5 +139,11 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       value INTEGER NOT NULL,
       advanced_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID`,
+  ],
+  [
+    "ALTER TABLE tasks ADD COLUMN outcomes TEXT NOT NULL DEFAULT '{}'",
+    ...OUTCOMES.map(
+      (outcome) => `ALTER TABLE rollups ADD COLUMN attempts_${outcome} INTEGER NOT NULL DEFAULT 0`,
+    ),
   ],
 ];

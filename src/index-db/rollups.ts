@@ -1,3 +1,4 @@
+import { OUTCOMES } from "../core/record/outcome.ts";
 import { HOUR_MS, DAY_MS, MINUTE_MS } from "../core/time.ts";
 import type { TimeBudget } from "../time-budget.ts";
 import { bucketOf, FOUND_LATE, MEASURES } from "./buckets.ts";
@@ -10,6 +11,7 @@ import {
   type CountRow,
   difference,
   type Group,
+  TASK_SUMS,
 } from "./tally.ts";
 
 /**
@@ -53,16 +55,13 @@ const GROUPS = `
     coalesce(provider, '') AS provider, coalesce(found_by, '') AS foundBy,
     ${TIMES.map(([measure, value]) => `${bucketOf(value)} AS ${measure}_bucket`).join(", ")},
     count(*) AS tasks, sum(attempts) AS attempts, sum(refunded) AS refunds,
+    ${OUTCOMES.map((outcome) => `total(outcomes ->> '${outcome}') AS attempts_${outcome}`).join(", ")},
     ${TIMES.map(([measure, value]) => `sum(${value}) AS ${measure}_ms`).join(", ")}
   FROM json_each(?1) AS hours
   CROSS JOIN tasks ON created_at >= hours.value AND created_at < hours.value + ${HOUR_MS}
   GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11`;
 
-const ROLLUPS = countTable(
-  "rollups",
-  ["hour", "model", "host", "status", "callback"],
-  ["tasks", "attempts", "refunds"],
-);
+const ROLLUPS = countTable("rollups", ["hour", "model", "host", "status", "callback"], TASK_SUMS);
 const LATENCIES = countTable("latencies", ["hour", "measure", "bucket"], ["tasks", "total_ms"]);
 const FOUND = countTable(
   "found_late",

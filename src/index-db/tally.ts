@@ -1,3 +1,4 @@
+import { type Outcome, OUTCOMES } from "../core/record/outcome.ts";
 import { type FOUND_LATE, MEASURES, type Measure } from "./buckets.ts";
 
 type Counted = Measure | (typeof FOUND_LATE)[0];
@@ -22,6 +23,9 @@ export type Group = {
   readonly attempts: number;
   readonly refunds: number;
 } & {
+  /** Number of the attempts of these tasks that have ended with an outcome. */
+  readonly [O in `attempts_${Outcome}`]: number;
+} & {
   /**
    * Number of the bucket of a latency histogram into which the measured times of these tasks fall, e.g.
    * `settled_bucket` for the time from the result to the end of the automatic callback attempts; null for
@@ -39,7 +43,8 @@ export type Group = {
 
 /**
  * Row of a table with counts for each hour: its key, which begins with the hour, and its sums. In the table
- * `rollups` the sums are the numbers of tasks, of their attempts and of their refunds, in the tables
+ * `rollups` the sums are the numbers of tasks, of their attempts, of their refunds and of their attempts with
+ * each outcome (`TASK_SUMS`), in the tables
  * `latencies` and `found_late` the number of tasks and the sum of their latencies.
  */
 export interface CountRow {
@@ -54,16 +59,23 @@ export interface CountRow {
  */
 const MAX_HOSTS = 100;
 
-/**
- * Adds up the tasks, their attempts and their refunds by hour, model, host, status and callback status, for the table
- * `rollups`.
- */
+/** Columns of the table `rollups` with numbers of tasks, attempts and refunds. */
+export const TASK_SUMS = [
+  "tasks",
+  "attempts",
+  "refunds",
+  ...OUTCOMES.map((outcome) => `attempts_${outcome}` as const),
+] as const;
+
+/** Adds up the `TASK_SUMS` by hour, model, host, status and callback status, for the table `rollups`. */
 export function countTasks(groups: readonly Group[]): readonly CountRow[] {
   const named = namedHosts(groups);
   return summed(
-    groups.map(({ hour, model, host, status, callback, tasks, attempts, refunds }) => {
+    groups.map((group) => {
+      const { hour, model, host, status, callback } = group;
       const shown = host === "" || named.get(hour)?.has(host) === true ? host : "*";
-      return { key: [hour, model, shown, status, callback], sums: [tasks, attempts, refunds] };
+      const sums = TASK_SUMS.map((name) => group[name]);
+      return { key: [hour, model, shown, status, callback], sums };
     }),
   );
 }

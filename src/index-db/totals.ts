@@ -1,17 +1,20 @@
-import type { CountRow } from "./tally.ts";
+import { OUTCOMES } from "../core/record/outcome.ts";
+import { type CountRow, TASK_SUMS } from "./tally.ts";
 
 /**
- * Names of the totals that the index keeps of all tasks that it has ever counted. `attempts.failed` counts the
- * attempts of a callback that did not deliver it.
+ * Totals that the index keeps of all tasks that it has ever counted. Each has its name, the column of
+ * `rollups` that it adds up, and the status of the tasks that it covers; null means all tasks. There is one for
+ * the ended attempts of callbacks with each outcome.
  */
-export const TOTALS = [
-  "accepted",
-  "ended.completed",
-  "ended.failed",
-  "attempts.delivered",
-  "attempts.failed",
-  "refunds",
+const SOURCES = [
+  ["accepted", "tasks", null],
+  ["ended.completed", "tasks", "completed"],
+  ["ended.failed", "tasks", "failed"],
+  ["refunds", "refunds", null],
+  ...OUTCOMES.map((outcome) => [`outcome.${outcome}`, `attempts_${outcome}`, null] as const),
 ] as const;
+
+export const TOTALS = SOURCES.map(([name]) => name);
 
 export type TotalName = (typeof TOTALS)[number];
 
@@ -37,7 +40,7 @@ export const ADVANCE = `
 
 /**
  * Compares the stored counts of some hours with newly counted ones. A number that has fallen, because a task
- * was erased or a delivered callback was ordered again, advances nothing, so that the totals only rise.
+ * was erased, advances nothing, so that the totals only rise.
  * @returns the increments above 0, each with its hour and the name of the total.
  */
 export function advances(
@@ -46,19 +49,11 @@ export function advances(
 ): readonly (readonly [number, TotalName, number])[] {
   const before = Map.groupBy(stored, hourOf);
   return [...Map.groupBy(counted, hourOf)].flatMap(([hour, rows]) => {
-    const known = sumsOf(before.get(hour) ?? []);
-    const current = sumsOf(rows);
-    const rise = (key: keyof typeof current) => Math.max(0, current[key] - known[key]);
-    const delivered = rise("delivered");
-    const risen: Readonly<Record<TotalName, number>> = {
-      accepted: rise("tasks"),
-      "ended.completed": rise("completed"),
-      "ended.failed": rise("failed"),
-      "attempts.delivered": delivered,
-      "attempts.failed": Math.max(0, rise("attempts") - delivered),
-      refunds: rise("refunds"),
-    };
-    return TOTALS.flatMap((name) => (risen[name] > 0 ? [[hour, name, risen[name]] as const] : []));
+    const known = before.get(hour) ?? [];
+    return SOURCES.flatMap(([name, column, status]) => {
+      const rise = sumOf(rows, column, status) - sumOf(known, column, status);
+      return rise > 0 ? [[hour, name, rise] as const] : [];
+    });
   });
 }
 
@@ -66,17 +61,13 @@ function hourOf({ key: [hour] }: CountRow): number {
   return Number(hour);
 }
 
-/** Adds up the rows of the table `rollups` of one hour. */
-function sumsOf(rows: readonly CountRow[]) {
-  const sum = { tasks: 0, completed: 0, failed: 0, attempts: 0, delivered: 0, refunds: 0 };
-  for (const { key, sums } of rows) {
-    const [, , , status, callback] = key;
-    const [tasks = 0, attempts = 0, refunds = 0] = sums;
-    sum.tasks += tasks;
-    sum.attempts += attempts;
-    sum.refunds += refunds;
-    if (status === "completed" || status === "failed") sum[status] += tasks;
-    if (callback === "delivered") sum.delivered += tasks;
-  }
-  return sum;
+/** Adds up a column of rows of the table `rollups`, of the tasks with a status; null means all tasks. */
+function sumOf(
+  rows: readonly CountRow[],
+  column: (typeof TASK_SUMS)[number],
+  status: string | null,
+): number {
+  const index = TASK_SUMS.indexOf(column);
+  const covered = rows.filter(({ key }) => status === null || key[3] === status);
+  return covered.reduce((total, { sums }) => total + (sums[index] ?? 0), 0);
 }

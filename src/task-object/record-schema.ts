@@ -36,6 +36,7 @@ const Attempt = z.looseObject({
 const StoredCallback = z.looseObject({
   url: z.string(),
   attempts: z.array(Attempt),
+  droppedOutcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
   lastNumber: Int,
   series: z.looseObject({
     number: Int,

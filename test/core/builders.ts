@@ -185,6 +185,7 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
   return {
     url: URL_A,
     attempts: [anAttempt()],
+    droppedOutcomes: {},
     lastNumber: 1,
     series: { number: 1, started: 1, ordered: null, keyName: null },
     state: { kind: "delivered" },
@@ -218,8 +219,7 @@ export function committed(decision: Decision): TaskRecord {
 
 /** The record as it is after an event, whether or not that changed it. */
 export function afterwards(decision: Decision): TaskRecord {
-  if (decision.kind === "unchanged" && decision.record !== null) return decision.record;
-  return committed(decision);
+  return (decision.kind === "unchanged" ? decision.record : null) ?? committed(decision);
 }
 
 /** The committed record, which must be terminal. */
@@ -242,9 +242,9 @@ export function callbackAfter(...happenings: readonly TimedEvent[]): Callback {
 }
 
 export function taskAfter(...happenings: readonly TimedEvent[]): TaskRecord | null {
-  let record: TaskRecord | null = null;
-  for (const [at, event, policy = POLICY] of happenings) {
-    record = committed(transition(record, event, policy, NOW + at));
-  }
-  return record;
+  return happenings.reduce<TaskRecord | null>(
+    (record, [at, event, policy = POLICY]) =>
+      committed(transition(record, event, policy, NOW + at)),
+    null,
+  );
 }

@@ -24,6 +24,7 @@ describe("after a redelivery the row", () => {
     expect(rowOf(aFinishedTask({ callback: later }), POLICY)).toMatchObject({
       callback: "delivered",
       attempts: 2,
+      outcomes: { delivered: 2 },
       settledAt: NOW + DAY + 500,
       firstAttemptMs: 0,
       settledMs: 250,
@@ -36,10 +37,12 @@ describe("after a redelivery the row", () => {
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("firstAttemptMs and settledMs in the index row are null when only attempts of redeliveries are still stored", () => {
-    const record = aFinishedTask({ callback: aCallback({ attempts: [again], lastNumber: 30 }) });
-    expect(rowOf(record, POLICY)).toMatchObject({
+  it("an index row counts the outcomes of attempts that the record has dropped, but has no firstAttemptMs and settledMs then", () => {
+    const droppedOutcomes = { delivered: 9, interrupted: 20 };
+    const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
+    expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({
       attempts: 30,
+      outcomes: { delivered: 10, interrupted: 20 },
       firstAttemptMs: null,
       settledMs: null,
     });

@@ -39,6 +39,7 @@ const OPEN: IndexRow = {
   status: "pending",
   callback: "waiting",
   attempts: 0,
+  outcomes: {},
   lastOutcome: null,
   lastStatusCode: null,
   host: HOST,
@@ -60,6 +61,7 @@ const DELIVERED: IndexRow = {
   status: "completed",
   callback: "delivered",
   attempts: 1,
+  outcomes: { delivered: 1 },
   lastOutcome: "delivered",
   lastStatusCode: 200,
   completedAt: NOW_S * 1_000,
@@ -73,7 +75,7 @@ const DELIVERED: IndexRow = {
 
 const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const;
 const UNCALLED = { callback: null, host: null } as const;
-const UNTRIED = { attempts: 0, lastOutcome: null, lastStatusCode: null } as const;
+const UNTRIED = { attempts: 0, outcomes: {}, lastOutcome: null, lastStatusCode: null } as const;
 const IN_FLIGHT = { kind: "in_flight", number: 1, startedAt: NOW + 40 } as const;
 
 const refused = anAttempt({ outcome: "rejected", statusCode: 503 });
@@ -159,6 +161,7 @@ describe("the row of a finished task", () => {
         ...DELIVERED,
         ...UNSETTLED,
         callback: "sending",
+        outcomes: { rejected: 1 },
         lastOutcome: "rejected",
         lastStatusCode: 503,
         dueAt: NOW + 180_250,
@@ -171,6 +174,7 @@ describe("the row of a finished task", () => {
         ...DELIVERED,
         callback: "failed",
         attempts: 3,
+        outcomes: { rejected: 1, redirected: 1, timeout: 1 },
         lastOutcome: "timeout",
         lastStatusCode: null,
         settledAt: NOW + 910_000,
@@ -235,13 +239,11 @@ describe("the row of a finished task", () => {
   });
 });
 
-describe("the row", () => {
-  it("the index row of a task is the same whatever the task's record holds about earlier index writes and unsent operator notices", () => {
-    const record = aFinishedTask({ callback: givenUp });
-    const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
-    const notice = { ...noticeOf("callback.failed", NOW, NOW), tries: 3 };
-    expect(rowOf({ ...record, publication: told, notices: [notice] }, POLICY)).toEqual(
-      rowOf(record, POLICY),
-    );
-  });
+it("the index row of a task is the same whatever the task's record holds about earlier index writes and unsent operator notices", () => {
+  const record = aFinishedTask({ callback: givenUp });
+  const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
+  const notice = { ...noticeOf("callback.failed", NOW, NOW), tries: 3 };
+  expect(rowOf({ ...record, publication: told, notices: [notice] }, POLICY)).toEqual(
+    rowOf(record, POLICY),
+  );
 });

@@ -113,7 +113,7 @@ describe("a redelivery", () => {
     },
   );
 
-  it("a callback with many redeliveries keeps its latest 20 attempts and their numbering", () => {
+  it("a callback with many redeliveries keeps its latest 20 attempts, their numbering, and how those before them ended", () => {
     const rounds = Array.from({ length: 24 }, (_, i): TimedEvent[] => [
       [i, aRedelivery()],
       [i, anEnd(i + 2)],
@@ -123,6 +123,7 @@ describe("a redelivery", () => {
       Array.from({ length: 20 }, (_, i) => i + 6),
     );
     expect(callback).toMatchObject({ lastNumber: 25, deliveredAt: NOW + 250 });
+    expect(callback.droppedOutcomes).toEqual({ delivered: 1, rejected: 4 });
   });
 });
 
@@ -142,6 +143,7 @@ describe("a redelivery to another URL", () => {
     expect(callbackOf(apply(task, aRedelivery({ callbackUrl: URL_B })))).toEqual({
       url: URL_B,
       attempts: [],
+      droppedOutcomes: {},
       lastNumber: 1,
       series: { number: 2, started: 1, ordered: 1, keyName: null },
       state: { kind: "in_flight", number: 1, startedAt: NOW },

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import { removeRows, writeRows } from "../../src/index-db/writer.ts";
 import { pass, START } from "../worker/clock.ts";
@@ -10,7 +11,9 @@ useIndex();
 async function rollups(): Promise<readonly string[]> {
   const { results } = await db
     .prepare(
-      "SELECT hour, model, host, status, callback, tasks, attempts FROM rollups ORDER BY hour, model, host, status, callback",
+      `SELECT hour, model, host, status, callback, tasks, attempts,
+        ${OUTCOMES.map((outcome) => `attempts_${outcome}`).join(", ")}
+        FROM rollups ORDER BY 1, 2, 3, 4, 5`,
     )
     .all<Record<string, string | number>>();
   return results.map((row) => Object.values(row).join("|"));
@@ -35,9 +38,23 @@ function countedFrom(rows: readonly IndexRow[]): readonly string[] {
   );
   const lines = [...groups].map(
     ([key, group]) =>
-      `${key}|${group.length}|${group.reduce((sum, { attempts }) => sum + attempts, 0)}`,
+      `${key}|${group.length}|${group.reduce((sum, { attempts }) => sum + attempts, 0)}|${attemptsOf(group).join("|")}`,
   );
   return lines.toSorted();
+}
+
+/** Counts the ended attempts of rows by outcome, without the relay's code. */
+function attemptsOf(rows: readonly IndexRow[]): readonly number[] {
+  return OUTCOMES.map((name) => rows.reduce((sum, { outcomes }) => sum + (outcomes[name] ?? 0), 0));
+}
+
+/** Returns the totals of the ended attempts, by outcome. */
+async function attemptTotals(): Promise<readonly number[]> {
+  const { results } = await db
+    .prepare("SELECT name, value FROM totals WHERE name LIKE 'outcome.%'")
+    .all<{ name: string; value: number }>();
+  const values = new Map(results.map(({ name, value }) => [name, value]));
+  return OUTCOMES.map((name) => values.get(`outcome.${name}`) ?? 0);
 }
 
 /** Tasks of the last 47 hours, each with its states. */
@@ -47,14 +64,16 @@ const lives = fc.array(
       minutes: fc.integer({ min: 0, max: 47 * 60 }),
       model: fc.constantFrom("a", "b"),
       host: fc.constantFrom(null, "x.example.net", "y.example.net"),
-      attempts: fc.integer({ min: 0, max: 20 }),
+      outcomes: fc.dictionary(fc.constantFrom(...OUTCOMES), fc.integer({ min: 1, max: 20 })),
       end: fc.constantFrom("open", "settled", "erased"),
     })
-    .map(({ minutes, model, host, attempts, end: state }) => {
+    .map(({ minutes, model, host, outcomes, end: state }) => {
       const createdAt = START - minutes * 60_000;
       const callback = host === null ? null : "delivered";
-      const end = aRow({ createdAt, model, host, callback, attempts });
-      const open = { callback: null, attempts: 0, completedAt: null, finishedAt: null } as const;
+      const attempts = Object.values(outcomes).reduce((sum, number) => sum + number, 0);
+      const end = aRow({ createdAt, model, host, callback, attempts, outcomes });
+      const untried = { callback: null, attempts: 0, outcomes: {} } as const;
+      const open = { ...untried, completedAt: null, finishedAt: null } as const;
       const begin = {
         ...end,
         ...open,
@@ -67,7 +86,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly rollups, which count tasks, are exact in whatever order writes to the index, repeated writes, erasures and runs of the cron come", async () => {
+it("the hourly rollups, which count tasks and their attempts by outcome, are exact, and the totals of attempts too unless tasks are erased, in whatever order writes to the index, repeated writes, erasures and runs of the cron come", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -76,7 +95,8 @@ it("the hourly rollups, which count tasks, are exact in whatever order writes to
         return fc.tuple(fc.constant(all), again, fc.infiniteStream(fc.boolean()));
       }),
       async ([all, again, crons]) => {
-        for (const table of ["tasks", "rollups"]) await db.prepare(`DELETE FROM ${table}`).run();
+        for (const table of ["tasks", "rollups", "totals"])
+          await db.prepare(`DELETE FROM ${table}`).run();
         const rows = all.flatMap((life) => life.rows).toReversed();
         const erased = all.flatMap((life) => (life.isErased ? life.rows.slice(-1) : []));
         const changes = [
@@ -89,6 +109,10 @@ it("the hourly rollups, which count tasks, are exact in whatever order writes to
           if (crons.next().value === true) await cron();
         }
         await cron();
+        const ends = attemptsOf(all.flatMap((life) => life.rows.slice(-1)));
+        const found = await attemptTotals();
+        const atMost = found.map((count, index) => Math.min(count, ends[index] ?? 0));
+        expect(found).toEqual(erased.length === 0 ? ends : atMost);
         const truth = all.flatMap((life) => (life.isErased ? [] : life.rows.slice(-1)));
         expect((await rollups()).toSorted()).toEqual(countedFrom(truth));
       },

@@ -59,6 +59,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     status: "completed",
     callback: "delivered",
     attempts: 1,
+    outcomes: { delivered: 1 },
     lastOutcome: "delivered",
     lastStatusCode: 200,
     host: "client.example.net",
@@ -76,6 +77,11 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     ...fields,
   };
 }
+
+/** The callback of a row: not tried yet, at its second attempt, or failed. */
+export const UNTRIED = { callback: "waiting", attempts: 0, outcomes: {} } as const;
+export const SENDING = { callback: "sending", attempts: 2, outcomes: { rejected: 1 } } as const;
+export const UNANSWERED = { callback: "failed", attempts: 3, outcomes: { timeout: 3 } } as const;
 
 /** Writes rows as the relay does, in batches that D1 accepts. */
 export async function insert(...rows: readonly IndexRow[]): Promise<void> {

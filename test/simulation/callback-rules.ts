@@ -143,6 +143,7 @@ function unsent(url: string): Callback {
   return {
     url,
     attempts: [],
+    droppedOutcomes: {},
     lastNumber: 0,
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },

@@ -48,13 +48,16 @@ function trackingFault({ upstream, tracking: { poll, keptHooks } }: OpenTask): s
 
 function attemptsFault(record: TaskRecord): string | null {
   if (!isTerminal(record) || record.callback === null) return null;
-  const { attempts, lastNumber, state } = record.callback;
+  const { attempts, droppedOutcomes, lastNumber, state } = record.callback;
   const open = state.kind === "in_flight" ? [state.number] : [];
   const numbers = [...attempts.map(({ number }) => number), ...open];
   const expected = numbers.map((_, i) => lastNumber - numbers.length + 1 + i);
   return firstViolation({
     "at most 20 attempts are kept": attempts.length <= ATTEMPTS_KEPT,
     "the attempts that are kept are the last ones": isEqual(numbers, expected),
+    "the others are counted by outcome":
+      Object.values(droppedOutcomes).reduce((sum, count) => sum + count, numbers.length) ===
+      lastNumber,
     "a callback is held exactly while its refund is due": isHeld(record) === isRefunding(record),
   });
 }

@@ -1,3 +1,4 @@
+import { OUTCOMES } from "../../core/record/outcome.ts";
 import { foundLateOf, type Histogram } from "../../index-db/found-late.ts";
 import type { Count, Statistics } from "../../index-db/statistics.ts";
 import type { TotalName } from "../../index-db/totals.ts";
@@ -57,18 +58,13 @@ function counters({ totals }: Statistics): readonly Family[] {
     labels: { status },
     value: sum(`ended.${status}`),
   });
-  const attempts = (outcome: "delivered" | "failed") => ({
-    labels: { outcome },
-    value: sum(`attempts.${outcome}`),
-  });
   return [
     counter("accepted", "Tasks counted.", { labels: {}, value: sum("accepted") }),
     counter("ended", "Tasks that ended, by status.", ended("completed"), ended("failed")),
     counter(
       "callback_attempts",
       "Attempts of callbacks, by outcome.",
-      attempts("delivered"),
-      attempts("failed"),
+      ...OUTCOMES.map((outcome) => ({ labels: { outcome }, value: sum(`outcome.${outcome}`) })),
     ),
     counter("refunds", "Tasks whose credits were refunded.", { labels: {}, value: sum("refunds") }),
   ];

@@ -5,9 +5,9 @@ import {
   type AttemptResult,
   type Callback,
   dueAt,
-  MAX_ATTEMPTS_KEPT,
   type RedeliveryOrder,
 } from "./callback.ts";
+import { withAttempt } from "./outcome-counts.ts";
 
 /**
  * Wait in milliseconds after the first attempt of a series that a crash has interrupted, counted from the
@@ -23,6 +23,7 @@ export function automaticSeries(url: string): Callback {
   return {
     url,
     attempts: [],
+    droppedOutcomes: {},
     lastNumber: 0,
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
@@ -110,12 +111,12 @@ export function closeAttempt(
     cloudflareError,
     keyName: callback.series.keyName,
   };
-  const attempts = [...callback.attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
+  const ended = withAttempt(callback, attempt);
   if (outcome === "delivered") {
     const deliveredAt = callback.deliveredAt ?? now;
-    return { ...callback, attempts, deliveredAt, state: { kind: "delivered" } };
+    return { ...ended, deliveredAt, state: { kind: "delivered" } };
   }
-  return afterFailure({ ...callback, attempts }, attempt, policy);
+  return afterFailure(ended, attempt, policy);
 }
 
 function begin(callback: Callback, policy: Policy, now: number): Callback {

@@ -1,5 +1,6 @@
 import { type Policy, startAt } from "../policy.ts";
 import type { Outcome } from "./outcome.ts";
+import type { OutcomeCounts } from "./outcome-counts.ts";
 
 /** Number of attempts kept in the record. Older ones are dropped; their numbers are not used again. */
 export const MAX_ATTEMPTS_KEPT = 20;
@@ -9,6 +10,8 @@ export interface Callback {
   readonly url: string;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
+  /** Outcomes of the attempts that are no longer in `attempts`. */
+  readonly droppedOutcomes: OutcomeCounts;
   readonly lastNumber: number;
   readonly series: Series;
   readonly state: CallbackState;

@@ -1,5 +1,6 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy } from "../policy.ts";
 import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
+import { type OutcomeCounts, outcomesOf } from "../record/outcome-counts.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import type { FoundBy } from "../record/finding.ts";
 import { rowExpiresAt } from "../record/row-schedule.ts";
@@ -27,7 +28,10 @@ export interface IndexRow {
   readonly status: "pending" | "processing" | "completed" | "failed";
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
+  /** Number of attempts of the callback that have started. */
   readonly attempts: number;
+  /** Numbers of those that have ended, by outcome. */
+  readonly outcomes: OutcomeCounts;
   readonly lastOutcome: string | null;
   readonly lastStatusCode: number | null;
   /** Host of the `callback_url`; null when the task has none. */
@@ -128,6 +132,7 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
 const NO_CALLBACK = {
   callback: null,
   attempts: 0,
+  outcomes: {},
   lastOutcome: null,
   lastStatusCode: null,
   host: null,
@@ -138,6 +143,7 @@ function callbackColumns(callback: Callback) {
   return {
     callback: callbackStatus(callback),
     attempts: callback.lastNumber,
+    outcomes: outcomesOf(callback),
     lastOutcome: last?.outcome ?? null,
     lastStatusCode: last?.statusCode ?? null,
     host: hostOf(callback.url),
