@@ -6,6 +6,7 @@ import { defineConfig } from "vitest/config";
 import { copyWranglerConfig } from "./test/process/harness/wrangler-config.ts";
 import { LeakReporter } from "./test/reporters/leak-reporter.ts";
 import { ProjectReporter } from "./test/reporters/project-reporter.ts";
+import { textImports } from "./vitest.text-imports.ts";
 
 const BINDINGS = {
   RELAY_SECRET: "test-only-relay-secret-0123456789abcdef",
@@ -72,7 +73,7 @@ export default defineConfig({
 /** Tests on Node. */
 function node(name: string, include: string[], options: object = {}) {
   const common = { testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 };
-  return { test: { name, include, ...common, ...options } };
+  return { plugins: [textImports()], test: { name, include, ...common, ...options } };
 }
 
 /** Tests on workerd with the bindings of `wrangler.toml`; `hasIndex` false removes D1. */
@@ -81,7 +82,10 @@ function workerd(name: string, include: string[], hasIndex: boolean, options: ob
   const d1Databases = hasIndex ? SHARDS : [];
   const setupFiles = ["test/worker/storage-limit.ts"];
   return {
-    plugins: [cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases } })],
+    plugins: [
+      textImports(),
+      cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases } }),
+    ],
     test: { name, include, setupFiles, testTimeout: 60_000, maxWorkers: 2, ...options },
   };
 }

@@ -8,6 +8,7 @@ import { PROBLEMS } from "./api/http/problem-list.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
 import { errorText, log, logAs, type LogLevel } from "./log.ts";
+import { isForBrowser } from "./browser-request.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";
 
 export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
@@ -21,7 +22,8 @@ app.use(async (c, next) => {
   // `Cache-Control` defaults to `no-store`, because two users may share a browser cache.
   if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
 });
-app.use(secureHeaders());
+// With `no-referrer`, a browser would send the forms of the console without the origin that they come from.
+app.use(secureHeaders({ referrerPolicy: "same-origin", xFrameOptions: "DENY" }));
 app.use((c, next) => {
   requireHost(c.req.raw);
   return next();
@@ -53,11 +55,13 @@ for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
 }
 
 // A catch-all route, because `app.notFound` bypasses the middleware above.
-app.all("*", () => {
-  throw noRoute();
+app.all("*", async ({ req }) => {
+  if (!isForBrowser(req.raw)) throw noRoute();
+  const { answerBrowser } = await loadConsole();
+  return answerBrowser(req.raw);
 });
 
-app.onError((error, c) => {
+app.onError(async (error, c) => {
   const problem = error instanceof Problem ? error : internalError(error);
   const { code, details } = problem;
   const { status } = PROBLEMS[code];
@@ -66,8 +70,17 @@ app.onError((error, c) => {
   const reason = details.reason == null ? {} : { reason: details.reason };
   const line = { event: "request.refused", ...request, status, code, ...reason };
   logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
+  if (path === NO_ROUTE && isForBrowser(c.req.raw)) {
+    const { problemPage } = await loadConsole();
+    return problemPage(problem, c.get("requestId"));
+  }
   return problemResponse(problem, linkOrigin(c.env, c.req.raw));
 });
+
+/** Loads the console, which is evaluated at its first use: a relay that nobody looks at starts without it. */
+function loadConsole() {
+  return import("./console/index.tsx");
+}
 
 /** Paths of the public routes, on which anyone may send a request without a key. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(

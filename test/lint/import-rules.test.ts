@@ -151,6 +151,20 @@ const REFUSED = {
   "src/api/probe.ts": [
     ["a call of fetch", 'export const answer = fetch("https://example.com");', "'fetch'"],
     ["an import of src/app.ts", 'export { x } from "../app.ts";', "'../app.ts'"],
+    ["an import of src/console", 'export { x } from "../console/x.ts";', "'../console/x.ts'"],
+    [
+      "an import() of src/console",
+      'export const x = import("../console/x.ts");',
+      "'../console/x.ts'",
+    ],
+  ],
+  "src/cron.ts": [
+    ["an import of src/console", 'export { x } from "./console/x.ts";', "'./console/x.ts'"],
+  ],
+  "src/console/probe.tsx": [
+    ["an import of src/app.ts", 'export { x } from "../app.ts";', "'../app.ts'"],
+    ["a call of fetch", 'export const answer = fetch("https://example.com");', "'fetch'"],
+    ["an image without a text", "export const image = <img src='/x' />;", "alt-text"],
   ],
 } as const;
 
@@ -163,6 +177,8 @@ const ACCEPTED = [
   ["src/core/events/probe.ts", 'export { x } from "../record/task.ts";'],
   ["src/core/views/probe.ts", 'export { x } from "../json.ts";'],
   ["src/api/probe.ts", 'export { x } from "../task-object/reply.ts";'],
+  ["src/app.ts", 'export const later = import("./console/index.tsx");'],
+  ["src/console/probe.tsx", 'export { x } from "../api/http/problem.ts";'],
   ["src/api/http/probe.ts", 'export { x } from "../../task-object/reply.ts";'],
   ["src/probe.ts", "export const now = Date.now();"],
   ["src/objects.ts", 'export const stub = TASKS.getByName("x");'],

@@ -1,0 +1,36 @@
+/** First segments of the paths of the console (src/console). */
+const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
+  "accounts",
+  "assets",
+  "hosts",
+  "login",
+  "logout",
+  "providers",
+  "tasks",
+  "test",
+]);
+
+/** First segments of paths under which only the API answers, also to a browser. */
+const API_SEGMENTS: ReadonlySet<string> = new Set([
+  ".well-known",
+  "healthz",
+  "hooks",
+  "metrics",
+  "openapi.json",
+  "v1",
+]);
+
+/**
+ * Tells whether a request that no route of the API takes is answered with a page of the console: its path is
+ * one of the console, or a browser asks for a page under a path of which the API knows nothing.
+ */
+export function isForBrowser({ url, headers }: Request): boolean {
+  const path = URL.parse(url)?.pathname;
+  const segment = path?.split("/")[1];
+  if (segment === undefined || API_SEGMENTS.has(segment)) return false;
+  return (
+    path === "/" ||
+    CONSOLE_SEGMENTS.has(segment) ||
+    (headers.get("Accept") ?? "").includes("text/html")
+  );
+}

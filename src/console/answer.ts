@@ -1,0 +1,33 @@
+import type { HtmlEscapedString } from "hono/utils/html";
+
+/**
+ * Policy of every page: scripts, styles and connections of the relay itself only, and nothing inline. Pages
+ * show text of receivers, upstreams and clients.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** Answers with a whole page, or with the fragment of one that a refresh asked for. */
+export async function html(
+  page: HtmlEscapedString | Promise<HtmlEscapedString>,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const text = `<!doctype html>${(await page).toString()}`;
+  return new Response(text, {
+    status,
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import { build, type Plugin } from "esbuild";
+import { ROOT } from "./child.ts";
+
+/** Modules that the relay imports only when somebody looks at it: the console and the description of the API. */
+const LAZY = /\/(?:console\/index\.tsx|openapi\.json)$/;
+
+/** Replaces the lazy modules by one that fails when it is evaluated. */
+const withoutLazyModules: Plugin = {
+  name: "without-lazy-modules",
+  setup(bundling) {
+    bundling.onLoad({ filter: LAZY }, () => ({
+      contents: 'throw new Error("evaluated"); export const none = null;',
+      loader: "js",
+    }));
+  },
+};
+
+/** Bundles the relay without its console and its description, with the options of wrangler. */
+export async function bundleWithoutConsole(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(ROOT, "src/index.ts")],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*"],
+    logLevel: "error",
+    plugins: [withoutLazyModules],
+  });
+  return outputFiles.map(({ text }) => text).join("");
+}

@@ -1,0 +1,64 @@
+import { expect, it } from "vitest";
+import { call } from "./client.ts";
+
+const HTML = { Accept: "text/html,*/*;q=0.8" };
+
+/** Sends a request as a browser does, without a key. */
+function visit(path: string, headers: Readonly<Record<string, string>> = HTML) {
+  return call(path, { key: null, headers });
+}
+
+it.each([
+  ["/nowhere", HTML, 404, "text/html; charset=utf-8"],
+  ["/tasks/1/2/3/4", {}, 404, "text/html; charset=utf-8"],
+  ["/nowhere", {}, 404, "application/problem+json"],
+  ["/v1/nowhere", HTML, 404, "application/problem+json"],
+  ["/hooks/ark", HTML, 404, "application/problem+json"],
+  ["/.well-known/other", HTML, 404, "application/problem+json"],
+] as const)("GET %s with the headers %o gets %i as %s", async (path, headers, status, type) => {
+  const response = await visit(path, headers);
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([status, type]);
+  expect(response.headers.get("Cache-Control")).toBe("no-store");
+  expect(response.headers.has("X-Request-Id")).toBe(true);
+});
+
+it("every page forbids scripts and styles of others and inline ones, and has none itself", async () => {
+  const response = await visit("/nowhere");
+  expect(response.headers.get("Content-Security-Policy")).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+  expect(response.headers.get("Referrer-Policy")).toBe("same-origin");
+  expect(response.headers.get("Cross-Origin-Opener-Policy")).toBe("same-origin");
+  const page = await response.text();
+  expect(page).not.toMatch(/<style| style=| on\w+=|<script(?![^>]* src="\/)[^>]*>/);
+});
+
+it("the files that a page loads are kept for ever under their own path, and not under the path of another version", async () => {
+  const page = await (await visit("/nowhere")).text();
+  const paths = Array.from(page.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = ""]) => path);
+  const kept = "public, max-age=31536000, immutable";
+  const answers = await Promise.all(
+    paths.map(async (path) => {
+      const { headers } = await visit(path, {});
+      const other = await visit(path.replace(/\.\w+\.(?=\w+$)/, ".0."), {});
+      return [
+        headers.get("Content-Type"),
+        headers.get("Cache-Control"),
+        other.status,
+        other.headers.get("Cache-Control"),
+      ];
+    }),
+  );
+  expect(answers).toEqual([
+    ["text/css; charset=utf-8", kept, 200, "no-store"],
+    ["text/javascript; charset=utf-8", kept, 200, "no-store"],
+    ["text/javascript; charset=utf-8", kept, 200, "no-store"],
+  ]);
+  const texts = await Promise.all(paths.map(async (path) => (await visit(path, {})).text()));
+  expect(texts.join("\n")).toContain("color-scheme");
+  expect(texts.join("\n")).toContain("var Idiomorph=");
+});
+
+it("a path of the console that is no file of it gets 404", async () => {
+  expect((await visit("/assets/console.0.txt")).status).toBe(404);
+});
