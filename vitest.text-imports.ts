@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Plugin } from "vitest/config";
 
 /** Paths of the files that src/console imports as text. */
-const TEXT = /\/console\/client\/console\.(?:css|js)$|\/idiomorph\.min\.js$/;
+const TEXT = /\/console\/client\/[\w-]+\.(?:css|js)$|\/idiomorph\.min\.js$/;
 const PREFIX = "\0text:";
 const SUFFIX = ".text";
 

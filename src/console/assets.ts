@@ -1,6 +1,7 @@
 import idiomorph from "idiomorph/dist/idiomorph.min.js" with { type: "text" };
 import stylesheet from "./client/console.css" with { type: "text" };
 import script from "./client/console.js" with { type: "text" };
+import refresh from "./client/refresh.js" with { type: "text" };
 
 const CSS = "text/css; charset=utf-8";
 const JAVASCRIPT = "text/javascript; charset=utf-8";
@@ -16,6 +17,7 @@ interface Asset {
 export const ASSETS = {
   stylesheet: asset("console", "css", stylesheet, CSS),
   script: asset("console", "js", script, JAVASCRIPT),
+  refresh: asset("refresh", "js", refresh, JAVASCRIPT),
   idiomorph: asset("idiomorph", "js", idiomorph, JAVASCRIPT),
 } as const;
 

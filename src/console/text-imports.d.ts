@@ -5,6 +5,11 @@ declare module "*.css" {
   export default text;
 }
 
+declare module "*/client/refresh.js" {
+  const text: string;
+  export default text;
+}
+
 declare module "*/client/console.js" {
   const text: string;
   export default text;

@@ -1,25 +1,97 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { ASSETS } from "../assets.ts";
+import { ICON_URL } from "./brand.tsx";
+import { Help } from "./help.tsx";
+import { Rail, type Section } from "./rail.tsx";
+import { Topbar } from "./topbar.tsx";
 
-/** The frame of every page. */
-export function Layout({ title, children }: PropsWithChildren<{ readonly title: string }>) {
+/** Colours that a reader has chosen; null for those of the system. */
+export type Theme = "light" | "dark" | null;
+
+const THEME = /(?:^|;\s*)theme=(light|dark)(?:;|$)/;
+
+/** Reads from the cookies of a request which colours its reader has chosen. */
+export function themeOf({ headers }: Request): Theme {
+  const chosen = THEME.exec(headers.get("Cookie") ?? "")?.[1];
+  return chosen === "light" || chosen === "dark" ? chosen : null;
+}
+
+interface DocumentProps {
+  readonly title: string;
+  readonly theme: Theme;
+}
+
+/** The HTML document of every page. */
+export function Document({ title, theme, children }: PropsWithChildren<DocumentProps>) {
+  const chosen = theme === null ? {} : { "data-theme": theme };
   return (
-    <html lang="en">
+    <html lang="en" {...chosen}>
       <head>
         <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
         <title>{title} · Task Relay</title>
-        <link rel="icon" href="data:," />
+        <link rel="icon" href={ICON_URL} />
         <link rel="stylesheet" href={ASSETS.stylesheet.path} />
         <script src={ASSETS.idiomorph.path} defer />
         <script src={ASSETS.script.path} type="module" />
+        <script src={ASSETS.refresh.path} type="module" />
       </head>
       <body>
         <a class="skip" href="#main">
           Skip to content
         </a>
-        <main id="main">{children}</main>
+        {children}
       </body>
     </html>
+  );
+}
+
+/** Who reads a page, and what the frame shows because of it. */
+export interface Frame {
+  readonly theme: Theme;
+  /** Account of the reader; null for the operator. */
+  readonly account: string | null;
+  /** Name of the reader's key or role, shown beside the way out. */
+  readonly who: string;
+  /** What everybody must know on every page, e.g. that callbacks are paused. */
+  readonly warnings: readonly string[];
+}
+
+interface LayoutProps {
+  readonly title: string;
+  readonly frame: Frame;
+  /** The part of the console that the page belongs to; null for none. */
+  readonly section: Section | null;
+  /** Whether parts of the page have `data-refresh`, the seconds after which they are asked for again. */
+  readonly isLive?: boolean;
+}
+
+/** A page of the console for a reader who is logged in. */
+export function Layout({
+  title,
+  frame,
+  section,
+  isLive = false,
+  children,
+}: PropsWithChildren<LayoutProps>) {
+  return (
+    <Document title={title} theme={frame.theme}>
+      <div class="frame has-rail">
+        <Topbar who={frame.who} isLive={isLive} />
+        <Rail account={frame.account} section={section} />
+        <main id="main" class="main" tabindex={-1}>
+          <p id="login-ended" class="banner tone-warn" role="alert" hidden>
+            Your login has ended. What you see stays, but is no longer refreshed.{" "}
+            <a href="/login">Log in again</a>
+          </p>
+          {frame.warnings.map((warning) => (
+            <p class="banner tone-warn">{warning}</p>
+          ))}
+          {children}
+        </main>
+      </div>
+      <Help account={frame.account} />
+      <output id="said" class="visually-hidden" />
+    </Document>
   );
 }

@@ -1,0 +1,13 @@
+/** What console.js uses of idiomorph, which pages load as a script of its own. */
+declare const Idiomorph: {
+  morph(
+    old: Element,
+    fresh: Element,
+    options: {
+      readonly ignoreActiveValue: boolean;
+      readonly callbacks: {
+        readonly beforeAttributeUpdated: (name: string, node: Element, type: string) => boolean;
+      };
+    },
+  ): unknown;
+};

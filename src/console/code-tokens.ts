@@ -1,0 +1,24 @@
+/** A piece of JSON, with what it is. */
+interface CodeToken {
+  readonly kind: "key" | "string" | "number" | "word" | "plain";
+  readonly text: string;
+}
+
+const TOKEN =
+  /(?<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<word>true|false|null)/gi;
+
+/** Divides JSON into tokens, to be coloured; together they are the text as it was. */
+export function codeTokens(text: string): readonly CodeToken[] {
+  const tokens: CodeToken[] = [];
+  let end = 0;
+  for (const match of text.matchAll(TOKEN)) {
+    if (match.index > end) tokens.push({ kind: "plain", text: text.slice(end, match.index) });
+    const kind = KINDS.find((each) => match.groups?.[each] !== undefined) ?? "plain";
+    tokens.push({ kind, text: match[0] });
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) tokens.push({ kind: "plain", text: text.slice(end) });
+  return tokens;
+}
+
+const KINDS = ["key", "string", "number", "word"] as const;

@@ -1,0 +1,57 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** Writes a count with a comma between thousands. */
+export function countText(count: number): string {
+  return Math.round(count).toLocaleString("en-US");
+}
+
+/** Writes a share of 1 as a percentage, which is 0 or 100 only when the share is exactly so. */
+export function percentText(share: number): string {
+  if (share === 0 || share === 1) return `${share * 100} %`;
+  return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`;
+}
+
+/** Writes a duration with its two largest units, as far as they say something: `4 ms`, `10.0 s`, `2 h 5 min`. */
+export function durationText(durationMs: number): string {
+  const ms = Math.abs(Math.round(durationMs));
+  if (ms < SECOND_MS) return `${ms} ms`;
+  if (ms < 10 * SECOND_MS) return `${(ms / SECOND_MS).toFixed(1)} s`;
+  if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
+  if (ms < HOUR_MS) return twoUnits(ms, [MINUTE_MS, "min"], [SECOND_MS, "s"]);
+  if (ms < DAY_MS) return twoUnits(ms, [HOUR_MS, "h"], [MINUTE_MS, "min"]);
+  return twoUnits(ms, [DAY_MS, "d"], [HOUR_MS, "h"]);
+}
+
+type Unit = readonly [number, string];
+
+function twoUnits(ms: number, [large, largeName]: Unit, [small, smallName]: Unit): string {
+  const rest = Math.floor((ms % large) / small);
+  const head = `${Math.floor(ms / large)} ${largeName}`;
+  return rest === 0 ? head : `${head} ${rest} ${smallName}`;
+}
+
+/** Writes how long ago a time was, or how far ahead it is, with its largest unit. */
+export function relativeText(atMs: number, nowMs: number): string {
+  const ms = Math.abs(atMs - nowMs);
+  if (ms < SECOND_MS) return "now";
+  const [size, name] = UNITS.find(([unit]) => ms >= unit) ?? [SECOND_MS, "s"];
+  const amount = `${Math.floor(ms / size)} ${name}`;
+  return atMs <= nowMs ? `${amount} ago` : `in ${amount}`;
+}
+
+const UNITS: readonly Unit[] = [
+  [DAY_MS, "d"],
+  [HOUR_MS, "h"],
+  [MINUTE_MS, "min"],
+  [SECOND_MS, "s"],
+];
+
+/** Writes a time in UTC to the second, or to the millisecond: `22 Nov 14:31:07`. */
+export function utcText(atMs: number, precision: "s" | "ms" = "s"): string {
+  const at = new Date(atMs);
+  const day = String(at.getUTCDate()).padStart(2, "0");
+  const clock = at.toISOString().slice(11, precision === "ms" ? 23 : 19);
+  return `${day} ${MONTHS[at.getUTCMonth()]} ${clock}`;
+}

@@ -1,0 +1,45 @@
+import { Icon, type IconName } from "./icon.tsx";
+
+/** How good or bad a status is; decides its colour. */
+export type Tone = "ok" | "bad" | "warn" | "busy" | "idle";
+
+/** Icon and tone of every status of a task, of a callback and of an attempt. */
+const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
+  pending: ["idle", "clock"],
+  processing: ["busy", "sync"],
+  completed: ["ok", "check"],
+  failed: ["bad", "cross"],
+  waiting: ["idle", "clock"],
+  sending: ["busy", "sync"],
+  delivered: ["ok", "check"],
+  rejected: ["bad", "cross"],
+  redirected: ["bad", "arrow"],
+  timeout: ["bad", "clock"],
+  unreachable: ["bad", "cross"],
+  blocked: ["warn", "block"],
+  interrupted: ["warn", "warn"],
+};
+
+interface ChipProps {
+  readonly tone: Tone;
+  readonly icon: IconName;
+  readonly word: string;
+  /** Whether the chip has a background, as the one status of a page has. */
+  readonly solid?: boolean;
+}
+
+/** Shows a state by an icon and a word; the colour only repeats it. */
+function Chip({ tone, icon, word, solid = false }: ChipProps) {
+  return (
+    <span class={`chip tone-${tone}${solid ? " chip-solid" : ""}`}>
+      <Icon name={icon} />
+      {word}
+    </span>
+  );
+}
+
+/** Shows the status of a task or a callback, or the outcome of an attempt. */
+export function Status({ of, solid = false }: { readonly of: string; readonly solid?: boolean }) {
+  const [tone, icon] = STATUSES[of] ?? ["idle", "clock"];
+  return <Chip tone={tone} icon={icon} word={of} solid={solid} />;
+}

@@ -1,0 +1,42 @@
+import { Icon } from "./icon.tsx";
+
+interface CopyProps {
+  /** What is copied; null for the text of the code beside the button. */
+  readonly text: string | null;
+  /** Name of what is copied, for screen readers. */
+  readonly what: string;
+}
+
+/** A button that copies a text; the script of the page makes it work, and shows it. */
+export function Copy({ text, what }: CopyProps) {
+  const content = text === null ? {} : { "data-copy": text };
+  return (
+    <button
+      type="button"
+      class="button button-plain button-small button-icon copy"
+      aria-label={`Copy ${what}`}
+      title={`Copy ${what}`}
+      {...content}
+    >
+      <Icon name="copy" class="icon-copy" />
+      <Icon name="check" class="icon-done" />
+    </button>
+  );
+}
+
+interface IdProps {
+  readonly text: string;
+  readonly what: string;
+  /** Text that is shown in place of the whole id. */
+  readonly short?: string;
+}
+
+/** An id, with its button to copy it. */
+export function Id({ text, what, short = text }: IdProps) {
+  return (
+    <span class="id">
+      <span title={text}>{short}</span>
+      <Copy text={text} what={what} />
+    </span>
+  );
+}

@@ -1,0 +1,53 @@
+import type { Child, PropsWithChildren } from "hono/jsx";
+
+interface DialogProps {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** A dialog that a `DialogButton` opens; Escape and its first button close it. */
+export function Dialog({ id, title, children }: PropsWithChildren<DialogProps>) {
+  return (
+    <dialog id={id} class="dialog" aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+interface DialogButtonProps {
+  /** Id of the dialog that the button opens. */
+  readonly opens: string;
+  readonly class?: string;
+  /** Key that presses the button. */
+  readonly hotkey?: string;
+  readonly label?: string;
+  readonly children?: Child;
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({ opens, hotkey, label, children, ...rest }: DialogButtonProps) {
+  const key = hotkey === undefined ? {} : { "data-key": hotkey };
+  const name = label === undefined ? {} : { "aria-label": label, title: label };
+  return (
+    <button
+      type="button"
+      class={rest.class ?? "button"}
+      command="show-modal"
+      commandfor={opens}
+      {...key}
+      {...name}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** The button of a dialog that closes it and does nothing. */
+export function CloseButton({ of, children }: PropsWithChildren<{ readonly of: string }>) {
+  return (
+    <button type="button" class="button" command="close" commandfor={of}>
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,25 @@
+import type { Child, PropsWithChildren } from "hono/jsx";
+import type { Tone } from "./chip.tsx";
+import { Icon, type IconName } from "./icon.tsx";
+
+interface NoticeProps {
+  readonly tone: Tone;
+  readonly icon: IconName;
+  readonly title: Child;
+  /** Buttons and links that help. */
+  readonly actions?: Child;
+}
+
+/** Says what needs attention or what has happened, with what can be done about it. */
+export function Notice({ tone, icon, title, actions, children }: PropsWithChildren<NoticeProps>) {
+  return (
+    <div class={`notice tone-${tone}`}>
+      <Icon name={icon} />
+      <div>
+        <p>{title}</p>
+        {children}
+      </div>
+      {actions === undefined ? null : <div class="buttons">{actions}</div>}
+    </div>
+  );
+}

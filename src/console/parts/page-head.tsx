@@ -1,0 +1,39 @@
+import type { Child, PropsWithChildren } from "hono/jsx";
+
+interface PageHeadProps {
+  readonly title: Child;
+  /** What the page says about itself, below the title. */
+  readonly sub?: Child;
+}
+
+/** The title of a page, with its actions as children. */
+export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadProps>) {
+  return (
+    <div class="page-head">
+      <div>
+        <h1>{title}</h1>
+        {sub === undefined ? null : <p>{sub}</p>}
+      </div>
+      <div class="buttons">{children}</div>
+    </div>
+  );
+}
+
+interface PanelProps {
+  readonly title: string;
+  /** What stands at the right of the title: a count, a range, a link. */
+  readonly aside?: Child;
+}
+
+/** A section of a page with a heading. */
+export function Panel({ title, aside, children }: PropsWithChildren<PanelProps>) {
+  return (
+    <section class="panel">
+      <div class="panel-head">
+        <h2>{title}</h2>
+        {aside === undefined ? null : <div class="aside">{aside}</div>}
+      </div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,24 @@
+import type { Child } from "hono/jsx";
+
+interface StatProps {
+  readonly value: Child;
+  readonly label: string;
+  /** Path of the list that the number counts. */
+  readonly href?: string;
+}
+
+/** A number with its name; a link to the list that it counts. */
+export function Stat({ value, label, href }: StatProps) {
+  const content = (
+    <>
+      <span class="stat-value">{value}</span>
+      <span class="stat-label">{label}</span>
+    </>
+  );
+  if (href === undefined) return <div class="stat">{content}</div>;
+  return (
+    <a class="stat" href={href}>
+      {content}
+    </a>
+  );
+}

@@ -1,0 +1,116 @@
+import { Brand } from "./brand.tsx";
+import { DialogButton } from "./dialog.tsx";
+import { HELP } from "./help.tsx";
+import { Icon } from "./icon.tsx";
+
+/** The bar at the top of every page of the console: search, and what belongs to the reader. */
+export function Topbar({ who, isLive }: { readonly who: string; readonly isLive: boolean }) {
+  return (
+    <header class="topbar">
+      <Brand />
+      <SearchBox />
+      <div class="topbar-end">
+        {isLive ? <LiveButton /> : null}
+        <ZoneButton class="wide-only" />
+        <ThemeButton />
+        <DialogButton
+          opens={HELP}
+          hotkey="?"
+          label="Keyboard and help"
+          class="button button-plain button-icon wide-only needs-script"
+        >
+          <Icon name="help" />
+        </DialogButton>
+        <ReaderMenu who={who} />
+      </div>
+    </header>
+  );
+}
+
+/** The button that changes between local time and UTC; needs the script. */
+function ZoneButton(props: { readonly class: string }) {
+  return (
+    <button
+      type="button"
+      class={`button button-plain needs-script ${props.class}`}
+      data-zone=""
+      title="Switch between local time and UTC"
+    >
+      UTC
+    </button>
+  );
+}
+
+/** The button that changes between the colours of the system, light and dark; needs the script. */
+export function ThemeButton() {
+  return (
+    <button
+      type="button"
+      class="button button-plain button-icon needs-script"
+      data-theme-switch=""
+      aria-label="Switch between light and dark"
+      title="Switch between light and dark"
+    >
+      <Icon name="theme" />
+    </button>
+  );
+}
+
+function SearchBox() {
+  return (
+    <search class="search">
+      <form action="/search" method="get">
+        <Icon name="search" />
+        <input
+          type="search"
+          name="q"
+          aria-label="Find a task, host, account or model"
+          placeholder="Task id, hook URL, host, account, model"
+          autocomplete="off"
+          spellcheck={false}
+          data-key="/"
+        />
+        <kbd aria-hidden="true">/</kbd>
+      </form>
+    </search>
+  );
+}
+
+/** The button of a page that refreshes itself, which stops that and starts it again. */
+function LiveButton() {
+  return (
+    <button
+      type="button"
+      class="button button-plain live needs-script"
+      data-live=""
+      data-key="l"
+      aria-pressed="true"
+      title="Stop and start refreshing"
+    >
+      Live
+    </button>
+  );
+}
+
+function ReaderMenu({ who }: { readonly who: string }) {
+  return (
+    <details class="menu">
+      <summary class="button button-plain button-icon" aria-label={`Logged in: ${who}`}>
+        <Icon name="account" />
+      </summary>
+      <div class="menu-list">
+        <p>
+          Logged in with
+          <br />
+          <strong>{who}</strong>
+        </p>
+        <ZoneButton class="" />
+        <form method="post" action="/logout">
+          <button class="button" type="submit">
+            Log out
+          </button>
+        </form>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { samplePage } from "./sample-page.tsx";
+
+it("a page with every part and hostile text has no script, style or event handler of its own", async () => {
+  const page = await samplePage(null);
+  const tags = page.replaceAll(/(?<!src)="[^"]*"/g, "=");
+  expect(/<style|<[^>]* style=|<\w[^<>]* on\w+=|<script(?! src="\/assets)/.exec(tags)).toBeNull();
+  expect(page).toContain('<html lang="en" data-theme="dark">');
+  expect(page.match(/<span class="hidden">U\+202E<\/span>/g)).toHaveLength(14);
+});
+
+it.each([
+  [null, ["/", "/tasks", "/hosts", "/accounts", "/providers", "/test", "/docs"]],
+  ["acme", ["/", "/tasks", "/accounts/acme", "/test", "/docs"]],
+])(
+  "the rail for the account %s (null: the operator) leads to %j and marks the page's own part",
+  async (account, paths) => {
+    const [rail = ""] = /<nav class="rail"[\s\S]*?<\/nav>/.exec(await samplePage(account)) ?? [];
+    const links = Array.from(rail.matchAll(/<a (?!class)[^>]*href="([^"]*)"([^>]*)>/g));
+    expect(links.map(([, path]) => path)).toEqual(paths);
+    const current = links.filter(([, , rest]) => rest?.includes("aria-current"));
+    expect(current.map(([, path]) => path)).toEqual(["/tasks"]);
+  },
+);
