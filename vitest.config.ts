@@ -22,7 +22,9 @@ const SHARDS = ["SHARD_1", "SHARD_2"];
 const WAITING_TESTS = ["crash/eviction", "crash/interrupted", "upstreams/fal-keys"].map(
   (name) => `test/process/${name}.test.ts`,
 );
-const SMOKE_TESTS = ["test/process/smoke/*.test.ts", "test/lint/*.test.ts"];
+const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
+  (name) => `test/${name}/*.test.ts`,
+);
 
 const wranglerDirectory = mkdtempSync(join(tmpdir(), "task-relay-vitest-"));
 process.on("exit", () => rmSync(wranglerDirectory, { recursive: true, force: true }));

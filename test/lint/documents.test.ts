@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 // The commands of `bench` install packages of their own there.
 const exclude = ["**/node_modules/**"];
-const PAGES = globSync(["*.md", "{bench,docs,test}/**/*.md"], { cwd: ROOT, exclude });
+const PAGES = globSync(["*.md", "{bench,conformance,docs,test}/**/*.md"], { cwd: ROOT, exclude });
 
 it("README.md links to every page of docs", () => {
   const pages = PAGES.filter((page) => page.startsWith("docs/"));
@@ -28,7 +28,9 @@ describe.each(PAGES)("%s", (page) => {
   });
 
   it(`${page} names only paths of the repository that exist`, () => {
-    const named = [...text.matchAll(/`((?:src|test|docs|scripts|bench)\/[\w./*-]*)[`:]/g)];
+    const named = [
+      ...text.matchAll(/`((?:src|test|docs|scripts|bench|conformance)\/[\w./*-]*)[`:]/g),
+    ];
     const paths = named.map(([, path = ""]) => path);
     expect(paths.filter((path) => globSync(path, { cwd: ROOT }).length === 0)).toEqual([]);
   });

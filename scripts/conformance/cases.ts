@@ -1,0 +1,38 @@
+import { FORGED } from "./forged-cases.ts";
+import { GENUINE } from "./genuine-cases.ts";
+import type { RequestBuilder, SentRequest } from "./requests.ts";
+
+/**
+ * What a receiver must do: `act` answers 2xx and does its work, `acknowledge` answers 2xx without doing it
+ * once more, `refuse` answers 4xx and does nothing.
+ */
+type Expectation = "act" | "acknowledge" | "refuse";
+
+/** What is particular about a request, and why a receiver may answer it wrongly. */
+export interface Particular {
+  /** A clause about the request that follows "when" or "although". */
+  readonly when: string;
+  /** A clause about the receiver, which it calls "it". */
+  readonly reason: string;
+}
+
+/** A request of a case, and what a receiver must do with it. */
+export interface Expected {
+  readonly expected: Expectation;
+  readonly request: SentRequest;
+  /** What is particular about a request that only prepares the case; absent for the others. */
+  readonly preparation?: Particular;
+}
+
+/** Requests that are sent one after the other, to find out one thing about a receiver. */
+export interface ConformanceCase extends Particular {
+  readonly name: string;
+  readonly requests: (builder: RequestBuilder) => Promise<readonly Expected[]>;
+}
+
+/** Returns the cases that exist for a signature scheme, in the order in which they are played. */
+export function casesOf(scheme: "v1" | "v1a"): readonly ConformanceCase[] {
+  return [...GENUINE, ...FORGED].filter(
+    ({ name }) => scheme === "v1a" || name !== "public-key-as-secret",
+  );
+}

@@ -1,0 +1,248 @@
+import { execFile } from "node:child_process";
+import { expect, it } from "vitest";
+import { schemeOf } from "../../scripts/conformance/keys.ts";
+import { runConformance } from "../../scripts/conformance/run.ts";
+import { ROOT } from "../process/harness/child.ts";
+import { closedPort } from "../process/harness/receiver.ts";
+import {
+  CORRECT,
+  hmac,
+  isAsymmetric,
+  isConfused,
+  listen,
+  PRIVATE_KEY,
+  type Receiver,
+  SECRET,
+} from "./receiver.ts";
+
+/** Returns the names of the cases that went wrong, and the sentences after the list of requests. */
+async function played(url: string, secret = SECRET, timeoutS = 10) {
+  const lines: string[] = [];
+  const scheme = await schemeOf(secret);
+  if (scheme === null) throw new Error("no secret");
+  const target = { url: new URL(url), scheme, timeoutS };
+  const isRight = await runConformance(target, (line) => void lines.push(line));
+  const wrong = lines.flatMap((line) => /^WRONG +(\S+)/.exec(line)?.[1] ?? []);
+  const summary = lines.findIndex((line) => line.endsWith(" answered wrongly"));
+  return { isRight, wrong: [...new Set(wrong)].join(" "), sentences: lines.slice(summary + 1) };
+}
+
+const GENUINE =
+  "completed failed unicode exact-bytes rotated-secret two-schemes slow-clock fast-clock repeated later-attempt after-forgery";
+const MISSING = "missing-id missing-timestamp missing-signature unsigned";
+const OLD = "old future malformed-timestamp";
+const ALTERED =
+  "after-forgery changed-body respelt-body empty-body changed-id changed-timestamp changed-signature";
+const FORGED = `${ALTERED} cut-signature empty-signature other-version wrong-secret ${OLD} ${MISSING}`;
+const UNSEEN =
+  "Not seen: whether the receiver acted twice on a repeated request. It can say so with X-Acted: yes or no.";
+const each = (cases: string, text: RegExp) => cases.split(" ").map(() => text);
+
+it.each([
+  ["with X-Acted", SECRET, {}, true, []],
+  ["without X-Acted", SECRET, {}, false, [UNSEEN]],
+  ["of v1a", PRIVATE_KEY, { isSigned: isAsymmetric }, true, []],
+])(
+  "npm run conformance finds nothing wrong with a correct receiver %s",
+  async (_, secret, parts, tells, sentences) => {
+    const url = await listen(parts, tells);
+    expect(await played(url, secret)).toEqual({ isRight: true, wrong: "", sentences });
+  },
+);
+
+const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][] = [
+  [
+    "accepts anything",
+    { answer: () => ({ status: 200 }) },
+    FORGED,
+    [/^It accepts every forged request: it does not verify/, UNSEEN],
+  ],
+  [
+    "answers before it verifies",
+    { answer: (isVerified, isNew) => ({ status: 202, acted: isVerified && isNew }) },
+    FORGED,
+    [/^It accepts every forged request: .+ or answers before it does\.$/],
+  ],
+  [
+    "verifies with another secret",
+    { isSigned: (content, signature) => signature === hmac(content, "whsec_AAAA") },
+    GENUINE,
+    [/^It refuses every genuine request \(401\): its secret is not the one of --secret/],
+  ],
+  [
+    "is not at the URL",
+    { answer: () => ({ status: 404 }) },
+    GENUINE,
+    [/^It refuses every genuine request \(404\): --to is probably not the URL/],
+  ],
+  ["checks no timestamp", { isRecent: () => true }, OLD, [/ten minutes ago/, /ahead/, /no number/]],
+  [
+    "refuses only old timestamps",
+    { isRecent: (timestamp) => !(Date.now() / 1000 - Number(timestamp) > 300) },
+    "future malformed-timestamp",
+    [/checks only that the timestamp is not too old/, /no number/],
+  ],
+  [
+    "allows one minute between the clocks",
+    { isRecent: (timestamp) => Math.abs(Number(timestamp) - Date.now() / 1000) <= 60 },
+    "slow-clock fast-clock",
+    [/four minutes ago: it allows less/, /four minutes ahead/],
+  ],
+  [
+    "verifies JSON that it has written anew",
+    { signedBody: (body) => body && JSON.stringify(JSON.parse(body)) },
+    "exact-bytes respelt-body",
+    [
+      /^It answers 401 to a genuine request .+ not the bytes/,
+      /^It accepts a request although its JSON/,
+    ],
+  ],
+  [
+    "reads the body as Latin-1",
+    { signedBody: (body) => Buffer.from(body).toString("latin1") },
+    "unicode",
+    [/beyond ASCII/],
+  ],
+  [
+    "compares only the first signature",
+    { signaturesIn: (header) => header.split(" ").slice(0, 1) },
+    "rotated-secret two-schemes",
+    [/it compares only the first signature/, /does not skip/],
+  ],
+  [
+    "compares only as many characters as it was given",
+    { isSigned: (content, signature) => hmac(content).startsWith(signature) },
+    "cut-signature empty-signature",
+    [/first ten characters/, /its signature is empty/],
+  ],
+  [
+    "ignores the name of the scheme",
+    { isSigned: (content, signature) => signature.split(",")[1] === hmac(content).split(",")[1] },
+    "other-version",
+    [/name of the scheme before the comma/],
+  ],
+  [
+    "ignores the body",
+    { isSigned: (_, signature) => signature.length > 40 },
+    `${ALTERED} other-version wrong-secret`,
+    [/another secret/, /^It does not act/, ...each(ALTERED, /^It accepts a request although /)],
+  ],
+  [
+    "acts twice",
+    { answer: (isVerified) => ({ status: isVerified ? 204 : 401, acted: isVerified }) },
+    "repeated later-attempt",
+    [/^It acts twice .+ byte for byte\.$/, /^It acts twice .+ earlier attempt/],
+  ],
+  [
+    "refuses a repetition",
+    { answer: (isVerified, isNew) => ({ status: isVerified ? (isNew ? 204 : 409) : 401 }) },
+    "repeated later-attempt",
+    [/^It answers 409 .+ a repetition has to be answered with 2xx/, /earlier attempt/],
+  ],
+  [
+    "stores the webhook-id of a forged request",
+    { storesFirst: true },
+    "after-forgery",
+    [/^It does not act .+: it stores the webhook-id of a request that it must refuse\.$/],
+  ],
+  [
+    "acts before it verifies",
+    { answer: (isVerified, isNew) => ({ status: isVerified ? 204 : 401, acted: isNew }) },
+    FORGED,
+    ["It acts on every forged request before it refuses it."],
+  ],
+  [
+    "fails without the headers of the signature",
+    { missing: { status: 500 } },
+    MISSING,
+    each(MISSING, /^It answers 500 instead of 4xx when .+ missing\.$/),
+  ],
+  [
+    "closes the connection without the headers of the signature",
+    { missing: "close" },
+    MISSING,
+    each(MISSING, /^It closes the connection without an answer when /),
+  ],
+  [
+    "fails when a task has failed",
+    { answer: (...its) => (its[2].includes("error") ? { status: 500 } : CORRECT.answer(...its)) },
+    "failed",
+    [/^It answers 500 .+ task has failed: it expects an output/],
+  ],
+  [
+    "redirects",
+    { answer: () => ({ status: 307 }) },
+    `${GENUINE} ${FORGED.replace("after-forgery ", "")}`,
+    [
+      /^It refuses every genuine request \(307\)/,
+      "It answers every forged request with 307 instead of 4xx.",
+    ],
+  ],
+];
+
+it.each(BROKEN)(
+  "npm run conformance says what is wrong with a receiver that %s",
+  async (_, parts, wrong, sentences) => {
+    expect(await played(await listen(parts))).toEqual({
+      isRight: false,
+      wrong,
+      sentences: sentences.map((text) =>
+        typeof text === "string" ? text : expect.stringMatching(text),
+      ),
+    });
+  },
+);
+
+it("npm run conformance gives up a receiver that never answers", async () => {
+  const url = await listen({ answer: () => "hang" });
+  expect(await played(url, SECRET, 0.2)).toEqual({
+    isRight: false,
+    wrong: "completed failed unicode",
+    sentences: [
+      expect.stringMatching(/^Not played: exact-bytes, .+, unsigned$/),
+      "It answers nothing: no answer within 0.2 s.",
+    ],
+  });
+});
+
+it("npm run conformance finds that a receiver of v1a takes its public key for an HMAC secret", async () => {
+  expect(await played(await listen({ isSigned: isConfused }), PRIVATE_KEY)).toMatchObject({
+    wrong: "public-key-as-secret",
+    sentences: [expect.stringMatching(/it lets the request choose the scheme\.$/)],
+  });
+});
+
+it.each([
+  ["--to 127.0.0.1", /^--to must be the http or https URL/],
+  ["--to http://127.0.0.1:1/ --secret whsec_typo", /^--secret must be whsec_ and the base64 of/],
+  [`--to http://127.0.0.1:1/ --secret ${SECRET} --timeout-s 0`, /^--timeout-s must be/],
+  [
+    `--to ${await closedPort()} --secret ${SECRET}`,
+    /^No receiver answers at --to: ECONNREFUSED\.$/,
+  ],
+  ["--wrong", /^Usage: npm run conformance -- /],
+])(
+  "npm run conformance with the options %j prints one line and exits with 2",
+  async (options, line) => {
+    const { code, stdout, stderr } = await command(options);
+    expect([code, stdout, stderr.split("\n")]).toEqual([2, "", [expect.stringMatching(line)]]);
+  },
+);
+
+it.each([
+  [0, "a correct receiver", {}],
+  [1, "a receiver that checks no timestamp", { isRecent: () => true }],
+])("npm run conformance exits with %i after %s", async (code, _, parts) => {
+  expect(await command(`--to ${await listen(parts)} --secret ${SECRET}`)).toMatchObject({ code });
+});
+
+async function command(
+  options: string,
+): Promise<{ code: unknown; stdout: string; stderr: string }> {
+  const args = ["scripts/conformance.ts", ...options.split(" ")];
+  const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof command>>>();
+  execFile(process.execPath, args, { cwd: ROOT }, (error, stdout, stderr) => {
+    resolve({ code: error?.code ?? 0, stdout, stderr: stderr.trimEnd() });
+  });
+  return promise;
+}
