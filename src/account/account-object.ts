@@ -1,9 +1,11 @@
 import { retryable } from "cloudflare:durable-objects";
+import { isWanted } from "../config/operator-events.ts";
 import { configOf, runtimeOf } from "../config/runtime.ts";
 import type { ChargeAnswer } from "../core/events/event.ts";
 import type { Adjustment, Booking } from "../core/ledger.ts";
 import { MAX_RETENTION_MS, refundableMs } from "../core/policy.ts";
 import { toSeconds } from "../core/time.ts";
+import { log } from "../log.ts";
 import { notifyOperator } from "../outbound/webhooks.ts";
 import type { Profile } from "./account-profile.ts";
 import type { StoredEntry } from "./entry-table.ts";
@@ -139,14 +141,13 @@ export class AccountObject extends KeyMethods {
   async #sendDigest(): Promise<void> {
     const runtime = await runtimeOf(this.env);
     if (!runtime.ok) return this.digest.postpone();
+    const type = "callback.failed";
     await this.digest.send(async ({ host, since, failed, tasks }) => {
-      const event = {
-        type: "callback.failed",
-        host,
-        since: toSeconds(since),
-        failed,
-        tasks,
-      } as const;
+      if (!isWanted(runtime.value.config, type)) {
+        log({ event: "operator.dropped", type, host, failed }, "warn");
+        return true;
+      }
+      const event = { type, host, since: toSeconds(since), failed, tasks } as const;
       return notifyOperator(event, `callback.failed_${host}_${since}`, Date.now(), runtime.value);
     });
   }

@@ -49,6 +49,7 @@ export class CallbackDigest {
   /**
    * Sends the digest, which gets no further tasks from then on, and repeats a try that has failed after a
    * minute, nine times. Erases the object when nothing is left.
+   * @param post returns true when the digest is done with.
    */
   async send(post: (digest: Digest) => Promise<boolean>): Promise<void> {
     const { kv } = this.#storage;

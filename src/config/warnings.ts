@@ -5,7 +5,7 @@ import type { Config } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { Variables } from "./variables.ts";
 
-/** Largest part of the letters of a name that may differ from that of a known variable; one letter always may. */
+/** Largest part of the letters of a name that may differ from that of a known variable. */
 const CLOSE = 1 / 4;
 const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
 /** Endings of the variables of providers, which other variables have too: only what stands before tells them apart. */
@@ -57,9 +57,11 @@ function misspelt(vars: object): ConfigIssue[] {
   });
 }
 
+/** Returns how many letters of a name may differ; none for a short name of a provider before the same ending. */
 function maxDistance(path: string, name: string): number {
-  const shared = SHARED.exec(name)?.[0].length ?? 0;
-  return Math.max(1, (path.length - shared) * CLOSE);
+  const ending = SHARED.exec(name)?.[0] ?? "";
+  const stem = path.length - ending.length;
+  return ending !== "" && path.endsWith(ending) ? stem * CLOSE : Math.max(1, stem * CLOSE);
 }
 
 /** Counts the letters to add, remove or replace that lead from one text to another (Levenshtein). */

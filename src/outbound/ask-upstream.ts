@@ -110,17 +110,13 @@ export function pollAnswer(
     case "unauthorized":
       return { kind: "unauthorized" };
     case "unclear":
-      return status >= 500 ? UNANSWERED : unclear(status, null);
+      return status >= 500 ? UNANSWERED : unclear(status, reading.word ?? null);
   }
 }
 
-/** Returns the answer of a provider that was not understood. @param state state of the job that it names. */
-function unclear(statusCode: number, state: string | null): PollAnswer {
-  return {
-    kind: "unclear",
-    statusCode,
-    word: state === null ? null : state.slice(0, MAX_WORD_CHARS),
-  };
+/** Returns the answer of a provider that was not understood. @param word state or code that it names. */
+function unclear(statusCode: number, word: string | null): PollAnswer {
+  return { kind: "unclear", statusCode, word: word?.slice(0, MAX_WORD_CHARS) ?? null };
 }
 
 /**

@@ -3,14 +3,7 @@ import { DAY_MS } from "../core/time.ts";
 import type { UpstreamError } from "./failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
-import {
-  type Answer,
-  bearer,
-  type Reading,
-  readingOf,
-  UNCLEAR,
-  type UpstreamProvider,
-} from "./provider.ts";
+import { type Answer, bearer, type Reading, readingOf, type UpstreamProvider } from "./provider.ts";
 import { amountsAt } from "./usage.ts";
 
 /**
@@ -58,7 +51,8 @@ function read({ body }: Answer): Reading {
   if (refusal.startsWith("Throttling")) return { kind: "limited" };
   const output = at(body, "output");
   // Model Studio says so of a job that it does not know or no longer keeps.
-  if (textAt(output, "task_status") === "UNKNOWN") return UNCLEAR;
+  const state = textAt(output, "task_status");
+  if (state === "UNKNOWN") return { kind: "unclear", word: state };
   return readingOf(observe(output, at(body, "usage")));
 }
 

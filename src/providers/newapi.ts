@@ -45,8 +45,8 @@ export const newapi: UpstreamProvider = {
 
 /** Reads an answer. A gateway may report that it could not ask its own upstream with HTTP 200 and a `code`. */
 function readAnswer({ body }: Answer, baseUrl: string): Reading {
-  const code = textAt(body, "code")?.toLowerCase() ?? "success";
-  if (code !== "success") return UNCLEAR;
+  const code = textAt(body, "code") ?? "success";
+  if (code.toLowerCase() !== "success") return { kind: "unclear", word: code };
   const task = taskIn(body);
   // The field `id` may be the number of a row in the gateway's database.
   const jobId = idAt(task, "task_id");

@@ -1,6 +1,6 @@
 import type { Job } from "../core/record/upstream.ts";
-import { numberAt } from "./json-fields.ts";
-import { type Answer, type AnswerReader, type Reading, UNCLEAR } from "./provider.ts";
+import { numberAt, textAt } from "./json-fields.ts";
+import { type Answer, type AnswerReader, type Reading } from "./provider.ts";
 
 /**
  * Reads an answer to a poll: first the status codes that mean the same for every provider, then the body.
@@ -25,9 +25,12 @@ export function refusalIn(body: unknown): Reading | null {
   return code === 429 ? { kind: "limited" } : null;
 }
 
-/** Reads the HTTP statuses that mean the same for every provider; null for those with a body to read. */
-export function readingOfStatus({ status }: Answer): Reading | null {
+/**
+ * Reads the HTTP statuses that mean the same for every provider; null for those with a body to read. The word
+ * of an error is its code.
+ */
+export function readingOfStatus({ status, body }: Answer): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };
   if (status === 429) return { kind: "limited" };
-  return status >= 200 && status < 300 ? null : UNCLEAR;
+  return status >= 200 && status < 300 ? null : { kind: "unclear", word: textAt(body, "code") };
 }

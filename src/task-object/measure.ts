@@ -26,7 +26,15 @@ export function measurePoll(series: TimeSeries, { connection }: Poll, answer: Po
   series?.writeDataPoint({ indexes: [""], blobs: [kind, "", connection, "poll"] });
 }
 
-/** Writes a data point about a request whose credentials were refused. It names nothing of the request. */
-export function measureRefusal(series: TimeSeries): void {
-  series?.writeDataPoint({ indexes: [""], blobs: ["refused", "", "", "credential"] });
+/**
+ * Writes a data point about a request whose credentials were refused, or not looked at because too many from
+ * its address had failed (`limited`). It names nothing that the sender of the request chooses.
+ * @param connection whose signature was wrong; empty for other credentials.
+ */
+export function measureRefusal(
+  series: TimeSeries,
+  outcome: "refused" | "limited" = "refused",
+  connection = "",
+): void {
+  series?.writeDataPoint({ indexes: [""], blobs: [outcome, "", connection, "credential"] });
 }

@@ -17,7 +17,7 @@ import {
   wake,
   finish,
 } from "./support.ts";
-import { holdTimers } from "./timers.ts";
+import { holdTimers } from "../worker/timers.ts";
 
 useIndex();
 

@@ -22,7 +22,7 @@ import {
   operatorEvents,
 } from "./operator.ts";
 import { callWith, DAY, useIndex, wake, finish } from "./support.ts";
-import { holdTimers } from "./timers.ts";
+import { holdTimers } from "../worker/timers.ts";
 
 const OPERATOR_TIMEOUT_MS = 5_000;
 

@@ -1,11 +1,12 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import { env } from "cloudflare:workers";
 import { AccountObject } from "../../src/account/account-object.ts";
-import { hostObject } from "../../src/account/object-names.ts";
+import { digestObject, hostObject } from "../../src/account/object-names.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
-import { CALLBACK_URL, register } from "../worker/tasks.ts";
+import { register } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
 import {
   allowIndexAlert,
@@ -188,43 +189,17 @@ it("the operator event index.lagging is not sent when OPERATOR_CALLBACK_URL is n
   expect(outside.sentTo("")).toEqual([]);
 });
 
-it("a data point is written to Analytics Engine for every callback attempt when METRICS is bound", async () => {
+it("a digest of failed callbacks is dropped, with a log line, when OPERATOR_CALLBACK_URL has been removed", async () => {
+  const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const outside = receivers(500);
-  const points: unknown[] = [];
-  const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
-  const id = await register();
-  await restartWith(id, { METRICS });
-  await finish(id);
-  outside.on(CALLBACK_URL, answering(""));
-  for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);
-  const host = "client.example.net";
-  expect(points).toEqual([
-    { indexes: [""], blobs: ["rejected", host, "", "attempt"], doubles: [1, 0, 500] },
-    { indexes: [""], blobs: ["delivered", host, "", "attempt"], doubles: [2, 0, 200] },
-  ]);
-});
-
-it("a data point without the key is written to Analytics Engine for a request with a wrong key, and none for a request without a key, when METRICS is bound", async () => {
-  const points: unknown[] = [];
-  const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
-  for (const key of [null, "test-only-wrong-key-0123456789"]) {
-    expect((await callWith({ METRICS }, "/v1/stats", { key })).status).toBe(401);
-  }
-  expect(points).toEqual([{ indexes: [""], blobs: ["refused", "", "", "credential"] }]);
-});
-
-it("a data point with the connection and the answer is written to Analytics Engine for every poll when METRICS is bound", async () => {
-  const outside = receivers(200);
-  outside.on("https://ark.", answering({ error: "no" }, 401));
-  const points: unknown[] = [];
-  const METRICS = { writeDataPoint: (point: unknown) => points.push(point) };
-  const bindings = { ...env, METRICS, ARK_API_KEY: "test-only-ark-key" };
-  const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
-  await restartWith(task.id, bindings);
-  const body = { id: task.id, model: "m", provider: "ark" };
-  expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
-  await attach(task, "cgt-1");
-  while (outside.sentTo("https://ark.").length === 0) await wake(task.id);
-  await until(() => points.length > 0);
-  expect(points).toEqual([{ indexes: [""], blobs: ["unauthorized", "", "ark", "poll"] }]);
+  const host = `${crypto.randomUUID()}.example.net`;
+  const digest = digestObject(env, host);
+  await digest.noteFailedCallback(host, "task-1", 60_000);
+  pass(60_000);
+  expect(await runDurableObjectAlarm(digest)).toBe(true);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+  const lines = warned.mock.calls.map(([line]) => JSON.parse(String(line)));
+  const line = { event: "operator.dropped", type: "callback.failed", host, failed: 1 };
+  expect(lines).toContainEqual(expect.objectContaining(line));
+  expect(await runDurableObjectAlarm(digest)).toBe(false);
 });

@@ -158,6 +158,7 @@ function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unkno
     reading = readPollAnswer(reader, exchange.answer, job, GATEWAY);
   }
   if (reading?.kind === "observed") return toNews(reading.observation, ERROR_TEXT);
+  if (reading?.kind === "unclear" && reading.word != null) return `unclear: ${reading.word}`;
   return reading?.kind;
 }
 

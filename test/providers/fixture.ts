@@ -15,13 +15,16 @@ export interface HookFixture {
   readonly means: UpstreamNews | null | "nothing";
 }
 
+/** An answer that was not understood, with the word that the operator is shown, if there is one. */
+type Unclear = "unclear" | `unclear: ${string}`;
+
 /** A poll: its requests in order with their answers, and the meaning of the last one. */
 export interface PollFixture {
   readonly name: string;
   readonly endpoint?: string;
   readonly jobId: string;
   readonly exchanges: readonly { readonly path: string; readonly answer: Answer }[];
-  readonly means: UpstreamNews | null | "unauthorized" | "limited" | "unclear";
+  readonly means: UpstreamNews | null | "unauthorized" | "limited" | Unclear;
 }
 
 /** An example of each report that a provider can make on a job, or the reason why it makes none. */

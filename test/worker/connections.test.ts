@@ -31,6 +31,21 @@ it("GET /healthz shows the name and the provider of each configured connection a
   expect(text).not.toContain(MARK);
 });
 
+it.each([
+  ["newapi", "is not configured: it needs NEWAPI_API_KEY and NEWAPI_BASE_URL"],
+  ["sandbox", "is not configured: it needs SANDBOX=true"],
+  ["nobody", "must be one of ark, "],
+])(
+  "a task with the provider %s, which has no connection, is refused because it %s",
+  async (provider, reason) => {
+    const response = await callWith(env, "/v1/tasks", { body: { model: "m", provider } });
+    expect(await response.json()).toMatchObject({
+      status: 400,
+      issues: [{ path: "/provider", message: expect.stringContaining(reason) }],
+    });
+  },
+);
+
 const [HERE, THERE] = PROVIDERS.get("ark")?.baseUrls ?? [];
 const TWO = {
   ...env,

@@ -6,6 +6,8 @@ import { attach, type Hooked, hooked } from "./hooked.ts";
 import { wake } from "./objects.ts";
 import { anOutside, answering, intercept, type Site } from "./outside.ts";
 import { aCompletion, CALLBACK_URL, read, report } from "./tasks.ts";
+import { never } from "./receiver.ts";
+import { holdTimers } from "./timers.ts";
 import { PUBLISHED_JWK } from "./senders.ts";
 
 useClock();
@@ -62,6 +64,16 @@ class HeldAnswer {
     this.#end.reject(new Error("connection lost"));
   }
 }
+
+it("a hook waits for the public keys of its provider for at most 2 seconds", async () => {
+  const outside = anOutside();
+  const expire = holdTimers(2_000);
+  outside.on("https://keys.", (_, signal) => never(signal));
+  const keys = publicKeys("https://keys.example.net/slow", false);
+  await until(() => outside.sentTo("https://keys.").length === 1);
+  expire();
+  expect(await keys).toBeNull();
+});
 
 it.each([
   ["replicate", "ark"],

@@ -10,6 +10,8 @@ import { intercept } from "./outside.ts";
 import { keyVarsOf } from "./senders.ts";
 
 const UNCLEAR: object = { kind: "unclear", statusCode: 200, word: null };
+/** An answer with an error status, whose word is the code that a success of newapi has too. */
+const CODED: object = { ...UNCLEAR, word: expect.toBeOneOf(["success", null]) };
 const UNKNOWN_STATE: object = { ...UNCLEAR, word: expect.any(String) };
 const UNANSWERED = { kind: "unanswered" };
 const UNAUTHORIZED = { kind: "unauthorized" };
@@ -26,8 +28,8 @@ const SILENT: readonly (readonly [string, (success: string) => Response, object]
   ["HTTP 429 without Retry-After", withStatus(429), { kind: "limited", retryAfterMs: null }],
   ["HTTP 500 with the body of a success", withStatus(500), UNANSWERED],
   ["HTTP 503 with a page of HTML", () => new Response("<html>", { status: 503 }), UNANSWERED],
-  ["HTTP 404 with the body of a success", withStatus(404), { ...UNCLEAR, statusCode: 404 }],
-  ["a redirect with the body of a success", withStatus(302), { ...UNCLEAR, statusCode: 302 }],
+  ["HTTP 404 with the body of a success", withStatus(404), { ...CODED, statusCode: 404 }],
+  ["a redirect with the body of a success", withStatus(302), { ...CODED, statusCode: 302 }],
   ["half of the JSON of a success", (success) => new Response(success.slice(0, -9)), UNCLEAR],
   ["an empty body", () => new Response(null), UNCLEAR],
   ["a page of HTML", () => new Response("<html>"), UNCLEAR],

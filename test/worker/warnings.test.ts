@@ -5,7 +5,8 @@ import { warningsOf } from "../../src/config/warnings.ts";
 import { callWith } from "./client.ts";
 
 const PUBLIC_URL = "https://relay.example.com";
-const others = ["API_BASE_URL", "AWS_API_KEY", "SITE_BASE_URL", "STRIPE_WEBHOOK_SECRET"];
+const others =
+  "API_BASE_URL AWS_API_KEY AI_API_KEY XI_API_KEY SITE_BASE_URL STRIPE_WEBHOOK_SECRET".split(" ");
 const odd = { CALLBACK_SCHEDULE_SECONDS: "0", RELAY_SECRETS: "x", GREETING: "hello" };
 
 it.each([

@@ -9,6 +9,7 @@ import { publicKeys } from "../../outbound/jwks.ts";
 import { progressIn, toNews } from "../../providers/observation.ts";
 import type { Authenticity, Hook } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { measureRefusal } from "../../task-object/measure.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
 import { withTimeout } from "../../timeout.ts";
 import { readBody } from "../http/body.ts";
@@ -35,6 +36,7 @@ const hookRoute = publicRoute(
     if (target === null) {
       logBadToken(params, runtime);
       await countFailedCredential(headers, env);
+      measureRefusal(env.METRICS);
       throw unknownTask();
     }
     const body = await readBody(request, runtime.config.maxBodyBytes);
@@ -46,6 +48,7 @@ const hookRoute = publicRoute(
     }
     const authenticity = await authenticityOf(target, hook);
     if (authenticity === "refused") {
+      measureRefusal(env.METRICS, "refused", target.connection.name);
       await noteRefusal(target, "bad_signature", env);
       throw badSignature();
     }

@@ -4,6 +4,7 @@ import type { Env } from "../../env.ts";
 import { errorText, log, type LogLine } from "../../log.ts";
 import { clientNetwork } from "../../security/client-network.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
+import { measureRefusal } from "../../task-object/measure.ts";
 import { withinTime } from "../../timeout.ts";
 import { isolateCache } from "./isolate-cache.ts";
 import { Problem } from "./problem.ts";
@@ -46,6 +47,7 @@ export async function countFailedCredential(headers: Headers, env: Env): Promise
   const limit = "LIMIT_REFUSALS";
   const address = clientNetwork(headers.get("CF-Connecting-IP") ?? "") ?? NO_ADDRESS;
   if (await isWithin(limit, address, env)) return;
+  measureRefusal(env.METRICS, "limited");
   logOnceAMinute(`${limit} ${address}`, { event: "limit.reached", limit, address });
   throw rateLimited(`Too many wrong credentials came from this address (${limit}).`);
 }

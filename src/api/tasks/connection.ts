@@ -1,6 +1,7 @@
 import { areHooksExpected } from "../../config/poll-limits.ts";
 import type { Config } from "../../config/config.ts";
 import type { Connection } from "../../providers/provider.ts";
+import { PROVIDERS, SIMULATED_PROVIDERS } from "../../providers/registry.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
@@ -11,7 +12,10 @@ import { invalidRequest } from "../http/problem.ts";
 export function requireConnection(name: string, { connections }: Config): Connection {
   const connection = connections.get(name);
   if (connection === undefined) {
-    const message = `must be one of ${[...connections.keys()].join(", ")}`;
+    const needed = neededBy(name);
+    const names = [...connections.keys()].join(", ");
+    const message =
+      needed === null ? `must be one of ${names}` : `is not configured: it needs ${needed}`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
   const { provider, key } = connection;
@@ -21,4 +25,11 @@ export function requireConnection(name: string, { connections }: Config): Connec
     throw invalidRequest([{ path: "/provider", message }]);
   }
   return connection;
+}
+
+/** Names the variables without which a provider cannot be named; null for an unknown provider. */
+function neededBy(name: string): string | null {
+  if (SIMULATED_PROVIDERS.some((provider) => provider.name === name)) return "SANDBOX=true";
+  const { key, baseUrl } = PROVIDERS.get(name)?.variables ?? {};
+  return key === undefined ? null : `${key} and ${baseUrl}`;
 }

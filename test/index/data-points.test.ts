@@ -1,0 +1,76 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { until } from "../worker/clock.ts";
+import { attach, hooked, type Hooked } from "../worker/hooked.ts";
+import { answering } from "../worker/outside.ts";
+import { aRateLimit } from "../worker/rate-limits.ts";
+import { CALLBACK_URL, register } from "../worker/tasks.ts";
+import { restartWith } from "./bindings.ts";
+import { receivers } from "./operator.ts";
+import { callWith, finish, useIndex, wake } from "./support.ts";
+
+useIndex();
+
+/** Returns a dataset of Analytics Engine, and the data points that are written to it. */
+function aDataset() {
+  const points: unknown[] = [];
+  return { points, METRICS: { writeDataPoint: (point: unknown) => points.push(point) } };
+}
+
+/** Returns the data point of refused credentials. */
+function refusal(outcome: string, connection = "") {
+  return { indexes: [""], blobs: [outcome, "", connection, "credential"] };
+}
+
+it("a data point is written to Analytics Engine for every callback attempt when METRICS is bound", async () => {
+  const outside = receivers(500);
+  const { points, METRICS } = aDataset();
+  const id = await register();
+  await restartWith(id, { METRICS });
+  await finish(id);
+  outside.on(CALLBACK_URL, answering(""));
+  for (let n = 0; n < 4 && points.length < 2; n++) await wake(id);
+  const host = "client.example.net";
+  expect(points).toEqual([
+    { indexes: [""], blobs: ["rejected", host, "", "attempt"], doubles: [1, 0, 500] },
+    { indexes: [""], blobs: ["delivered", host, "", "attempt"], doubles: [2, 0, 200] },
+  ]);
+});
+
+it("a data point is written to Analytics Engine for each request whose credentials are refused, or not looked at after too many of its address, and none for a request without any, when METRICS is bound", async () => {
+  const { points, METRICS } = aDataset();
+  const bindings = { ...env, METRICS, REPLICATE_WEBHOOK_SECRET: `whsec_${btoa("x".repeat(24))}` };
+  const { hookUrl } = await hooked({ provider: "replicate", bindings });
+  const hook = new URL(hookUrl).pathname;
+  const REFUSED: readonly (readonly [string, object])[] = [
+    ["/v1/stats", { key: "test-only-wrong-key-0123456789" }],
+    [`/hooks/ark/${crypto.randomUUID()}/x`, { body: {}, key: null }],
+    [hook, { body: {}, key: null }],
+    ["/v1/events", { body: {}, key: null, headers: { "webhook-signature": "v1,x" } }],
+  ];
+  expect((await callWith(bindings, "/v1/stats", { key: null })).status).toBe(401);
+  for (const sent of REFUSED) await callWith(bindings, ...sent);
+  const LIMIT_REFUSALS = aRateLimit(0);
+  for (const sent of REFUSED) await callWith({ ...bindings, LIMIT_REFUSALS }, ...sent);
+  expect(points).toEqual([
+    ...["", "", "replicate", ""].map((connection) => refusal("refused", connection)),
+    ...["limited", "limited"].map((outcome) => refusal(outcome)),
+    refusal("refused", "replicate"),
+    refusal("limited"),
+  ]);
+});
+
+it("a data point with the connection and the answer is written to Analytics Engine for every poll when METRICS is bound", async () => {
+  const outside = receivers(200);
+  outside.on("https://ark.", answering({ error: "no" }, 401));
+  const { points, METRICS } = aDataset();
+  const bindings = { ...env, METRICS, ARK_API_KEY: "test-only-ark-key" };
+  const task: Hooked = { id: crypto.randomUUID(), provider: "ark", bindings, hookUrl: "" };
+  await restartWith(task.id, bindings);
+  const body = { id: task.id, model: "m", provider: "ark" };
+  expect((await callWith(bindings, "/v1/tasks", { body })).status).toBe(201);
+  await attach(task, "cgt-1");
+  while (outside.sentTo("https://ark.").length === 0) await wake(task.id);
+  await until(() => points.length > 0);
+  expect(points).toEqual([{ indexes: [""], blobs: ["unauthorized", "", "ark", "poll"] }]);
+});
