@@ -56,7 +56,7 @@ export const readHealth = publicRoute(
  * the key within the last 15 minutes, that no hooks come although they are expected, and the last answer to a
  * poll that was not understood.
  */
-async function connectionsOf({ connections }: Config, env: Env) {
+export async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key);
   const entries = withKey.map(async ({ name, provider }) => {
     const { keyRefusedAt: refusedAt, ...known } = await callObject(() =>

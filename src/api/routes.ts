@@ -4,6 +4,9 @@ import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-sec
 import { attachUpstream } from "./tasks/attach-upstream.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
+import { listHosts, readHost } from "./search/read-hosts.ts";
+import { readProblems } from "./search/read-problems.ts";
+import { readSeries } from "./search/read-series.ts";
 import { readMetrics } from "./search/read-metrics.ts";
 import { readStats } from "./search/read-stats.ts";
 import { redeliverMany } from "./search/redeliver-many.ts";
@@ -52,6 +55,10 @@ export const ROUTES = [
   readSigningSecrets,
   readJwks,
   readStats,
+  readSeries,
+  listHosts,
+  readHost,
+  readProblems,
   readMetrics,
   redeliverMany,
   reindex,

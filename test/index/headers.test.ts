@@ -49,6 +49,7 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
   const filled = path
     .replace("{id}", task)
     .replace("{account}", account)
+    .replace("{host}", "client.example.net")
     .replace("{key}", (await aKey(account)).id);
   return { path: filled, ...(method === "POST" && { body: BODIES[name]?.(task) ?? {} }) };
 }

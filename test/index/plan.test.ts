@@ -1,6 +1,13 @@
 import { expect, it, vi } from "vitest";
 import type { Filters } from "../../src/index-db/list.ts";
 import { listTasks } from "../../src/index-db/list.ts";
+import { hourlyCounts, stepCounts } from "../../src/index-db/hourly-counts.ts";
+import { countOpen } from "../../src/index-db/open-count.ts";
+import {
+  failedCallbacks,
+  failedCallbacksOf,
+  nextTasks,
+} from "../../src/index-db/troubled-tasks.ts";
 import { Shards } from "../../src/index-db/shards.ts";
 import { statistics } from "../../src/index-db/stats.ts";
 import { rollUp } from "../../src/index-db/rollups.ts";
@@ -114,6 +121,18 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
         500,
       ),
   ],
+  [
+    "GET /v1/hosts/{host} and GET /v1/problems",
+    async () => {
+      const shards = new Shards([db], Infinity);
+      await hourlyCounts(shards, DAY_AGO);
+      await failedCallbacks(shards, 10);
+      await failedCallbacksOf("h", shards, 10);
+      await nextTasks(shards, 10);
+      await countOpen(shards, 10, START);
+    },
+  ],
+  ["GET /v1/stats/series", () => stepCounts(new Shards([db], Infinity), DAY_AGO, HOUR)],
   ["removing expired rows and finding overdue tasks in a run of the cron", () => cron()],
 ];
 

@@ -146,6 +146,16 @@ export async function callWith(
   return app.fetch(aRequest(...asked), { ...env, ...bindings });
 }
 
+/** Returns the answer of a relay with other bindings, which keeps no earlier answer in memory. */
+export async function answerOf(
+  path: string,
+  bindings: object = {},
+): Promise<Record<string, unknown>> {
+  const response = await callWith(bindings, path);
+  if (response.status !== 200) throw new Error(await response.text());
+  return response.json();
+}
+
 const Listed = z.object({
   data: z.array(z.looseObject({ id: z.string(), created_at: z.int() })),
   next_cursor: z.string().nullable(),

@@ -1,0 +1,120 @@
+import { HOUR_MS } from "../../core/time.ts";
+import type { HourCount } from "../../index-db/hourly-counts.ts";
+import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
+import type { RecentCounts } from "./recent-counts.ts";
+
+/** What the index knows about failures: the counts of the last day, and tasks in trouble. */
+export interface Failures {
+  readonly counts: RecentCounts;
+  /** Failed callbacks of the newest tasks. */
+  readonly failed: Found;
+  /** Unsettled tasks that should change next. */
+  readonly next: Found;
+}
+
+/** A receiver's host whose callbacks fail at present. */
+export interface FailingHost {
+  readonly host: string;
+  /** Number of callbacks that have failed since the host fails. */
+  readonly failed: number;
+  /** Number of callbacks whose last attempt has failed and that are still being sent. */
+  readonly sending: number;
+  /** True when more callbacks may have failed than are counted. */
+  readonly isCapped: boolean;
+  /** Time since when the host fails, in Unix milliseconds. */
+  readonly since: number;
+  /** Outcome of the last failed attempt that is known. */
+  readonly outcome: string | null;
+  readonly statusCode: number | null;
+}
+
+/** Smallest number of failing callbacks to a host that counts as an outage. */
+const MIN_FAILING = 3;
+
+/** Tells whether the last attempt of a callback has failed and another one follows. */
+export function isStillSending({ callback, lastOutcome }: TroubledTask): boolean {
+  return callback === "sending" && lastOutcome !== null && lastOutcome !== "delivered";
+}
+
+/** Returns when the first attempt of a task's callback began, in Unix milliseconds. */
+export function firstAttemptAt({ createdAt, finishedAt, firstAttemptMs }: TroubledTask): number {
+  return (finishedAt ?? createdAt) + (firstAttemptMs ?? 0);
+}
+
+/** Returns when the last attempt of a failed callback ended, in Unix milliseconds. */
+export function failedAt({ settledAt, createdAt }: TroubledTask): number {
+  return settledAt ?? createdAt;
+}
+
+/**
+ * Finds the hosts that fail at present, those with the most failing callbacks first: at least 3 callbacks have
+ * failed within the last hour or are being repeated after a failure, and not more were delivered.
+ * @param now current time, in Unix milliseconds.
+ */
+export function failingHosts(failures: Failures, now: number): readonly FailingHost[] {
+  const { counts, failed, next } = failures;
+  const recent = failed.tasks.filter((task) => now - failedAt(task) < HOUR_MS);
+  const sending = next.tasks.filter(isStillSending);
+  const ofHost = Map.groupBy([...recent, ...sending], ({ host }) => host ?? "");
+  ofHost.delete("");
+  const countsOf = Map.groupBy(counts.counts, ({ host }) => host);
+  return [...ofHost]
+    .flatMap(([host, tasks]) => {
+      const rows = countsOf.get(host) ?? [];
+      const delivered = sumOf(rows, "delivered", now - 2 * HOUR_MS);
+      if (tasks.length < MIN_FAILING || tasks.length < delivered) return [];
+      return [failingHost(host, tasks, rows, failed)];
+    })
+    .toSorted((a, b) => b.failed + b.sending - (a.failed + a.sending));
+}
+
+function failingHost(
+  host: string,
+  tasks: readonly TroubledTask[],
+  rows: readonly HourCount[],
+  failed: Found,
+): FailingHost {
+  const run = badHours(rows);
+  const known = failed.tasks.filter((task) => task.host === host);
+  const ofRun = run === null ? [] : known.filter((task) => firstAttemptAt(task) >= run);
+  const first = Math.min(...[...tasks, ...ofRun].map(firstAttemptAt));
+  const since = failed.isCapped && run !== null ? Math.min(first, run) : first;
+  const inScan = new Set([...tasks.filter(({ callback }) => callback === "failed"), ...ofRun]).size;
+  const counted = run === null ? 0 : sumOf(rows, "failed", run);
+  const last = tasks.toSorted((a, b) => failedAt(b) - failedAt(a))[0];
+  return {
+    host,
+    failed: Math.max(inScan, counted),
+    sending: tasks.filter(isStillSending).length,
+    isCapped: failed.isCapped && inScan > counted,
+    since,
+    outcome: last?.lastOutcome ?? null,
+    statusCode: last?.lastStatusCode ?? null,
+  };
+}
+
+/**
+ * Returns the beginning of the last run of hours in which at least as many callbacks failed as were delivered,
+ * in Unix milliseconds; null when the last counted hour is none of them.
+ */
+function badHours(rows: readonly HourCount[]): number | null {
+  const hours = [...Map.groupBy(rows, ({ hour }) => hour)].toSorted(([a], [b]) => b - a);
+  let first: number | null = null;
+  for (const [hour, ofHour] of hours) {
+    const failed = sumOf(ofHour, "failed");
+    const delivered = sumOf(ofHour, "delivered");
+    if (failed + delivered === 0) continue;
+    if (failed < delivered) break;
+    first = hour;
+  }
+  return first;
+}
+
+/** Adds up the tasks with a callback status that were created in or after the hour of a time. */
+export function sumOf(rows: readonly HourCount[], callback: string, since = 0): number {
+  const from = since - (since % HOUR_MS);
+  return rows.reduce(
+    (sum, row) => sum + (row.callback === callback && row.hour >= from ? row.tasks : 0),
+    0,
+  );
+}

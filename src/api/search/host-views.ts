@@ -1,0 +1,154 @@
+import { HOUR_MS, toSeconds } from "../../core/time.ts";
+import type { HourCount } from "../../index-db/hourly-counts.ts";
+import type { TroubledTask } from "../../index-db/troubled-tasks.ts";
+import {
+  failedAt,
+  type FailingHost,
+  type Failures,
+  failingHosts,
+  firstAttemptAt,
+  isStillSending,
+  sumOf,
+} from "./failing-hosts.ts";
+
+const HOURS = 24;
+const MAX_ACCOUNTS = 20;
+const MAX_KINDS = 20;
+
+/** Row of a host: its callbacks of the last 24 hours, and whether it fails at present. */
+export type HostView = ReturnType<typeof hostView>;
+
+/**
+ * Lists the hosts to which callbacks of the last 24 hours go, or that still fail: first those that fail at
+ * present, then those with the most failed callbacks. `*` counts the hosts that an hour does not name.
+ * @param now current time, in Unix milliseconds.
+ */
+export function hostViews(failures: Failures, now: number): readonly HostView[] {
+  const { counts, failed, next } = failures;
+  const hosts = new Set([
+    ...counts.counts.map(({ host }) => host),
+    ...failed.tasks.filter(({ createdAt }) => createdAt >= counts.since).map(({ host }) => host),
+    ...next.tasks.filter(isStillSending).map(({ host }) => host),
+  ]);
+  const viewOf = viewer(failures, now);
+  return [...hosts]
+    .flatMap((host) => (host === null || host === "" ? [] : [viewOf(host)]))
+    .toSorted(worstFirst);
+}
+
+/**
+ * Returns a function that builds the view of a host.
+ * @param now current time, in Unix milliseconds.
+ */
+export function viewer(failures: Failures, now: number): (host: string) => HostView {
+  const { counts, failed } = failures;
+  const rowsOf = Map.groupBy(counts.counts, ({ host }) => host);
+  const failedOf = Map.groupBy(failed.tasks, ({ host }) => host);
+  const failing = new Map(failingHosts(failures, now).map((each) => [each.host, each]));
+  return (host) => {
+    const lastFailed = timeOf((failedOf.get(host) ?? []).map(failedAt), Math.max);
+    return hostView(host, rowsOf.get(host) ?? [], failing.get(host), lastFailed, counts);
+  };
+}
+
+function hostView(
+  host: string,
+  rows: readonly HourCount[],
+  failing: FailingHost | undefined,
+  lastFailed: number | null,
+  { until }: Failures["counts"],
+) {
+  const [delivered, failed] = [sumOf(rows, "delivered"), sumOf(rows, "failed")];
+  const ended = rows.filter(({ callback }) => callback === "delivered" || callback === "failed");
+  const hours = hoursBefore(until).map((hour) => rows.filter((row) => row.hour === hour));
+  const good = rows.filter(({ callback }) => callback === "delivered").map(({ hour }) => hour);
+  return {
+    host,
+    callbacks: { total: total(rows), delivered, failed, sending: sumOf(rows, "sending") },
+    success_rate: ratio(delivered, delivered + failed),
+    attempts_per_callback: ratio(
+      ended.reduce((sum, { attempts }) => sum + attempts, 0),
+      delivered + failed,
+    ),
+    failing: failing === undefined ? null : failingView(failing),
+    last_failed_at: lastFailed,
+    last_delivered_hour: good.length === 0 ? null : toSeconds(Math.max(...good)),
+    callbacks_by_hour: hours.map(total),
+    failed_by_hour: hours.map((ofHour) => sumOf(ofHour, "failed")),
+  };
+}
+
+function failingView({ since, failed, sending, isCapped, outcome, statusCode }: FailingHost) {
+  const counts = { failed, sending, is_capped: isCapped };
+  return { since: toSeconds(since), ...counts, outcome, status_code: statusCode };
+}
+
+/** Returns the beginnings of the last 24 hours before a time, oldest first, in Unix milliseconds. */
+function hoursBefore(until: number): readonly number[] {
+  return Array.from({ length: HOURS }, (_, n) => until - (HOURS - n) * HOUR_MS);
+}
+
+function worstFirst(a: HostView, b: HostView): number {
+  const size = ({ failing }: HostView) => (failing === null ? 0 : failing.failed + failing.sending);
+  const byFailing = size(b) - size(a);
+  const byFailed = b.callbacks.failed - a.callbacks.failed;
+  const order = byFailing || byFailed || b.callbacks.total - a.callbacks.total;
+  return order === 0 ? (a.host < b.host ? -1 : 1) : order;
+}
+
+/** Returns the window of the counts and its 24 hours, in Unix seconds, which all views of hosts share. */
+export function windowView({ since, until, countedAt }: Failures["counts"]) {
+  return {
+    since: toSeconds(since),
+    until: toSeconds(until),
+    counted_at: countedAt === null ? null : toSeconds(countedAt),
+    hours: hoursBefore(until).map(toSeconds),
+  };
+}
+
+/** Splits the failing callbacks of one host by outcome and status code, and by account. */
+export function failuresOf(host: string, { failed, next }: Pick<Failures, "failed" | "next">) {
+  const sending = next.tasks.filter((task) => task.host === host && isStillSending(task));
+  const tasks = [...failed.tasks, ...sending];
+  const kinds = Map.groupBy(tasks, ({ lastOutcome, lastStatusCode }) =>
+    JSON.stringify([lastOutcome, lastStatusCode]),
+  );
+  const accounts = Map.groupBy(tasks, ({ account }) => account);
+  return {
+    outcomes: [...kinds.values()]
+      .map(kindView)
+      .toSorted((a, b) => b.tasks - a.tasks)
+      .slice(0, MAX_KINDS),
+    accounts: [...accounts]
+      .map(([account, ofAccount]) => ({ account, tasks: ofAccount.length }))
+      .toSorted((a, b) => b.tasks - a.tasks)
+      .slice(0, MAX_ACCOUNTS),
+    sending: sending.length,
+    first_failed_at: timeOf(tasks.map(firstAttemptAt), Math.min),
+    is_capped: failed.isCapped || next.isCapped,
+  };
+}
+
+function kindView(tasks: readonly TroubledTask[]) {
+  const last = tasks.toSorted((a, b) => failedAt(b) - failedAt(a))[0];
+  return {
+    outcome: last?.lastOutcome ?? null,
+    status_code: last?.lastStatusCode ?? null,
+    tasks: tasks.length,
+    first_at: timeOf(tasks.map(firstAttemptAt), Math.min),
+    last_at: timeOf(tasks.map(failedAt), Math.max),
+    task_id: last?.id ?? null,
+  };
+}
+
+function timeOf(times: readonly number[], choose: (...times: number[]) => number): number | null {
+  return times.length === 0 ? null : toSeconds(choose(...times));
+}
+
+function total(rows: readonly HourCount[]): number {
+  return rows.reduce((sum, { callback, tasks }) => sum + (callback === "" ? 0 : tasks), 0);
+}
+
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
+}

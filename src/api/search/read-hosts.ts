@@ -1,0 +1,75 @@
+import * as z from "zod/mini";
+import { toSeconds } from "../../core/time.ts";
+import { hostOf } from "../../core/url.ts";
+import {
+  failedCallbacks,
+  failedCallbacksOf,
+  lastDeliveredAt,
+  nextTasks,
+} from "../../index-db/troubled-tasks.ts";
+import { json } from "../http/answer.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { pageLimit } from "../http/query.ts";
+import { queryRoute, route } from "../http/route.ts";
+import { failuresOf, hostViews, viewer, windowView } from "./host-views.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+import { recentCounts } from "./recent-counts.ts";
+
+/** Largest number of tasks of each kind (failed, unsettled) whose rows are read; D1 bills two rows for each. */
+const MAX_TASKS = 1_000;
+/** Largest number of entries of the newest failed callbacks, or rows of the newest tasks, searched for one host. */
+const MAX_ENTRIES = 2_000;
+/** Name under which the counts of an hour gather the hosts that they do not name. */
+const OTHERS = "*";
+
+export const listHosts = queryRoute(
+  {
+    id: "listHosts",
+    method: "GET",
+    path: "/v1/hosts",
+    access: "inspect",
+  },
+  z.strictObject({ limit: pageLimit({ fallback: 100, max: 500 }) }),
+  async ({ env, runtime, query: { limit } }) => {
+    const shards = requireIndex(env, runtime);
+    const now = Date.now();
+    const [counts, failed, next] = await queryIndex(() =>
+      Promise.all([
+        recentCounts(env, shards, now),
+        failedCallbacks(shards, MAX_TASKS),
+        nextTasks(shards, MAX_TASKS),
+      ]),
+    );
+    const hosts = hostViews({ counts, failed, next }, now);
+    return json({ ...windowView(counts), total: hosts.length, data: hosts.slice(0, limit) });
+  },
+);
+
+export const readHost = route(
+  {
+    id: "readHost",
+    method: "GET",
+    path: "/v1/hosts/{host}",
+    access: "inspect",
+  },
+  async ({ env, runtime, params }) => {
+    const host = params.host === OTHERS ? OTHERS : hostOf(`https://${params.host}`);
+    if (host === null) throw invalidRequest([{ path: "/host", message: "must be a host" }]);
+    const shards = requireIndex(env, runtime);
+    const now = Date.now();
+    const [counts, failed, next, deliveredAt] = await queryIndex(() =>
+      Promise.all([
+        recentCounts(env, shards, now),
+        failedCallbacksOf(host, shards, MAX_ENTRIES),
+        nextTasks(shards, MAX_TASKS),
+        lastDeliveredAt(host, shards, MAX_ENTRIES),
+      ]),
+    );
+    return json({
+      ...windowView(counts),
+      ...viewer({ counts, failed, next }, now)(host),
+      last_delivered_at: deliveredAt === null ? null : toSeconds(deliveredAt),
+      failures: failuresOf(host, { failed, next }),
+    });
+  },
+);

@@ -1,0 +1,108 @@
+import { configOf } from "../../config/runtime.ts";
+import { warningsOf } from "../../config/warnings.ts";
+import type { Config } from "../../config/config.ts";
+import { SECOND_MS, toSeconds } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+import { countOpen } from "../../index-db/open-count.ts";
+import { shardsOf } from "../../index-db/shards.ts";
+import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
+import { connectionsOf } from "../health.ts";
+import { json } from "../http/answer.ts";
+import { route } from "../http/route.ts";
+import { queryIndex } from "./query-index.ts";
+import { recentCounts } from "./recent-counts.ts";
+import { isRefunding } from "./troubles/task-rules.ts";
+import type { Facts, IndexFacts } from "./troubles/trouble.ts";
+import { troublesOf } from "./troubles/troubles.ts";
+
+/** Time in milliseconds for which the answer is kept in memory, because several pages may ask for it. */
+const KEEP_MS = 10 * SECOND_MS;
+/** Largest number of unsettled tasks that are counted. */
+const MAX_OPEN = 500;
+/** Largest number of tasks of each kind (failed, unsettled) whose rows are read; D1 bills two rows for each. */
+const MAX_TASKS = 110;
+
+interface Known {
+  readonly view: object;
+  readonly at: number;
+}
+
+/** Answers that were computed last, for each environment of the Worker; only operators get them. */
+const cached = new WeakMap<Env, Known>();
+
+export const readProblems = route(
+  {
+    id: "readProblems",
+    method: "GET",
+    path: "/v1/problems",
+    access: "inspect",
+  },
+  async ({ env, runtime: { config } }) => {
+    const now = Date.now();
+    let known = cached.get(env);
+    if (known === undefined || now >= known.at + KEEP_MS) {
+      known = { view: viewOf(await factsOf(env, config, now)), at: now };
+      cached.set(env, known);
+    }
+    return json({ at: toSeconds(known.at), ...known.view });
+  },
+);
+
+async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
+  const [connections, index] = await Promise.all([
+    connectionsOf(config, env),
+    indexFacts(env, config, now),
+  ]);
+  return {
+    now,
+    isPaused: config.paused,
+    warnings: warningsOf(env, configOf(env)),
+    connections: Object.entries(connections).map(([name, state]) => ({
+      name,
+      keyRefusedAt: "refused_at" in state ? state.refused_at : null,
+      areHooksMissing: "hooks" in state,
+      unclearAt: "unclear" in state ? (state.unclear?.at ?? null) : null,
+    })),
+    index,
+  };
+}
+
+async function indexFacts(env: Env, config: Config, now: number): Promise<IndexFacts | null> {
+  const shards = shardsOf(env, config);
+  if (shards === null) return null;
+  const [counts, failed, next, open] = await queryIndex(() =>
+    Promise.all([
+      recentCounts(env, shards, now),
+      failedCallbacks(shards, MAX_TASKS),
+      nextTasks(shards, MAX_TASKS),
+      countOpen(shards, MAX_OPEN, now),
+    ]),
+  );
+  return { counts, failed, next, open };
+}
+
+function viewOf(facts: Facts) {
+  return {
+    data: troublesOf(facts),
+    now: facts.index === null ? null : nowView(facts.index, facts.now),
+  };
+}
+
+/** Returns the numbers of tasks with work to do; `is_capped` says that there may be more. */
+function nowView({ open, next }: IndexFacts, now: number) {
+  const sending = next.tasks.filter(
+    (task) => task.callback === "sending" && !isRefunding(task, now),
+  );
+  const refunding = next.tasks.filter((task) => isRefunding(task, now));
+  return {
+    unsettled: counted(open.tasks, open.isCapped),
+    oldest_at: open.oldestAt === null ? null : toSeconds(open.oldestAt),
+    overdue: counted(open.overdue, open.isCapped && open.overdue === open.tasks),
+    sending: counted(sending.length, next.isCapped),
+    refunding: counted(refunding.length, next.isCapped),
+  };
+}
+
+function counted(count: number, isCapped: boolean) {
+  return { count, is_capped: isCapped };
+}

@@ -1,0 +1,109 @@
+import * as z from "zod/mini";
+import { toSeconds } from "../../core/time.ts";
+import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
+import { countedAt, type HourlyCounts, stepCounts } from "../../index-db/hourly-counts.ts";
+import { json } from "../http/answer.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { queryRoute } from "../http/route.ts";
+import { QueryTimeS } from "./filters.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+import { recentCounts } from "./recent-counts.ts";
+
+const HOUR_S = 3600;
+const DEFAULT_STEPS = { 3600: 25, 86400: 30 } as const;
+const MAX_STEPS = 200;
+
+/** Schema of the query parameters of `GET /v1/stats/series`. */
+const SeriesQuery = z.strictObject({
+  since: QueryTimeS,
+  until: QueryTimeS,
+  step: z._default(z.enum(["3600", "86400"], "must be 3600 or 86400"), "3600"),
+});
+
+/** Time range in Unix seconds, divided into steps of equal length. */
+interface Steps {
+  readonly since: number;
+  readonly until: number;
+  /** Length of a step in seconds. */
+  readonly step: number;
+}
+
+export const readSeries = queryRoute(
+  {
+    id: "readSeries",
+    method: "GET",
+    path: "/v1/stats/series",
+    access: "statistics",
+  },
+  SeriesQuery,
+  async ({ env, runtime, query }) => {
+    const shards = requireIndex(env, runtime);
+    const now = Date.now();
+    const steps = stepsOf(query, toSeconds(now));
+    const window = { since: steps.since * 1000, until: steps.until * 1000 };
+    const counts = await queryIndex(async () => {
+      const isHourly = steps.step === HOUR_S;
+      const recent = isHourly ? await recentCounts(env, shards, now) : null;
+      if (recent !== null && recent.since <= window.since) return recent;
+      const found = await stepCounts(shards, window, steps.step * 1000);
+      return { ...found, countedAt: await countedAt(shards) };
+    });
+    const at = counts.countedAt;
+    return json({ counted_at: at === null ? null : toSeconds(at), ...seriesOf(counts, steps) });
+  },
+);
+
+/** Extends the range of time from `since` to `until`, in Unix seconds, to whole steps. */
+function stepsOf(given: z.output<typeof SeriesQuery>, nowS: number): Steps {
+  const step = given.step === "3600" ? HOUR_S : 24 * HOUR_S;
+  const until = given.until ?? nowS + 1;
+  const end = Math.ceil(until / step) * step;
+  const since = given.since ?? Math.max(0, end - DEFAULT_STEPS[given.step] * step);
+  if (since >= until) throw invalidRequest([{ path: "/since", message: "must be before until" }]);
+  const start = Math.floor(since / step) * step;
+  if (end - start <= MAX_STEPS * step) return { since: start, until: end, step };
+  const message = `must be at most ${MAX_STEPS} steps before until`;
+  throw invalidRequest([{ path: "/since", message }]);
+}
+
+/**
+ * Builds the series of a time range: for each step the tasks by status, the callbacks by status, the attempts,
+ * and two latency histograms, whose buckets end at the bounds `bounds_ms`.
+ */
+function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: Steps) {
+  const startOf = (row: { readonly hour: number }) => Math.floor(toSeconds(row.hour) / step) * step;
+  const counted = Map.groupBy(counts, startOf);
+  const measured = Map.groupBy(latencies, startOf);
+  const starts = Array.from({ length: (until - since) / step }, (_, n) => since + n * step);
+  const steps = starts.map((at) => {
+    const rows = counted.get(at) ?? [];
+    const sum = (key: "status" | "callback", value: string) =>
+      rows.reduce((total, row) => total + (row[key] === value ? row.tasks : 0), 0);
+    const histogram = (wanted: Measure) => {
+      const buckets = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
+      for (const { measure, bucket, tasks } of measured.get(at) ?? []) {
+        if (measure === wanted) buckets[bucket] = (buckets[bucket] ?? 0) + tasks;
+      }
+      return buckets;
+    };
+    return {
+      at,
+      tasks: {
+        total: rows.reduce((total, { tasks }) => total + tasks, 0),
+        pending: sum("status", "pending"),
+        processing: sum("status", "processing"),
+        completed: sum("status", "completed"),
+        failed: sum("status", "failed"),
+      },
+      callbacks: {
+        waiting: sum("callback", "waiting"),
+        sending: sum("callback", "sending"),
+        delivered: sum("callback", "delivered"),
+        failed: sum("callback", "failed"),
+        attempts: rows.reduce((total, { attempts }) => total + attempts, 0),
+      },
+      latency: { first_attempt: histogram("first_attempt"), settled: histogram("settled") },
+    };
+  });
+  return { since, until, step_s: step, bounds_ms: BOUNDS_MS, steps };
+}

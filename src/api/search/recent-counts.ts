@@ -1,0 +1,47 @@
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+import { countedAt, hourlyCounts, type HourlyCounts } from "../../index-db/hourly-counts.ts";
+import type { Shards } from "../../index-db/shards.ts";
+
+/** Number of hours that the counts cover: the one that has begun, and the 24 before it. */
+const HOURS = 25;
+/** Time in milliseconds for which the counts are used without asking for newer ones. */
+const KEEP_MS = 30 * SECOND_MS;
+/** Time in milliseconds after which the counts are read again although no newer ones are known. */
+const MAX_AGE_MS = 10 * MINUTE_MS;
+
+/** Counts of the tasks of the last 24 hours and of the hour that has begun. */
+export interface RecentCounts extends HourlyCounts {
+  /** Time at which the cron trigger last found something new to count, in Unix milliseconds; null before. */
+  readonly countedAt: number | null;
+}
+
+interface Known {
+  readonly counts: RecentCounts;
+  readonly readAt: number;
+  readonly checkedAt: number;
+}
+
+/** Counts that were read last, for each environment of the Worker; only operators get them. */
+const cached = new WeakMap<Env, Known>();
+
+/**
+ * Returns the counts of the last 24 hours. They are kept in memory and read again when the cron trigger has
+ * counted, because they change only then; whether it has is asked at most every 30 seconds.
+ */
+export async function recentCounts(env: Env, shards: Shards, now: number): Promise<RecentCounts> {
+  const until = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
+  const known = cached.get(env);
+  const usable =
+    known?.counts.until === until && now - known.readAt < MAX_AGE_MS ? known : undefined;
+  if (usable !== undefined && now - usable.checkedAt < KEEP_MS) return usable.counts;
+  const at = await countedAt(shards);
+  if (usable?.counts.countedAt === at) {
+    cached.set(env, { ...usable, checkedAt: now });
+    return usable.counts;
+  }
+  const window = { since: until - HOURS * HOUR_MS, until };
+  const counts = { ...(await hourlyCounts(shards, window)), countedAt: at };
+  cached.set(env, { counts, readAt: now, checkedAt: now });
+  return counts;
+}

@@ -1,0 +1,135 @@
+import { MINUTE_MS, SECOND_MS, toSeconds } from "../../../core/time.ts";
+import type { Found, TroubledTask } from "../../../index-db/troubled-tasks.ts";
+import { failingHosts } from "../failing-hosts.ts";
+import { type Facts, get, post, type Trouble, trouble } from "./trouble.ts";
+
+const REFUND_DELAYED_MS = 5 * MINUTE_MS;
+const NO_TASKS: Found = { tasks: [], isCapped: false };
+
+/** Finds the hosts whose callbacks fail at present. */
+export function hostFailing({ index, now }: Facts): readonly Trouble[] {
+  const hosts = index === null ? [] : failingHosts(index, now);
+  return hosts.map(({ host, failed, sending, isCapped, since, outcome, statusCode }) => {
+    const name = encodeURIComponent(host);
+    const filter = `callback=failed&host=${name}`;
+    return trouble({
+      severity: "error",
+      detail: `${host} does not take callbacks: ${statusCode ?? outcome ?? "no answer"}.`,
+      since: toSeconds(since),
+      tasks: { count: failed + sending, is_capped: isCapped },
+      subject: { host, outcome, status_code: statusCode, failed, sending },
+      actions: [
+        get("inspect", `/v1/hosts/${name}`),
+        get("list", `/v1/tasks?${filter}`),
+        post("test", "/v1/callbacks/test"),
+        post("redeliver", `/v1/redeliveries?${filter}`),
+      ],
+    });
+  });
+}
+
+/** Finds the connections whose API key the provider refuses, with the open tasks that need it. */
+export function keyRefused({ connections, index }: Facts): readonly Trouble[] {
+  return connections.flatMap(({ name, keyRefusedAt }) => {
+    if (keyRefusedAt === null) return [];
+    const { tasks, isCapped } = index?.next ?? NO_TASKS;
+    const waiting = tasks.filter((task) => isOpen(task) && task.provider === name);
+    return trouble({
+      severity: "error",
+      detail: `The provider refuses the API key of ${name}.`,
+      tasks: index === null ? null : { count: waiting.length, is_capped: isCapped },
+      subject: { connection: name, refused_at: keyRefusedAt },
+      actions: [
+        get("inspect", "/healthz"),
+        get("list", `/v1/tasks?status=processing&provider=${encodeURIComponent(name)}`),
+      ],
+    });
+  });
+}
+
+/** Finds refunds that the ledger has not confirmed for five minutes. */
+export function refundDelayed({ index, now }: Facts): readonly Trouble[] {
+  const sinceOf = ({ finishedAt }: TroubledTask) => finishedAt ?? now;
+  return aboutOldest(
+    index?.next ?? NO_TASKS,
+    (task) => isRefunding(task, now) && sinceOf(task) < now - REFUND_DELAYED_MS,
+    sinceOf,
+    { severity: "error", detail: "Refunds are not confirmed; the callbacks of these tasks wait." },
+  );
+}
+
+/** Finds tasks that have not changed by the time at which they should have. */
+export function tasksOverdue({ index, isPaused }: Facts): readonly Trouble[] {
+  // During a pause callbacks wait on purpose, so overdue tasks are no fault.
+  if (index === null || isPaused || index.open.overdue === 0) return [];
+  const { overdue, overdueSince, isCapped, tasks } = index.open;
+  return [
+    trouble({
+      severity: "error",
+      detail: "Tasks have not changed by the time at which they should have.",
+      since: overdueSince === null ? null : toSeconds(overdueSince),
+      tasks: { count: overdue, is_capped: isCapped && overdue === tasks },
+      actions: [post("wake", "/v1/wake")],
+    }),
+  ];
+}
+
+/** Finds open tasks of which more than half of the time until their deadline has passed. */
+export function deadlineNear({ index, now }: Facts): readonly Trouble[] {
+  return aboutOldest(
+    index?.next ?? NO_TASKS,
+    (task) => isOpen(task) && halfOf(task) < now,
+    halfOf,
+    {
+      severity: "warning",
+      detail: "Tasks without a result are past half of their time until the deadline.",
+    },
+  );
+}
+
+/** Returns when half of the time from the creation of an open task to its deadline has passed. */
+function halfOf({ createdAt, dueAt }: TroubledTask): number {
+  return (createdAt + (dueAt ?? Infinity)) / 2;
+}
+
+/**
+ * Builds the problem of tasks that last too long; an operator looks at the oldest of them. Without such tasks
+ * there is none.
+ * @param sinceOf returns the time since when a task lasts too long, in Unix milliseconds.
+ */
+function aboutOldest(
+  { tasks, isCapped }: Found,
+  isConcerned: (task: TroubledTask) => boolean,
+  sinceOf: (task: TroubledTask) => number,
+  head: Pick<Trouble, "severity" | "detail">,
+): readonly Trouble[] {
+  const concerned = tasks.filter(isConcerned).toSorted((a, b) => sinceOf(a) - sinceOf(b));
+  const [oldest] = concerned;
+  if (oldest === undefined) return [];
+  return [
+    trouble({
+      ...head,
+      since: toSeconds(sinceOf(oldest)),
+      tasks: { count: concerned.length, is_capped: isCapped },
+      subject: { task_id: oldest.id },
+      actions: [get("inspect", `/v1/tasks/${oldest.id}`)],
+    }),
+  ];
+}
+
+function isOpen({ status }: TroubledTask): boolean {
+  return status === "pending" || status === "processing";
+}
+
+/**
+ * Tells whether an unsettled task waits for its refund: it has failed, its callback, if it has one, has had no
+ * attempt, and the next step of the task lies ahead. The first attempt of a callback is due at the end of the
+ * task, and stays so while the relay is paused.
+ */
+export function isRefunding(task: TroubledTask, now: number): boolean {
+  const { status, callback, attempts, dueAt, finishedAt } = task;
+  if (status !== "failed" || attempts > 0) return false;
+  if (callback === null) return true;
+  const at = dueAt ?? 0;
+  return at > now - MINUTE_MS && at > (finishedAt ?? now) + SECOND_MS;
+}

@@ -1,0 +1,62 @@
+import type { ConfigIssue } from "../../../config/issue.ts";
+import type { OpenCount } from "../../../index-db/open-count.ts";
+import type { Failures } from "../failing-hosts.ts";
+
+/** Faults of a connection to a provider, as `/healthz` shows them. */
+interface ConnectionFaults {
+  readonly name: string;
+  /** Time of the last refusal of the API key, in Unix seconds; null when there was none lately. */
+  readonly keyRefusedAt: number | null;
+  readonly areHooksMissing: boolean;
+  /** Time of the last answer to a poll that was not understood, in Unix seconds; null when there was none lately. */
+  readonly unclearAt: number | null;
+}
+
+/** What the rules look at. */
+export interface Facts {
+  /** Current time, in Unix milliseconds. */
+  readonly now: number;
+  readonly isPaused: boolean;
+  readonly warnings: readonly ConfigIssue[];
+  readonly connections: readonly ConnectionFaults[];
+  /** Null when no index is bound. */
+  readonly index: IndexFacts | null;
+}
+
+export interface IndexFacts extends Failures {
+  readonly open: OpenCount;
+}
+
+/** Request by which an operator looks into a problem or ends it. */
+interface Action {
+  readonly name: "inspect" | "list" | "test" | "redeliver" | "wake";
+  readonly method: "GET" | "POST";
+  readonly path: string;
+}
+
+/** A problem of the relay at present, without its kind. */
+export interface Trouble {
+  /** `error` when tasks are affected now, `warning` when they may be, `notice` for doubtful settings. */
+  readonly severity: "error" | "warning" | "notice";
+  readonly detail: string;
+  /** Time since when it lasts, in Unix seconds; null when it is not known. */
+  readonly since: number | null;
+  /** Number of tasks that are affected; null when the problem is not about tasks. */
+  readonly tasks: { readonly count: number; readonly is_capped: boolean } | null;
+  /** What the problem is about: a host, a connection, a task or a variable, and its particulars. */
+  readonly subject: Readonly<Record<string, string | number | null>>;
+  readonly actions: readonly Action[];
+}
+
+/** Builds a problem; what is not given is not known. */
+export function trouble(fields: Pick<Trouble, "severity" | "detail"> & Partial<Trouble>): Trouble {
+  return { since: null, tasks: null, subject: {}, actions: [], ...fields };
+}
+
+export function get(name: "inspect" | "list", path: string): Action {
+  return { name, method: "GET", path };
+}
+
+export function post(name: "test" | "redeliver" | "wake", path: string): Action {
+  return { name, method: "POST", path };
+}

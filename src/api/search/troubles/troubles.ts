@@ -1,0 +1,106 @@
+import { HOUR_MS, MINUTE_MS } from "../../../core/time.ts";
+import { quantile } from "../../../index-db/buckets.ts";
+import { histogramOf } from "../../../index-db/found-late.ts";
+import { ALMOST_FULL_BYTES } from "../../../index-db/limits.ts";
+import {
+  deadlineNear,
+  hostFailing,
+  keyRefused,
+  refundDelayed,
+  tasksOverdue,
+} from "./task-rules.ts";
+import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
+
+/** Lag of the index, in milliseconds, that is a problem when one row in twenty exceeds it. */
+const LAG_MS = MINUTE_MS;
+const HEALTH = [get("inspect", "/healthz")];
+const STATS = [get("inspect", "/v1/stats")];
+
+/** The rules, by the kind of problem that each finds. */
+const RULES = {
+  host_failing: hostFailing,
+  key_refused: keyRefused,
+  refund_delayed: refundDelayed,
+  tasks_overdue: tasksOverdue,
+  deadline_near: deadlineNear,
+  index_lagging: indexLagging,
+  index_full: indexFull,
+  hooks_missing: hooksMissing,
+  answer_unclear: answerUnclear,
+  paused,
+  configuration,
+} as const satisfies Readonly<Record<string, (facts: Facts) => readonly Trouble[]>>;
+
+const SEVERITIES = ["error", "warning", "notice"];
+
+/** Returns the problems of the relay at present with their kinds, the gravest first. */
+export function troublesOf(facts: Facts): readonly (Trouble & { readonly kind: string })[] {
+  return Object.entries(RULES)
+    .flatMap(([kind, rule]) => rule(facts).map((found) => ({ kind, ...found })))
+    .toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+}
+
+function indexLagging({ index, now }: Facts): readonly Trouble[] {
+  const lags = (index?.counts.latencies ?? []).filter(
+    ({ measure, hour }) => measure === "index" && hour > now - 2 * HOUR_MS,
+  );
+  const { counts } = histogramOf(lags.map((lag) => ({ ...lag, totalMs: 0 })));
+  const lagMs = quantile(counts, 0.95);
+  if (lagMs === null || lagMs <= LAG_MS) return [];
+  const detail = `One settled task in twenty reaches the index ${Math.round(lagMs / 1000)} s late or later.`;
+  return [trouble({ severity: "warning", detail, subject: { lag_ms: lagMs }, actions: STATS })];
+}
+
+function indexFull({ index }: Facts): readonly Trouble[] {
+  const bytes = index?.open.sizeBytes ?? 0;
+  if (bytes < ALMOST_FULL_BYTES) return [];
+  const detail = "A database of the index is more than 80 % full.";
+  return [trouble({ severity: "warning", detail, subject: { bytes }, actions: STATS })];
+}
+
+function hooksMissing({ connections }: Facts): readonly Trouble[] {
+  return connections
+    .filter(({ areHooksMissing }) => areHooksMissing)
+    .map(({ name }) =>
+      trouble({
+        severity: "warning",
+        detail: `No hooks come from ${name} although they are expected; its jobs are polled.`,
+        subject: { connection: name },
+        actions: HEALTH,
+      }),
+    );
+}
+
+function answerUnclear({ connections }: Facts): readonly Trouble[] {
+  return connections
+    .filter(({ unclearAt }) => unclearAt !== null)
+    .map(({ name, unclearAt }) =>
+      trouble({
+        severity: "warning",
+        detail: `${name} has answered a poll in a way that is not understood.`,
+        since: unclearAt,
+        subject: { connection: name },
+        actions: HEALTH,
+      }),
+    );
+}
+
+function paused({ isPaused }: Facts): readonly Trouble[] {
+  const detail = "PAUSED is on: callbacks and polls wait.";
+  const fields = { severity: "warning", detail, subject: { variable: "PAUSED" } } as const;
+  return isPaused ? [trouble(fields)] : [];
+}
+
+/** Finds doubtful settings; that the relay is paused is a problem of its own. */
+function configuration({ warnings }: Facts): readonly Trouble[] {
+  return warnings
+    .filter(({ path }) => path !== "PAUSED")
+    .map(({ path, message }) =>
+      trouble({
+        severity: "notice",
+        detail: `${path} ${message}.`,
+        subject: { variable: path },
+        actions: HEALTH,
+      }),
+    );
+}

@@ -1,0 +1,32 @@
+import pMap from "p-map";
+import { nearest, onSchema } from "./database.ts";
+import type { Shards } from "./shards.ts";
+
+const CONCURRENCY = 6;
+
+/** Runs the same query on all databases of the index; each answers from its nearest replica. */
+export function readEach<T>(
+  { databases }: Shards,
+  read: (database: D1DatabaseSession) => Promise<T>,
+): Promise<readonly T[]> {
+  return pMap(databases, (db) => onSchema(db, () => read(nearest(db))), {
+    concurrency: CONCURRENCY,
+  });
+}
+
+/** Divides a limit on the rows that a search reads among the databases of the index. */
+export function shareOf(limit: number, { databases }: Shards): number {
+  return Math.ceil(limit / databases.length);
+}
+
+/** Returns the earliest time; null when there is none. */
+export function earliest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+/** Returns the latest time; null when there is none. */
+export function latest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}

@@ -1,0 +1,59 @@
+import { MINUTE_MS } from "../core/time.ts";
+import { earliest, readEach, shareOf } from "./each-shard.ts";
+import type { Shards } from "./shards.ts";
+
+/** Number of unsettled tasks, and of the overdue ones among them. */
+export interface OpenCount {
+  readonly tasks: number;
+  /** True when the count has reached its limit, so that there may be more tasks. */
+  readonly isCapped: boolean;
+  /** Earliest creation time of these tasks, in Unix milliseconds; null when there are none. */
+  readonly oldestAt: number | null;
+  /** Number of tasks that should have changed more than a minute ago. */
+  readonly overdue: number;
+  /** Earliest time at which one of those should have changed, in Unix milliseconds; null when there are none. */
+  readonly overdueSince: number | null;
+  /** Size of the largest database of the index, in bytes. */
+  readonly sizeBytes: number;
+}
+
+interface OpenRow {
+  readonly tasks: number;
+  readonly oldestAt: number | null;
+  readonly overdue: number;
+  readonly overdueSince: number | null;
+}
+
+const OVERDUE_MS = MINUTE_MS;
+const EMPTY: OpenRow = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
+
+const OPEN = `
+  SELECT count(*) AS tasks, min(created_at) AS oldestAt,
+    count(CASE WHEN due_at < ?1 THEN 1 END) AS overdue,
+    min(CASE WHEN due_at < ?1 THEN due_at END) AS overdueSince
+  FROM (
+    SELECT due_at, created_at FROM tasks INDEXED BY tasks_due
+    WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?2
+  )`;
+
+/**
+ * Counts the unsettled tasks: those without a result, and those whose callback or refund is still under way.
+ * Of more than `limit` it counts those that should change first.
+ * @param now current time, in Unix milliseconds.
+ */
+export async function countOpen(shards: Shards, limit: number, now: number): Promise<OpenCount> {
+  const share = shareOf(limit, shards);
+  const parts = await readEach(shards, async (database) => {
+    const statement = database.prepare(OPEN).bind(now - OVERDUE_MS, share);
+    const { results, meta } = await statement.all<OpenRow & Record<string, unknown>>();
+    return { ...(results[0] ?? EMPTY), sizeBytes: meta.size_after };
+  });
+  return {
+    tasks: parts.reduce((sum, { tasks }) => sum + tasks, 0),
+    isCapped: parts.some(({ tasks }) => tasks >= share),
+    oldestAt: earliest(parts.map(({ oldestAt }) => oldestAt)),
+    overdue: parts.reduce((sum, { overdue }) => sum + overdue, 0),
+    overdueSince: earliest(parts.map(({ overdueSince }) => overdueSince)),
+    sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),
+  };
+}

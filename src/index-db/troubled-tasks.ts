@@ -1,0 +1,113 @@
+import { latest, readEach, shareOf } from "./each-shard.ts";
+import type { Shards } from "./shards.ts";
+
+/** Fields of the row of a task that show whether its callback, its refund or its job is in trouble. */
+export interface TroubledTask {
+  readonly id: string;
+  readonly account: string | null;
+  readonly provider: string | null;
+  readonly status: string;
+  readonly callback: string | null;
+  readonly attempts: number;
+  readonly lastOutcome: string | null;
+  readonly lastStatusCode: number | null;
+  readonly host: string | null;
+  readonly createdAt: number;
+  readonly finishedAt: number | null;
+  readonly settledAt: number | null;
+  readonly firstAttemptMs: number | null;
+  readonly dueAt: number | null;
+}
+
+/** Tasks that a search has found. */
+export interface Found {
+  readonly tasks: readonly TroubledTask[];
+  /** True when the search has reached its limit, so that there may be more. */
+  readonly isCapped: boolean;
+}
+
+const COLUMNS = `tasks.id, account, provider, status, callback, attempts, last_outcome AS lastOutcome,
+  last_status_code AS lastStatusCode, tasks.host, tasks.created_at AS createdAt, finished_at AS finishedAt,
+  settled_at AS settledAt, first_attempt_ms AS firstAttemptMs, due_at AS dueAt`;
+
+const FAILED = `
+  SELECT ${COLUMNS} FROM tasks INDEXED BY tasks_failed
+  WHERE callback = 'failed' ORDER BY created_at DESC, id DESC LIMIT ?`;
+const NEWEST_FAILED = `
+  SELECT created_at, id, host FROM tasks INDEXED BY tasks_failed
+  WHERE callback = 'failed' ORDER BY created_at DESC, id DESC LIMIT ?1`;
+/** Query that looks for a host in the database index `tasks_failed`, and reads the rows of this host only. */
+const FAILED_OF_HOST = `
+  SELECT ${COLUMNS} FROM (${NEWEST_FAILED}) AS newest
+  CROSS JOIN tasks ON tasks.created_at = newest.created_at AND tasks.id = newest.id
+  WHERE newest.host = ?2`;
+const IS_CAPPED = `SELECT 1 FROM (${NEWEST_FAILED}) LIMIT 1 OFFSET ?1 - 1`;
+const NEXT = `
+  SELECT ${COLUMNS} FROM tasks INDEXED BY tasks_due
+  WHERE due_at IS NOT NULL ORDER BY due_at, created_at, id LIMIT ?`;
+const LAST_DELIVERED = `
+  SELECT max(settled_at) AS at FROM (
+    SELECT settled_at, host, callback FROM tasks ORDER BY created_at DESC, id DESC LIMIT ?1
+  ) WHERE host = ?2 AND callback = 'delivered'`;
+
+type Row = TroubledTask & Record<string, unknown>;
+
+/** Finds the failed callbacks of the newest tasks, newest first. @param limit largest number of them. */
+export async function failedCallbacks(shards: Shards, limit: number): Promise<Found> {
+  const { tasks, isCapped } = await search(shards, FAILED, limit);
+  return { tasks: tasks.toSorted((a, b) => b.createdAt - a.createdAt), isCapped };
+}
+
+/** Finds the unsettled tasks that should change next. @param limit largest number of them. */
+export async function nextTasks(shards: Shards, limit: number): Promise<Found> {
+  const { tasks, isCapped } = await search(shards, NEXT, limit);
+  return { tasks: tasks.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0)), isCapped };
+}
+
+async function search(shards: Shards, sql: string, limit: number): Promise<Found> {
+  const share = shareOf(limit, shards);
+  const parts = await readEach(shards, async (database) => {
+    const { results } = await database.prepare(sql).bind(share).all<Row>();
+    return results;
+  });
+  return { tasks: parts.flat(), isCapped: parts.some(({ length }) => length >= share) };
+}
+
+/**
+ * Finds the failed callbacks to one host, newest first.
+ * @param limit number of the newest failed callbacks, of all hosts, among which they are searched.
+ */
+export async function failedCallbacksOf(
+  host: string,
+  shards: Shards,
+  limit: number,
+): Promise<Found> {
+  const share = shareOf(limit, shards);
+  const parts = await readEach(shards, async (database) => {
+    const [found, more] = await database.batch<Row>([
+      database.prepare(FAILED_OF_HOST).bind(share, host),
+      database.prepare(IS_CAPPED).bind(share),
+    ]);
+    return { tasks: found?.results ?? [], isCapped: more?.results.length === 1 };
+  });
+  return {
+    tasks: parts.flatMap(({ tasks }) => tasks).toSorted((a, b) => b.createdAt - a.createdAt),
+    isCapped: parts.some(({ isCapped }) => isCapped),
+  };
+}
+
+/**
+ * Returns when the last callback to a host was delivered, in Unix milliseconds; null when none was.
+ * @param limit number of the newest tasks, of all hosts, among which it is searched.
+ */
+export async function lastDeliveredAt(
+  host: string,
+  shards: Shards,
+  limit: number,
+): Promise<number | null> {
+  const share = shareOf(limit, shards);
+  const found = await readEach(shards, (database) =>
+    database.prepare(LAST_DELIVERED).bind(share, host).first<{ readonly at: number | null }>(),
+  );
+  return latest(found.map((row) => row?.at ?? null));
+}

@@ -1,0 +1,89 @@
+import { expect, it } from "vitest";
+import { failuresOf, hostViews } from "../../src/api/search/host-views.ts";
+import {
+  aCount,
+  aFailure,
+  aRepeat,
+  HOST,
+  HOUR,
+  indexOf,
+  NOW,
+  secondsAgo,
+  THIS_HOUR,
+  THREE,
+} from "./trouble-builders.ts";
+
+/** Returns 24 numbers, which are 0 except the given ones. */
+const byHour = (cells: Readonly<Record<number, number>>) =>
+  Array.from({ length: 24 }, (_, n) => cells[n] ?? 0);
+
+it("the matrix of hosts has the failing ones first, then those with the most failures, each with its 24 hours", () => {
+  const counts = [
+    aCount(0, "delivered", 3, "good"),
+    aCount(24, "delivered", 2, "good"),
+    aCount(23, "failed", 2, "bad"),
+    aCount(1, "delivered", 2, "bad"),
+    aCount(1, "waiting", 5, ""),
+  ];
+  const hosts = hostViews(indexOf({ failed: THREE, counts }), NOW);
+  expect(hosts.map(({ host }) => host)).toEqual([HOST, "bad", "good"]);
+  const [failing, bad] = hosts;
+  expect(failing).toMatchObject({
+    callbacks: { total: 0, delivered: 0, failed: 0, sending: 0 },
+    success_rate: null,
+    failing: {
+      since: secondsAgo(30),
+      failed: 3,
+      sending: 0,
+      outcome: "rejected",
+      status_code: 503,
+    },
+    last_failed_at: secondsAgo(5),
+  });
+  expect(bad).toEqual({
+    host: "bad",
+    callbacks: { total: 4, delivered: 2, failed: 2, sending: 0 },
+    success_rate: 0.5,
+    attempts_per_callback: 2,
+    failing: null,
+    last_failed_at: null,
+    last_delivered_hour: (THIS_HOUR - HOUR) / 1000,
+    callbacks_by_hour: byHour({ 0: 2, 22: 2 }),
+    failed_by_hour: byHour({ 0: 2 }),
+  });
+});
+
+it("the failures of a host are split by outcome and code, and by account", () => {
+  const failed = [
+    ...THREE,
+    aFailure(40, { lastOutcome: "timeout", lastStatusCode: null, account: null }),
+  ];
+  const next = [aRepeat(3), aRepeat(2, { host: "other" })];
+  expect(failuresOf(HOST, indexOf({ failed, next }))).toEqual({
+    outcomes: [
+      {
+        outcome: "rejected",
+        status_code: 503,
+        tasks: 4,
+        first_at: secondsAgo(30),
+        last_at: secondsAgo(5),
+        task_id: "task-5",
+      },
+      {
+        outcome: "timeout",
+        status_code: null,
+        tasks: 1,
+        first_at: secondsAgo(55),
+        last_at: secondsAgo(40),
+        task_id: "task-40",
+      },
+    ],
+    accounts: [
+      { account: "acme", tasks: 4 },
+      { account: null, tasks: 1 },
+    ],
+    sending: 1,
+    first_failed_at: secondsAgo(55),
+    is_capped: false,
+  });
+});

@@ -1,0 +1,93 @@
+import type { HourCount } from "../../src/index-db/hourly-counts.ts";
+import type { OpenCount } from "../../src/index-db/open-count.ts";
+import type { TroubledTask } from "../../src/index-db/troubled-tasks.ts";
+import type { IndexFacts } from "../../src/api/search/troubles/trouble.ts";
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const NOW = 500_000 * HOUR + 30 * MINUTE;
+/** Beginning of the hour that has begun. */
+export const THIS_HOUR = NOW - 30 * MINUTE;
+export const HOST = "client.example.net";
+
+const OPEN: OpenCount = {
+  tasks: 0,
+  isCapped: false,
+  oldestAt: null,
+  overdue: 0,
+  overdueSince: null,
+  sizeBytes: 1_000,
+};
+
+/** Returns the row of a task whose callback was given up after an attempt of this age in minutes. */
+export function aFailure(age: number, fields: Partial<TroubledTask> = {}): TroubledTask {
+  const at = NOW - age * MINUTE;
+  return {
+    id: `task-${age}`,
+    account: "acme",
+    provider: "ark",
+    status: "completed",
+    callback: "failed",
+    attempts: 3,
+    lastOutcome: "rejected",
+    lastStatusCode: 503,
+    host: HOST,
+    createdAt: at - 20 * MINUTE,
+    finishedAt: at - 15 * MINUTE,
+    settledAt: at,
+    firstAttemptMs: 0,
+    dueAt: null,
+    ...fields,
+  };
+}
+
+/** Returns the row of a task whose callback is repeated after an attempt of this age in minutes. */
+export const aRepeat = (age: number, fields: Partial<TroubledTask> = {}) =>
+  aFailure(age, { callback: "sending", attempts: 1, settledAt: null, dueAt: NOW, ...fields });
+
+export const aCount = (
+  hoursAgo: number,
+  callback: string,
+  tasks: number,
+  host = HOST,
+): HourCount => ({
+  hour: THIS_HOUR - hoursAgo * HOUR,
+  model: "m",
+  host,
+  status: "completed",
+  callback,
+  tasks,
+  attempts: tasks * (callback === "failed" ? 3 : 1),
+});
+
+interface Known {
+  readonly failed?: readonly TroubledTask[];
+  readonly next?: readonly TroubledTask[];
+  readonly counts?: readonly HourCount[];
+  readonly open?: Partial<OpenCount>;
+  readonly lags?: readonly (readonly [hoursAgo: number, bucket: number])[];
+  readonly isCapped?: boolean;
+}
+
+export function indexOf(known: Known): IndexFacts {
+  const { failed = [], next = [], counts = [], open = {}, lags = [], isCapped = false } = known;
+  const latencies = lags.map(([hoursAgo, bucket]) => ({
+    hour: THIS_HOUR - hoursAgo * HOUR,
+    measure: "index" as const,
+    bucket,
+    tasks: 1,
+  }));
+  const window = { since: THIS_HOUR - 24 * HOUR, until: THIS_HOUR + HOUR };
+  return {
+    counts: { ...window, counts, latencies, countedAt: NOW },
+    failed: { tasks: failed, isCapped },
+    next: { tasks: next, isCapped },
+    open: { ...OPEN, ...open },
+  };
+}
+
+/** Returns the time so many minutes ago, in Unix seconds. */
+export const secondsAgo = (minutes: number) => (NOW - minutes * MINUTE) / 1000;
+
+/** Three failed callbacks to `HOST`, the first of which were attempted 30 minutes ago. */
+export const THREE = [aFailure(5), aFailure(10), aFailure(15)];

@@ -1,0 +1,195 @@
+import { expect, it } from "vitest";
+import type { Facts } from "../../src/api/search/troubles/trouble.ts";
+import { troublesOf } from "../../src/api/search/troubles/troubles.ts";
+import {
+  aCount,
+  aFailure,
+  aRepeat,
+  HOST,
+  HOUR,
+  indexOf,
+  MINUTE,
+  NOW,
+  secondsAgo,
+  THIS_HOUR,
+  THREE,
+} from "./trouble-builders.ts";
+
+const QUIET: Facts = {
+  now: NOW,
+  isPaused: false,
+  warnings: [],
+  connections: [{ name: "ark", keyRefusedAt: null, areHooksMissing: false, unclearAt: null }],
+  index: indexOf({}),
+};
+
+it("a relay without faults has no problems", () => {
+  const counts = [aCount(0, "delivered", 50), aCount(0, "failed", 2)];
+  expect(troublesOf({ ...QUIET, index: indexOf({ counts, failed: THREE.slice(1) }) })).toEqual([]);
+  expect(troublesOf({ ...QUIET, index: null })).toEqual([]);
+});
+
+it("a host whose callbacks fail is a problem with its size, its beginning and what to do", () => {
+  const index = indexOf({ failed: THREE, next: [aRepeat(2), aRepeat(1, { host: "other" })] });
+  expect(troublesOf({ ...QUIET, index })).toEqual([
+    {
+      kind: "host_failing",
+      severity: "error",
+      detail: "client.example.net does not take callbacks: 503.",
+      since: secondsAgo(30),
+      tasks: { count: 4, is_capped: false },
+      subject: { host: HOST, outcome: "rejected", status_code: 503, failed: 3, sending: 1 },
+      actions: [
+        { name: "inspect", method: "GET", path: `/v1/hosts/${HOST}` },
+        { name: "list", method: "GET", path: `/v1/tasks?callback=failed&host=${HOST}` },
+        { name: "test", method: "POST", path: "/v1/callbacks/test" },
+        {
+          name: "redeliver",
+          method: "POST",
+          path: `/v1/redeliveries?callback=failed&host=${HOST}`,
+        },
+      ],
+    },
+  ]);
+});
+
+const REFUND = { status: "failed", callback: "sending", attempts: 0, lastOutcome: null } as const;
+const PENDING = { status: "pending", callback: "waiting", lastOutcome: null } as const;
+
+it.each<[string, Partial<Facts>, object[]]>([
+  [
+    "two failing callbacks to a host, which may be chance,",
+    { index: indexOf({ failed: THREE.slice(1) }) },
+    [],
+  ],
+  [
+    "failures of a host that an hour ago became better",
+    { index: indexOf({ failed: [61, 62, 63].map((age) => aFailure(age)) }) },
+    [],
+  ],
+  [
+    "failures of a host to which more callbacks are delivered",
+    { index: indexOf({ failed: THREE, counts: [aCount(1, "delivered", 4)] }) },
+    [],
+  ],
+  [
+    "failures of a host since an earlier hour, of which the search found a part,",
+    {
+      index: indexOf({
+        failed: THREE,
+        isCapped: true,
+        counts: [aCount(4, "delivered", 9), aCount(3, "failed", 70), aCount(0, "failed", 30)],
+      }),
+    },
+    [
+      {
+        kind: "host_failing",
+        since: (THIS_HOUR - 3 * HOUR) / 1000,
+        tasks: { count: 100, is_capped: false },
+      },
+    ],
+  ],
+  [
+    "a refused API key",
+    {
+      connections: [
+        {
+          ...QUIET.connections[0],
+          name: "ark",
+          keyRefusedAt: 7,
+          areHooksMissing: true,
+          unclearAt: 8,
+        },
+      ],
+      index: indexOf({ next: [aRepeat(1, { ...PENDING, dueAt: NOW + HOUR * 9 })] }),
+    },
+    [
+      { kind: "key_refused", tasks: { count: 1, is_capped: false }, subject: { refused_at: 7 } },
+      { kind: "hooks_missing", subject: { connection: "ark" } },
+      { kind: "answer_unclear", since: 8 },
+    ],
+  ],
+  [
+    "a refund that was not confirmed for six minutes, beside a younger one,",
+    {
+      index: indexOf({
+        next: [
+          aRepeat(6, { ...REFUND, id: "old", finishedAt: NOW - 6 * MINUTE, dueAt: NOW + 1 }),
+          aRepeat(4, { ...REFUND, finishedAt: NOW - 4 * MINUTE, dueAt: NOW + 1 }),
+        ],
+      }),
+    },
+    [
+      {
+        kind: "refund_delayed",
+        since: secondsAgo(6),
+        tasks: { count: 1, is_capped: false },
+        subject: { task_id: "old" },
+      },
+    ],
+  ],
+  [
+    "overdue tasks",
+    { index: indexOf({ open: { tasks: 3, overdue: 2, overdueSince: NOW - 3 * MINUTE } }) },
+    [{ kind: "tasks_overdue", since: secondsAgo(3), tasks: { count: 2, is_capped: false } }],
+  ],
+  [
+    "overdue tasks and first attempts that wait during a pause",
+    {
+      isPaused: true,
+      warnings: [{ path: "PAUSED", message: "is on" }],
+      index: indexOf({
+        open: { tasks: 3, overdue: 2 },
+        next: [aRepeat(9, { ...REFUND, finishedAt: NOW - 9 * MINUTE, dueAt: NOW - 9 * MINUTE })],
+      }),
+    },
+    [{ kind: "paused", severity: "warning" }],
+  ],
+  [
+    "an open task past half of its time until the deadline",
+    {
+      index: indexOf({
+        next: [
+          aRepeat(0, { ...PENDING, id: "late", createdAt: NOW - 3 * HOUR, dueAt: NOW + HOUR }),
+          aRepeat(0, { ...PENDING, createdAt: NOW - HOUR, dueAt: NOW + 2 * HOUR }),
+        ],
+      }),
+    },
+    [{ kind: "deadline_near", since: secondsAgo(60), subject: { task_id: "late" } }],
+  ],
+  [
+    "an index that lags and is almost full",
+    {
+      index: indexOf({
+        lags: [
+          [0, 14],
+          [5, 0],
+        ],
+        open: { sizeBytes: 8_000_000_000 },
+      }),
+    },
+    [
+      { kind: "index_lagging", subject: { lag_ms: 199_000 } },
+      { kind: "index_full", subject: { bytes: 8_000_000_000 } },
+    ],
+  ],
+  [
+    "an index that lagged hours ago",
+    {
+      index: indexOf({
+        lags: [
+          [5, 14],
+          [0, 0],
+        ],
+      }),
+    },
+    [],
+  ],
+  [
+    "a doubtful setting",
+    { warnings: [{ path: "PUBLIC_URL", message: "is not set" }] },
+    [{ kind: "configuration", severity: "notice", subject: { variable: "PUBLIC_URL" } }],
+  ],
+])("%s makes the expected problems", (_, facts, expected) => {
+  expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
+});

@@ -1,0 +1,207 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import { connectionObject } from "../../src/account/object-names.ts";
+import { ready } from "../../src/index-db/database.ts";
+import { writeRows } from "../../src/index-db/writer.ts";
+import { aKey, anAccount } from "../worker/accounts.ts";
+import { aRequest, invalid, refusal } from "../worker/client.ts";
+import { pass, START, START_S } from "../worker/clock.ts";
+import { metered } from "./bindings.ts";
+import { aRow, answerOf, callWith, cron, db, HOUR, insert, TABLES, useIndex } from "./support.ts";
+
+useIndex();
+
+const HOUR_S = 3600;
+const HOST = "client.example.net";
+/** Beginning of the hour of `START`, in seconds. */
+const THIS_HOUR = START_S - (START_S % HOUR_S);
+
+const FAILURE = {
+  callback: "failed",
+  attempts: 3,
+  version: START,
+  lastOutcome: "rejected",
+  lastStatusCode: 503,
+} as const;
+
+/** Writes an outage of `HOST`: three failed callbacks, one that is repeated, and an older success. */
+async function anOutage(): Promise<void> {
+  await insert(
+    ...[1, 2, 3].map((minutes) =>
+      aRow({ ...FAILURE, account: "acme", createdAt: START - minutes * 60_000 }),
+    ),
+    aRow({
+      ...FAILURE,
+      callback: "sending",
+      attempts: 1,
+      settledAt: null,
+      expiresAt: null,
+      dueAt: START + 60_000,
+    }),
+    aRow({ createdAt: START - 3 * HOUR }),
+    aRow({ host: "good.example.net" }),
+  );
+}
+
+it.each(["before", "after"])(
+  "GET /v1/hosts and /v1/hosts/{host} show an outage %s the cron has counted it",
+  async (when) => {
+    await anOutage();
+    if (when === "after") await cron();
+    const failing = {
+      since: START_S - 180,
+      failed: 3,
+      sending: 1,
+      is_capped: false,
+      outcome: "rejected",
+      status_code: 503,
+    };
+    const { data, hours } = await answerOf("/v1/hosts?limit=1");
+    expect(hours).toEqual(Array.from({ length: 24 }, (_, n) => THIS_HOUR - (23 - n) * HOUR_S));
+    expect(data).toMatchObject([{ host: HOST, failing, last_failed_at: START_S - 60 }]);
+    expect(await answerOf("/v1/hosts/CLIENT.example.net:443")).toMatchObject({
+      host: HOST,
+      failing,
+      callbacks: { total: when === "after" ? 5 : 0 },
+      last_delivered_at: START_S - 3 * HOUR_S,
+      failures: {
+        outcomes: [{ outcome: "rejected", status_code: 503, tasks: 4 }],
+        accounts: [
+          { account: "acme", tasks: 3 },
+          { account: null, tasks: 1 },
+        ],
+        is_capped: false,
+      },
+    });
+  },
+);
+
+it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and refuses what is no host", async () => {
+  expect(await answerOf("/v1/hosts/unknown.example.net")).toMatchObject({
+    callbacks: { total: 0 },
+    failing: null,
+    last_delivered_at: null,
+    failures: { outcomes: [], accounts: [], first_failed_at: null },
+  });
+  expect(await refusal(await callWith({}, "/v1/hosts/a%20b"))).toEqual(invalid("/host"));
+});
+
+it("GET /v1/problems names a failing host, a refused API key and a pause, and counts the work at present", async () => {
+  await anOutage();
+  await connectionObject(env, "ark").noteRefusedKey();
+  const answer = await answerOf("/v1/problems", { ARK_API_KEY: "k", PAUSED: "true" });
+  expect(answer).toMatchObject({
+    at: START_S,
+    data: [
+      { kind: "host_failing", subject: { host: HOST } },
+      { kind: "key_refused", subject: { connection: "ark", refused_at: START_S } },
+      { kind: "paused" },
+      { kind: "configuration", subject: { variable: "PUBLIC_URL" } },
+    ],
+    now: {
+      unsettled: { count: 1, is_capped: false },
+      oldest_at: START_S,
+      overdue: { count: 0, is_capped: false },
+      sending: { count: 1, is_capped: false },
+      refunding: { count: 0, is_capped: false },
+    },
+  });
+});
+
+it("GET /v1/problems works without an index", async () => {
+  const answer = await answerOf("/v1/problems", { INDEX_DB: undefined });
+  expect(answer).toMatchObject({ now: null, data: [{ kind: "configuration" }] });
+});
+
+it.each(["/v1/hosts", `/v1/hosts/${HOST}`, "/v1/problems", "/v1/stats/series"])(
+  "GET %s is refused to account keys",
+  async (path) => {
+    const { key } = await aKey(await anAccount());
+    expect(await refusal(await callWith({}, path, { key }))).toEqual({
+      status: 403,
+      code: "forbidden",
+    });
+  },
+);
+
+it("GET /v1/hosts, /v1/problems and /v1/stats/series join the counts and tasks of all databases of the index", async () => {
+  const { SHARD_1: second } = env;
+  if (second === undefined) throw new Error("this test needs two databases");
+  await ready(second);
+  await second.batch(TABLES.map((table) => second.prepare(`DELETE FROM ${table}`)));
+  const bindings = { INDEX_DB_1: second, INDEX_SHARD_HOURS: 750 };
+  await anOutage();
+  await writeRows(second, [aRow({ ...FAILURE }), aRow({ host: "other.example.net" })], START);
+  await cron(bindings);
+  const { data } = await answerOf("/v1/hosts", bindings);
+  expect(data).toMatchObject([
+    { host: HOST, failing: { failed: 4, sending: 1 } },
+    { host: "good.example.net", callbacks: { total: 1 } },
+    { host: "other.example.net", callbacks: { total: 1 } },
+  ]);
+  expect(await answerOf("/v1/problems", bindings)).toMatchObject({
+    data: [{ kind: "host_failing", tasks: { count: 5 } }, { kind: "configuration" }],
+  });
+  const { steps } = await answerOf("/v1/stats/series", bindings);
+  expect(Object.values(steps ?? []).slice(-2)).toMatchObject([
+    { tasks: { total: 3 } },
+    { tasks: { total: 4 } },
+  ]);
+});
+
+/**
+ * Writes what a relay with a million tasks in 28 days has in its index of the last two days: the counts, and more
+ * rows than the searches read. Older rows are not read, as the plans of the queries show (plan.test.ts).
+ */
+async function aMillionTasks(): Promise<void> {
+  await db
+    .prepare(
+      `INSERT INTO rollups (hour, model, host, status, callback, tasks, attempts)
+       WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 47)
+       SELECT ?1 - i * ${HOUR}, 'model-' || m.value, 'h' || h.value, 'completed', c.value, 7, 8
+       FROM n, json_each('[1,2,3,4,5]') AS m, json_each(?2) AS h,
+         json_each('["delivered","failed"]') AS c`,
+    )
+    .bind(THIS_HOUR * 1000, JSON.stringify(Array.from({ length: 21 }, (_, n) => n)))
+    .run();
+  await db
+    .prepare(
+      `INSERT INTO latencies (hour, measure, bucket, tasks, total_ms)
+       WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 47)
+       SELECT ?1 - i * ${HOUR}, m.value, b.value, 10, 10
+       FROM n, json_each('["first_attempt","settled","index"]') AS m, json_each('[0,1,2,3,4,5,6,7,8,9]') AS b`,
+    )
+    .bind(THIS_HOUR * 1000)
+    .run();
+  const open = {
+    settledAt: null,
+    expiresAt: null,
+    status: "processing",
+    callback: "waiting",
+  } as const;
+  await insert(
+    ...Array.from({ length: 2_100 }, (_, n) => aRow({ ...FAILURE, createdAt: START - n })),
+    ...Array.from({ length: 2_100 }, (_, n) => aRow({ ...open, dueAt: START + n })),
+  );
+}
+
+it("the first overview of a relay with a million tasks reads at most 20,000 rows of the index, and a refresh at most 1,000", async () => {
+  await aMillionTasks();
+  const { rows, INDEX_DB } = metered(db);
+  const bindings = { ...env, INDEX_DB };
+  const get = async (path: string) => {
+    const response = await app.fetch(aRequest(path), bindings);
+    expect(response.status).toBe(200);
+    await response.text();
+  };
+  for (const path of ["/v1/problems", "/v1/stats/series", "/v1/hosts"]) await get(path);
+  expect(rows.read).toBeGreaterThan(5_000);
+  expect(rows.read).toBeLessThanOrEqual(20_000);
+  for (const seconds of [30, 60, 300]) {
+    pass(seconds * 1000);
+    rows.read = 0;
+    for (const path of ["/v1/problems", "/v1/stats/series"]) await get(path);
+    expect(rows.read).toBeLessThanOrEqual(1_000);
+  }
+});

@@ -1,0 +1,87 @@
+import { expect, it } from "vitest";
+import { BOUNDS_MS } from "../../src/index-db/buckets.ts";
+import { invalid, refusal } from "../worker/client.ts";
+import { START, START_S } from "../worker/clock.ts";
+import { answerOf, aRow, callWith, cron, HOUR, insert, useIndex } from "./support.ts";
+
+useIndex();
+
+const HOUR_S = 3600;
+/** Beginning of the hour of `START`, in seconds. */
+const THIS_HOUR = START_S - (START_S % HOUR_S);
+
+/** Returns the totals of a series that are not 0, as text. */
+const totals = (series: object) => JSON.stringify(series).match(/"total":[1-9]/g);
+
+const buckets = (at: Readonly<Record<number, number>> = {}) =>
+  Array.from({ length: BOUNDS_MS.length + 1 }, (_, bucket) => at[bucket] ?? 0);
+
+const STEP = {
+  tasks: { total: 0, pending: 0, processing: 0, completed: 0, failed: 0 },
+  callbacks: { waiting: 0, sending: 0, delivered: 0, failed: 0, attempts: 0 },
+  latency: { first_attempt: buckets(), settled: buckets() },
+};
+
+async function tasksOfThreeHours(): Promise<void> {
+  await insert(
+    aRow({ callback: "failed", attempts: 3, firstAttemptMs: 7, settledMs: 790_000 }),
+    aRow({ createdAt: START - HOUR, status: "failed", callback: null, host: null, attempts: 0 }),
+    aRow({ createdAt: START - 30 * HOUR, firstAttemptMs: 3, settledMs: 4 }),
+  );
+  await cron();
+}
+
+const FAILED = {
+  ...STEP,
+  tasks: { ...STEP.tasks, total: 1, completed: 1 },
+  callbacks: { ...STEP.callbacks, failed: 1, attempts: 3 },
+  latency: { first_attempt: buckets({ 1: 1 }), settled: buckets({ 17: 1 }) },
+};
+
+it("GET /v1/stats/series has a step for each of the last 25 hours, with the tasks created in it", async () => {
+  await tasksOfThreeHours();
+  const { steps, ...head } = await answerOf("/v1/stats/series");
+  expect(head).toEqual({
+    counted_at: START_S,
+    since: THIS_HOUR - 24 * HOUR_S,
+    until: THIS_HOUR + HOUR_S,
+    step_s: HOUR_S,
+    bounds_ms: BOUNDS_MS,
+  });
+  const expected = Array.from({ length: 25 }, (_, n) => ({
+    at: THIS_HOUR - (24 - n) * HOUR_S,
+    ...STEP,
+  }));
+  expected.splice(
+    23,
+    2,
+    expect.objectContaining({
+      at: THIS_HOUR - HOUR_S,
+      tasks: { ...STEP.tasks, total: 1, failed: 1 },
+      callbacks: STEP.callbacks,
+    }),
+    { at: THIS_HOUR, ...FAILED },
+  );
+  expect(steps).toEqual(expected);
+});
+
+it("GET /v1/stats/series sums days with ?step=86400, and takes a window of its own", async () => {
+  await tasksOfThreeHours();
+  const days = await answerOf("/v1/stats/series?step=86400");
+  expect(days).toMatchObject({ step_s: 86_400 });
+  expect(totals(days)).toHaveLength(2);
+  const past = await answerOf(
+    `/v1/stats/series?since=${START_S - 31 * HOUR_S}&until=${START_S - 29 * HOUR_S}`,
+  );
+  expect(past["steps"]).toHaveLength(2);
+  expect(totals(past)).toEqual(['"total":1']);
+});
+
+it.each([
+  ["step=60", "/step"],
+  [`since=${START_S - 201 * HOUR_S}`, "/since"],
+  [`since=${START_S + 2 * HOUR_S}`, "/since"],
+  ["host=a", "/host"],
+])("GET /v1/stats/series refuses the query ?%s and names the parameter %s", async (query, path) => {
+  expect(await refusal(await callWith({}, `/v1/stats/series?${query}`))).toEqual(invalid(path));
+});
