@@ -2,13 +2,12 @@ import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
 import { originOf, requireHost } from "./api/http/host.ts";
-import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
-import { logAs, type LogLevel } from "./log.ts";
+import { errorText, log, logAs, type LogLevel } from "./log.ts";
 import { isForBrowser } from "./browser-request.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";
 
@@ -56,14 +55,14 @@ for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
 }
 
 // A catch-all route, because `app.notFound` bypasses the middleware above.
-app.all("*", async ({ req }) => {
+app.all("*", async ({ req, env }) => {
   if (!isForBrowser(req.raw)) throw noRoute();
   const { answerBrowser } = await loadConsole();
-  return answerBrowser(req.raw);
+  return answerBrowser(req.raw, env);
 });
 
 app.onError(async (error, c) => {
-  const problem = problemFrom(error);
+  const problem = error instanceof Problem ? error : internalError(error);
   const { code, details } = problem;
   const { status } = PROBLEMS[code];
   const { method, routePath: path } = c.req;
@@ -109,6 +108,13 @@ function levelOfRefusal(status: number, path: string): LogLevel {
 
 function noRoute(): Problem {
   return new Problem("not_found", { detail: "No route has this path." });
+}
+
+function internalError(error: Error): Problem {
+  log({ event: "request.failed", error: errorText(error) }, "error");
+  return new Problem("internal_error", {
+    detail: "The request failed. The log of the relay has the error.",
+  });
 }
 
 /**

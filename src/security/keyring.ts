@@ -39,6 +39,8 @@ export interface Keyring {
   readonly settlementSecrets: readonly HmacSecret[];
   /** Secrets that sign events for the operator. */
   readonly operatorSecrets: readonly HmacSecret[];
+  /** Keys that sign the session cookies of the console. */
+  readonly sessionKeys: readonly CryptoKey[];
   /** Keys that sign the cursors of lists. */
   readonly cursorKeys: readonly CryptoKey[];
   /** Keys that make and check the tokens in hook URLs. */
@@ -86,6 +88,7 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
     operatorSecrets: await derivedSecrets(relaySecrets, "operator"),
     hookKeys: await derivedHmacKeys(relaySecrets, "hooks"),
     accountMacKeys: await derivedHmacKeys(relaySecrets, "account-keys"),
+    sessionKeys: await derivedHmacKeys(relaySecrets, "sessions"),
     cursorKeys: await derivedHmacKeys(relaySecrets, "cursors"),
   };
 }

@@ -23,6 +23,9 @@ export type Caller =
       readonly key: string;
     };
 
+/** A caller that has shown an API key. */
+export type KeyHolder = Exclude<Caller, { readonly kind: "upstream" }>;
+
 /** Returns the name of the caller's API key for logs and records; null when the request is signed instead. */
 export function keyNameOf(caller: Caller): string | null {
   return caller.kind === "upstream" ? null : caller.key;

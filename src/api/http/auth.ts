@@ -2,7 +2,7 @@ import { verify } from "../../security/signature.ts";
 import { findKey, keyName } from "../../security/operator-keys.ts";
 import { describeHolders, isForAccounts, type Permission } from "../../security/roles.ts";
 import type { Env } from "../../env.ts";
-import { type Caller, may } from "../../task-object/caller.ts";
+import { type Caller, type KeyHolder, may } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { ownerOfKey } from "./key-owner.ts";
@@ -16,9 +16,32 @@ import { Problem } from "./problem.ts";
 export type Access = Permission | "anyone";
 
 /** Identifies the operator by the key of a request; null when the request has no operator key. */
-export async function operatorOf(headers: Headers, runtime: Runtime): Promise<Caller | null> {
+export async function operatorOf(headers: Headers, runtime: Runtime): Promise<KeyHolder | null> {
   const given = bearerOf(headers);
-  const key = given === null ? null : await findKey(runtime.operatorKeys, given);
+  return given === null ? null : operatorOfKey(given, runtime);
+}
+
+/**
+ * Identifies the holder of an API key; null when nobody has this key.
+ * @param headers of the request that shows the key, which name the address of its sender.
+ * @throws Problem `rate_limited` when too many credentials from this address have failed.
+ */
+export async function holderOfKey(
+  key: string,
+  headers: Headers,
+  runtime: Runtime,
+  env: Env,
+): Promise<KeyHolder | null> {
+  const operator = await operatorOfKey(key, runtime);
+  if (operator !== null) return operator;
+  const owner = await ownerOfKey(env, runtime.keyring.accountMacKeys, key, headers);
+  if (owner === null) return null;
+  const { accountId: id, role, hash } = owner;
+  return { kind: "account", id, role, key: keyName(hash) };
+}
+
+async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<KeyHolder | null> {
+  const key = await findKey(operatorKeys, given);
   return key === null ? null : { kind: "operator", role: key.role, key: key.name };
 }
 
@@ -42,32 +65,16 @@ export async function authenticate(
     measureRefusal(env.METRICS);
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
-  const caller = (await operatorOf(headers, runtime)) ?? (await accountOf(headers, runtime, env));
+  const key = bearerOf(headers);
+  const caller = key === null ? null : await holderOfKey(key, headers, runtime, env);
   if (caller === null) {
     if (headers.has("Authorization")) measureRefusal(env.METRICS);
     throw unauthenticated(requirementOf(permission));
   }
-  return requirePermission(caller, permission);
-}
-
-/**
- * Returns the caller, after checking that it has the permission.
- * @throws Problem `forbidden` when its role does not have it.
- */
-export function requirePermission(caller: Caller, permission: Permission): Caller {
   if (may(caller, permission)) return caller;
   throw new Problem("forbidden", {
     detail: `This request needs ${describeHolders(permission)}.`,
   });
-}
-
-/** Identifies the account to which the API key of a request belongs; null when it belongs to none. */
-async function accountOf(headers: Headers, { keyring }: Runtime, env: Env): Promise<Caller | null> {
-  const key = bearerOf(headers);
-  const owner = key === null ? null : await ownerOfKey(env, keyring.accountMacKeys, key, headers);
-  if (owner === null) return null;
-  const { accountId: id, role, hash } = owner;
-  return { kind: "account", id, role, key: keyName(hash) };
 }
 
 /** Tells whether one of the secrets for events signed the body; a body that cannot be read proves nothing. */

@@ -69,6 +69,22 @@ export async function ownerOfKey(
   return owner;
 }
 
+/**
+ * Returns the owner of an API key of which only the hash is known, because its holder has shown it before;
+ * null when the account no longer has the key.
+ */
+export async function ownerOfHash(
+  env: Env,
+  accountId: string,
+  hash: string,
+): Promise<KeyOwner | null> {
+  const known = owners.get(hash);
+  if (known !== undefined) return known;
+  const owner = await findListed(env, accountId, hash, Math.floor(Date.now() / DAY_MS));
+  if (owner !== null) owners.set(hash, owner);
+  return owner;
+}
+
 function hasKeyLength({ length }: string): boolean {
   return length >= MIN_KEY_CHARS && length <= MAX_KEY_CHARS;
 }

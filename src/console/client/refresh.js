@@ -37,14 +37,22 @@ function plan(waitMs) {
 
 async function refresh() {
   if (Date.now() - activeAt > IDLE_MS) return setLive(false);
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
-  if (answer !== null && (answer.status === 401 || new URL(answer.url).pathname === "/login")) {
-    for (const strip of all("#login-ended")) strip.hidden = false;
+  const headers = { Accept: "text/html", "X-Refresh": "1" };
+  const answer = await fetch(location.href, { headers }).catch(() => null);
+  if (answer?.status === 401) {
+    showEnded(await answer.text());
     return setLive(false);
   }
   faults = answer?.ok === true ? 0 : faults + 1;
   if (answer?.ok === true) replaceParts(await answer.text());
   plan();
+}
+
+/** Shows above the data of the page, which stay, that the login has ended. @type {(html: string) => void} */
+function showEnded(html) {
+  const notice = new DOMParser().parseFromString(html, "text/html").getElementById("login-ended");
+  const shown = document.getElementById("login-ended");
+  if (notice !== null && shown === null) document.querySelector("main")?.prepend(notice);
 }
 
 /** @type {(html: string) => void} */

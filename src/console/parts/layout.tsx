@@ -80,10 +80,6 @@ export function Layout({
         <Topbar who={frame.who} isLive={isLive} />
         <Rail account={frame.account} section={section} />
         <main id="main" class="main" tabindex={-1}>
-          <p id="login-ended" class="banner tone-warn" role="alert" hidden>
-            Your login has ended. What you see stays, but is no longer refreshed.{" "}
-            <a href="/login">Log in again</a>
-          </p>
           {frame.warnings.map((warning) => (
             <p class="banner tone-warn">{warning}</p>
           ))}

@@ -1,0 +1,23 @@
+import { originOf } from "../api/http/host.ts";
+import { Problem } from "../api/http/problem.ts";
+import { configOf } from "../config/runtime.ts";
+import type { Env } from "../env.ts";
+
+/**
+ * Checks that a form was sent by a page of this console (CSRF): by `Sec-Fetch-Site`, or by the origin where a
+ * browser sends no such header, e.g. to http:// addresses.
+ * @throws Problem `forbidden`.
+ */
+export function requireOwnForm(request: Request, env: Env): void {
+  const site = request.headers.get("Sec-Fetch-Site");
+  const origin = request.headers.get("Origin");
+  if (site === null ? isOwn(origin, request, env) : site === "same-origin") return;
+  const detail = "The form does not come from a page of this console. Nothing has been changed.";
+  throw new Problem("forbidden", { detail });
+}
+
+function isOwn(origin: string | null, request: Request, env: Env): boolean {
+  if (origin === null) return false;
+  const config = configOf(env);
+  return origin === originOf(request) || (config.ok && origin === config.value.publicUrl);
+}

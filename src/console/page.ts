@@ -1,0 +1,126 @@
+import type { PathParams } from "../api/http/path.ts";
+import { paramsReader } from "../api/http/path.ts";
+import { readBody } from "../api/http/body.ts";
+import { Problem } from "../api/http/problem.ts";
+import { requireRuntime } from "../api/http/route.ts";
+import type { Runtime } from "../config/runtime.ts";
+import type { Env } from "../env.ts";
+import { describeHolders, type Permission } from "../security/roles.ts";
+import { type KeyHolder, may } from "../task-object/caller.ts";
+import { requireOwnForm } from "./own-form.ts";
+import { strangerAnswer } from "./stranger.tsx";
+import { visitorOf } from "./session.ts";
+
+/** Parameters of a path, as the text that was received, not yet checked. */
+type Params = Readonly<Record<string, string>>;
+
+/** A request of a browser with the parameters of its path. Nobody need be logged in. */
+export interface Visit<P = Params> {
+  readonly request: Request;
+  readonly env: Env;
+  readonly url: URL;
+  readonly params: P;
+}
+
+/** A request of somebody who is logged in and has the permission that the page needs. */
+export interface ViewerVisit<P = Params> extends Visit<P> {
+  readonly runtime: Runtime;
+  readonly viewer: KeyHolder;
+}
+
+/** A change that a viewer orders with a form of the console. */
+export interface FormVisit<P = Params> extends ViewerVisit<P> {
+  readonly form: URLSearchParams;
+}
+
+/** A page of the console, or a change that its forms order. */
+export interface Page {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly access: Permission | "anyone";
+  readonly answer: (visit: Visit) => Promise<Response>;
+}
+
+/** Declares a page that needs no login and works also while the configuration is not valid. */
+export function publicPage<Path extends string>(
+  path: Path,
+  answer: (visit: Visit<PathParams<Path>>) => Promise<Response>,
+): Page {
+  const readParams = paramsReader(path);
+  return {
+    method: "GET",
+    path,
+    access: "anyone",
+    answer: (visit) => answer({ ...visit, params: readParams(visit.params) }),
+  };
+}
+
+/** Declares a page for viewers with this permission; others are led to the login. */
+export function viewerPage<Path extends string>(
+  path: Path,
+  access: Permission,
+  answer: (visit: ViewerVisit<PathParams<Path>>) => Promise<Response>,
+): Page {
+  const readParams = paramsReader(path);
+  return {
+    method: "GET",
+    path,
+    access,
+    answer: (visit) =>
+      asViewer(visit, access, (seen) => answer({ ...seen, params: readParams(visit.params) })),
+  };
+}
+
+/**
+ * Declares a change that viewers with this permission order with a form. A form of another site is refused
+ * before anything is read.
+ * @public
+ */
+export function formAction<Path extends string>(
+  path: Path,
+  access: Permission,
+  answer: (visit: FormVisit<PathParams<Path>>) => Promise<Response>,
+): Page {
+  const readParams = paramsReader(path);
+  return {
+    method: "POST",
+    path,
+    access,
+    answer: async (visit) => {
+      requireOwnForm(visit.request, visit.env);
+      return asViewer(visit, access, async (seen) => {
+        const form = await readForm(visit.request, seen.runtime);
+        return answer({ ...seen, params: readParams(visit.params), form });
+      });
+    },
+  };
+}
+
+/** Reads the fields of a form. @throws Problem `payload_too_large` beyond the limit for bodies. */
+export async function readForm(
+  request: Request,
+  { config }: Pick<Runtime, "config">,
+): Promise<URLSearchParams> {
+  const bytes = await readBody(request, config.maxBodyBytes);
+  return new URLSearchParams(new TextDecoder().decode(bytes));
+}
+
+/** Answers to a viewer with the permission, and renews the session; leads strangers to the login. */
+async function asViewer(
+  visit: Visit,
+  access: Permission,
+  answer: (visit: ViewerVisit) => Promise<Response>,
+): Promise<Response> {
+  const { request, env } = visit;
+  const runtime = await requireRuntime(env);
+  const visitor = await visitorOf(request, runtime, env);
+  if (visitor === null) return strangerAnswer(request);
+  const { viewer, renewal } = visitor;
+  if (!may(viewer, access)) {
+    const detail = `This page needs ${describeHolders(access)}.`;
+    throw new Problem("forbidden", { detail });
+  }
+  const response = await answer({ ...visit, runtime, viewer });
+  if (renewal !== null) response.headers.append("Set-Cookie", renewal);
+  return response;
+}

@@ -1,0 +1,15 @@
+/** Path of the login, with the page to return to. */
+export function loginPath(returnTo: string): string {
+  return returnTo === "/" ? "/login" : `/login?return_to=${encodeURIComponent(returnTo)}`;
+}
+
+/**
+ * Returns the page to which a login leads: path and query of `text` where it names a page of this origin, else
+ * the front page. A path that begins with two slashes would be another host.
+ */
+export function safeReturnTo(text: string, origin: string): string {
+  const url = /^\/[^/\\]/.test(text) ? URL.parse(text, origin) : null;
+  if (url?.origin !== origin) return "/";
+  const path = url.pathname + url.search;
+  return /^\/(?:[/\\]|log(?:in|out)\b)/.test(path) ? "/" : path;
+}

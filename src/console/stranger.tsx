@@ -1,0 +1,67 @@
+import { html } from "./answer.ts";
+import { cookieHeader, cookieOf } from "./cookie.ts";
+import { themeOf } from "./parts/layout.tsx";
+import { PublicLayout } from "./parts/public-layout.tsx";
+import { loginPath } from "./return-to.ts";
+import { Problem } from "../api/http/problem.ts";
+import { hasSession } from "./session.ts";
+import { SECOND_MS } from "../core/time.ts";
+
+/** Cookie by which a browser is bounced once, and not for ever. */
+const BOUNCED = "task-relay-bounced";
+const BOUNCED_MS = 10 * SECOND_MS;
+
+/** Header with which the script of a page asks for the page anew. */
+const REFRESH_HEADER = "X-Refresh";
+
+/**
+ * Answers to a request for a page by somebody who is not logged in: to a refresh, with a fragment that the page
+ * shows above its data; to a link on another site, with a page that asks again; else with the way to the login.
+ * @throws Problem `unauthenticated` for a form.
+ */
+export async function strangerAnswer(request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const path = pathname + search;
+  if (request.headers.has(REFRESH_HEADER)) return html(<Expired path={path} />, 401);
+  if (request.method === "POST") {
+    const detail =
+      "Your login has ended. Nothing has been changed: log in and send the form again.";
+    throw new Problem("unauthenticated", { detail });
+  }
+  if (isFromElsewhere(request)) return bounce(request, path);
+  return new Response(null, { status: 303, headers: { Location: loginPath(path) } });
+}
+
+/** Text that a page shows when a refresh finds that its login has ended. */
+function Expired({ path }: { readonly path: string }) {
+  return (
+    <p id="login-ended" class="banner tone-warn" role="alert">
+      Your login has ended. What you see stays, but is no longer refreshed.{" "}
+      <a href={loginPath(path)}>Log in again</a>
+    </p>
+  );
+}
+
+/**
+ * Tells whether a link on another site led here, e.g. in a chat: the browser then holds back the session
+ * cookie, which is `SameSite=Strict`.
+ */
+function isFromElsewhere(request: Request): boolean {
+  const isCrossSite = request.headers.get("Sec-Fetch-Site") === "cross-site";
+  return isCrossSite && !hasSession(request) && cookieOf(request, BOUNCED) === null;
+}
+
+/** Answers with a page that asks for itself: this second request comes from the same site, with the cookie. */
+function bounce(request: Request, path: string): Promise<Response> {
+  const page = (
+    <PublicLayout title="One moment" theme={themeOf(request)}>
+      <p>
+        <a href={path}>Continue</a>
+      </p>
+    </PublicLayout>
+  );
+  return html(page, 200, {
+    Refresh: `0; url=${path}`,
+    "Set-Cookie": cookieHeader(request, BOUNCED, "1", BOUNCED_MS, "Lax"),
+  });
+}

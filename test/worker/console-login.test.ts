@@ -1,0 +1,215 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { HOUR_MS, MINUTE_MS } from "../../src/core/time.ts";
+import { forgetKey } from "../../src/api/http/key-owner.ts";
+import { sha256Hex } from "../../src/security/encoding.ts";
+import { aKey, anAccount, anImportedKey } from "./accounts.ts";
+import { cookieIn, HTML, logIn, outcome, submit, visit } from "./browser.ts";
+import { call, callWith, OPERATOR_KEY, OPERATOR_NAME } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
+import { aRateLimit } from "./rate-limits.ts";
+
+useClock();
+
+const TO_LOGIN = [303, "/login"];
+
+it("the login with an operator key sets a cookie that only this host gets, over HTTPS, and that no script reads", async () => {
+  const response = await submit("/login", { key: ` ${OPERATOR_KEY}\n` });
+  expect(outcome(response)).toEqual([303, "/"]);
+  expect(response.headers.get("Set-Cookie")).toMatch(
+    /^__Host-task-relay-session=\d{13}\.\d{13}\.[0-9a-f]{64}\.\.[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; Secure; SameSite=Strict$/,
+  );
+  expect(await (await visit("/", cookieIn(response))).text()).toContain(OPERATOR_NAME);
+});
+
+it.each([
+  ["http://localhost:8787", /^task-relay-session-8787=.*HttpOnly; SameSite=Strict$/],
+  ["http://127.0.0.1", /^task-relay-session-80=.*HttpOnly; SameSite=Strict$/],
+])(
+  "the session cookie of %s has a name with the port and is not Secure",
+  async (origin, cookie) => {
+    const response = await submit(`${origin}/login`, { key: OPERATOR_KEY });
+    expect(response.headers.get("Set-Cookie")).toMatch(cookie);
+    expect((await visit(`${origin}/`, cookieIn(response))).status).toBe(200);
+  },
+);
+
+it("the login over http:// is refused, except where PUBLIC_URL says that a proxy encrypts", async () => {
+  const key = OPERATOR_KEY;
+  const url = "http://relay.example.com/login";
+  expect((await submit(url, { key })).status).toBe(403);
+  const proxied = { ...env, PUBLIC_URL: "https://relay.example.com" };
+  expect((await submit(url, { key }, null, {}, proxied)).status).toBe(303);
+});
+
+it("a wrong key gets 401 without a cookie, and each is counted for the address that sent it", async () => {
+  const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(2) };
+  const tries = [];
+  for (const key of ["wrong", "trk_acme_1", ""]) {
+    const response = await submit("/login", { key, return_to: "/tasks" }, null, {}, bindings);
+    expect(response.headers.has("Set-Cookie")).toBe(false);
+    tries.push(response.status);
+  }
+  expect(tries).toEqual([401, 401, 429]);
+});
+
+it.each([
+  ["/tasks?status=failed&host=a.example", "/tasks?status=failed&host=a.example"],
+  ["https://evil.example/", "/"],
+  ["//evil.example/", "/"],
+  ["/\\evil.example/", "/"],
+  ["/.//evil.example/", "/"],
+  ["/\t/evil.example/", "/"],
+  ["/a\r\nSet-Cookie: a=b", "/aSet-Cookie:%20a=b"],
+  ["javascript:alert(1)", "/"],
+  ["/logout", "/"],
+  ["/login?return_to=/x", "/"],
+  ["", "/"],
+])("a login that is to return to %j leads to %j", async (returnTo, location) => {
+  const fields = { key: OPERATOR_KEY, return_to: returnTo };
+  expect(outcome(await submit("/login", fields))).toEqual([303, location]);
+  const path = `/login?return_to=${encodeURIComponent(returnTo)}`;
+  expect(outcome(await visit(path, await logIn()))).toEqual([303, location]);
+});
+
+it("a page without a login leads to the login and back to the page", async () => {
+  expect(outcome(await visit("/"))).toEqual(TO_LOGIN);
+  const login = await visit("/login?return_to=%2Ftasks%3Fa%3D%22%3Cb%3E");
+  expect(await login.text()).toContain('value="/tasks?a=%22%3Cb%3E"');
+});
+
+it("a session ends after an hour without use, and after twelve hours in any case", async () => {
+  const first = await logIn();
+  pass(HOUR_MS - 1);
+  const renewed = await visit("/", first);
+  expect(renewed.status).toBe(200);
+  pass(1);
+  expect(outcome(await visit("/", first))).toEqual(TO_LOGIN);
+  let cookie = cookieIn(renewed);
+  for (let halfHours = 2; halfHours < 24; halfHours++) {
+    const response = await visit("/", cookie);
+    expect(response.status).toBe(200);
+    cookie = cookieIn(response) || cookie;
+    pass(HOUR_MS / 2);
+  }
+  expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
+});
+
+it("a session cookie is renewed at most every five minutes, and not beyond twelve hours after the login", async () => {
+  const cookie = await logIn();
+  pass(5 * MINUTE_MS - 1);
+  expect((await visit("/", cookie)).headers.has("Set-Cookie")).toBe(false);
+  pass(1);
+  const { headers } = await visit("/", cookie);
+  expect(headers.get("Set-Cookie")).toContain("Max-Age=3600;");
+});
+
+const CHANGED: readonly (readonly [string, (cookie: string) => string])[] = [
+  ["a changed MAC", (cookie) => cookie.replace(/.$/, (end) => (end === "A" ? "B" : "A"))],
+  ["a later time of its login", (cookie) => cookie.replace(/=\d/, "=9")],
+  ["another key", (cookie) => cookie.replace(/\.[0-9a-f]{64}\./, `.${"a".repeat(64)}.`)],
+  ["an account added", (cookie) => cookie.replace("..", ".acme.")],
+  ["its MAC removed", (cookie) => cookie.replace(/\.[\w-]*$/, "")],
+  ["another name", (cookie) => cookie.replace("__Host-", "")],
+];
+
+it.each(CHANGED)("a session cookie with %s is no login", async (_, change) => {
+  expect(outcome(await visit("/", change(await logIn())))).toEqual(TO_LOGIN);
+});
+
+it("the session cookie of a relay with another RELAY_SECRET is no login", async () => {
+  const other = { ...env, RELAY_SECRET: "another-test-only-relay-secret-0123456789" };
+  expect(outcome(await visit("/", await logIn(OPERATOR_KEY, other)))).toEqual(TO_LOGIN);
+});
+
+it("the session of an operator key ends when the key leaves OPERATOR_KEYS, and has its present role before", async () => {
+  const keys = `read:${OPERATOR_KEY} another-test-only-key`;
+  const cookie = await logIn(OPERATOR_KEY, { ...env, OPERATOR_KEYS: OPERATOR_KEY });
+  expect((await visit("/", cookie, {}, { ...env, OPERATOR_KEYS: keys })).status).toBe(200);
+  const metrics = { ...env, OPERATOR_KEYS: `metrics:${OPERATOR_KEY}` };
+  expect((await visit("/", cookie, {}, metrics)).status).toBe(403);
+  const without = { ...env, OPERATOR_KEYS: "another-test-only-key" };
+  expect(outcome(await visit("/", cookie, {}, without))).toEqual(TO_LOGIN);
+});
+
+it.each([
+  ["generated", aKey],
+  ["imported", anImportedKey],
+] as const)("the session of a %s account key ends when the key is revoked", async (_, make) => {
+  const account = await anAccount();
+  const { id, key } = await make(account);
+  const cookie = await logIn(key);
+  expect(await (await visit("/", cookie)).text()).toContain(account);
+  // As in an isolate that has never seen the key.
+  forgetKey(await sha256Hex(key));
+  expect((await visit("/", cookie)).status).toBe(200);
+  await call(`/v1/accounts/${account}/keys/${id}`, { method: "DELETE" });
+  expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
+});
+
+it("logging out removes the session from the browser, and logs out of no other site of the domain", async () => {
+  const response = await submit("/logout", {}, await logIn());
+  expect(outcome(response)).toEqual(TO_LOGIN);
+  expect(response.headers.get("Set-Cookie")).toMatch(/^__Host-task-relay-session=; .*Max-Age=0;/);
+  expect(response.headers.get("Clear-Site-Data")).toBe('"cache"');
+});
+
+it.each([
+  ["of another site", { "Sec-Fetch-Site": "cross-site" }],
+  ["of another host of the domain", { "Sec-Fetch-Site": "same-site" }],
+  ["that the user's address bar sent", { "Sec-Fetch-Site": "none" }],
+  ["without an origin", { "Sec-Fetch-Site": "" }],
+  ["of another origin", { "Sec-Fetch-Site": "", Origin: "https://evil.example" }],
+  ["of an opaque origin", { "Sec-Fetch-Site": "", Origin: "null" }],
+])("a form %s is refused with 403", async (_, headers) => {
+  const cookie = await logIn();
+  const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
+  for (const path of ["/login", "/logout"]) {
+    const bare = { ...HTML, "Content-Type": "application/x-www-form-urlencoded", Cookie: cookie };
+    const message = { key: null, body: `key=${OPERATOR_KEY}`, headers: { ...bare, ...sent } };
+    const response = await callWith(env, path, message);
+    expect([response.status, response.headers.has("Set-Cookie")]).toEqual([403, false]);
+  }
+});
+
+it("a form whose browser sends no Sec-Fetch-Site is accepted by its origin", async () => {
+  const headers = { ...HTML, Origin: "https://relay.example.com" };
+  const message = { key: null, body: `key=${OPERATOR_KEY}`, headers };
+  expect((await callWith(env, "/login", message)).status).toBe(303);
+});
+
+it("the API does not read the session cookie", async () => {
+  const headers = { Cookie: await logIn() };
+  for (const path of ["/v1/tasks", "/v1/accounts", "/metrics"]) {
+    expect((await call(path, { key: null, headers })).status).toBe(401);
+  }
+});
+
+it("a link on another site leads to a page that asks again with the cookie, once", async () => {
+  const elsewhere = { "Sec-Fetch-Site": "cross-site" };
+  const first = await visit("/?a=1;b='2", null, elsewhere);
+  expect([first.status, first.headers.get("Refresh")]).toEqual([200, "0; url=/?a=1;b=%272"]);
+  const again = await visit("/?a=1", cookieIn(first), elsewhere);
+  expect(outcome(again)).toEqual([303, "/login?return_to=%2F%3Fa%3D1"]);
+  expect((await visit("/", await logIn(), elsewhere)).status).toBe(200);
+});
+
+it("a refresh of a page whose login has ended gets 401 and a notice to show above the data", async () => {
+  const response = await visit("/?a=1", null, { "X-Refresh": "1" });
+  expect(response.status).toBe(401);
+  const text = await response.text();
+  expect(text).toContain('id="login-ended"');
+  expect(text).toContain("/login?return_to=%2F%3Fa%3D1");
+  expect(text).not.toContain("<html");
+});
+
+it("no answer to a login and no page of a viewer may be kept by a cache", async () => {
+  const cookie = await logIn();
+  const answers = await Promise.all([
+    submit("/login", { key: OPERATOR_KEY }),
+    visit("/", cookie),
+    visit("/login"),
+    submit("/logout", {}, cookie),
+  ]);
+  for (const { headers } of answers) expect(headers.get("Cache-Control")).toBe("no-store");
+});
