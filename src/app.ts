@@ -2,12 +2,13 @@ import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
 import { originOf, requireHost } from "./api/http/host.ts";
+import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
-import { errorText, log, logAs, type LogLevel } from "./log.ts";
+import { logAs, type LogLevel } from "./log.ts";
 import { isForBrowser } from "./browser-request.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";
 
@@ -62,7 +63,7 @@ app.all("*", async ({ req, env }) => {
 });
 
 app.onError(async (error, c) => {
-  const problem = error instanceof Problem ? error : internalError(error);
+  const problem = problemFrom(error);
   const { code, details } = problem;
   const { status } = PROBLEMS[code];
   const { method, routePath: path } = c.req;
@@ -108,13 +109,6 @@ function levelOfRefusal(status: number, path: string): LogLevel {
 
 function noRoute(): Problem {
   return new Problem("not_found", { detail: "No route has this path." });
-}
-
-function internalError(error: Error): Problem {
-  log({ event: "request.failed", error: errorText(error) }, "error");
-  return new Problem("internal_error", {
-    detail: "The request failed. The log of the relay has the error.",
-  });
 }
 
 /**

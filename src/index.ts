@@ -6,6 +6,7 @@ import { consume } from "./index-db/consumer.ts";
 import { shardsOf } from "./index-db/shards.ts";
 
 export { AccountObject } from "./account/account-object.ts";
+export { Relay } from "./binding/relay.ts";
 export { TaskObject } from "./task-object/task-object.ts";
 
 export default {

@@ -1,3 +1,4 @@
+import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, invalid, ORIGIN, refusal } from "../worker/client.ts";
@@ -15,6 +16,15 @@ it("GET /v1/tasks answers with an empty page when the index has no task", async 
   expect(await response.json()).toEqual({ data: [], next_cursor: null });
   expect(response.headers.get("Link")).toBeNull();
   expect(response.headers.get("Cache-Control")).toBe("private, no-store");
+});
+
+it("Relay.list answers over a service binding what GET /v1/tasks answers", async () => {
+  await insert(agedRow(60), agedRow(5, { callback: "failed" }), agedRow(50));
+  const query = { callback: "delivered", limit: 1 } as const;
+  const expected = await list("?callback=delivered&limit=1");
+  expect(expected.data).toHaveLength(1);
+  const page = await exports.Relay.list(query);
+  expect(page).toMatchObject({ ok: true, data: expected.data, next_cursor: expect.any(String) });
 });
 
 it("GET /v1/tasks leaves out an expired task even before the cron has removed its index row", async () => {

@@ -16,7 +16,7 @@ export async function register(fields: object = {}): Promise<string> {
 }
 
 export function aCompletion(id: string, fields: object = {}) {
-  return { id, status: "completed", output: { urls: [VIDEO] }, ...fields };
+  return { id, status: "completed" as const, output: { urls: [VIDEO] }, ...fields };
 }
 
 export function aFailure(id: string, fields: object = {}) {

@@ -71,6 +71,14 @@ export async function authenticate(
     if (headers.has("Authorization")) measureRefusal(env.METRICS);
     throw unauthenticated(requirementOf(permission));
   }
+  return requirePermission(caller, permission);
+}
+
+/**
+ * Returns the caller, after checking that it has the permission.
+ * @throws Problem `forbidden` when its role does not have it.
+ */
+export function requirePermission(caller: Caller, permission: Permission): Caller {
   if (may(caller, permission)) return caller;
   throw new Problem("forbidden", {
     detail: `This request needs ${describeHolders(permission)}.`,

@@ -56,7 +56,7 @@ export function unknownAnswer(_answer: never): Problem {
  * Returns the route changed so that it answers 503 (`unavailable`) instead of 500 when a Durable Object
  * throws an unknown error: upstreams repeat a request after 503, and some do not after 500.
  */
-export function repeatable<Id extends string>(route: Route<Id>): Route<Id> {
+export function repeatable<R extends Route>(route: R): R {
   const handle: Route["handle"] = async (call) => {
     try {
       return await route.handle(call);

@@ -5,7 +5,7 @@ import { placedRuntimeOf } from "../../account/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Permission } from "../../security/roles.ts";
-import { authenticate, type Access } from "./auth.ts";
+import { authenticate, type Access, requirePermission } from "./auth.ts";
 import { readBody, readJson, validate } from "./body.ts";
 import { type PathParams, paramsReader } from "./path.ts";
 import { type AccountLimit, countRequest } from "./rate-limit.ts";
@@ -36,6 +36,16 @@ export interface Route<Id extends string = string> {
   readonly query: z.ZodMiniObject | null;
   readonly body: z.ZodMiniType | null;
   readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
+}
+
+/** A route that only a caller with a permission may use. */
+export interface ProtectedRoute<Id extends string = string> extends Route<Id> {
+  readonly access: Permission;
+  /**
+   * Handles a request whose sender has been authenticated in another way than by its headers, e.g. by a
+   * service binding. Everything else is checked as `handle` checks it.
+   */
+  readonly handleFrom: (caller: Caller, call: RouteRequest<Params>) => Promise<Response>;
 }
 
 /** Parameters of a path, as the text that was received, not yet checked. */
@@ -93,7 +103,7 @@ export function publicRoute<Id extends string, Path extends string>(
 export function route<Id extends string, Path extends string>(
   info: ProtectedRouteInfo<Id, Path>,
   handle: Handler<Path, object, null>,
-): Route<Id> {
+): ProtectedRoute<Id> {
   return guarded(info, NoQuery, NO_BODY, handle);
 }
 
@@ -102,7 +112,7 @@ export function queryRoute<Id extends string, Path extends string, Q extends z.Z
   info: ProtectedRouteInfo<Id, Path>,
   query: Q,
   handle: Handler<Path, z.output<Q>, null>,
-): Route<Id> {
+): ProtectedRoute<Id> {
   return guarded(info, query, NO_BODY, handle);
 }
 
@@ -111,7 +121,7 @@ export function bodyRoute<Id extends string, Path extends string, S extends z.Zo
   info: ProtectedRouteInfo<Id, Path>,
   body: S,
   handle: Handler<Path, object, z.output<S>>,
-): Route<Id> {
+): ProtectedRoute<Id> {
   return guarded(info, NoQuery, jsonBody(body), handle);
 }
 
@@ -126,7 +136,7 @@ export function queryBodyRoute<
   query: Q,
   body: S,
   handle: Handler<Path, z.output<Q>, z.output<S>>,
-): Route<Id> {
+): ProtectedRoute<Id> {
   return guarded(info, query, jsonBody(body), handle);
 }
 
@@ -148,29 +158,39 @@ function jsonBody<S extends z.ZodMiniType>(schema: S): BodyReader<z.output<S>> {
   return { schema, read };
 }
 
+/** Function that returns the caller of a request, or throws when the caller lacks the permission. */
+type Identify = typeof authenticate;
+
 function guarded<Id extends string, Path extends string, Q extends z.ZodMiniObject, Body>(
   info: ProtectedRouteInfo<Id, Path>,
   querySchema: Q,
   bodyReader: BodyReader<Body>,
   handle: Handler<Path, z.output<Q>, Body>,
-): Route<Id> {
+): ProtectedRoute<Id> {
   const { access, dryRunAccess, rateLimit } = info;
   const readParams = paramsReader(info.path);
-  const handleGuarded: Route["handle"] = async (call) => {
+  const handleBy = async (identify: Identify, call: RouteRequest<Params>) => {
     const { request, env, url } = call;
     const runtime = await requireRuntime(env);
     let read: ReturnType<RawBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
     const isDryRun = url.searchParams.get("dry_run") === "true";
     const permission = isDryRun ? (dryRunAccess ?? access) : access;
-    const caller = await authenticate(permission, request.headers, rawBody, runtime, env);
+    const caller = await identify(permission, request.headers, rawBody, runtime, env);
     if (rateLimit !== undefined) await countRequest(rateLimit, caller, env);
     const params = readParams(checkedParams(call.params, caller));
     const query = readQuery(querySchema, url.searchParams);
     const body = await bodyReader.read(rawBody);
     return handle({ ...call, params, runtime, caller, query, body, origin: url.origin });
   };
-  return { ...info, query: querySchema, body: bodyReader.schema, handle: handleGuarded };
+  return {
+    ...info,
+    query: querySchema,
+    body: bodyReader.schema,
+    handle: (call) => handleBy(authenticate, call),
+    handleFrom: (caller, call) =>
+      handleBy(async (permission) => requirePermission(caller, permission), call),
+  };
 }
 
 /**

@@ -8,7 +8,15 @@ import { invalidRequest } from "../http/problem.ts";
  */
 export function idempotencyKeyOf(headers: Headers): string | null {
   const key = headers.get("Idempotency-Key");
-  if (key === null || /^[\x20-\x7E]{1,255}$/.test(key)) return key;
+  return key === null ? null : requireIdempotencyKey(key);
+}
+
+/**
+ * Returns an `Idempotency-Key`.
+ * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
+ */
+export function requireIdempotencyKey(key: string): string {
+  if (/^[\x20-\x7E]{1,255}$/.test(key)) return key;
   const message = "must be 1 to 255 printable ASCII characters";
   throw invalidRequest([{ path: "/Idempotency-Key", message }]);
 }

@@ -1,92 +1,41 @@
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { Child, QUIET_ENV, ROOT, WRANGLER } from "../harness/child.ts";
+import { Child } from "../harness/child.ts";
+import type { DocumentedWorker } from "../harness/documented-worker.ts";
 import { freePort } from "../harness/loopback.ts";
 import { type Vars, workerdBinary } from "../harness/workerd.ts";
 
-const run = promisify(execFile);
-
-/** The project that `docs/new-api.md` describes, in a temporary directory. */
-export class FrontProject implements AsyncDisposable {
-  readonly directory: string;
-  readonly source: string;
-  readonly #compatibilityDate: string;
-
-  private constructor(directory: string, source: string, compatibilityDate: string) {
-    this.directory = directory;
-    this.source = source;
-    this.#compatibilityDate = compatibilityDate;
-  }
-
-  /** Extracts the project, and bundles it with wrangler. */
-  static async create(): Promise<FrontProject> {
-    const page = await readFile(join(ROOT, "docs/new-api.md"), "utf8");
-    const [source, config] = [blockOf(page, "ts"), blockOf(page, "toml")];
-    const date = /^compatibility_date = "(.+)"$/m.exec(config)?.[1] ?? "";
-    const directory = await mkdtemp(join(tmpdir(), "task-relay-front-"));
-    const project = new FrontProject(directory, source, date);
-    await writeFile(join(directory, "front.ts"), source);
-    await writeFile(join(directory, "wrangler.toml"), config);
-    const options = { cwd: directory, env: QUIET_ENV };
-    const args = ["deploy", "-c", "wrangler.toml", "--dry-run", "--outdir", "bundle"];
-    await run(process.execPath, [WRANGLER, ...args], options);
-    return project;
-  }
-
-  /** Type-checks the source strictly. @returns what the compiler prints. */
-  async typeErrors(): Promise<string> {
-    const compilerOptions = {
-      noPropertyAccessFromIndexSignature: false,
-      incremental: false,
-      lib: ["esnext"],
-      types: [join(ROOT, "node_modules/@cloudflare/workers-types")],
-    };
-    const extended = join(ROOT, "tsconfig.base.json");
-    const config = { extends: extended, compilerOptions, files: ["front.ts"] };
-    await writeFile(join(this.directory, "tsconfig.json"), JSON.stringify(config));
-    const compiler = join(ROOT, "node_modules/.bin/tsc");
-    const compiled = run(compiler, ["-p", this.directory]);
-    return compiled.then(
-      ({ stdout }) => stdout,
-      (error: unknown) => String(Reflect.get(Object(error), "stdout")),
-    );
-  }
-
-  /**
-   * Starts the Worker on released workerd.
-   * @param relay address of the relay for the binding `RELAY`, when the only other server that the Worker can
-   * call is the `gateway`; null binds nothing and lets it call every server.
-   */
-  async start(vars: Vars, relay: string | null, gateway: string): Promise<FrontWorker> {
-    const port = await freePort();
-    const home = join(this.directory, String(port));
-    await mkdir(home);
-    const script = await readFile(join(this.directory, "bundle/front.js"), "utf8");
-    await writeFile(join(home, "front.js"), script);
-    const config = join(home, "config.capnp");
-    await writeFile(config, configOf(vars, port, relay, gateway, this.#compatibilityDate));
-    const child = new Child(workerdBinary, ["serve", config], process.env);
-    const url = `http://127.0.0.1:${port}`;
-    await child.answering(url);
-    return new FrontWorker(url, child);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.directory, { recursive: true, force: true });
-  }
-}
-
-/** The running Worker. */
+/** The front Worker of docs/new-api.md on released workerd. */
 export class FrontWorker implements AsyncDisposable {
   readonly url: string;
   readonly #child: Child;
 
-  constructor(url: string, child: Child) {
+  private constructor(url: string, child: Child) {
     this.url = url;
     this.#child = child;
+  }
+
+  /**
+   * Starts the Worker.
+   * @param relay address of the relay for the binding `RELAY`, when the only other server that the Worker can
+   * call is the `gateway`; null binds nothing and lets it call every server.
+   */
+  static async start(
+    { directory, script, compatibilityDate }: DocumentedWorker,
+    vars: Vars,
+    relay: string | null,
+    gateway: string,
+  ): Promise<FrontWorker> {
+    const port = await freePort();
+    const home = join(directory, String(port));
+    await mkdir(home);
+    await writeFile(join(home, "front.js"), script);
+    const config = join(home, "config.capnp");
+    await writeFile(config, configOf(vars, port, relay, gateway, compatibilityDate));
+    const child = new Child(workerdBinary, ["serve", config], process.env);
+    const url = `http://127.0.0.1:${port}`;
+    await child.answering(url);
+    return new FrontWorker(url, child);
   }
 
   get output(): string {
@@ -96,12 +45,6 @@ export class FrontWorker implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#child.kill9();
   }
-}
-
-function blockOf(page: string, language: string): string {
-  const block = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, "m").exec(page)?.[1];
-  if (block === undefined) throw new Error(`there is no block of ${language}`);
-  return block;
 }
 
 function external(name: string, url: string): string {

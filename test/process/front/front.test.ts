@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
+import { DocumentedWorker } from "../harness/documented-worker.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { closedPort, Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FakeGateway } from "./fake-gateway.ts";
-import { FrontProject, type FrontWorker } from "./front-worker.ts";
+import { FrontWorker } from "./front-worker.ts";
 
 const CLIENT_KEY = "sk-process-test-client-key";
 /** A key of the client's user, with which the relay polls. */
@@ -19,7 +20,7 @@ const VIDEOS = "/v1/video/generations";
 const LOG_WITHIN_MS = 5000;
 const KLING_VIDEOS = "/kling/v1/videos/text2video";
 
-const project = await forThisFile(FrontProject.create());
+const project = await forThisFile(DocumentedWorker.create("new-api.md"));
 const users = { [CLIENT_KEY]: "acme", [POLL_KEY]: "acme", [OTHER_KEY]: "other" };
 const gateway = await forThisFile(FakeGateway.start(users));
 const connection = { provider: "newapi", key: POLL_KEY, base_url: gateway.origin };
@@ -42,12 +43,17 @@ const vars = {
   USERS: JSON.stringify({ [hash]: { provider: "gateway-acme", account: "acme" } }),
 };
 /** With the service binding, and nothing else to reach the relay by. */
-const bound = await forThisFile(project.start(vars, relay.url, gateway.origin));
-const unbound = await forThisFile(project.start(vars, null, gateway.origin));
+const bound = await forThisFile(FrontWorker.start(project, vars, relay.url, gateway.origin));
+const unbound = await forThisFile(FrontWorker.start(project, vars, null, gateway.origin));
 
 /** With a relay at an address without a server. */
 const alone = await forThisFile(
-  project.start({ ...vars, RELAY_URL: new URL(await closedPort()).origin }, null, gateway.origin),
+  FrontWorker.start(
+    project,
+    { ...vars, RELAY_URL: new URL(await closedPort()).origin },
+    null,
+    gateway.origin,
+  ),
 );
 
 const Answer = z.object({ task_id: z.string() });
@@ -154,7 +160,7 @@ it("a registration that the relay answers with 500 is repeated, and a job that t
   const statuses = [500, 201].map((status) => ({ kind: "answer", status, body }) as const);
   failing.at("/v1/tasks", ...statuses);
   const failingVars = { ...vars, RELAY_URL: failing.origin };
-  await using front = await project.start(failingVars, null, gateway.origin);
+  await using front = await FrontWorker.start(project, failingVars, null, gateway.origin);
   const { taskId, jobId } = await accepted(front, "/v1/videos?unattached", { model: MODEL });
   const paths = ["/v1/tasks", "/v1/tasks", `/v1/tasks/${taskId}/upstream`];
   expect(failing.posts.map(({ path }) => path)).toEqual(paths);

@@ -24,11 +24,27 @@ export interface WorkerdOptions {
   readonly script?: string;
   /** A bundle that runs the objects, while the other one answers the requests. */
   readonly objectScript?: string;
+  /** Script of another Worker, `boundUrl`, whose binding `RELAY` is the entrypoint `Relay`. */
+  readonly boundScript?: string;
   /** Directory of its temporary directory, by default the system's. */
   readonly parent?: string;
   /** Command that runs the command after it, e.g. with other limits. */
   readonly wrapper?: readonly string[];
 }
+
+/** A Worker in the same process that calls the relay through a service binding, on a port of its own. */
+interface BoundWorker {
+  readonly script: string;
+  readonly port: number;
+}
+
+const BOUND_WORKER = `const bound :Workerd.Worker = (
+  modules = [(name = "bound.js", esModule = embed "bound.js")],
+  compatibilityDate = "2026-10-20",
+  bindings = [(name = "RELAY", service = (name = "relay", entrypoint = "Relay"))],
+);`;
+const boundSocket = (port: number) =>
+  `(name = "bound-http", address = "127.0.0.1:${port}", http = (), service = "bound"),`;
 
 const NativeWorkerd = z.object({ default: z.string() });
 const require = createRequire(import.meta.url);
@@ -51,6 +67,7 @@ export class Workerd implements AsyncDisposable {
   readonly #port: number;
   readonly #command: readonly string[];
   readonly #objectScript: string | null;
+  readonly #bound: BoundWorker | null;
   #child: Child | null = null;
   #earlierOutput = "";
 
@@ -59,10 +76,12 @@ export class Workerd implements AsyncDisposable {
     port: number,
     wrapper: readonly string[],
     objectScript: string | null,
+    bound: BoundWorker | null,
   ) {
     this.#home = home;
     this.#port = port;
     this.#objectScript = objectScript;
+    this.#bound = bound;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     this.#command = [...wrapper, workerdBinary, "serve"];
@@ -72,7 +91,11 @@ export class Workerd implements AsyncDisposable {
     const { vars, entry, parent = tmpdir(), wrapper = [], objectScript = null } = options;
     const script = options.script ?? (await bundleOf(entry)).script;
     const home = await mkdtemp(join(parent, "task-relay-workerd-"));
-    const relay = new Workerd(home, await freePort(), wrapper, objectScript);
+    const bound =
+      options.boundScript === undefined
+        ? null
+        : { script: options.boundScript, port: await freePort() };
+    const relay = new Workerd(home, await freePort(), wrapper, objectScript, bound);
     try {
       await mkdir(relay.storage);
       await relay.restart(vars, script);
@@ -81,6 +104,11 @@ export class Workerd implements AsyncDisposable {
       throw error;
     }
     return relay;
+  }
+
+  /** URL of the Worker that calls the relay through a service binding. */
+  get boundUrl(): string {
+    return `http://127.0.0.1:${this.#bound?.port}`;
   }
 
   /** Id of the current process. */
@@ -117,6 +145,7 @@ export class Workerd implements AsyncDisposable {
     if (this.#objectScript !== null) {
       await writeFile(join(this.#home, "objects.js"), this.#objectScript);
     }
+    if (this.#bound !== null) await writeFile(join(this.#home, "bound.js"), this.#bound.script);
     const [command = "", ...args] = this.#command;
     this.#child = new Child(command, [...args, config], process.env);
     await this.#child.answering(`${this.url}/healthz`);
@@ -129,12 +158,14 @@ export class Workerd implements AsyncDisposable {
 
   #config(vars: Vars): string {
     const isSplit = this.#objectScript !== null;
+    const bound = this.#bound;
     const objects = isSplit ? worker("objects", "objects", vars, true) : "";
     return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "relay", worker = .relay),
     ${isSplit ? '(name = "objects", worker = .objects),' : ""}
+    ${bound === null ? "" : '(name = "bound", worker = .bound),'}
     (name = "disk", disk = (path = ${JSON.stringify(this.storage)}, writable = true)),
     (name = "network", network = (
       allow = ["public", "private"],
@@ -145,8 +176,10 @@ const config :Workerd.Config = (
   v8Flags = ["--max-old-space-size=128"],
   sockets = [
     (name = "http", address = "127.0.0.1:${this.#port}", http = (), service = "relay"),
+    ${bound === null ? "" : boundSocket(bound.port)}
   ],
 );
+${bound === null ? "" : BOUND_WORKER}
 ${worker("relay", isSplit ? "objects" : "relay", vars, !isSplit)}
 ${objects}`;
   }

@@ -1,0 +1,60 @@
+import { expect, it } from "vitest";
+import { LOCAL_VARS } from "../harness/client.ts";
+import { DocumentedWorker } from "../harness/documented-worker.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { Workerd } from "../harness/workerd.ts";
+
+const receiver = await forThisFile(Receiver.start());
+const vars = { ...LOCAL_VARS, PUBLIC_URL: "https://relay.example.com", ARK_API_KEY: "test-key" };
+
+/** A Worker that calls the method of `Relay` in the path with the arguments in the body. */
+const CALLS_RELAY = `export default {
+  async fetch(request, { RELAY }) {
+    const method = new URL(request.url).pathname.slice(1);
+    return Response.json(await RELAY[method](...(await request.json())));
+  },
+};`;
+
+it("a Worker that is bound to the entrypoint Relay registers, attaches, cancels, reports, reads, redelivers and erases without a key", async () => {
+  await using relay = await Workerd.start({ vars, boundScript: CALLS_RELAY });
+  const call = async (method: string, ...args: unknown[]): Promise<unknown> => {
+    const init = { method: "POST", body: JSON.stringify(args) };
+    return (await fetch(`${relay.boundUrl}/${method}`, init)).json();
+  };
+  const [canceled, id] = [crypto.randomUUID(), crypto.randomUUID()];
+  const callback_url = receiver.at("/bound", { kind: "answer", status: 204 });
+  const task = { model: "seedance", callback_url };
+
+  expect(await call("register", { ...task, id: canceled, provider: "ark" })).toMatchObject({
+    ok: true,
+    isNew: true,
+    task: { hook_url: expect.stringContaining(`https://relay.example.com/hooks/ark/${canceled}/`) },
+  });
+  const job = { provider: "ark", id: "cgt-1" };
+  expect(await call("attach", canceled, job)).toMatchObject({ ok: true, task: { id: canceled } });
+  expect(await call("cancel", canceled)).toMatchObject({ ok: true, task: { status: "failed" } });
+
+  await call("register", { ...task, id });
+  const event = { id, status: "completed", output: { urls: ["https://cdn.example.com/1.mp4"] } };
+  expect(await call("report", event)).toMatchObject({ ok: true, isNew: true });
+  await relay.client.settled(id);
+  expect(await call("redeliver", id)).toMatchObject({ ok: true, isNew: true });
+  await relay.client.settled(id);
+  const delivered = { id, callback: { status: "delivered", attempts: [{}, {}] } };
+  expect(await call("read", id, { wait: 1 })).toMatchObject({ ok: true, task: delivered });
+  expect(await call("erase", id)).toEqual({ ok: true });
+  const problem = { status: 404, code: "unknown_task" };
+  expect(await call("read", id)).toMatchObject({ ok: false, problem });
+});
+
+it("the Worker in docs/binding.md type-checks, registers a task and attaches its job", async () => {
+  await using worker = await DocumentedWorker.create("binding.md");
+  expect(await worker.typeErrors()).toBe("");
+  await using relay = await Workerd.start({ vars, boundScript: worker.script });
+  const id = crypto.randomUUID();
+  const callback_url = receiver.at("/documented", { kind: "answer", status: 204 });
+  const init = { method: "POST", body: JSON.stringify({ id, callback_url }) };
+  const answer: unknown = await (await fetch(relay.boundUrl, init)).json();
+  expect(answer).toMatchObject({ id, status: "pending", upstream: { id: `cgt-${id}` } });
+});

@@ -1,0 +1,149 @@
+import { exports } from "cloudflare:workers";
+import { expect, expectTypeOf, it } from "vitest";
+import type * as z from "zod/mini";
+import type { TaskPage } from "../../src/api/search/filters.ts";
+import type { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
+import type { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";
+import type * as service from "../../src/binding/relay-service.ts";
+import { useClock } from "./clock.ts";
+import { NOTHING, stored, untilIdle } from "./objects.ts";
+import { aReceiver } from "./receiver.ts";
+import { aCompletion, CALLBACK_URL, read } from "./tasks.ts";
+
+useClock();
+
+/** The entrypoint as another Worker calls it: its arguments and answers are cloned on the way. */
+const relay: service.RelayService = exports.Relay;
+const registration = { model: "seedance", callback_url: CALLBACK_URL };
+
+async function registered(): Promise<string> {
+  const answer = await relay.register(registration);
+  if (!answer.ok) throw new Error(answer.problem.detail);
+  return answer.task.id;
+}
+
+it("Relay.register answers isNew true and the task, and isNew false for a repetition with the same idempotencyKey", async () => {
+  const options = { idempotencyKey: crypto.randomUUID() };
+  const first = await relay.register(registration, options);
+  const task = { model: "seedance", status: "pending", callback: { url: CALLBACK_URL } };
+  expect(first).toMatchObject({ ok: true, isNew: true, task });
+  expect(await relay.register(registration, options)).toEqual({ ...first, isNew: false });
+});
+
+it("Relay.report, read, redeliver and erase do what the routes of the same operations do", async () => {
+  const received = aReceiver();
+  const id = await registered();
+  const event = aCompletion(id);
+  expect(await relay.report(event)).toMatchObject({ ok: true, isNew: true, task: { id } });
+  await untilIdle(id);
+  expect(await relay.report(event)).toMatchObject({ ok: true, isNew: false });
+  expect(await relay.read(id)).toEqual({ ok: true, task: await read(id) });
+
+  const order = { attempts: 2 } as const;
+  const options = { idempotencyKey: "again" };
+  expect(await relay.redeliver(id, order, options)).toMatchObject({ ok: true, isNew: true });
+  await untilIdle(id);
+  expect(await relay.redeliver(id, order, options)).toMatchObject({ ok: true, isNew: false });
+  expect(received).toHaveLength(2);
+
+  expect(await relay.erase(id)).toEqual({ ok: true });
+  expect(await stored(id)).toEqual(NOTHING);
+});
+
+it("Relay.cancel ends an open task as failed with the code canceled", async () => {
+  aReceiver();
+  const id = await registered();
+  const task = { id, status: "failed", error: { code: "canceled" } };
+  expect(await relay.cancel(id)).toMatchObject({ ok: true, task });
+  await untilIdle(id);
+});
+
+it("Relay.read with wait answers as soon as the task is terminal", async () => {
+  aReceiver();
+  const id = await registered();
+  const reading = relay.read(id, { wait: 60 });
+  await relay.report(aCompletion(id));
+  expect(await reading).toMatchObject({ ok: true, task: { id, status: "completed" } });
+  await untilIdle(id);
+});
+
+/** Calls a method as a Worker without types could. */
+async function callWith(method: keyof service.RelayService, ...args: unknown[]): Promise<unknown> {
+  const call: unknown = Reflect.get(relay, method);
+  if (typeof call !== "function") throw new Error(`Relay has no method ${method}`);
+  return Reflect.apply(call, relay, args);
+}
+
+const cycle: { self?: unknown } = {};
+cycle.self = cycle;
+
+/** Refused calls by what is wrong with them. */
+const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object]>> = {
+  "register of a model that is no text": [
+    () => callWith("register", { model: 7 }),
+    { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
+  ],
+  "register of a value that JSON does not have": [
+    () => callWith("register", cycle),
+    { status: 400, code: "invalid_json" },
+  ],
+  "register without an argument": [
+    () => callWith("register"),
+    { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
+  ],
+  "register with an idempotencyKey that no header can have": [
+    () => relay.register(registration, { idempotencyKey: "clé\n" }),
+    { status: 400, code: "invalid_request", issues: [{ path: "/Idempotency-Key" }] },
+  ],
+  "register of a task larger than a body may be": [
+    () => relay.register({ ...registration, parameters: { prompt: "x".repeat(2 ** 20) } }),
+    { status: 413, code: "payload_too_large" },
+  ],
+  "register with a provider while PUBLIC_URL is not set": [
+    () => relay.register({ ...registration, provider: "ark" }),
+    { status: 503, code: "not_configured", detail: expect.stringContaining("PUBLIC_URL") },
+  ],
+  "attach while PUBLIC_URL is not set": [
+    (id) => relay.attach(id, { provider: "ark", id: "cgt-1" }),
+    { status: 503, code: "not_configured", detail: expect.stringContaining("PUBLIC_URL") },
+  ],
+  "read of an unknown task": [
+    () => relay.read(crypto.randomUUID()),
+    { status: 404, code: "unknown_task" },
+  ],
+  "read of an id that is no text": [
+    () => callWith("read", {}),
+    { status: 404, code: "unknown_task" },
+  ],
+  "read with a wait that is no number of seconds": [
+    (id) => relay.read(id, { wait: -1 }),
+    { status: 400, code: "invalid_request", issues: [{ path: "/wait" }] },
+  ],
+  "redeliver of an open task": [
+    (id) => relay.redeliver(id),
+    { status: 409, code: "task_open", task: { status: "pending" } },
+  ],
+  "erase of an open task": [(id) => relay.erase(id), { status: 409, code: "task_open" }],
+  "list without an index": [() => relay.list(), { status: 501, code: "index_disabled" }],
+};
+
+it.each(Object.entries(REFUSED))(
+  "Relay.%s answers ok false with the problem of the route",
+  async (_, [call, problem]) => {
+    const id = await registered();
+    expect(await call(id)).toMatchObject({ ok: false, problem });
+    expect(await relay.read(id)).toMatchObject({ ok: true, task: { status: "pending" } });
+  },
+);
+
+it("the arguments of Relay have the members that the schemas of the routes have", () => {
+  expectTypeOf<keyof service.TaskRegistration>().toEqualTypeOf<Members<typeof Registration>>();
+  expectTypeOf<keyof service.UpstreamJob>().toEqualTypeOf<Members<typeof Attachment>>();
+  expectTypeOf<keyof service.TaskEvent>().toEqualTypeOf<SharedMembers>();
+  expectTypeOf<keyof service.TaskQuery>().toEqualTypeOf<Members<typeof TaskPage>>();
+  expectTypeOf<keyof service.Redelivery>().toEqualTypeOf<Members<typeof RedeliverOrder>>();
+});
+
+type Members<S extends z.ZodMiniType> = keyof z.input<S>;
+/** Members of events of every status. */
+type SharedMembers = Exclude<Members<typeof TaskFinishEvent>, "completed_at" | "output" | "error">;
