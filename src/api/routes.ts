@@ -17,6 +17,7 @@ import { deleteAccount } from "./accounts/delete-account.ts";
 import { listEntries, listGrants } from "./accounts/entries.ts";
 import { eraseTask } from "./tasks/erase-task.ts";
 import { readErrorsPage } from "./docs/errors-page.ts";
+import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
 import { readJwks, readSigningSecrets } from "./signing-secrets.ts";
 import { readTask } from "./tasks/read-task.ts";
@@ -65,6 +66,7 @@ export const ROUTES = [
   wakeTasks,
   readHealth,
   readErrorsPage,
+  readOpenApi,
 ] as const satisfies readonly Route[];
 
 /** Id of a route, such as `registerTask`. */

@@ -33,7 +33,7 @@ interface Window {
  * with the first one after the window.
  */
 export class FaultNotes {
-  readonly #windows: Map<string, Window> = new QuickLRU({ maxSize: MAX_NAMES });
+  readonly #windows: QuickLRU<string, Window> = new QuickLRU({ maxSize: MAX_NAMES });
 
   /**
    * Counts one fault of a host or a connection.

@@ -28,7 +28,7 @@ const NOTHING_KNOWN: KnownKind = { likelyAgesMs: [], missingReports: 0, areHooks
  * Time at which this isolate last told the object of a connection that a hook had come, in Unix milliseconds,
  * by name of the connection.
  */
-const hooksNotedAt: Map<string, number> = new QuickLRU({ maxSize: MAX_CONNECTIONS });
+const hooksNotedAt: QuickLRU<string, number> = new QuickLRU({ maxSize: MAX_CONNECTIONS });
 
 /**
  * The calls of one task object to the Durable Object of its connection to a provider, which improve the times

@@ -33,7 +33,7 @@ const LOOK_AGAIN_MS = 20;
  * Durations of jobs that this isolate knows, by connection and kind of job. The task objects of the isolate
  * share them, so that under load a connection's object is asked once in ten minutes for each kind.
  */
-const cache: Map<string, CachedKind> = new QuickLRU({ maxSize: MAX_KINDS });
+const cache: QuickLRU<string, CachedKind> = new QuickLRU({ maxSize: MAX_KINDS });
 
 /**
  * Returns what this isolate knows of a kind of jobs (endpoint and model), after asking the connection's

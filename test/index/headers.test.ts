@@ -55,7 +55,7 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
 }
 
 /** Routes whose answers anyone may cache. */
-const PUBLIC = ["GET /.well-known/jwks.json"];
+const PUBLIC = ["GET /.well-known/jwks.json", "GET /openapi.json"];
 /** A page of another site. */
 const FOREIGN = { Origin: "https://elsewhere.example.net" };
 
@@ -123,7 +123,7 @@ it.each(ROUTES.map((route) => [nameOf(route), route] as const))(
   },
 );
 
-it.each(["/", "/docs", "/openapi.json", "/dashboard", "/favicon.ico", "/nowhere"])(
+it.each(["/", "/docs", "/dashboard", "/favicon.ico", "/nowhere"])(
   "GET %s, which is no route of the API, answers with security headers to a request without a key",
   async (path) => {
     const response = await call(path, { key: null, headers: FOREIGN });

@@ -16,7 +16,7 @@ const SURFACE = [
   "POST /v1/tasks/{id}/cancel | operate | 200 | task_settled unknown_task",
   "DELETE /v1/tasks/{id} | administer | 204 | series_running task_open unknown_task",
   "POST /v1/events | report | 200 202 | conflicting_result not_found unknown_task",
-  "POST /hooks/{provider}/{id}/{token} | anyone | 200 | rate_limited unauthenticated unavailable unknown_task",
+  "POST /hooks/{provider}/{id}/{token} | anyone | 200 | invalid_json not_configured payload_too_large rate_limited unauthenticated unavailable unknown_task",
   "POST /v1/callbacks/test | redeliver | 200 | ",
   "POST /v1/accounts | administer | 200 201 | reference_reused",
   "GET /v1/accounts | inspect | 200 | index_disabled",
@@ -32,7 +32,7 @@ const SURFACE = [
   "GET /v1/accounts/{account}/signing-secrets | secrets | 200 | not_found",
   "POST /v1/accounts/{account}/signing-secrets | administer | 200 | not_found",
   "GET /v1/signing-secrets | administer | 200 | ",
-  "GET /.well-known/jwks.json | anyone | 200 | ",
+  "GET /.well-known/jwks.json | anyone | 200 | not_configured",
   "GET /v1/stats | statistics | 200 | index_disabled",
   "GET /v1/stats/series | statistics | 200 | index_disabled",
   "GET /v1/hosts | inspect | 200 | index_disabled",
@@ -42,8 +42,9 @@ const SURFACE = [
   "POST /v1/redeliveries | redeliver | 200 | index_disabled",
   "POST /v1/reindex | operate | 200 | index_disabled",
   "POST /v1/wake | operate | 200 | index_disabled",
-  "GET /healthz | anyone | 200 503 | ",
+  "GET /healthz | anyone | 200 503 | unavailable",
   "GET /docs/errors | anyone | 200 | ",
+  "GET /openapi.json | anyone | 200 | ",
 ];
 
 it("the routes of the API, with their access, statuses and problem codes, are exactly those of the list in this test", () => {

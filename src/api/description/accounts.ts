@@ -1,94 +1,78 @@
-import type { RouteDescription } from "./description.ts";
+import { emptyAnswer, jsonAnswer, type RouteDescription } from "./description.ts";
+import { ACCOUNT, PUBLIC_KEY, SECRET } from "./examples.ts";
+import { limit } from "./parameters.ts";
+import { Account, AccountSecrets, ListedAccount } from "./schemas/account.ts";
+import { pageOf } from "./schemas/fields.ts";
 
-/** Descriptions of the routes of accounts: their ledgers, API keys and callback secrets. */
+const SECRETS = { generation: 2, callbacks: [SECRET, SECRET], public_keys: [PUBLIC_KEY] };
+
+/** Descriptions of the routes that create, read and delete accounts and their callback secrets. */
 export const ACCOUNT_ROUTES = {
   createAccount: {
     audience: "operator",
     summary: "Create an account: a tenant with its own API keys, callback secret and credits",
+    request: {
+      example: { id: "acme" },
+      fields: { id: "Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`." },
+    },
     answers: {
-      201: { description: "created" },
-      200: { description: "the account existed already" },
+      201: jsonAnswer("created", Account, { ...ACCOUNT, balance: 0 }),
+      200: jsonAnswer("the account existed already", Account, ACCOUNT),
     },
     problems: ["reference_reused"],
   },
   listAccounts: {
     audience: "operator",
     summary: "List accounts, from the index",
+    request: {
+      query: {
+        limit: limit(200, 50),
+        cursor: { description: "`next_cursor` of the page before.", example: "acme" },
+      },
+    },
     answers: {
-      200: { description: "one page; ?cursor= takes the next_cursor of the page before" },
+      200: jsonAnswer(
+        "one page; ?cursor= takes the next_cursor of the page before",
+        pageOf(ListedAccount),
+        { data: [{ id: ACCOUNT.id, created_at: ACCOUNT.created_at }], next_cursor: null },
+      ),
     },
     problems: ["index_disabled"],
   },
   readAccount: {
     audience: "client",
     summary: "Read an account and its balance",
-    answers: { 200: { description: "the account" } },
+    answers: { 200: jsonAnswer("the account", Account, ACCOUNT) },
     problems: ["not_found"],
   },
   deleteAccount: {
     audience: "operator",
     summary: "Delete an account: its keys end and nothing can be registered for it",
-    answers: { 202: { description: "deleted; its ledger is folded to one total later" } },
+    request: {
+      query: {
+        force: { description: "`true` deletes it in spite of open tasks.", example: true },
+      },
+    },
+    answers: { 202: emptyAnswer("deleted; its ledger is folded to one total later") },
     problems: ["not_found", "task_open", "index_disabled"],
-  },
-  grantCredits: {
-    audience: "operator",
-    summary: "Grant credits, once per reference",
-    answers: {
-      201: { description: "granted" },
-      200: { description: "the same grant again; nothing changed" },
-    },
-    problems: ["not_found", "reference_reused"],
-  },
-  adjustCredits: {
-    audience: "operator",
-    summary: "Correct the balance by an amount of either sign, once per reference",
-    answers: {
-      201: { description: "booked" },
-      200: { description: "the same adjustment again; nothing changed" },
-    },
-    problems: ["not_found", "reference_reused"],
-  },
-  listGrants: {
-    audience: "client",
-    summary: "List grants, newest first",
-    answers: { 200: { description: "one page" } },
-    problems: ["not_found"],
-  },
-  listEntries: {
-    audience: "client",
-    summary: "List all ledger entries, newest first, or export them as CSV or JSON lines",
-    answers: { 200: { description: "one page" } },
-    problems: ["not_found"],
-  },
-  createKey: {
-    audience: "operator",
-    summary: "Create an API key, shown once, or import one by its SHA-256",
-    answers: { 201: { description: "the key" } },
-    problems: ["not_found", "reference_reused"],
-  },
-  listKeys: {
-    audience: "client",
-    summary: "List API keys without the keys themselves",
-    answers: { 200: { description: "the keys" } },
-    problems: ["not_found"],
-  },
-  revokeKey: {
-    audience: "operator",
-    summary: "Revoke an API key; it stops working everywhere within about a minute",
-    answers: { 204: { description: "revoked" } },
-    problems: ["not_found"],
   },
   readAccountSecrets: {
     audience: "client",
     summary: "Read the secrets that the account's receivers verify callbacks with",
-    answers: { 200: { description: "the secrets, newest first" } },
+    answers: { 200: jsonAnswer("the secrets, newest first", AccountSecrets, SECRETS) },
     problems: ["not_found"],
   },
   rotateAccountSecrets: {
     audience: "operator",
     summary: "Create a new callback secret; callbacks are still signed with the previous one too",
-    answers: { 200: { description: "the secrets, newest first" } },
+    request: {
+      example: { generation: 1 },
+      fields: {
+        generation:
+          "Newest generation that the caller has seen, so that a repeated request rotates once.",
+      },
+    },
+    answers: { 200: jsonAnswer("the secrets, newest first", AccountSecrets, SECRETS) },
     problems: ["not_found"],
   },
 } as const satisfies Readonly<Record<string, RouteDescription>>;

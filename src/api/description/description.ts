@@ -1,22 +1,69 @@
+import type * as z from "zod/mini";
 import type { ProblemCode } from "../http/problem-list.ts";
+import type { AnswerHeader, RequestHeader } from "./headers.ts";
 
 /** Who uses a route: who has tasks made, who runs the relay, or the upstream that does the work. */
-type Audience = "client" | "operator" | "upstream";
+export type Audience = "client" | "operator" | "upstream";
+
+/** The body of an answer in one media type, with an example. */
+export interface Content {
+  readonly schema: z.ZodMiniType;
+  readonly example: unknown;
+}
 
 /** An answer of a route other than a problem (RFC 9457). */
-interface Answer {
+export interface Answer {
   readonly description: string;
+  /** Bodies by media type; empty for an answer without a body. */
+  readonly content: Readonly<Record<string, Content>>;
+  /** Headers of this answer besides those of all answers, and whether it always has them. */
+  readonly headers: Readonly<Partial<Record<AnswerHeader, Presence>>>;
+}
+
+type Presence = "always" | "sometimes";
+
+/** A parameter of a path or of a query. */
+export interface Parameter {
+  readonly description: string;
+  readonly example?: string | number | boolean;
+  /** Limits of a number, which a query carries in decimal digits; absent for a text. */
+  readonly integer?: { readonly min: number; readonly max: number; readonly fallback?: number };
+}
+
+/** What a request must or may contain besides its path. */
+interface RequestDescription {
+  /** Description of each field of the body. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Example of the body. */
+  readonly example?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, Parameter>>;
+  readonly headers?: readonly RequestHeader[];
 }
 
 /** What only describes a route: the documents and tests read it, and the running relay does not. */
 export interface RouteDescription {
   readonly audience: Audience;
   readonly summary: string;
+  /** What the summary leaves out; absent where it says all. */
+  readonly details?: string;
+  readonly request?: RequestDescription;
   /** The answers other than problems, by HTTP status. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /**
-   * Codes of the problems with which this route may answer, besides those that all routes share: faults of
-   * the key, of the body or of the platform, and rate limits.
-   */
+  /** Codes of the problems with which this route may answer, besides those that all such routes share. */
   readonly problems: readonly ProblemCode[];
+}
+
+/** Describes an answer with a JSON body. */
+export function jsonAnswer<S extends z.ZodMiniType>(
+  description: string,
+  schema: S,
+  example: z.output<S>,
+  headers: Answer["headers"] = {},
+): Answer {
+  return { description, content: { "application/json": { schema, example } }, headers };
+}
+
+/** Describes an answer without a body. */
+export function emptyAnswer(description: string, headers: Answer["headers"] = {}): Answer {
+  return { description, content: {}, headers };
 }

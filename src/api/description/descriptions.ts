@@ -1,6 +1,8 @@
 import type { RouteId } from "../routes.ts";
+import { ACCOUNT_KEY_ROUTES } from "./account-keys.ts";
 import { ACCOUNT_ROUTES } from "./accounts.ts";
 import type { RouteDescription } from "./description.ts";
+import { LEDGER_ROUTES } from "./ledger.ts";
 import { OPERATOR_ROUTES } from "./operators.ts";
 import { SEARCH_ROUTES } from "./search.ts";
 import { TASK_ROUTES } from "./tasks.ts";
@@ -11,6 +13,8 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   ...TASK_ROUTES,
   ...UPSTREAM_ROUTES,
   ...ACCOUNT_ROUTES,
+  ...LEDGER_ROUTES,
+  ...ACCOUNT_KEY_ROUTES,
   ...SEARCH_ROUTES,
   ...OPERATOR_ROUTES,
 };

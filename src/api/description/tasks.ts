@@ -1,57 +1,144 @@
-import type { RouteDescription } from "./description.ts";
+import { emptyAnswer, jsonAnswer, type RouteDescription } from "./description.ts";
+import {
+  CANCELED_TASK,
+  COMPLETED_TASK,
+  LISTED_TASK,
+  OPEN_TASK,
+  REGISTERED_TASK,
+  REGISTRATION,
+} from "./examples.ts";
+import { limit, LIST_PARAMETERS } from "./parameters.ts";
+import { pageOf } from "./schemas/fields.ts";
+import { ListedTask, RegisteredTask, Task } from "./schemas/task.ts";
 
 /** Descriptions of the routes that register, read, redeliver, cancel and erase tasks. */
 export const TASK_ROUTES = {
   registerTask: {
     audience: "client",
     summary: "Register a task before it is submitted upstream, and charge its price",
+    details:
+      "Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task.",
+    request: {
+      headers: ["Idempotency-Key"],
+      example: REGISTRATION,
+      fields: {
+        id: "Id of the task, a UUID; made by the relay when it is absent.",
+        model: "Name of the model, which the callback repeats.",
+        callback_url: "URL that gets the callback: https, and no private address.",
+        account: "Account that owns the task and is charged.",
+        provider: "Connection that does the work, for a hook URL and for polls.",
+        parameters: "Parameters of the job. The relay only stores them.",
+        metadata: "Labels of your own, at most 4 KB, which reading the task returns.",
+        deadline_at:
+          "When the task fails unless it has ended, in Unix seconds; by default after TASK_DEADLINE_HOURS.",
+        credits: "Price in whole credits, refunded when the task fails. Needs `account`.",
+      },
+    },
     answers: {
-      201: { description: "registered" },
-      200: { description: "the same registration again; nothing changed" },
+      201: jsonAnswer("registered", RegisteredTask, REGISTERED_TASK, { Location: "always" }),
+      200: jsonAnswer(
+        "the same registration again; nothing changed",
+        RegisteredTask,
+        REGISTERED_TASK,
+        { "Idempotent-Replayed": "sometimes" },
+      ),
     },
     problems: ["task_exists", "idempotency_key_reused", "insufficient_credits", "not_found"],
   },
   attachUpstream: {
     audience: "client",
     summary: "Attach the upstream job that the submit call returned",
-    answers: { 200: { description: "the task; hooks that arrived earlier are applied now" } },
+    request: {
+      example: {
+        provider: "fal",
+        id: "764cabcf-b745-4b3e-ae38-1200304cf45b",
+        endpoint: "fal-ai/veo3",
+      },
+      fields: {
+        provider: "Connection that does the work.",
+        id: "Id of the job, as the provider's submit call returned it.",
+        endpoint: "Endpoint of the job, for providers whose jobs are polled by it.",
+      },
+    },
+    answers: {
+      200: jsonAnswer("the task; hooks that arrived earlier are applied now", Task, OPEN_TASK),
+    },
     problems: ["unknown_task", "task_settled"],
   },
   listTasks: {
     audience: "client",
     summary: "List tasks from the index, newest first",
-    answers: { 200: { description: "one page; it may be short, the last one has no next_cursor" } },
+    request: { query: { ...LIST_PARAMETERS, limit: limit(200, 50) } },
+    answers: {
+      200: jsonAnswer(
+        "one page; it may be short, the last one has no next_cursor",
+        pageOf(ListedTask),
+        { data: [LISTED_TASK], next_cursor: null },
+        { Link: "sometimes" },
+      ),
+    },
     problems: ["index_disabled"],
   },
   readTask: {
     audience: "client",
     summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
+    details:
+      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress.",
+    request: {
+      headers: ["If-None-Match", "Prefer"],
+      query: {
+        wait: {
+          description: "Seconds to wait for the result; more than 60 counts as 60.",
+          integer: { min: 0, max: 60 },
+        },
+      },
+    },
     answers: {
-      200: { description: "the task" },
-      304: { description: "unchanged: If-None-Match names the current version" },
+      200: jsonAnswer("the task", Task, COMPLETED_TASK, {
+        ETag: "always",
+        Vary: "always",
+        "Retry-After": "sometimes",
+      }),
+      304: emptyAnswer("unchanged: If-None-Match names the current version", {
+        ETag: "always",
+        Vary: "always",
+        "Retry-After": "sometimes",
+      }),
     },
     problems: ["unknown_task"],
   },
   redeliverTask: {
     audience: "client",
     summary: "Send a settled callback again, optionally to a corrected URL",
-    answers: {
-      202: {
-        description: "a new series has started, or had started earlier under this Idempotency-Key",
+    request: {
+      headers: ["Idempotency-Key"],
+      example: { attempts: 3, callback_url: "https://client.example.com/new-hook" },
+      fields: {
+        attempts: "Number of attempts, 1 by default.",
+        callback_url: "URL that gets the callback from now on.",
       },
+    },
+    answers: {
+      202: jsonAnswer(
+        "a new series has started, or had started earlier under this Idempotency-Key",
+        Task,
+        COMPLETED_TASK,
+        { "Idempotent-Replayed": "sometimes" },
+      ),
     },
     problems: ["unknown_task", "task_open", "series_running", "no_callback"],
   },
   cancelTask: {
     audience: "client",
     summary: "Cancel an open task: it fails with code canceled and is refunded",
-    answers: { 200: { description: "the failed task" } },
+    request: { example: {} },
+    answers: { 200: jsonAnswer("the failed task", Task, CANCELED_TASK) },
     problems: ["unknown_task", "task_settled"],
   },
   eraseTask: {
     audience: "client",
     summary: "Erase a settled task",
-    answers: { 204: { description: "erased" } },
+    answers: { 204: emptyAnswer("erased") },
     problems: ["unknown_task", "task_open", "series_running"],
   },
 } as const satisfies Readonly<Record<string, RouteDescription>>;

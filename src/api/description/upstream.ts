@@ -1,30 +1,80 @@
-import type { RouteDescription } from "./description.ts";
+import * as z from "zod/mini";
+import { jsonAnswer, type RouteDescription } from "./description.ts";
+import { COMPLETED_CALLBACK, COMPLETED_TASK } from "./examples.ts";
+import { AnyObject } from "./schemas/fields.ts";
+import { TestOutcome } from "./schemas/callback.ts";
+import { Task } from "./schemas/task.ts";
 
 /** Descriptions of the routes by which upstreams report results, and of the test callback. */
 export const UPSTREAM_ROUTES = {
   reportEvent: {
     audience: "upstream",
     summary: "Report a task's progress or result",
+    details:
+      "The body is the task object. An unknown task is created when `model` is given; otherwise the registration wins. Send an operator key, or sign the body with the events secret.",
+    request: {
+      headers: ["webhook-id", "webhook-timestamp"],
+      example: COMPLETED_CALLBACK,
+      fields: {
+        id: "Id of the task.",
+        status: "State of the task.",
+        model: "Name of the model. Creates the task when it is unknown.",
+        created_at: "When the task was created, in Unix seconds.",
+        callback_url: "URL that gets the callback.",
+        account: "Account that owns the task.",
+        completed_at: "When the job ended, in Unix seconds.",
+        output: "Result of a completed task.",
+        error: "Reason of a failed task.",
+      },
+    },
     answers: {
-      202: { description: "recorded" },
-      200: { description: "the same event again; nothing changed" },
+      202: jsonAnswer("recorded", Task, COMPLETED_TASK),
+      200: jsonAnswer("the same event again; nothing changed", Task, COMPLETED_TASK),
     },
     problems: ["unknown_task", "conflicting_result", "not_found"],
   },
   receiveHook: {
     audience: "upstream",
     summary: "Receive a provider's completion hook",
+    details:
+      "The body is the provider's own. The relay makes the URL, whose token proves the sender; signatures of providers are verified too. A query that the provider adds is ignored.",
     answers: {
       200: {
         description: "ok, also for a hook that changes nothing; or the answer to a handshake",
+        content: {
+          "text/plain;charset=UTF-8": { schema: z.literal("ok"), example: "ok" },
+          "application/json": { schema: AnyObject, example: { challenge: "3q2-7w" } },
+        },
+        headers: {},
       },
     },
-    problems: ["unknown_task", "unauthenticated", "rate_limited", "unavailable"],
+    problems: [
+      "unknown_task",
+      "unauthenticated",
+      "rate_limited",
+      "unavailable",
+      "not_configured",
+      "invalid_json",
+      "payload_too_large",
+    ],
   },
   testCallback: {
     audience: "client",
     summary: "Send one sample callback and return its outcome",
-    answers: { 200: { description: "the outcome of the attempt" } },
+    request: {
+      example: { callback_url: "https://client.example.com/hook", status: "completed" },
+      fields: {
+        callback_url: "URL that gets the sample.",
+        status: "Status of the sample task, `completed` by default.",
+      },
+    },
+    answers: {
+      200: jsonAnswer("the outcome of the attempt", TestOutcome, {
+        outcome: "delivered",
+        status_code: 204,
+        duration_ms: 84,
+      }),
+    },
     problems: [],
   },
 } as const satisfies Readonly<Record<string, RouteDescription>>;

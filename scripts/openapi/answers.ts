@@ -1,0 +1,94 @@
+import type { ZodOpenApiResponseObject } from "zod-openapi";
+import type { Answer } from "../../src/api/description/description.ts";
+import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/description/headers.ts";
+import { ProblemSchema } from "../../src/api/description/problems.ts";
+import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
+
+type Headers = NonNullable<ZodOpenApiResponseObject["headers"]>;
+
+const TEXT = { type: "string" as const };
+const COMMON = Object.fromEntries(
+  Object.keys(COMMON_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
+
+/** Headers of all answers, as components. */
+export const HEADER_COMPONENTS = Object.fromEntries(
+  Object.entries(COMMON_HEADERS).map(([name, header]) => [
+    name,
+    { ...header, required: true, schema: TEXT },
+  ]),
+);
+
+/** Returns the description of an answer other than a problem. */
+export function answerOf({ description, content, headers }: Answer): ZodOpenApiResponseObject {
+  return {
+    description,
+    headers: { ...headersOf(headers), ...COMMON },
+    ...(Object.keys(content).length > 0 && { content: contentOf(content) }),
+  };
+}
+
+/** Returns the name under which the answers with these problems, of one status, stand among the components. */
+export function problemName(codes: readonly ProblemCode[]): string {
+  return ["problem", ...codes].join(".");
+}
+
+/** Returns the description of the answers of one status with these problems. */
+export function problemAnswer(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
+  const [first] = codes;
+  if (first === undefined) throw new Error("an answer with a problem needs a code");
+  const { status } = PROBLEMS[first];
+  const headers: Answer["headers"] = {
+    ...(status === 401 && { "WWW-Authenticate": "always" }),
+    ...((status === 429 || status === 503) && { "Retry-After": "always" }),
+  };
+  const properties = {
+    status: { type: "integer" as const, const: status },
+    code: { type: "string" as const, enum: [...codes] },
+  };
+  const examples = codes.map((code) => [code, { value: exampleOf(code) }]);
+  return {
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(" "),
+    headers: { ...headersOf(headers), ...COMMON },
+    content: {
+      "application/problem+json": {
+        schema: { allOf: [{ $ref: "#/components/schemas/Problem" }, { properties }] },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}
+
+/** Returns the description of the answers of one status that are either a problem or not. */
+export function eitherAnswer(
+  answer: ZodOpenApiResponseObject,
+  problem: ZodOpenApiResponseObject,
+): ZodOpenApiResponseObject {
+  const description = `${answer.description}; or ${problem.description}`;
+  return { ...problem, description, content: { ...answer.content, ...problem.content } };
+}
+
+/** Components that the answers with problems refer to. */
+export const PROBLEM_SCHEMAS = { Problem: ProblemSchema };
+
+function contentOf(content: Answer["content"]) {
+  return Object.fromEntries(
+    Object.entries(content).map(([type, { schema, example }]) => [type, { schema, example }]),
+  );
+}
+
+function exampleOf(code: ProblemCode) {
+  const { status, title, cause } = PROBLEMS[code];
+  const type = `https://relay.example.com/docs/errors#${code}`;
+  return { type, title, status, detail: cause, code };
+}
+
+function headersOf(headers: Answer["headers"]): Headers {
+  return Object.fromEntries(
+    Object.entries(ANSWER_HEADERS).flatMap(([name, header]) => {
+      const presence = new Map(Object.entries(headers)).get(name);
+      if (presence === undefined) return [];
+      return [[name, { ...header, required: presence === "always", schema: TEXT }]];
+    }),
+  );
+}

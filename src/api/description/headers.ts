@@ -1,0 +1,87 @@
+/** A header as the description of the API shows it. */
+interface Header {
+  readonly description: string;
+  readonly example: string;
+}
+
+/** Headers that only some answers have. */
+export const ANSWER_HEADERS = {
+  Allow: { description: "Methods of the path.", example: "GET, HEAD" },
+  "Content-Disposition": {
+    description: "Name under which a browser saves the export.",
+    example: 'attachment; filename="acme-entries.csv"',
+  },
+  ETag: {
+    description:
+      "Version of the task as this caller sees it, for `If-None-Match`. It changes with the state of the task and, while the task is open, with its progress.",
+    example: '"1767225600002-account"',
+  },
+  "Idempotent-Replayed": {
+    description: "`true` when an earlier request under this `Idempotency-Key` did the work.",
+    example: "true",
+  },
+  Link: {
+    description: 'Address of the next page (`rel="next"`, RFC 8288).',
+    example: '<https://relay.example.com/v1/tasks?cursor=…>; rel="next"',
+  },
+  Location: {
+    description: "Path of the new task.",
+    example: "/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+  },
+  "Next-Cursor": {
+    description: "`cursor` of the next page of the export; absent on the last page.",
+    example: "1041",
+  },
+  "Retry-After": { description: "Seconds after which to ask again.", example: "5" },
+  Vary: {
+    description: "Request headers on which the answer depends.",
+    example: "Authorization",
+  },
+  "WWW-Authenticate": {
+    description: "Kind of credentials that the request needs (RFC 9110).",
+    example: 'Bearer realm="task-relay"',
+  },
+} as const satisfies Readonly<Record<string, Header>>;
+
+export type AnswerHeader = keyof typeof ANSWER_HEADERS;
+
+/** Headers that every answer has. */
+export const COMMON_HEADERS = {
+  "X-Request-Id": {
+    description: "Id of the request, which the log lines of the relay name too.",
+    example: "0b6f4c5e-3d0f-4c53-9a57-6f0a2f9d8e11",
+  },
+  "Cache-Control": { description: "`no-store` unless stated otherwise.", example: "no-store" },
+} as const satisfies Readonly<Record<string, Header>>;
+
+/** Headers of requests that have a meaning for some routes, all optional. */
+export const REQUEST_HEADERS = {
+  Accept: {
+    description: "`application/openmetrics-text` chooses OpenMetrics 1.0.",
+    example: "application/openmetrics-text",
+  },
+  "Idempotency-Key": {
+    description:
+      "1 to 255 printable ASCII characters. A request that is repeated under the same key does its work once.",
+    example: "order-4711",
+  },
+  "If-None-Match": {
+    description:
+      "`ETag` of the version that the caller has: the answer is 304 while it is the current one.",
+    example: '"1767225600002-account"',
+  },
+  Prefer: {
+    description: "`wait=N` waits like the parameter `wait` (RFC 7240).",
+    example: "wait=30",
+  },
+  "webhook-id": {
+    description: "Id of the event, for a request that is signed instead of having a key.",
+    example: "msg_2b1d7c",
+  },
+  "webhook-timestamp": {
+    description: "Time of the signature in Unix seconds, at most 300 seconds from now.",
+    example: "1767225600",
+  },
+} as const satisfies Readonly<Record<string, Header>>;
+
+export type RequestHeader = keyof typeof REQUEST_HEADERS;

@@ -1,0 +1,47 @@
+import type { Parameter } from "./description.ts";
+import { TASK_ID } from "./examples.ts";
+
+/** Parameters of paths, by name. */
+export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
+  id: {
+    description: "Id of the task, a UUID of any version; upper and lower case mean the same.",
+    example: TASK_ID,
+  },
+  account: { description: "Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`.", example: "acme" },
+  key: { description: "Id of the API key, as the list of keys has it.", example: "k_1" },
+  provider: { description: "Name of the connection that the hook belongs to.", example: "fal" },
+  token: {
+    description: "Token of the hook URL, which only the relay can make. It proves the sender.",
+    example: "3q2-7w",
+  },
+};
+
+/** Parameters that every list of tasks takes. */
+export const LIST_PARAMETERS = {
+  status: { description: "Tasks of this status.", example: "failed" },
+  callback: { description: "Tasks whose callback has this status.", example: "failed" },
+  model: { description: "Tasks of this model.", example: "seedance-1-pro" },
+  provider: { description: "Tasks of this connection. Only operators may ask.", example: "fal" },
+  account: { description: "Tasks of this account. Only operators may ask.", example: "acme" },
+  host: {
+    description: "Tasks whose `callback_url` has this host.",
+    example: "client.example.com",
+  },
+  since: {
+    description: "Tasks created at this time or later, in Unix seconds.",
+    integer: { min: 0, max: 99_999_999_999 },
+  },
+  until: {
+    description: "Tasks created before this time, in Unix seconds.",
+    integer: { min: 0, max: 99_999_999_999 },
+  },
+  cursor: { description: "`next_cursor` of the page before, with the same filters." },
+} as const satisfies Readonly<Record<string, Parameter>>;
+
+/** Describes the parameter `limit` of a list. */
+export function limit(max: number, fallback: number): Parameter {
+  return {
+    description: "Largest number of entries on the page.",
+    integer: { min: 1, max, fallback },
+  };
+}

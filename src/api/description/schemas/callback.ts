@@ -1,0 +1,78 @@
+import * as z from "zod/mini";
+import { OUTCOMES, type UnreachableCause } from "../../../core/record/outcome.ts";
+import { Count, described, DurationMs, maybe, named, Time } from "./fields.ts";
+
+const CAUSES = ["refused", "tls", "dns", "other"] as const satisfies readonly UnreachableCause[];
+
+/** How an attempt ended: members that the attempts of a task and a test callback share. */
+export const OUTCOME_FIELDS = {
+  cause: maybe(z.enum(CAUSES), "Why the receiver was `unreachable`."),
+  status_code: maybe(z.int(), "HTTP status of the receiver's answer."),
+  cloudflare_error: maybe(
+    z.int(),
+    "Code of the error that Cloudflare answered in place of the receiver.",
+  ),
+};
+
+export const Outcome = named(
+  "Outcome",
+  z.enum(OUTCOMES),
+  "How an attempt ended. Only `delivered`, any 2xx, is a success.",
+);
+
+const OrderedBy = maybe(
+  z.string(),
+  "Name of the key that ordered the redelivery. Only operators see it.",
+);
+
+export const Attempt = named(
+  "Attempt",
+  z.strictObject({
+    number: described(z.int(), "Number of the attempt, from 1 over all series: `X-Attempt`."),
+    series: described(
+      z.int(),
+      "1 for the automatic attempts; each redelivery starts another series.",
+    ),
+    started_at: Time,
+    duration_ms: z.optional(DurationMs),
+    outcome: z.optional(Outcome),
+    ...OUTCOME_FIELDS,
+    response_excerpt: maybe(
+      z.string(),
+      "At most 1 KiB of the receiver's answer. Only operators see it.",
+    ),
+    ordered_by: OrderedBy,
+  }),
+  "One request of a callback. One that is running has neither `duration_ms` nor `outcome`.",
+);
+
+export const WaitingCallback = named(
+  "WaitingCallback",
+  z.strictObject({
+    url: z.string(),
+    status: z.literal("waiting"),
+    attempts: z.array(Attempt).check(z.maxLength(0)),
+  }),
+  "The callback of an open task.",
+);
+
+export const Callback = named(
+  "Callback",
+  z.strictObject({
+    url: z.string(),
+    status: described(z.enum(["sending", "delivered", "failed"]), "State of the latest series."),
+    attempts: described(z.array(Attempt), "The last 20 attempts, oldest first."),
+    waits_for: maybe(z.literal("refund"), "The first attempt waits until credits are refunded."),
+    paused: maybe(z.literal(true), "The relay is paused, which holds the next attempt back."),
+    next_attempt_at: z.optional(Time),
+    ordered_by: OrderedBy,
+    delivered_at: maybe(Time, "When an attempt first succeeded."),
+  }),
+  "The callback of a finished task.",
+);
+
+export const TestOutcome = named(
+  "TestOutcome",
+  z.strictObject({ outcome: Outcome, ...OUTCOME_FIELDS, duration_ms: Count }),
+  "How a test callback ended.",
+);

@@ -1,0 +1,39 @@
+import * as z from "zod/mini";
+import { TaskId } from "../../http/fields.ts";
+
+/** Adds a description to a schema. */
+export function described<S extends z.ZodMiniType>(schema: S, description: string): S {
+  return schema.check(z.describe(description));
+}
+
+/** Names a schema, so that the description of the API has it once, among its components. */
+export function named<S extends z.ZodMiniType>(id: string, schema: S, description: string): S {
+  z.globalRegistry.add(schema, { id, description });
+  return schema;
+}
+
+/** Schema of an optional member, with its description. */
+export function maybe<S extends z.ZodMiniType>(schema: S, description: string) {
+  return z.optional(described(schema, description));
+}
+
+export const Id = TaskId;
+export const Count = z.int().check(z.minimum(0));
+/** Schema of a time in Unix seconds. */
+export const Time = z.int();
+/** Schema of a duration in milliseconds. */
+export const DurationMs = z.number().check(z.minimum(0));
+/** Schema of an object whose members the relay does not determine. */
+export const AnyObject = z.record(z.string(), z.unknown());
+/** Schema of numbers by names that the relay does not determine. */
+export const Counts = z.record(z.string(), Count);
+/** Schema of the cursor of the next page of a list; null on the last page. */
+export const NextCursor = described(
+  z.nullable(z.string()),
+  "`cursor` of the next page; null when there is none.",
+);
+
+/** Schema of one page of a list. */
+export function pageOf<S extends z.ZodMiniType>(item: S) {
+  return z.strictObject({ data: z.array(item), next_cursor: NextCursor });
+}

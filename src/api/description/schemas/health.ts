@@ -1,0 +1,74 @@
+import * as z from "zod/mini";
+import { RATE_LIMITS } from "../../../config/rate-limits.ts";
+import { Count, described, maybe, named, Time } from "./fields.ts";
+
+const Connection = z.strictObject({
+  provider: z.string(),
+  key: described(z.enum(["set", "refused"]), "Whether the provider has lately refused the key."),
+  refused_at: z.optional(Time),
+  hooks: maybe(z.literal("missing"), "Hooks are expected and none come."),
+  unclear: maybe(
+    z.strictObject({
+      at: Time,
+      status_code: z.nullable(z.int()),
+      word: z.nullable(z.string()),
+    }),
+    "The last answer to a poll that was not understood.",
+  ),
+});
+
+const Text = z.string();
+const Limits = Object.fromEntries(RATE_LIMITS.map((name) => [name, z.boolean()]));
+
+const Settings = z.strictObject({
+  CALLBACK_SCHEDULE_S: Text,
+  CALLBACK_TIMEOUT_S: z.number(),
+  RETENTION_DAYS: z.number(),
+  TASK_DEADLINE_HOURS: z.number(),
+  MAX_BODY_KB: z.number(),
+  ALLOW_LOCAL_CALLBACKS: z.boolean(),
+  ALLOW_IP_CALLBACKS: z.boolean(),
+  EXTRA_BASE_HOSTS: Text,
+  PAUSED: z.boolean(),
+  LOG: z.enum(["all", "normal"]),
+  ERROR_TEXT: z.enum(["generic", "upstream"]),
+  INDEX_DB: z.boolean(),
+  INDEX_RETENTION_DAYS: z.number(),
+  INDEX_SHARD_HOURS: z.nullable(z.number()),
+  SANDBOX: z.boolean(),
+  JURISDICTION: z.nullable(Text),
+  LOCATION_HINT: z.nullable(Text),
+  PUBLIC_URL: z.nullable(Text),
+  SETTLEMENT_URL: z.nullable(Text),
+  secrets: described(z.record(Text, Count), "Number of each kind of secret."),
+  OPERATOR_CALLBACK_URL: z.nullable(Text),
+  OPERATOR_EVENTS: Text,
+  OPERATOR_DIGEST_MINUTES: z.nullable(z.number()),
+  SILENCE_MINUTES: z.nullable(z.number()),
+  OPERATOR_CALLBACK_FORMAT: z.enum(["slack", "standard"]),
+  ...Limits,
+});
+
+export const Health = named(
+  "Health",
+  z.strictObject({
+    status: z.literal("ok"),
+    version: described(z.nullable(Text), "Version of the Worker; null where none is named."),
+    paused: z.boolean(),
+    configuration: maybe(Settings, "The settings. Only operators see them."),
+    connections: maybe(
+      z.record(Text, Connection),
+      "The connections that have an API key. Only operators see them.",
+    ),
+  }),
+  "State of a relay that is configured.",
+);
+
+export const NotConfigured = named(
+  "NotConfigured",
+  z.strictObject({
+    status: z.literal("not_configured"),
+    issues: z.array(z.strictObject({ path: Text, message: Text })),
+  }),
+  "The variables that are missing or malformed.",
+);

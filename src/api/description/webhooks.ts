@@ -1,0 +1,106 @@
+import * as z from "zod/mini";
+import { OPERATOR_EVENT_TYPES } from "../../config/operator-events.ts";
+import type { Content } from "./description.ts";
+import { CANCELED_TASK, COMPLETED_CALLBACK, FAILED_CALLBACK, TASK_ID } from "./examples.ts";
+import { AnyObject, Count, Id, Time } from "./schemas/fields.ts";
+import { CompletedCallback, FailedCallback, Task } from "./schemas/task.ts";
+
+/** A request that the relay sends. */
+interface Webhook extends Content {
+  readonly summary: string;
+}
+
+export type CallbackName = "task.completed" | "task.failed";
+
+/** The callbacks, which go to the `callback_url` of a task, by the value of their header `X-Event`. */
+export const CALLBACKS: Readonly<Record<CallbackName, Webhook>> = {
+  "task.completed": {
+    summary: "A task has completed",
+    schema: CompletedCallback,
+    example: COMPLETED_CALLBACK,
+  },
+  "task.failed": {
+    summary: "A task has failed",
+    schema: FailedCallback,
+    example: FAILED_CALLBACK,
+  },
+};
+
+export type OperatorEventType = (typeof OPERATOR_EVENT_TYPES)[number];
+
+const AboutTask = z.strictObject({ task: Task });
+const ABOUT_TASK = { task: CANCELED_TASK };
+const HOST = "client.example.com";
+const SINCE = 1_767_225_600;
+
+/** The member `data` of every operator event, by its type. A type without an entry does not compile. */
+const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
+  "callback.failed": {
+    summary: "A callback has used all its attempts, or, in a digest, several to one host have",
+    schema: z.union([
+      AboutTask,
+      z.strictObject({ host: z.string(), since: Time, failed: Count, tasks: z.array(Id) }),
+    ]),
+    example: { host: HOST, since: SINCE, failed: 1, tasks: [TASK_ID] },
+  },
+  "refund.delayed": {
+    summary: "Credits are not refunded after 5 minutes",
+    schema: AboutTask,
+    example: ABOUT_TASK,
+  },
+  "upstream.unclear": {
+    summary: "The answers to the polls of a task have not been understood for an hour",
+    schema: z.strictObject({
+      task: Task,
+      status_code: z.nullable(z.int()),
+      word: z.nullable(z.string()),
+    }),
+    example: { ...ABOUT_TASK, status_code: 200, word: "archived" },
+  },
+  "upstream.no_output": {
+    summary: "The upstream of a task has reported success without output for the second time",
+    schema: AboutTask,
+    example: ABOUT_TASK,
+  },
+  "task.late_result": {
+    summary: "The job of a task has succeeded after the task failed with upstream_timeout",
+    schema: z.strictObject({
+      task: Task,
+      output: z.nullable(z.strictObject({ urls: z.array(z.string()), metadata: AnyObject })),
+    }),
+    example: { ...ABOUT_TASK, output: COMPLETED_CALLBACK.output },
+  },
+  "host.failing": {
+    summary: "Ten attempts to one host failed within 10 minutes",
+    schema: z.strictObject({ host: z.string() }),
+    example: { host: HOST },
+  },
+  "provider.unauthorized": {
+    summary: "A provider refuses a key",
+    schema: z.strictObject({ connection: z.string() }),
+    example: { connection: "fal" },
+  },
+  "index.lagging": {
+    summary: "Tasks should have changed 10 minutes ago",
+    schema: z.strictObject({ overdue: Count }),
+    example: { overdue: 12 },
+  },
+  "index.full": {
+    summary: "The database of the index has reached 80 % of its largest size",
+    schema: z.strictObject({ bytes: Count, max_bytes: Count }),
+    example: { bytes: 8_589_934_592, max_bytes: 10_737_418_240 },
+  },
+  "events.silent": {
+    summary: "No task has ended for SILENCE_MINUTES",
+    schema: z.strictObject({ since: Time, minutes: z.number() }),
+    example: { since: SINCE, minutes: 30 },
+  },
+};
+
+/** The operator events, which go to `OPERATOR_CALLBACK_URL`, by their type. */
+export const OPERATOR_EVENTS: readonly (Webhook & { readonly type: OperatorEventType })[] =
+  OPERATOR_EVENT_TYPES.map((type) => {
+    const { summary, schema: data, example } = EVENT_DATA[type];
+    const schema = z.strictObject({ type: z.literal(type), timestamp: Time, data });
+    return { type, summary, schema, example: { type, timestamp: SINCE, data: example } };
+  });
