@@ -1,10 +1,10 @@
-import type { ZodOpenApiResponseObject } from "zod-openapi";
+import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
 import type { Answer } from "../../src/api/description/description.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/description/headers.ts";
 import { ProblemSchema } from "../../src/api/description/problems.ts";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 
-type Headers = NonNullable<ZodOpenApiResponseObject["headers"]>;
+type Headers = Readonly<Record<string, oas32.HeaderObject>>;
 
 const TEXT = { type: "string" as const };
 const COMMON = Object.fromEntries(

@@ -1,5 +1,5 @@
 import type { oas32 } from "zod-openapi";
-import type { RouteDescription } from "../../src/api/description/description.ts";
+import type { Parameter, RouteDescription } from "../../src/api/description/description.ts";
 import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { describeParameter } from "./parameters.ts";
@@ -23,15 +23,22 @@ function describeRequest(
   { request = {} }: RouteDescription,
 ): void {
   const { query = {}, fields = {} } = request;
-  for (const parameter of operation.parameters ?? []) {
-    if (!("in" in parameter) || parameter.in !== "query") continue;
-    const description = query[parameter.name];
-    if (description !== undefined) describeParameter(parameter, description);
-  }
+  describeQuery(operation, query);
   if (operation.requestBody === undefined || !("content" in operation.requestBody)) return;
   const { "application/json": json } = operation.requestBody.content;
   if (json !== undefined && "schema" in json && json.schema !== undefined) {
     describeFields(json.schema, fields);
+  }
+}
+
+function describeQuery(
+  operation: oas32.OperationObject,
+  query: Readonly<Record<string, Parameter>>,
+): void {
+  for (const parameter of operation.parameters ?? []) {
+    if (!("in" in parameter) || parameter.in !== "query") continue;
+    const description = query[parameter.name];
+    if (description !== undefined) describeParameter(parameter, description);
   }
 }
 

@@ -30,9 +30,13 @@ export function describeParameter(parameter: ParameterObject, description: Param
   const { schema } = parameter;
   Object.assign(parameter, texts);
   if (integer !== undefined) {
-    const { min: minimum, max: maximum, fallback } = integer;
-    const limits = { minimum, maximum, ...(fallback !== undefined && { default: fallback }) };
-    parameter.schema = { type: "integer", ...limits };
+    const { min, max, fallback } = integer;
+    parameter.schema = {
+      type: "integer",
+      minimum: min,
+      ...(max !== undefined && { maximum: max }),
+      ...(fallback !== undefined && { default: fallback }),
+    };
   } else if (typeof schema === "object" && "enum" in schema && schema.enum?.[0] === "true") {
     parameter.schema = { type: "boolean", default: false };
   }

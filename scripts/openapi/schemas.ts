@@ -20,6 +20,8 @@ export const CONVERSION: CreateDocumentOptions = {
     if (jsonSchema.additionalProperties === false && !BODIES.has(zodSchema)) {
       delete jsonSchema.additionalProperties;
     }
+    // A default of the relay's own form, e.g. of a cursor; the descriptions state those of the wire.
+    if (def.type === "default") delete jsonSchema.default;
     if (def.type === "record") delete jsonSchema.propertyNames;
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

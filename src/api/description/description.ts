@@ -27,7 +27,7 @@ export interface Parameter {
   readonly description: string;
   readonly example?: string | number | boolean;
   /** Limits of a number, which a query carries in decimal digits; absent for a text. */
-  readonly integer?: { readonly min: number; readonly max: number; readonly fallback?: number };
+  readonly integer?: { readonly min: number; readonly max?: number; readonly fallback?: number };
 }
 
 /** What a request must or may contain besides its path. */

@@ -6,7 +6,7 @@ const CALLBACK_URL = "https://client.example.com/hook?order=4711";
 const STARTED_AT = 1_767_225_600;
 const HEAD = { id: TASK_ID, model: "seedance-1-pro", created_at: STARTED_AT };
 
-export const ATTEMPT = {
+const ATTEMPT = {
   number: 1,
   series: 1,
   started_at: STARTED_AT + 61,

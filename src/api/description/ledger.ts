@@ -22,10 +22,7 @@ const GRANT_ENTRY = {
   created_at: ACCOUNT.created_at,
 };
 
-const CURSOR: Parameter = {
-  description: "`next_cursor` of the page before.",
-  integer: { min: 1, max: Number.MAX_SAFE_INTEGER },
-};
+const CURSOR: Parameter = { description: "`next_cursor` of the page before.", example: "1041" };
 const CSV = [
   "kind,amount,balance,reference,task_id,reason,created_at",
   `charge,12,988,${ENTRY.reference},${TASK_ID},,${ENTRY.created_at}`,

@@ -89,7 +89,7 @@ export const TASK_ROUTES = {
       query: {
         wait: {
           description: "Seconds to wait for the result; more than 60 counts as 60.",
-          integer: { min: 0, max: 60 },
+          integer: { min: 0 },
         },
       },
     },

@@ -5,7 +5,7 @@ import { Count, described, DurationMs, maybe, named, Time } from "./fields.ts";
 const CAUSES = ["refused", "tls", "dns", "other"] as const satisfies readonly UnreachableCause[];
 
 /** How an attempt ended: members that the attempts of a task and a test callback share. */
-export const OUTCOME_FIELDS = {
+const OUTCOME_FIELDS = {
   cause: maybe(z.enum(CAUSES), "Why the receiver was `unreachable`."),
   status_code: maybe(z.int(), "HTTP status of the receiver's answer."),
   cloudflare_error: maybe(
@@ -14,7 +14,7 @@ export const OUTCOME_FIELDS = {
   ),
 };
 
-export const Outcome = named(
+const Outcome = named(
   "Outcome",
   z.enum(OUTCOMES),
   "How an attempt ended. Only `delivered`, any 2xx, is a success.",
@@ -25,7 +25,7 @@ const OrderedBy = maybe(
   "Name of the key that ordered the redelivery. Only operators see it.",
 );
 
-export const Attempt = named(
+const Attempt = named(
   "Attempt",
   z.strictObject({
     number: described(z.int(), "Number of the attempt, from 1 over all series: `X-Attempt`."),

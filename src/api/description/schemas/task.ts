@@ -101,7 +101,7 @@ const CompletedTask = named(
   z.strictObject(COMPLETED_FIELDS),
   "A task that has completed. It begins with the body of its callback, byte for byte.",
 );
-export const FailedTask = named(
+const FailedTask = named(
   "FailedTask",
   z.strictObject(FAILED_FIELDS),
   "A task that has failed. It begins with the body of its callback, byte for byte.",
