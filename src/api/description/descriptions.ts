@@ -3,6 +3,7 @@ import { ACCOUNT_KEY_ROUTES } from "./account-keys.ts";
 import { ACCOUNT_ROUTES } from "./accounts.ts";
 import type { RouteDescription } from "./description.ts";
 import { LEDGER_ROUTES } from "./ledger.ts";
+import { MONITORING_ROUTES } from "./monitoring.ts";
 import { OPERATOR_ROUTES } from "./operators.ts";
 import { SEARCH_ROUTES } from "./search.ts";
 import { TASK_ROUTES } from "./tasks.ts";
@@ -16,5 +17,6 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   ...LEDGER_ROUTES,
   ...ACCOUNT_KEY_ROUTES,
   ...SEARCH_ROUTES,
+  ...MONITORING_ROUTES,
   ...OPERATOR_ROUTES,
 };

@@ -9,6 +9,10 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
   account: { description: "Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`.", example: "acme" },
   key: { description: "Id of the API key, as the list of keys has it.", example: "k_1" },
+  host: {
+    description: "Host of a `callback_url`; `*` for the hosts that an hour does not name.",
+    example: "client.example.com",
+  },
   provider: { description: "Name of the connection that the hook belongs to.", example: "fal" },
   token: {
     description: "Token of the hook URL, which only the relay can make. It proves the sender.",

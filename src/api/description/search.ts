@@ -50,30 +50,6 @@ export const SEARCH_ROUTES = {
     answers: { 200: jsonAnswer("the statistics", StatisticsView, STATISTICS) },
     problems: ["index_disabled"],
   },
-  readSeries: {
-    audience: "operator",
-    summary: "Read the counts and latency histograms of the tasks created in each hour or day",
-    answers: { 200: { description: "one entry for each step, also for those without tasks" } },
-    problems: ["index_disabled"],
-  },
-  listHosts: {
-    audience: "operator",
-    summary: "List the receivers' hosts with their callbacks of the last 24 hours, worst first",
-    answers: { 200: { description: "the hosts, those that fail at present first" } },
-    problems: ["index_disabled"],
-  },
-  readHost: {
-    audience: "operator",
-    summary: "Read how the callbacks to one host went in the last 24 hours, and how they fail",
-    answers: { 200: { description: "the host, also one that the index does not know" } },
-    problems: ["index_disabled"],
-  },
-  readProblems: {
-    audience: "operator",
-    summary: "List the present problems of the relay, and count what it has to do now",
-    answers: { 200: { description: "the problems, the gravest first" } },
-    problems: [],
-  },
   readMetrics: {
     audience: "operator",
     summary: "Read totals, and counts and latencies of the last 48 hours, for Prometheus",
