@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
+import { EXPLAINED_PROBLEMS } from "../../src/api/http/problem-help.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { app } from "../../src/app.ts";
@@ -122,7 +123,7 @@ it("GET /docs/errors explains every problem code in a section to which the type 
   expect(page.ids).toEqual(CODES);
   expect(new Set(page.links)).toEqual(new Set(CODES.map((code) => `#${code}`)));
   const text = unescaped(page.text).replaceAll(/\s+/g, " ");
-  for (const { status, title, cause, cure } of Object.values(PROBLEMS)) {
+  for (const { status, title, cause, cure } of EXPLAINED_PROBLEMS) {
     expect(text).toContain(`${status} ${title} Cause ${cause} Cure ${cure}`);
   }
 });

@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { sha256, toBase64 } from "../../security/encoding.ts";
-import { PROBLEMS } from "../http/problem-list.ts";
+import { EXPLAINED_PROBLEMS } from "../http/problem-help.ts";
 import { publicRoute } from "../http/route.ts";
 
 const STYLE = `
@@ -57,7 +57,6 @@ async function contentSecurityPolicy(): Promise<string> {
 }
 
 async function page(): Promise<string> {
-  const problems = Object.entries(PROBLEMS);
   const document = await html`<!doctype html>
     <html lang="en">
       <head>
@@ -75,24 +74,21 @@ async function page(): Promise<string> {
         </p>
         <nav aria-label="Codes">
           <ul>
-            ${problems.map(
-              ([code, { status }]) =>
+            ${EXPLAINED_PROBLEMS.map(
+              ({ code, status }) =>
                 html`<li>
                   <span class="status">${status}</span> <a href="#${code}"><code>${code}</code></a>
                 </li>`,
             )}
           </ul>
         </nav>
-        <main>${problems.map(([code, problem]) => section(code, problem))}</main>
+        <main>${EXPLAINED_PROBLEMS.map(section)}</main>
       </body>
     </html>`;
   return document.toString();
 }
 
-function section(
-  code: string,
-  { status, title, cause, cure }: (typeof PROBLEMS)[keyof typeof PROBLEMS],
-) {
+function section({ code, status, title, cause, cure }: (typeof EXPLAINED_PROBLEMS)[number]) {
   return html`<section id="${code}">
     <h2>
       <a href="#${code}"><code>${code}</code></a>

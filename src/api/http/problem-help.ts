@@ -1,0 +1,118 @@
+import { isProblemCode, type ProblemCode, PROBLEMS } from "./problem-list.ts";
+
+interface ProblemHelp {
+  /** Cause of a problem, as docs/errors.md states it. */
+  readonly cause: string;
+  /** Action by which the caller or the operator can solve the problem. */
+  readonly cure: string;
+}
+
+/** Cause and cure of every problem. The API does not answer with them: only pages and generators import them. */
+export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
+  invalid_json: {
+    cause: "The body is not JSON in UTF-8, or the connection ended before it was complete.",
+    cure: "Send one JSON object, encoded in UTF-8.",
+  },
+  invalid_request: {
+    cause:
+      "A field, parameter or header is missing, unknown, or has a value that is not allowed. Each entry of issues has its JSON Pointer and a message; of more than 20 faults, more_issues counts the rest.",
+    cure: "Correct every field that issues names. Nothing has been changed.",
+  },
+  unauthenticated: {
+    cause:
+      "The key is missing, unknown or revoked, or the signature is missing, wrong, or older than 300 seconds.",
+    cure: "Send Authorization: Bearer with a valid key. For signed requests, compare the secrets and the clock of both sides.",
+  },
+  insufficient_credits: {
+    cause:
+      "The price of the task exceeds the balance of its account. The members price and balance have both numbers.",
+    cure: "Grant credits to the account, then register the task again.",
+  },
+  forbidden: {
+    cause:
+      "The key is valid, but its role does not permit the request. The member detail names the roles that do.",
+    cure: "Use a key with one of these roles, or ask the operator to make the request.",
+  },
+  not_found: {
+    cause:
+      "No route has this path, or the account or API key it names does not exist or belongs to somebody else.",
+    cure: "Check the path and the ids in it. An account must be created before it is used.",
+  },
+  unknown_task: {
+    cause:
+      "No task has this id: it was never registered, belongs to another account, was erased or has expired. A hook URL that the relay did not make is answered in the same way.",
+    cure: "Check the id. Register the task first, or report an event that has a model, which creates it.",
+  },
+  method_not_allowed: {
+    cause: "The path exists, but does not support this method.",
+    cure: "Use one of the methods in the header Allow.",
+  },
+  task_exists: {
+    cause:
+      "A task with this id was registered with another body, or was created by an event. The member task is that task.",
+    cure: "Use another id. To repeat a registration, send exactly the same body.",
+  },
+  task_open: {
+    cause:
+      "The task is pending or processing, and the request needs a finished one; or the account to be deleted has such a task.",
+    cure: "Wait until the task is completed or failed, or cancel it. An account can be deleted all the same with ?force=true.",
+  },
+  task_settled: {
+    cause: "The task is completed or failed, and the request needs an open one.",
+    cure: "Read the result from the member task. A finished task does not change.",
+  },
+  reference_reused: {
+    cause:
+      "The reference was used for another grant or adjustment, the imported key belongs to another account or has another role, or the id belonged to an account that was deleted.",
+    cure: "Use a new reference for a new grant or adjustment, one key for one account only, and a new id for a new account.",
+  },
+  conflicting_result: {
+    cause: "The task has finished with a different result. The first result is final.",
+    cure: "Do not repeat the event. The member task has the result that counts.",
+  },
+  series_running: {
+    cause: "The callback of the task is not settled: attempts are due or in progress.",
+    cure: "Wait until the status of the callback is delivered or failed, then try again.",
+  },
+  no_callback: {
+    cause: "The task was created without a callback_url, so there is nothing to send again.",
+    cure: "Give a callback_url with the redelivery, or read the result with GET /v1/tasks/{id}.",
+  },
+  payload_too_large: {
+    cause:
+      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
+    cure: "Send less, or, for a body over MAX_BODY_KB, have the operator raise it.",
+  },
+  idempotency_key_reused: {
+    cause:
+      "A task was registered under this Idempotency-Key with another body. The member task is that task.",
+    cure: "Use a new key for a new task. To repeat a registration, send exactly the same body.",
+  },
+  rate_limited: {
+    cause:
+      "The account has sent too many requests of this kind within a minute, or too many wrong keys, hook URLs or event signatures have come from the address of the caller. The member detail names the limit.",
+    cure: "Repeat the request after the seconds in Retry-After. After wrong credentials, correct those that are sent from this address. The operator sets the limits, which do not count the operator's own requests.",
+  },
+  internal_error: {
+    cause: "The relay has a bug, or a stored record cannot be read.",
+    cure: "Try again. If the problem stays, the operator finds the error in the log, beside the line with the X-Request-Id of the answer.",
+  },
+  index_disabled: {
+    cause: "The request needs the index, and no D1 database is bound as INDEX_DB.",
+    cure: "Bind a D1 database as INDEX_DB and deploy again. Tasks and callbacks work without it.",
+  },
+  not_configured: {
+    cause: "A variable or secret is missing or malformed. The member detail names it.",
+    cure: "Set the variables that detail names and deploy again. Locally, npm run setup writes the missing secrets.",
+  },
+  unavailable: {
+    cause:
+      "A stored object, the index or a provider's public keys could not be reached, a quota or spending limit of the platform is used up, a charge is still in progress, or a later release has stored the task. It is unknown whether the request took effect.",
+    cure: "Repeat the same request after the seconds in Retry-After. Registrations and redeliveries are safe to repeat with an Idempotency-Key. The member reason of the log line request.refused names the failure.",
+  },
+};
+
+/** All problems with their status, title, cause and cure, in the order of `PROBLEMS`. */
+export const EXPLAINED_PROBLEMS = Object.keys(PROBLEMS)
+  .filter(isProblemCode)
+  .map((code) => ({ code, ...PROBLEMS[code], ...PROBLEM_HELP[code] }));
