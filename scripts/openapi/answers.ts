@@ -2,6 +2,7 @@ import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
 import type { Answer } from "../../src/api/description/description.ts";
 import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/description/headers.ts";
 import { ProblemSchema } from "../../src/api/description/problems.ts";
+import { PROBLEM_HELP } from "../../src/api/http/problem-help.ts";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 
 type Headers = Readonly<Record<string, oas32.HeaderObject>>;
@@ -78,9 +79,9 @@ function contentOf(content: Answer["content"]) {
 }
 
 function exampleOf(code: ProblemCode) {
-  const { status, title, cause } = PROBLEMS[code];
+  const { status, title } = PROBLEMS[code];
   const type = `https://relay.example.com/docs/errors#${code}`;
-  return { type, title, status, detail: cause, code };
+  return { type, title, status, detail: PROBLEM_HELP[code].cause, code };
 }
 
 function headersOf(headers: Answer["headers"]): Headers {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { type ProblemCode, PROBLEMS } from "../http/problem-list.ts";
+import { isProblemCode, type ProblemCode, PROBLEMS } from "../http/problem-list.ts";
 import type { Route } from "../http/route.ts";
 import type { RouteDescription } from "./description.ts";
 import { Count, described, maybe, named } from "./schemas/fields.ts";
@@ -43,7 +43,7 @@ export function problemsOf(
   return ALL.filter((code) => possible.has(code));
 }
 
-const ALL = Object.keys(PROBLEMS).filter(isCode);
+const ALL = Object.keys(PROBLEMS).filter(isProblemCode);
 const GUARDED: readonly ProblemCode[] = [
   "unauthenticated",
   "forbidden",
@@ -52,7 +52,3 @@ const GUARDED: readonly ProblemCode[] = [
   "unavailable",
 ];
 const WITH_BODY: readonly ProblemCode[] = ["invalid_json", "payload_too_large"];
-
-function isCode(code: string): code is ProblemCode {
-  return Object.hasOwn(PROBLEMS, code);
-}
