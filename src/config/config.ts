@@ -4,7 +4,7 @@ import type { LogSettings } from "../log.ts";
 import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { Secrets } from "../security/keyring.ts";
-import type { OperatorKey } from "../security/roles.ts";
+import type { OperatorKey, OperatorRole } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback, type UrlPolicy } from "../security/url-policy.ts";
 import type { BaseUrlPolicy } from "./base-url.ts";
 import { parseConnections } from "./connections.ts";
@@ -65,6 +65,18 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly isErrorTextGeneric: boolean;
   /** URL of the operator's own billing, which takes refunds; null means that the ledger refunds. */
   readonly settlementUrl: string | null;
+  /** Cloudflare Access, whose users the console takes for operators; null when it is not configured. */
+  readonly access: AccessConfig | null;
+}
+
+/** Application of Cloudflare Access that protects the console. */
+export interface AccessConfig {
+  /** Origin of the team, which issues the tokens and publishes the keys that verify them. */
+  readonly origin: string;
+  /** AUD tag of the application, for which the tokens are made. */
+  readonly audience: string;
+  /** Role that every user of the application has in the console. */
+  readonly role: OperatorRole;
 }
 
 /** Compatibility flag of Cloudflare that keeps outgoing requests out of private networks. */
@@ -93,7 +105,11 @@ export function parseConfig(
   if (!connected.ok) return connected;
   const index = parseIndexConfig(vars, data);
   if (!index.ok) return index;
-  const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...uncallableUrls(data)];
+  const issues = [
+    ...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS),
+    ...uncallableUrls(data),
+    ...accessIssues(data),
+  ];
   if (issues.length > 0) return failure(issues);
   return success({
     scheduleMs: data.CALLBACK_SCHEDULE_S,
@@ -124,7 +140,23 @@ export function parseConfig(
     digestMs: data.OPERATOR_DIGEST_MINUTES,
     silenceMs: data.SILENCE_MINUTES,
     isOperatorOnSlack: data.OPERATOR_CALLBACK_FORMAT === "slack",
+    access: accessOf(data),
   });
+}
+
+function accessOf({
+  ACCESS_TEAM: origin,
+  ACCESS_AUD: audience,
+  ACCESS_ROLE: role,
+}: ParsedVariables): AccessConfig | null {
+  return origin === null || audience === null ? null : { origin, audience, role };
+}
+
+/** Finds which of `ACCESS_TEAM` and `ACCESS_AUD` is missing: a token for any application would suffice. */
+function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue[] {
+  if ((ACCESS_TEAM === null) === (ACCESS_AUD === null)) return [];
+  const path = ACCESS_TEAM === null ? "ACCESS_TEAM" : "ACCESS_AUD";
+  return [{ path, message: "is required with ACCESS_TEAM or ACCESS_AUD" }];
 }
 
 /** Selects the rules for the base URLs of connections; the relay's own host is known only by `PUBLIC_URL`. */

@@ -5,6 +5,7 @@ import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
+import { OPERATOR_ROLES } from "../security/roles.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
 import { parseOperatorEvents } from "./operator-events.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
@@ -68,6 +69,11 @@ export const Variables = z.object({
   SIGNING_SECRETS: convert(list(WHSEC_MESSAGE, isHmacSecret), nullIfEmpty),
   EVENTS_SECRETS: convert(list(WHSEC_MESSAGE, isHmacSecret), nullIfEmpty),
   SIGNING_KEYS: parseOptional(signingKeysOf),
+  ACCESS_TEAM: parseOptional(accessOriginOf),
+  ACCESS_AUD: parseOptional((value) =>
+    /^[\w-]{1,128}$/.test(value) ? success(value) : failure("must be one AUD tag"),
+  ),
+  ACCESS_ROLE: convert(oneOf(OPERATOR_ROLES), (role) => role ?? "read"),
 });
 
 export type ParsedVariables = z.output<typeof Variables>;
@@ -82,6 +88,13 @@ function scheduleOf(value: string): Result<readonly number[], string> {
     return success(waits.map((wait) => wait * SECOND_MS));
   }
   return failure("must be 1 to 10 whole seconds from 0 to 86400, comma-separated");
+}
+
+function accessOriginOf(value: string): Result<string, string> {
+  const [, name] =
+    /^(?:https:\/\/)?([a-z\d-]{1,63})(?:\.cloudflareaccess\.com\/?)?$/.exec(value) ?? [];
+  if (name === undefined) return failure("must be the name of a team: <name>.cloudflareaccess.com");
+  return success(`https://${name}.cloudflareaccess.com`);
 }
 
 function signingKeysOf(value: string): Result<readonly z.infer<typeof Ed25519JwkSchema>[], string> {

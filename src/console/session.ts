@@ -6,6 +6,7 @@ import { bytesOf, fromBase64, sha256Hex, toBase64Url, toHex } from "../security/
 import { signWithNewest, verifyAny } from "../security/hmac.ts";
 import { keyName } from "../security/operator-keys.ts";
 import type { KeyHolder } from "../task-object/caller.ts";
+import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
 
 /** Longest time between two requests of a session. */
@@ -60,12 +61,23 @@ export function hasSession(request: Request): boolean {
   return cookieOf(request, NAME) !== null;
 }
 
-/** Identifies the viewer by the session cookie; null when it is missing, invalid, expired or its key is gone. */
+/**
+ * Identifies the viewer by the session cookie, or without a session by Cloudflare Access; null when neither is
+ * valid.
+ */
 export async function visitorOf(
   request: Request,
   runtime: Runtime,
   env: Env,
 ): Promise<Visitor | null> {
+  const visitor = await ofSession(request, runtime, env);
+  if (visitor !== null) return visitor;
+  const viewer = await accessUserOf(request, runtime.config);
+  return viewer === null ? null : { viewer, renewal: null };
+}
+
+/** Identifies the viewer by the session cookie; null when it is missing, invalid, expired or its key is gone. */
+async function ofSession(request: Request, runtime: Runtime, env: Env): Promise<Visitor | null> {
   const now = Date.now();
   const session = await read(request, runtime.keyring.sessionKeys);
   if (session === null || !isCurrent(session, now)) return null;

@@ -3,7 +3,6 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { withDeadline } from "../timeout.ts";
 import { get, type GetRequest } from "./http.ts";
 
-const KEEP_MS = DAY_MS;
 /**
  * Minimum time between two fetches of a key set, so that hooks with invented keys cannot make the relay
  * flood the provider.
@@ -27,44 +26,56 @@ const Ed25519Jwk = z.object({
 });
 const JwkSet = z.object({ keys: z.array(z.unknown()).check(z.maxLength(100)) });
 
-interface CachedKeys {
-  readonly keys: readonly CryptoKey[];
+/**
+ * Reader of the keys of JWK sets (RFC 7517) by their URL; null when a set cannot be fetched or has no usable
+ * key.
+ * @param isFresh true to fetch the set again, because the cached one lacked a key.
+ */
+type KeyReader<Key> = (url: string, isFresh: boolean) => Promise<readonly Key[] | null>;
+
+interface CachedKeys<Key> {
+  readonly keys: readonly Key[];
   /** Time at which the key set was fetched, in Unix milliseconds. */
   readonly fetchedAt: number;
 }
 
-/** Cached key sets by URL; the URLs come from the configuration, so there are few. */
-const cache = new Map<string, CachedKeys>();
-
 /**
- * Returns the Ed25519 keys of a JWK set (RFC 7517, RFC 8037), which this isolate caches for a day.
- * @param isFresh true to fetch the set again, because the cached one lacked a key.
- * @returns null when the set cannot be fetched or has no Ed25519 key.
+ * Creates a reader of key sets that caches each in this isolate for a time.
+ * @param keyOf reads one key of a set; null for a key of another kind.
  */
-export async function publicKeys(
-  url: string,
-  isFresh: boolean,
-): Promise<readonly CryptoKey[] | null> {
-  const cached = cache.get(url);
-  const ageMs = Date.now() - (cached?.fetchedAt ?? 0);
-  if (cached !== undefined && ageMs < (isFresh ? REFRESH_PAUSE_MS : KEEP_MS)) return cached.keys;
-  const cf = isFresh ? {} : { cf: EDGE_CACHE };
-  const keys = await withDeadline(TIMEOUT_MS, (signal) => fetchKeys({ url, ...cf }, signal));
-  if (keys !== null) cache.set(url, { keys, fetchedAt: Date.now() });
-  return keys;
+export function keyReader<Key>(
+  keepMs: number,
+  keyOf: (jwk: unknown) => Promise<Key | null> | Key | null,
+): KeyReader<Key> {
+  // The URLs come from the configuration, so there are few.
+  const cache = new Map<string, CachedKeys<Key>>();
+  return async (url, isFresh) => {
+    const cached = cache.get(url);
+    const ageMs = Date.now() - (cached?.fetchedAt ?? 0);
+    if (cached !== undefined && ageMs < (isFresh ? REFRESH_PAUSE_MS : keepMs)) return cached.keys;
+    const cf = isFresh ? {} : { cf: EDGE_CACHE };
+    const jwks = await withDeadline(TIMEOUT_MS, (signal) => fetchKeys({ url, ...cf }, signal));
+    const keys = (await Promise.all((jwks ?? []).map(keyOf))).filter((key) => key !== null);
+    if (keys.length === 0) return null;
+    cache.set(url, { keys, fetchedAt: Date.now() });
+    return keys;
+  };
 }
+
+/** Returns the Ed25519 keys of a JWK set (RFC 8037), which this isolate caches for a day. */
+export const publicKeys = keyReader(DAY_MS, (jwk) => {
+  const parsed = Ed25519Jwk.safeParse(jwk);
+  return parsed.success ? importKey(parsed.data) : null;
+});
 
 async function fetchKeys(
   request: GetRequest,
   signal: AbortSignal,
-): Promise<readonly CryptoKey[] | null> {
+): Promise<readonly unknown[] | null> {
   const answer = await get(request, signal);
   if (answer?.status !== 200) return null;
   const set = JwkSet.safeParse(answer.body);
-  if (!set.success) return null;
-  const jwks = set.data.keys.map((key) => Ed25519Jwk.safeParse(key));
-  const keys = await Promise.all(jwks.flatMap((jwk) => (jwk.success ? [importKey(jwk.data)] : [])));
-  return keys.length === 0 ? null : keys;
+  return set.success ? set.data.keys : null;
 }
 
 function importKey(jwk: z.infer<typeof Ed25519Jwk>): Promise<CryptoKey> {

@@ -51,7 +51,7 @@ it("docs/configuration.md states the default of every variable as src/config/var
   const parsed = defaults.map(({ schema, value }) => schema?.parse(value));
   expect(parsed).toEqual(defaults.map(({ schema }) => schema?.parse(undefined)));
   const times = [[0, 180_000, 600_000], 10_000, 28 * DAY_MS, 72 * HOUR_MS];
-  const words = ["normal", false, "standard", "upstream", false];
+  const words = ["normal", false, "standard", "upstream", "read", false];
   expect(parsed).toEqual([...times, 262_144, false, false, ...words]);
 });
 

@@ -1,0 +1,61 @@
+import { decodeHeader, verifyWithJwks } from "hono/utils/jwt/jwt";
+import * as z from "zod/mini";
+import type { AccessConfig } from "../config/config.ts";
+import { HOUR_MS } from "../core/time.ts";
+import { logAs, type LogSettings } from "../log.ts";
+import { keyReader } from "../outbound/jwks.ts";
+import type { KeyHolder } from "../task-object/caller.ts";
+
+/** Header in which Cloudflare Access hands the token of a user to the application that it protects. */
+const HEADER = "Cf-Access-Jwt-Assertion";
+
+const RsaJwk = z.looseObject({ kty: z.literal("RSA"), kid: z.string() });
+const rsaKeys = keyReader(HOUR_MS, (jwk) => RsaJwk.safeParse(jwk).data ?? null);
+
+/** Claims that name the user; the token of a service has no `email` but a `common_name`. */
+const Claims = z.object({ email: z.optional(z.string()), common_name: z.optional(z.string()) });
+
+/** Error that says why no key is known for a token; the errors of a token that is not valid are Hono's. */
+class KeysUnreachable extends Error {
+  override readonly name = "KeysUnreachable";
+}
+
+/**
+ * Identifies the user whom Cloudflare Access has let through, as an operator with the configured role; null
+ * when the request has no valid token for the configured application. The log says why a token is refused.
+ */
+export async function accessUserOf(
+  { headers }: Request,
+  { access, logsDetails }: LogSettings & { readonly access: AccessConfig | null },
+): Promise<KeyHolder | null> {
+  const token = headers.get(HEADER);
+  if (access === null || token === null) return null;
+  try {
+    const { email, common_name: service } = Claims.parse(await verified(token, access));
+    return { kind: "operator", role: access.role, key: email ?? service ?? "access" };
+  } catch (error) {
+    const reason = error instanceof Error ? error.name : "unknown";
+    const level = error instanceof KeysUnreachable ? "warn" : "detail";
+    logAs(level, { event: "access.refused", reason }, { logsDetails });
+    return null;
+  }
+}
+
+/** Returns the claims of a token. @throws Error when it is not valid, with the reason as its name. */
+async function verified(token: string, { origin, audience }: AccessConfig): Promise<unknown> {
+  return verifyWithJwks(token, {
+    keys: [...(await keysFor(decodeHeader(token).kid, origin))],
+    allowedAlgorithms: ["RS256"],
+    verification: { iss: origin, aud: audience },
+  });
+}
+
+/** Returns the keys of a team, fetched again when the cached ones lack the key `kid`, because teams rotate. */
+async function keysFor(kid: string | undefined, origin: string) {
+  const url = `${origin}/cdn-cgi/access/certs`;
+  const cached = await rsaKeys(url, false);
+  const isKnown = cached?.some((key) => key.kid === kid) ?? false;
+  const keys = isKnown ? cached : await rsaKeys(url, true);
+  if (keys === null) throw new KeysUnreachable();
+  return keys;
+}

@@ -1,0 +1,99 @@
+import type { Page } from "playwright-core";
+import { beforeAll, afterAll, expect, it } from "vitest";
+import { LOCAL_VARS, OPERATOR_KEY } from "../process/harness/client.ts";
+import { LoopbackServer } from "../process/harness/loopback.ts";
+import { Workerd } from "../process/harness/workerd.ts";
+import { openPage } from "./browser.ts";
+
+let relay: Workerd;
+/** The relay under the name localhost: pages under 127.0.0.1 are of another site. */
+let origin = "";
+/** A page of another site: a chat with a link to the relay, and a form that would log out. */
+let chat: LoopbackServer;
+
+beforeAll(async () => {
+  relay = await Workerd.start({ vars: LOCAL_VARS });
+  origin = relay.url.replace("127.0.0.1", "localhost");
+  chat = new LoopbackServer((_, response) => {
+    response.setHeader("Content-Type", "text/html")
+      .end(`<!doctype html><link rel="icon" href="data:,">
+      <a href="${origin}/?from=chat">link</a>
+      <form method="post" action="${origin}/logout"><button>log out</button></form>`);
+  });
+  await chat.listen();
+});
+
+afterAll(async () => {
+  await relay[Symbol.asyncDispose]();
+  await chat[Symbol.asyncDispose]();
+});
+
+/** Opens a page whose refusals with these statuses are no errors. */
+function open(...statuses: readonly number[]): Promise<Page> {
+  const expected = statuses.map((status) => new RegExp(`status of ${status}`));
+  return openPage(origin, { origins: [chat.origin], expected });
+}
+
+async function logIn(page: Page, path = "/"): Promise<void> {
+  await page.goto(path);
+  await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+}
+
+it("a visitor logs in with a key after a wrong one, returns to the page that was asked for, and logs out", async () => {
+  const page = await open(401);
+  await page.goto("/?since=1");
+  await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
+  await page.getByRole("button", { name: "Log in" }).click();
+  expect(await page.getByRole("alert").textContent()).toContain("No operator key");
+  await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
+  await page.getByLabel("Operator key or account key").press("Enter");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  expect(page.url()).toBe(`${origin}/?since=1`);
+  const [session] = await page.context().cookies();
+  expect(session).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+  await page.locator("details.menu summary").click();
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.getByRole("heading", { name: "Log in" }).waitFor();
+  expect(await page.context().cookies()).toEqual([]);
+});
+
+it("a link in a chat leads somebody who is logged in to the page, and a stranger to the login", async () => {
+  const page = await open();
+  await page.goto(chat.origin);
+  await page.getByRole("link").click();
+  await page.getByRole("heading", { name: "Log in" }).waitFor();
+  expect(new URL(page.url()).searchParams.get("return_to")).toBe("/?from=chat");
+  await page.context().clearCookies();
+  await logIn(page);
+  await page.goto(chat.origin);
+  await page.getByRole("link").click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  expect(page.url()).toBe(`${origin}/?from=chat`);
+});
+
+it("a form of another site changes nothing", async () => {
+  const page = await open(403);
+  await logIn(page);
+  await page.goto(chat.origin);
+  await page.getByRole("button").click();
+  await page.getByText("The form does not come from a page of this console.").waitFor();
+  await page.goto("/");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+});
+
+it("a page whose login ends while it is open keeps its data and says so", async () => {
+  const page = await open(401);
+  await logIn(page);
+  await page.context().clearCookies();
+  await page.evaluate(() => {
+    const main = document.querySelector("main");
+    if (main !== null) main.dataset["refresh"] = "1";
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  expect(await page.getByRole("alert").textContent()).toContain("Your login has ended.");
+  expect(await page.getByRole("heading", { name: "Overview" }).isVisible()).toBe(true);
+  await page.getByRole("link", { name: "Log in again" }).click();
+  await page.getByRole("heading", { name: "Log in" }).waitFor();
+});
