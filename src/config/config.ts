@@ -105,11 +105,7 @@ export function parseConfig(
   if (!connected.ok) return connected;
   const index = parseIndexConfig(vars, data);
   if (!index.ok) return index;
-  const issues = [
-    ...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS),
-    ...uncallableUrls(data),
-    ...accessIssues(data),
-  ];
+  const issues = [...missingFlags(flags, data.ALLOW_LOCAL_CALLBACKS), ...conflicts(data)];
   if (issues.length > 0) return failure(issues);
   return success({
     scheduleMs: data.CALLBACK_SCHEDULE_S,
@@ -180,6 +176,11 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
   return required.flatMap((flag) =>
     flags[flag] === true ? [] : { path: "compatibility_flags", message: `must contain ${flag}` },
   );
+}
+
+/** Finds variables that do not fit together. */
+function conflicts(data: ParsedVariables): ConfigIssue[] {
+  return [...uncallableUrls(data), ...accessIssues(data)];
 }
 
 /**

@@ -10,7 +10,7 @@ import type { KeyHolder } from "../task-object/caller.ts";
 const HEADER = "Cf-Access-Jwt-Assertion";
 
 const RsaJwk = z.looseObject({ kty: z.literal("RSA"), kid: z.string() });
-const rsaKeys = keyReader(HOUR_MS, (jwk) => RsaJwk.safeParse(jwk).data ?? null);
+const rsaKeys = keyReader(HOUR_MS, async (jwk) => RsaJwk.safeParse(jwk).data ?? null);
 
 /** Claims that name the user; the token of a service has no `email` but a `common_name`. */
 const Claims = z.object({ email: z.optional(z.string()), common_name: z.optional(z.string()) });

@@ -45,7 +45,7 @@ interface CachedKeys<Key> {
  */
 export function keyReader<Key>(
   keepMs: number,
-  keyOf: (jwk: unknown) => Promise<Key | null> | Key | null,
+  keyOf: (jwk: unknown) => Promise<Key | null>,
 ): KeyReader<Key> {
   // The URLs come from the configuration, so there are few.
   const cache = new Map<string, CachedKeys<Key>>();
@@ -63,7 +63,7 @@ export function keyReader<Key>(
 }
 
 /** Returns the Ed25519 keys of a JWK set (RFC 8037), which this isolate caches for a day. */
-export const publicKeys = keyReader(DAY_MS, (jwk) => {
+export const publicKeys = keyReader(DAY_MS, async (jwk) => {
   const parsed = Ed25519Jwk.safeParse(jwk);
   return parsed.success ? importKey(parsed.data) : null;
 });
