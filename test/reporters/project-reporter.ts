@@ -9,7 +9,7 @@ import {
 /** Messages that workerd writes past Vitest when a test makes the relay fail on purpose. */
 const RUNTIME_MESSAGE = /^(?:uncaught exception; source = |A header value for )/;
 
-/** Prints failures in full, but of what passes only one line per project. */
+/** Prints failures in full, the reasons of skipped tests, but of what passes only one line per project. */
 export class ProjectReporter extends MinimalReporter {
   readonly #waiting = new Map<string, number>();
   readonly #tests = new Map<string, number>();
@@ -51,6 +51,11 @@ export class ProjectReporter extends MinimalReporter {
   override onTestModuleEnd(testModule: TestModule): void {
     super.onTestModuleEnd(testModule);
     const { name } = testModule.project;
+    for (const test of testModule.children.allTests("skipped")) {
+      const result = test.result();
+      const note = result.state === "skipped" ? result.note : undefined;
+      if (note !== undefined) this.log(`${name}: skipped, because ${note}: ${test.fullName}`);
+    }
     const count = [...testModule.children.allTests()].length;
     if (increase(this.#waiting, name, -1) === 0) {
       this.log(`${name}: ${increase(this.#tests, name, count)} tests`);

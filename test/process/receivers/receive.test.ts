@@ -1,0 +1,111 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { Child, ROOT } from "../harness/child.ts";
+import { LOCAL_VARS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
+import { freePort } from "../harness/loopback.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { Workerd } from "../harness/workerd.ts";
+import { blocksBelow, install, missingCommand, RUNTIMES } from "./runtimes.ts";
+
+const MAX_LINES = 15;
+const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS }));
+const recorder = await forThisFile(Receiver.start());
+const Secrets = z.object({ callbacks: z.array(z.string()).min(1) });
+const { json } = await relay.client.ask("GET", "/v1/signing-secrets");
+const [CALLBACK_SECRET = ""] = Secrets.parse(json).callbacks;
+const [TABLE = "", INSERT = ""] = await blocksBelow("Act once");
+
+it.for(RUNTIMES)(
+  "the receiver in docs/receive.md for $heading accepts a real callback, refuses a changed one, acts once on a repeated one, and conforms",
+  async (runtime, { skip }) => {
+    const missing = missingCommand(runtime);
+    skip(missing !== undefined, `${missing} is not installed`);
+    const [receiver = "", main = ""] = await blocksBelow(runtime.heading);
+    expect(receiver.split("\n").filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(
+      MAX_LINES,
+    );
+    const directory = await mkdtemp(join(tmpdir(), "task-relay-receiver-"));
+    const port = String(await freePort());
+    const env = { ...process.env, ...quiet(directory), CALLBACK_SECRET, TABLE, PORT: port };
+    let child: Child | null = null;
+    try {
+      const unreachable = await install(
+        runtime,
+        `${main}${main && "\n"}${receiver}`,
+        directory,
+        env,
+      );
+      skip(unreachable !== null, unreachable ?? "");
+      child = new Child("sh", ["-c", `cd ${directory} && exec ${runtime.start}`], env);
+      const url = `http://127.0.0.1:${port}/callbacks`;
+      await child.answering(url);
+      await expectReceiver(url, child);
+    } finally {
+      await child?.kill9();
+      await rm(directory, { recursive: true, force: true });
+    }
+  },
+);
+
+it("the insert in docs/receive.md adds a row for a new task and none for a repeated one", () => {
+  const database = new DatabaseSync(":memory:");
+  database.exec(TABLE);
+  const changes = [1, 2].map(() => database.prepare(INSERT).run().changes);
+  expect(changes).toEqual([1, 0]);
+});
+
+async function expectReceiver(url: string, child: Child): Promise<void> {
+  const acts = (id: string) => child.output.split(`task ${id} is completed`).length - 1;
+  const { client } = relay;
+
+  const id = await client.finish(url);
+  expect((await client.settled(id)).callback).toMatchObject({
+    status: "delivered",
+    attempts: [{ outcome: "delivered" }],
+  });
+  await expect.poll(() => acts(id)).toBe(1);
+  await client.ask("POST", `/v1/tasks/${id}/redeliver`, {});
+  await expect
+    .poll(async () => (await client.read(id)).callback?.attempts.map(({ outcome }) => outcome))
+    .toEqual(["delivered", "delivered"]);
+  expect(acts(id)).toBe(1);
+
+  const recorded = await client.finish(recorder.at("/recorded", { kind: "answer", status: 204 }));
+  await client.settled(recorded);
+  const post = recorder.postsAt("/recorded").at(-1);
+  const send = async (body = "") => {
+    const headers = Object.entries(post?.headers ?? {}).filter(([name]) =>
+      /^(?:webhook-|x-|content-type)/.test(name),
+    );
+    return (await fetch(url, { method: "POST", headers, body })).status;
+  };
+  expect(await send(post?.body.replace("https://cdn.", "https://evil."))).toBe(401);
+  expect(acts(recorded)).toBe(0);
+  expect(await send(post?.body)).toBeLessThan(300);
+  await expect.poll(() => acts(recorded)).toBe(1);
+
+  const conformance = ["scripts/conformance.ts", "--to", url, "--secret", CALLBACK_SECRET];
+  const { stdout } = await promisify(execFile)(process.execPath, conformance, { cwd: ROOT });
+  expect(stdout).toContain(", 0 answered wrongly");
+  const lines = child.output.match(/task \S+ is \w+/g) ?? [];
+  expect(new Set(lines).size).toBe(lines.length);
+}
+
+/** Returns variables that keep the package clients and servers from writing elsewhere and from asking. */
+function quiet(directory: string) {
+  return {
+    APP_ENV: "production",
+    GEM_HOME: directory,
+    GOFLAGS: "-modcacherw -buildvcs=false",
+    GOMODCACHE: join(directory, "modules"),
+    NEXT_TELEMETRY_DISABLED: "1",
+    PYTHONUNBUFFERED: "1",
+  };
+}
