@@ -1,4 +1,4 @@
-import pMap from "p-map";
+import { mapConcurrently } from "../map-concurrently.ts";
 import { nearest, onSchema } from "./database.ts";
 import type { Shards } from "./shards.ts";
 
@@ -9,9 +9,7 @@ export function readEach<T>(
   { databases }: Shards,
   read: (database: D1DatabaseSession) => Promise<T>,
 ): Promise<readonly T[]> {
-  return pMap(databases, (db) => onSchema(db, () => read(nearest(db))), {
-    concurrency: CONCURRENCY,
-  });
+  return mapConcurrently(databases, CONCURRENCY, (db) => onSchema(db, () => read(nearest(db))));
 }
 
 /** Divides a limit on the rows that a search reads among the databases of the index. */

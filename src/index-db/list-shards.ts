@@ -1,4 +1,4 @@
-import pMap from "p-map";
+import { mapConcurrently } from "../map-concurrently.ts";
 import { MINUTE_MS } from "../core/time.ts";
 import { type Filters, type ListedTask, listTasks, type Page, type Position } from "./list.ts";
 import type { Shards } from "./shards.ts";
@@ -48,7 +48,7 @@ export async function listShards(
     read += 1;
     const bounds = { ...filters, since, until };
     const readPage = (db: D1Database) => listTasks(db, bounds, after, limit - tasks.length);
-    const pages = await pMap(databases, readPage, { concurrency: CONCURRENCY });
+    const pages = await mapConcurrently(databases, CONCURRENCY, readPage);
     const page = merge(pages, limit - tasks.length);
     tasks.push(...page.tasks);
     if (page.next !== null) return { tasks, next: page.next };

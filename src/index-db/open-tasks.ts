@@ -1,4 +1,4 @@
-import pMap from "p-map";
+import { mapConcurrently } from "../map-concurrently.ts";
 import { onSchema } from "./database.ts";
 import type { Position } from "./list.ts";
 import type { Shards } from "./shards.ts";
@@ -59,7 +59,7 @@ export async function unsettledTasks(
         .bind(after.dueAt, after.createdAt, after.id, limit)
         .all<UnsettledTask & Record<string, unknown>>(),
     );
-  const pages = await pMap(databases, read, { concurrency: CONCURRENCY });
+  const pages = await mapConcurrently(databases, CONCURRENCY, read);
   const tasks = pages.flatMap(({ results }) => results);
   return tasks.toSorted(earliestFirst).slice(0, limit);
 }

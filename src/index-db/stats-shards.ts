@@ -1,4 +1,4 @@
-import pMap from "p-map";
+import { mapConcurrently } from "../map-concurrently.ts";
 import type { Measure } from "./buckets.ts";
 import type { Histogram } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
@@ -17,9 +17,7 @@ export async function shardStatistics(
   window: Window,
   now: number,
 ): Promise<Statistics> {
-  const parts = await pMap(databases, (db) => statistics(db, window, now), {
-    concurrency: CONCURRENCY,
-  });
+  const parts = await mapConcurrently(databases, CONCURRENCY, (db) => statistics(db, window, now));
   return {
     counts: parts.flatMap(({ counts }) => counts),
     histograms: {

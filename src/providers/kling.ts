@@ -1,6 +1,6 @@
-import { sign } from "hono/utils/jwt/jwt";
 import { DAY_MS, toSeconds } from "../core/time.ts";
-import { isHmacSecret } from "../security/hmac.ts";
+import { bytesOf, toBase64Url } from "../security/encoding.ts";
+import { hmacKey, isHmacSecret, signWithNewest } from "../security/hmac.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "./json-fields.ts";
 import type { Observation } from "./observation.ts";
 import { bearer, type UpstreamProvider, readingOf } from "./provider.ts";
@@ -64,14 +64,18 @@ const URLS = ["url", "mp3_url", "url_mp3"];
 const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];
 
 /**
- * Returns the bearer token of a request: for a key `accesskey:secretkey` of the classic API, a token that
- * the secret key signs for 30 minutes; any other key is itself the token.
+ * Returns the bearer token of a request: for a key `accesskey:secretkey` of the classic API, a JWT
+ * (RFC 7519) that the secret key signs for 30 minutes; any other key is itself the token.
  */
 async function tokenOf(key: string, now: number): Promise<string> {
   const [, accessKey, secretKey] = /^([^:]+):([^:]+)$/.exec(key) ?? [];
   if (accessKey === undefined || secretKey === undefined) return key;
   const seconds = toSeconds(now);
-  return sign({ iss: accessKey, exp: seconds + 1800, nbf: seconds - 5 }, secretKey, "HS256");
+  const claims = { iss: accessKey, exp: seconds + 1800, nbf: seconds - 5 };
+  const parts = [{ alg: "HS256", typ: "JWT" }, claims];
+  const content = parts.map((part) => toBase64Url(bytesOf(JSON.stringify(part)))).join(".");
+  const mac = await signWithNewest([await hmacKey(bytesOf(secretKey))], bytesOf(content));
+  return `${content}.${toBase64Url(mac)}`;
 }
 
 function observe(task: unknown): Observation | null {

@@ -1,4 +1,4 @@
-import QuickLRU from "quick-lru";
+import { RecentMap } from "../recent-map.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
@@ -33,7 +33,7 @@ interface Window {
  * with the first one after the window.
  */
 export class FaultNotes {
-  readonly #windows: QuickLRU<string, Window> = new QuickLRU({ maxSize: MAX_NAMES });
+  readonly #windows = new RecentMap<Window>(MAX_NAMES);
 
   /**
    * Counts one fault of a host or a connection.

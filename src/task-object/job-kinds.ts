@@ -1,4 +1,4 @@
-import QuickLRU from "quick-lru";
+import { RecentMap } from "../recent-map.ts";
 import type { KnownKind } from "../account/duration-book.ts";
 import { type AccountBindings, connectionObject } from "../account/object-names.ts";
 import type { Config } from "../config/config.ts";
@@ -28,7 +28,7 @@ const NOTHING_KNOWN: KnownKind = { likelyAgesMs: [], missingReports: 0, areHooks
  * Time at which this isolate last told the object of a connection that a hook had come, in Unix milliseconds,
  * by name of the connection.
  */
-const hooksNotedAt: QuickLRU<string, number> = new QuickLRU({ maxSize: MAX_CONNECTIONS });
+const hooksNotedAt = new RecentMap<number>(MAX_CONNECTIONS);
 
 /**
  * The calls of one task object to the Durable Object of its connection to a provider, which improve the times

@@ -1,4 +1,4 @@
-import QuickLRU from "quick-lru";
+import { RecentMap } from "../recent-map.ts";
 import type { KnownKind } from "../account/duration-book.ts";
 import { type AccountBindings, connectionObject } from "../account/object-names.ts";
 import { MINUTE_MS } from "../core/time.ts";
@@ -33,7 +33,7 @@ const LOOK_AGAIN_MS = 20;
  * Durations of jobs that this isolate knows, by connection and kind of job. The task objects of the isolate
  * share them, so that under load a connection's object is asked once in ten minutes for each kind.
  */
-const cache: QuickLRU<string, CachedKind> = new QuickLRU({ maxSize: MAX_KINDS });
+const cache = new RecentMap<CachedKind>(MAX_KINDS);
 
 /**
  * Returns what this isolate knows of a kind of jobs (endpoint and model), after asking the connection's

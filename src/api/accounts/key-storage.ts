@@ -3,7 +3,7 @@
  * list of keys. A key is claimed first and listed last, and is removed in the same order, so that a request
  * that was interrupted between the two is completed by sending it again.
  */
-import pMap from "p-map";
+import { mapConcurrently } from "../../map-concurrently.ts";
 import { claimObject, HASH_DIGITS, profileObject } from "../../account/object-names.ts";
 import type { StoredKey } from "../../account/key-table.ts";
 import type { Env } from "../../env.ts";
@@ -67,7 +67,7 @@ export async function removeKeys(
 ): Promise<void> {
   const release = (digit: string) =>
     callObject(() => claimObject(env, digit).releaseKeyHashes(accountId));
-  await pMap(HASH_DIGITS, release, { concurrency: CONCURRENCY });
+  await mapConcurrently(HASH_DIGITS, CONCURRENCY, release);
   await callObject(() => profileObject(env, accountId).forgetKeys());
   for (const hash of hashes) forgetKey(hash);
 }
