@@ -73,7 +73,11 @@ app.onError(async (error, c) => {
   logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
   if (path === NO_ROUTE && isForBrowser(c.req.raw)) {
     const { problemPage } = await loadConsole();
-    return problemPage(problem, c.get("requestId"));
+    return problemPage(problem, {
+      request: c.req.raw,
+      env: c.env,
+      requestId: c.get("requestId"),
+    });
   }
   return problemResponse(problem, linkOrigin(c.env, c.req.raw));
 });

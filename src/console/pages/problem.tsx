@@ -1,20 +1,100 @@
-import type { Problem } from "../../api/http/problem.ts";
+import { placedRuntimeOf } from "../../account/placed-runtime.ts";
+import type { Issue, Problem } from "../../api/http/problem.ts";
 import { PROBLEM_HELP } from "../../api/http/problem-help.ts";
-import { PROBLEMS } from "../../api/http/problem-list.ts";
+import { PROBLEMS, type ProblemCode } from "../../api/http/problem-list.ts";
+import { DAY_MS } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+import { configOf } from "../../config/runtime.ts";
 import { html } from "../answer.ts";
+import { frameOf } from "../frame.ts";
+import { Code } from "../parts/code.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { type Frame, Layout, themeOf } from "../parts/layout.tsx";
 import { PublicLayout } from "../parts/public-layout.tsx";
+import { visitorOf } from "../session.ts";
 
-/** Answers with the page of a problem, which has the status and the headers of the API's answer. */
-export function problemPage({ code, details }: Problem, requestId: string): Promise<Response> {
+/** A request that was refused, with its id in the log. */
+interface Refused {
+  readonly request: Request;
+  readonly env: Env;
+  readonly requestId: string;
+}
+
+/** Seconds after which the page of a passing failure is asked for again, unless the problem says when. */
+const RETRY_S = "10";
+
+const INDEX_LINES = `[[d1_databases]]
+binding = "INDEX_DB"
+database_name = "task-relay-index"`;
+
+/**
+ * Answers with the page of a problem, which has the status and the headers of the API's answer. The page of a
+ * failure that passes asks for itself again.
+ */
+export async function problemPage(problem: Problem, refused: Refused): Promise<Response> {
+  const { code, details } = problem;
+  const { request } = refused;
   const { status, title } = PROBLEMS[code];
-  const page = (
-    <PublicLayout title={title}>
+  const frame = await frameFor(refused);
+  const content = <Content problem={problem} {...refused} />;
+  const retryS = details.headers?.["Retry-After"] ?? RETRY_S;
+  const again: Record<string, string> =
+    status === 503 && request.method === "GET" ? { Refresh: retryS } : {};
+  return html(
+    frame === null ? (
+      <PublicLayout title={title} theme={themeOf(request)}>
+        {content}
+      </PublicLayout>
+    ) : (
+      <Layout title={title} frame={frame} section={null}>
+        {content}
+      </Layout>
+    ),
+    status,
+    { ...details.headers, ...again },
+  );
+}
+
+/** Returns the frame for the viewer; null for a stranger, and where nobody can be identified. */
+async function frameFor({ request, env }: Refused): Promise<Frame | null> {
+  try {
+    const runtime = await placedRuntimeOf(env);
+    const visitor = runtime.ok ? await visitorOf(request, runtime.value, env) : null;
+    if (!runtime.ok || visitor === null) return null;
+    return frameOf({ request, runtime: runtime.value, viewer: visitor.viewer });
+  } catch {
+    return null;
+  }
+}
+
+function Content({ problem, request, env, requestId }: Refused & { readonly problem: Problem }) {
+  const { code, details } = problem;
+  const { status, title } = PROBLEMS[code];
+  const { pathname, search } = new URL(request.url);
+  return (
+    <>
       <p class="problem-status">{status}</p>
       <h1>{title}</h1>
       <div class="stack-s problem-text">
-        <p>{details.detail}</p>
-        <p>{PROBLEM_HELP[code].cure}</p>
+        <p>
+          <Hostile text={details.detail} />
+        </p>
+        <Issues issues={details.issues ?? []} />
+        <p>{adviceFor(code, env)}</p>
+        {code === "index_disabled" && (
+          <Code text={INDEX_LINES} what="the lines" title="wrangler.toml" />
+        )}
         <p class="buttons">
+          {status >= 500 && request.method === "GET" && (
+            <a class="button button-primary" href={pathname + search}>
+              Try again
+            </a>
+          )}
+          {status === 400 && search !== "" && (
+            <a class="button button-primary" href={pathname}>
+              Without the filters
+            </a>
+          )}
           <a class="button" href="/">
             Overview
           </a>
@@ -26,7 +106,45 @@ export function problemPage({ code, details }: Problem, requestId: string): Prom
           Request <code>{requestId}</code>
         </p>
       </div>
-    </PublicLayout>
+    </>
   );
-  return html(page, status, details.headers);
+}
+
+function Issues({ issues }: { readonly issues: readonly Issue[] }) {
+  if (issues.length === 0) return null;
+  return (
+    <ul>
+      {issues.map(({ path, message }) => (
+        <li>
+          <code>
+            <Hostile text={path.slice(1)} />
+          </code>{" "}
+          <Hostile text={message} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What a person can do about a problem, where that differs from what a program can do. */
+const ADVICE: Partial<Record<ProblemCode, string>> = {
+  unauthenticated: "Log in again, then repeat what you did.",
+  not_found:
+    "Check the address. What it names may have been deleted, or belong to another account.",
+  invalid_request:
+    "Nothing has been changed. Correct the address, or go back and correct the form.",
+  index_disabled:
+    "Lists and statistics need the index. Add these lines, or run npm run setup -- --index on, and deploy again; the pages of single tasks work without.",
+  unavailable: "No task is lost by this. The page tries again by itself.",
+};
+
+function adviceFor(code: ProblemCode, env: Env): string {
+  if (code !== "unknown_task") return ADVICE[code] ?? PROBLEM_HELP[code].cure;
+  return `It was never registered here, belongs to another account, or has been erased${retentionText(env)}.`;
+}
+
+function retentionText(env: Env): string {
+  const config = configOf(env);
+  if (!config.ok) return "";
+  return `: a finished task is kept for ${config.value.retentionMs / DAY_MS} days after its last change`;
 }

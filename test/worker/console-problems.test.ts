@@ -1,0 +1,77 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { PROBLEMS, type ProblemCode } from "../../src/api/http/problem-list.ts";
+import { Problem, type ProblemDetails } from "../../src/api/http/problem.ts";
+import { problemPage } from "../../src/console/pages/problem.tsx";
+import { logIn, visit } from "./browser.ts";
+import { aRequest } from "./client.ts";
+
+const CODES = Object.keys(PROBLEMS).filter((code): code is ProblemCode => code in PROBLEMS);
+
+/** Returns the page of a problem with a request for `path`; `more` are details besides the text. */
+function pageOf(code: ProblemCode, more: Partial<ProblemDetails> = {}, path = "/tasks?a=b") {
+  const problem = new Problem(code, { detail: "What is wrong.", ...more });
+  const request = aRequest(path, { key: null });
+  return problemPage(problem, { request, env, requestId: "request-1" });
+}
+
+it.each(CODES)(
+  "the page of %s has its status, title and text, and the id of the request",
+  async (code) => {
+    const response = await pageOf(code);
+    expect(response.status).toBe(PROBLEMS[code].status);
+    const page = await response.text();
+    for (const text of [
+      PROBLEMS[code].title,
+      "What is wrong.",
+      "request-1",
+      `/docs/errors#${code}`,
+    ]) {
+      expect(page).toContain(text);
+    }
+  },
+);
+
+const ISSUES = { issues: [{ path: "/since<", message: "must be <a time" }] };
+
+it.each<readonly [ProblemCode, Partial<ProblemDetails>, readonly string[]]>([
+  ["unknown_task", {}, ["has been erased: a finished task is kept for 28 days"]],
+  [
+    "invalid_request",
+    ISSUES,
+    ["since&lt;", "must be &lt;a time", 'href="/tasks">', "Without the filters"],
+  ],
+  ["index_disabled", {}, ["[[d1_databases]]", "INDEX_DB"]],
+  ["unavailable", {}, ['href="/tasks?a=b"', "Try again"]],
+  ["forbidden", { detail: "<script>\u202e" }, ["&lt;script&gt;", "U+202E"]],
+])("the page of %s with %o says what to do", async (code, more, texts) => {
+  const page = await (await pageOf(code, more)).text();
+  for (const text of texts) expect(page).toContain(text);
+  expect(page).not.toContain("<script>");
+});
+
+it.each<readonly [ProblemCode, Readonly<Record<string, string>>, string | null]>([
+  ["unavailable", { "Retry-After": "3" }, "3"],
+  ["not_configured", {}, "10"],
+  ["internal_error", {}, null],
+  ["rate_limited", { "Retry-After": "60" }, null],
+])(
+  "the page of %s with the headers %o asks for itself again after: %s",
+  async (code, headers, after) => {
+    const response = await pageOf(code, { headers });
+    expect(response.headers.get("Refresh")).toBe(after);
+    expect(response.headers.get("Retry-After")).toBe(headers["Retry-After"] ?? null);
+  },
+);
+
+it("the page of a problem has the frame of the console for viewers, and for nobody else", async () => {
+  const frame = "Log out";
+  expect(await (await visit("/nowhere", await logIn())).text()).toContain(frame);
+  expect(await (await visit("/nowhere")).text()).not.toContain(frame);
+});
+
+it("a relay that is not configured answers a browser with a page that names the variable", async () => {
+  const response = await visit("/", null, {}, { ...env, RELAY_SECRET: "" });
+  expect([response.status, response.headers.get("Retry-After")]).toEqual([503, "60"]);
+  expect(await response.text()).toContain("RELAY_SECRET");
+});
