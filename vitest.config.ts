@@ -36,7 +36,7 @@ export default defineConfig({
     silent: "passed-only",
     reporters: [new ProjectReporter(), new LeakReporter()],
     projects: [
-      node("core", ["test/{core,docs,providers}/**/*.test.ts"], { isolate: false }),
+      node("core", ["test/{core,docs,providers,client}/**/*.test.ts"], { isolate: false }),
       node("fuzz", ["test/fuzz/**/*.test.ts"], { testTimeout: 300_000, isolate: false }),
       // Safe to share one instance of workerd: each test uses objects of its own and restores what it
       // replaces; those of the index empty its tables.

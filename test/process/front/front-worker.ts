@@ -5,7 +5,9 @@ import type { DocumentedWorker } from "../harness/documented-worker.ts";
 import { freePort } from "../harness/loopback.ts";
 import { type Vars, workerdBinary } from "../harness/workerd.ts";
 
-/** The front Worker of docs/new-api.md on released workerd. */
+type BundledWorker = Pick<DocumentedWorker, "directory" | "script" | "compatibilityDate">;
+
+/** A Worker in front of the relay, such as that of docs/new-api.md, on released workerd. */
 export class FrontWorker implements AsyncDisposable {
   readonly url: string;
   readonly #child: Child;
@@ -21,7 +23,7 @@ export class FrontWorker implements AsyncDisposable {
    * call is the `gateway`; null binds nothing and lets it call every server.
    */
   static async start(
-    { directory, script, compatibilityDate }: DocumentedWorker,
+    { directory, script, compatibilityDate }: BundledWorker,
     vars: Vars,
     relay: string | null,
     gateway: string,

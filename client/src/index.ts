@@ -1,0 +1,12 @@
+export { TaskRelay } from "./relay.ts";
+export type { CallOptions, KeyedCallOptions, RelayOptions } from "./relay.ts";
+export { RelayProblem } from "./problem.ts";
+export type { Issue, ProblemCode } from "./problem.ts";
+export { verify } from "./verify.ts";
+export type { RawRequest, VerifiedCallback } from "./verify.ts";
+export { VerificationError } from "./verification-error.ts";
+export type { VerificationFailure } from "./verification-error.ts";
+export { WaitTimeoutError } from "./wait-for.ts";
+export type { WaitOptions } from "./wait-for.ts";
+export type * from "./types.ts";
+export type { components, operations, paths, webhooks } from "./schema.d.ts";

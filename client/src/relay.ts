@@ -1,0 +1,189 @@
+import createClient, { type Client } from "openapi-fetch";
+import { RelayProblem } from "./problem.ts";
+import { retrying, type Send } from "./retry.ts";
+import type { paths } from "./schema.d.ts";
+import type {
+  EndedTask,
+  ListedTask,
+  RedeliveryOrder,
+  RegisteredTask,
+  Registration,
+  Task,
+  TaskEvent,
+  TaskFilter,
+  UpstreamJob,
+} from "./types.ts";
+import { type ReadChange, untilEnded, type WaitOptions } from "./wait-for.ts";
+
+export interface RelayOptions {
+  /** Origin of the relay, e.g. `https://relay.example.com`. */
+  readonly url: string;
+  /** An operator key, or the API key of an account. */
+  readonly key: string;
+  /** Sends the requests, e.g. through a service binding; by default the global `fetch`. */
+  readonly fetch?: Send;
+  /** For how long a failed request is tried again, in milliseconds; 30,000 by default, 0 for never. */
+  readonly retryForMs?: number;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface KeyedCallOptions extends CallOptions {
+  readonly idempotencyKey?: string;
+}
+
+const RETRY_FOR_MS = 30_000;
+const ANSWER_WITHIN_MS = 30_000;
+/** Longest wait of one request that the relay allows. */
+const LONGEST_WAIT_S = 60;
+const WAIT_RETRIES = {
+  forMs: 300_000,
+  answerWithinMs: ANSWER_WITHIN_MS + LONGEST_WAIT_S * 1000,
+};
+const always = () => true;
+
+/**
+ * A client of one relay. Every method rejects with a `RelayProblem` when the relay refuses the request. A
+ * request that was lost, or answered with 429 or 5xx, is sent again only where that cannot do its work twice.
+ */
+export class TaskRelay {
+  /**
+   * Every route of the relay (https://openapi-ts.dev/openapi-fetch). A POST is sent again only with an
+   * `Idempotency-Key`.
+   */
+  readonly api: Client<paths>;
+  /** Sends a request again whatever its method is. */
+  readonly #repeating: Send;
+  /** Bridges longer failures, for requests that wait. */
+  readonly #waiting: Send;
+
+  constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
+    const send: Send = custom ?? ((request) => fetch(request));
+    const retries = { forMs, answerWithinMs: ANSWER_WITHIN_MS };
+    this.#repeating = retrying(send, { ...retries, isRepeatable: always });
+    this.#waiting = retrying(send, { ...WAIT_RETRIES, isRepeatable: always });
+    this.api = createClient<paths>({
+      baseUrl: url,
+      headers: { Authorization: `Bearer ${key}` },
+      fetch: retrying(send, { ...retries, isRepeatable }),
+    });
+  }
+
+  /** Registers a task. Without an `id` and an idempotency key, the client makes the id. */
+  async register(
+    registration: Registration,
+    { idempotencyKey, signal }: KeyedCallOptions = {},
+  ): Promise<RegisteredTask> {
+    const isNamed = registration.id !== undefined || idempotencyKey !== undefined;
+    const body = isNamed ? registration : { ...registration, id: crypto.randomUUID() };
+    const params = keyed(idempotencyKey);
+    return dataOf(this.api.POST("/v1/tasks", { body, params, ...this.#options(signal) }));
+  }
+
+  /** Attaches the job that the upstream's submit call returned. */
+  async attach(id: string, job: UpstreamJob, { signal }: CallOptions = {}): Promise<Task> {
+    const path = "/v1/tasks/{id}/upstream";
+    return dataOf(this.api.POST(path, { ...named(id), body: job, ...this.#options(signal) }));
+  }
+
+  /** Reports an event of a task; the same event again changes nothing. */
+  async report(event: TaskEvent, { signal }: CallOptions = {}): Promise<Task> {
+    return dataOf(this.api.POST("/v1/events", { body: event, ...this.#options(signal) }));
+  }
+
+  async read(id: string, { signal }: CallOptions = {}): Promise<Task> {
+    return dataOf(this.api.GET("/v1/tasks/{id}", { ...named(id), ...this.#options(signal) }));
+  }
+
+  /**
+   * Waits until the task is completed or failed, through up to five minutes of lost connections, 429 and 5xx
+   * in succession.
+   * @throws WaitTimeoutError after `timeoutMs`; without it the wait ends with the task, at the latest at its
+   * deadline.
+   */
+  async waitFor(id: string, options: WaitOptions = {}): Promise<EndedTask> {
+    const readChange: ReadChange = async (isFirst, etag, signal) => {
+      const query = isFirst ? {} : { wait: LONGEST_WAIT_S };
+      const header = etag === null ? {} : { "If-None-Match": etag };
+      const { data, error, response } = await this.api.GET("/v1/tasks/{id}", {
+        params: { path: { id }, query, header },
+        fetch: this.#waiting,
+        signal,
+      });
+      if (data !== undefined) return { task: data, etag: response.headers.get("ETag") };
+      if (response.status === 304) return { task: null, etag };
+      throw new RelayProblem(response, error);
+    };
+    return untilEnded(readChange, options);
+  }
+
+  /** Lists tasks from the index, newest first, page by page as they are read. */
+  async *list(filter: TaskFilter = {}, { signal }: CallOptions = {}): AsyncGenerator<ListedTask> {
+    let { cursor } = filter;
+    do {
+      const query = { ...filter, ...(cursor !== undefined && { cursor }) };
+      const options = { params: { query }, ...this.#options(signal) };
+      const page = await dataOf(this.api.GET("/v1/tasks", options));
+      yield* page.data;
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  /** Sends a settled callback again. Without an idempotency key, the client makes one. */
+  async redeliver(
+    id: string,
+    order: RedeliveryOrder = {},
+    { idempotencyKey = crypto.randomUUID(), signal }: KeyedCallOptions = {},
+  ): Promise<Task> {
+    const params = { ...named(id).params, ...keyed(idempotencyKey) };
+    const options = { params, body: order, ...this.#options(signal) };
+    return dataOf(this.api.POST("/v1/tasks/{id}/redeliver", options));
+  }
+
+  /** Ends an open task as failed, with the code `canceled`, and refunds it. */
+  async cancel(id: string, { signal }: CallOptions = {}): Promise<Task> {
+    const path = "/v1/tasks/{id}/cancel";
+    return dataOf(this.api.POST(path, { ...named(id), ...this.#options(signal) }));
+  }
+
+  /** Erases a settled task. @returns false when there is no such task (any more). */
+  async erase(id: string, { signal }: CallOptions = {}): Promise<boolean> {
+    const options = { ...named(id), ...this.#options(signal) };
+    const { error, response } = await this.api.DELETE("/v1/tasks/{id}", options);
+    if (response.ok) return true;
+    const problem = new RelayProblem(response, error);
+    if (problem.code === "unknown_task") return false;
+    throw problem;
+  }
+
+  #options(signal: AbortSignal | undefined) {
+    return { fetch: this.#repeating, ...(signal !== undefined && { signal }) };
+  }
+}
+
+function isRepeatable({ method, headers }: Request): boolean {
+  return method !== "POST" || headers.has("Idempotency-Key");
+}
+
+function named(id: string) {
+  return { params: { path: { id } } };
+}
+
+function keyed(idempotencyKey: string | undefined) {
+  return idempotencyKey === undefined ? {} : { header: { "Idempotency-Key": idempotencyKey } };
+}
+
+interface Answer<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** @throws RelayProblem when the request was refused. */
+async function dataOf<T>(answer: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await answer;
+  if (data === undefined) throw new RelayProblem(response, error);
+  return data;
+}

@@ -1,0 +1,89 @@
+import { retryAfterS } from "./problem.ts";
+
+/** Sends one request. */
+export type Send = (request: Request) => Promise<Response>;
+
+export interface RetryOptions {
+  /** How long to try again in all. */
+  readonly forMs: number;
+  /** How long the headers of an answer may take. */
+  readonly answerWithinMs: number;
+  /** Tells whether a request may be sent again although its first sending may have had an effect. */
+  readonly isRepeatable: (request: Request) => boolean;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 8000;
+
+/**
+ * Sends requests again that were answered with 429 and, where they may be repeated, with 5xx or not at all:
+ * after `Retry-After`, or after growing pauses.
+ */
+export function retrying(send: Send, { forMs, answerWithinMs, isRepeatable }: RetryOptions): Send {
+  return async (request) => {
+    const giveUpAt = Date.now() + forMs;
+    const isSafe = isRepeatable(request);
+    for (let failures = 0; ; failures++) {
+      const outcome = await attempt(send, request, answerWithinMs);
+      const pauseMs = pauseAfter(outcome, failures, isSafe);
+      if (pauseMs === null || Date.now() + pauseMs > giveUpAt) return settled(outcome);
+      if ("response" in outcome) discard(outcome.response);
+      await sleep(pauseMs, request.signal);
+    }
+  };
+}
+
+type Outcome = { readonly response: Response } | { readonly error: unknown };
+
+/** @throws the reason of the request's signal when it was aborted. */
+async function attempt(send: Send, request: Request, withinMs: number): Promise<Outcome> {
+  const timeout = new AbortController();
+  const error = new DOMException(`no answer within ${withinMs} ms`, "TimeoutError");
+  const timer = setTimeout(() => timeout.abort(error), withinMs);
+  try {
+    const signal = AbortSignal.any([request.signal, timeout.signal]);
+    return { response: await send(new Request(request.clone(), { signal })) };
+  } catch (cause) {
+    request.signal.throwIfAborted();
+    return { error: timeout.signal.aborted ? error : cause };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns how long to wait before the next attempt; null when there is none. */
+function pauseAfter(outcome: Outcome, failures: number, isSafe: boolean): number | null {
+  const grownMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+  const jitteredMs = grownMs * (0.5 + Math.random() / 2);
+  if ("error" in outcome) return isSafe ? jitteredMs : null;
+  const { status } = outcome.response;
+  const isWorthIt = status === 429 || (isSafe && status >= 500 && status !== 501);
+  if (!isWorthIt) return null;
+  const askedS = retryAfterS(outcome.response);
+  return askedS === null ? jitteredMs : askedS * 1000;
+}
+
+/** Frees the connection, without waiting: a body that `send` has cloned is cancelled only with its copy. */
+function discard({ body }: Response): void {
+  body?.cancel().catch(() => {});
+}
+
+function settled(outcome: Outcome): Response {
+  if ("error" in outcome) throw outcome.error;
+  return outcome.response;
+}
+
+/** Waits. @throws the reason of the signal when it is aborted. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+  signal.throwIfAborted();
+}

@@ -1,0 +1,23 @@
+import type { RequestBodyOption } from "openapi-fetch";
+import type { components, operations } from "./schema.d.ts";
+
+type Schemas = components["schemas"];
+/** What the client may send as the body of a request. */
+type BodyOf<Id extends keyof operations> = NonNullable<RequestBodyOption<operations[Id]>["body"]>;
+
+/** A task as it is read: open, completed or failed. */
+export type Task = Schemas["Task"];
+export type OpenTask = Schemas["OpenTask"];
+/** A task that has ended, as it is read. */
+export type EndedTask = Schemas["CompletedTask"] | Schemas["FailedTask"];
+/** The answer to a registration, with the hook URL for the upstream. */
+export type RegisteredTask = Schemas["RegisteredTask"];
+export type ListedTask = Schemas["ListedTask"];
+/** A task that has ended, as its callback contains it. */
+export type FinishedTask = Schemas["CompletedCallback"] | Schemas["FailedCallback"];
+
+export type Registration = BodyOf<"registerTask">;
+export type UpstreamJob = BodyOf<"attachUpstream">;
+export type TaskEvent = BodyOf<"reportEvent">;
+export type RedeliveryOrder = BodyOf<"redeliverTask">;
+export type TaskFilter = NonNullable<operations["listTasks"]["parameters"]["query"]>;

@@ -1,0 +1,88 @@
+import { sleep } from "./retry.ts";
+import type { EndedTask, OpenTask, Task } from "./types.ts";
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal;
+  /** How long to wait in all, in milliseconds; by default as long as the task is open. */
+  readonly timeoutMs?: number;
+  /** Called with the open task at once, and whenever it has changed, e.g. by its progress. */
+  readonly onChange?: (task: OpenTask) => void;
+}
+
+/** The task did not end in time. It may end later. */
+export class WaitTimeoutError extends Error {
+  override readonly name = "WaitTimeoutError";
+  /** The task as it was last read; null when no answer came. */
+  readonly task: OpenTask | null;
+
+  constructor(message: string, task: OpenTask | null) {
+    super(message);
+    this.task = task;
+  }
+}
+
+/** State of a task at one read. */
+export interface ReadState {
+  /** Null when the task is still that of the ETag. */
+  readonly task: Task | null;
+  /** Null when the answer has none. */
+  readonly etag: string | null;
+}
+
+/**
+ * Reads the task, after the first time as soon as it differs from `etag` and at the latest after a minute.
+ * @param isFirst reads it at once.
+ */
+export type ReadChange = (
+  isFirst: boolean,
+  etag: string | null,
+  signal: AbortSignal,
+) => Promise<ReadState>;
+
+/** Pause after an answer without news that came faster than this. */
+const PAUSE_MS = 5000;
+/** Longest delay of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Reads a task again and again until it has ended. */
+export async function untilEnded(
+  readChange: ReadChange,
+  { signal, timeoutMs = Infinity, onChange }: WaitOptions,
+): Promise<EndedTask> {
+  let last: OpenTask | null = null;
+  const timeout = new AbortController();
+  const message = `The task has not ended within ${timeoutMs} ms.`;
+  const timeUp = () => timeout.abort(new WaitTimeoutError(message, last));
+  const timer = timeoutMs <= MAX_TIMER_MS ? setTimeout(timeUp, timeoutMs) : undefined;
+  const stop = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  try {
+    return await follow(readChange, stop, (task) => {
+      last = task;
+      onChange?.(task);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function follow(
+  readChange: ReadChange,
+  stop: AbortSignal,
+  onChange: (task: OpenTask) => void,
+): Promise<EndedTask> {
+  let known: string | null = null;
+  for (let isFirst = true; ; isFirst = false) {
+    const startedAt = Date.now();
+    const { task, etag } = await readChange(isFirst, known, stop);
+    if (task !== null && isEnded(task)) return task;
+    const isNews = task !== null && (etag === null || etag !== known);
+    if (isNews) onChange(task);
+    known = etag;
+    const isFast = Date.now() - startedAt < PAUSE_MS;
+    if (isFast && (etag === null || !isNews)) await sleep(PAUSE_MS, stop);
+  }
+}
+
+function isEnded(task: Task): task is EndedTask {
+  return task.status === "completed" || task.status === "failed";
+}

@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+import { RelayProblem, TaskRelay } from "../../client/src/index.ts";
+import {
+  answer,
+  connect,
+  ENDED,
+  ID,
+  OPEN,
+  outcomeOf,
+  refusal,
+  type Scripted,
+  UNAVAILABLE,
+  useFakeTime,
+} from "./scripted-relay.ts";
+
+const REGISTRATION = { model: "m", callback_url: "https://client.example.com/hook" };
+
+useFakeTime();
+
+describe("the client", () => {
+  it("sends a request with its key, path, query and body, and returns the answer", async () => {
+    const { http, relay } = connect(answer(201, OPEN));
+    await expect(relay.attach("a/b", { provider: "fal", id: "job" })).resolves.toEqual(OPEN);
+    const [request] = http.requests;
+    expect(request).toMatchObject({
+      method: "POST",
+      url: "https://r.test/v1/tasks/a%2Fb/upstream",
+    });
+    expect(request?.headers.get("Authorization")).toBe("Bearer planted-token");
+    expect(http.bodies).toEqual(['{"provider":"fal","id":"job"}']);
+  });
+
+  it("rejects with a problem that has the members of the answer, and not the key", async () => {
+    const issues = [{ path: "/model", message: "is required" }];
+    const body = {
+      type: "",
+      title: "",
+      status: 400,
+      code: "invalid_request",
+      detail: "No.",
+      issues,
+    };
+    const { relay } = connect(answer(400, body, { "X-Request-Id": "r1", "Retry-After": "7" }));
+    const error = await outcomeOf(relay.register(REGISTRATION));
+    expect(error).toBeInstanceOf(RelayProblem);
+    expect(error).toMatchObject({
+      message: "400 invalid_request: No. /model is required.",
+      status: 400,
+      code: "invalid_request",
+      detail: "No.",
+      issues,
+      requestId: "r1",
+      retryAfterS: 7,
+      body,
+    });
+    expect(JSON.stringify(error)).not.toContain("planted");
+  });
+
+  it("rejects with a problem without a code when something other than the relay answers", async () => {
+    const { relay } = connect(new Response("<h1>Forbidden</h1>", { status: 403 }));
+    const error = await outcomeOf(relay.read(ID));
+    expect(error).toMatchObject({ name: "RelayProblem", status: 403, code: null, body: null });
+  });
+});
+
+describe("a repeated request", () => {
+  it.each<[string, Scripted]>([
+    ["503", UNAVAILABLE],
+    ["502 of a proxy", new Response("Bad gateway", { status: 502 })],
+    ["429", refusal(429, "rate_limited")],
+    ["a lost connection", "lost"],
+    ["30 s of silence", "silent"],
+  ])("of the client follows %s, and is the same request", async (_, failure) => {
+    const { http } = connect(failure, failure, answer(201, OPEN));
+    const retrying = new TaskRelay({
+      url: "https://r.test",
+      key: "k",
+      fetch: http.fetch,
+      retryForMs: 90_000,
+    });
+    await expect(outcomeOf(retrying.register(REGISTRATION))).resolves.toEqual(OPEN);
+    expect(new Set(http.bodies).size).toBe(1);
+    expect(http.requests).toHaveLength(3);
+    expect(JSON.parse(http.bodies[0] ?? "")).toEqual({ ...REGISTRATION, id: expect.any(String) });
+  });
+
+  it("of the client comes after Retry-After, else after pauses that double", async () => {
+    const limited = refusal(429, "rate_limited", { "Retry-After": "20" });
+    const { relay, http } = connect(limited, UNAVAILABLE, "lost", answer(200, OPEN));
+    await expect(outcomeOf(relay.read(ID))).resolves.toEqual(OPEN);
+    expect(http.sentAtMs).toEqual([0, 20_000, 20_500, 21_500]);
+  });
+
+  it.each<[string, number, Scripted, (relay: TaskRelay) => Promise<unknown>]>([
+    ["a refusal", 1, refusal(404, "unknown_task"), (relay) => relay.read(ID)],
+    ["501", 1, refusal(501, "index_disabled"), (relay) => relay.list().next()],
+    [
+      "a Retry-After beyond the time of all attempts",
+      1,
+      refusal(503, "not_configured", { "Retry-After": "60" }),
+      (relay) => relay.read(ID),
+    ],
+    ["30 s of failures", 8, UNAVAILABLE, (relay) => relay.read(ID)],
+    [
+      "a lost POST without an Idempotency-Key",
+      1,
+      "lost",
+      (relay) => relay.api.POST("/v1/callbacks/test", { body: { callback_url: "https://c.test" } }),
+    ],
+  ])("of the client does not follow %s (%i in all)", async (_, sent, failure, call) => {
+    const { relay, http } = connect(failure);
+    expect(await outcomeOf(call(relay))).toBeInstanceOf(Error);
+    expect(http.requests).toHaveLength(sent);
+  });
+
+  it("of the raw API follows 429 for every POST, and a lost connection for one with an Idempotency-Key", async () => {
+    const { relay, http } = connect(refusal(429, "rate_limited"), "lost", answer(201, OPEN));
+    const params = { header: { "Idempotency-Key": "order-1" } };
+    await outcomeOf(relay.api.POST("/v1/tasks", { body: REGISTRATION, params }));
+    expect(http.requests.map(({ headers }) => headers.get("Idempotency-Key"))).toEqual(
+      Array(3).fill("order-1"),
+    );
+  });
+
+  it("of a redelivery has the Idempotency-Key of the first one", async () => {
+    const { relay, http } = connect("lost", answer(202, ENDED));
+    await outcomeOf(relay.redeliver(ID, { attempts: 2 }));
+    const [first, second] = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+    expect(first).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second).toBe(first);
+  });
+
+  it("is not made once the signal of the caller is aborted", async () => {
+    const { relay, http } = connect(UNAVAILABLE);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new Error("enough")), 300);
+    const error = await outcomeOf(relay.read(ID, { signal: controller.signal }));
+    expect(error).toMatchObject({ message: "enough" });
+    expect(http.requests).toHaveLength(2);
+  });
+});
+
+describe("erase", () => {
+  it.each([
+    [true, new Response(null, { status: 204 })],
+    [false, refusal(404, "unknown_task")],
+  ])("returns %s when the relay answers so", async (expected, response) => {
+    await expect(connect(response).relay.erase(ID)).resolves.toBe(expected);
+  });
+
+  it("rejects when the task is open", async () => {
+    const { relay } = connect(refusal(409, "task_open"));
+    await expect(relay.erase(ID)).rejects.toMatchObject({ code: "task_open" });
+  });
+});
+
+const page = (id: string, next_cursor: string | null) =>
+  answer(200, { data: [{ id }], next_cursor });
+
+it("list reads page after page with the same filter, as far as its tasks are read", async () => {
+  const { relay, http } = connect(page("a", "c1"), page("b", "c2"), page("c", null));
+  const ids: string[] = [];
+  for await (const { id } of relay.list({ status: "failed", limit: 1 })) ids.push(id);
+  expect(ids).toEqual(["a", "b", "c"]);
+  expect(http.requests.map(({ url }) => new URL(url).search)).toEqual([
+    "?status=failed&limit=1",
+    "?status=failed&limit=1&cursor=c1",
+    "?status=failed&limit=1&cursor=c2",
+  ]);
+  for await (const _ of relay.list()) break;
+  expect(http.requests).toHaveLength(4);
+});

@@ -1,0 +1,85 @@
+import { beforeEach, vi } from "vitest";
+import { TaskRelay } from "../../client/src/index.ts";
+
+/** An answer of the relay, a lost connection, or no answer at all. */
+export type Scripted = Response | "lost" | "silent";
+
+/** Requests that were sent, and the answers that they get in turn; the last answer repeats. */
+class ScriptedRelay {
+  readonly requests: Request[] = [];
+  readonly bodies: string[] = [];
+  readonly sentAtMs: number[] = [];
+  readonly #answers: readonly Scripted[];
+
+  constructor(...answers: readonly Scripted[]) {
+    this.#answers = answers;
+  }
+
+  readonly fetch = async (request: Request): Promise<Response> => {
+    this.sentAtMs.push(Date.now());
+    const nth = this.requests.push(request) - 1;
+    this.bodies.push(await request.text());
+    const scripted = this.#answers[nth] ?? this.#answers.at(-1);
+    if (scripted instanceof Response) return scripted.clone();
+    if (scripted === "lost") throw new TypeError("fetch failed");
+    return new Promise((_, reject) => {
+      const { signal } = request;
+      signal.addEventListener("abort", () =>
+        reject(new Error("aborted", { cause: signal.reason })),
+      );
+    });
+  };
+}
+
+/** An answer with a JSON body. */
+export function answer(status: number, body: object, headers: Record<string, string> = {}) {
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+export function refusal(status: number, code: string, headers: Record<string, string> = {}) {
+  const detail = "Planted.";
+  return answer(
+    status,
+    { type: `https://r.test/docs/errors#${code}`, title: "", status, code, detail },
+    headers,
+  );
+}
+
+export const ID = "0edf0c76-03df-4fc8-941b-1cc4f8b7c465";
+export const OPEN = { id: ID, status: "processing", model: "m", progress: 40 };
+export const ENDED = {
+  id: ID,
+  status: "failed",
+  model: "m",
+  error: { code: "canceled", message: "…" },
+};
+export const UNAVAILABLE = refusal(503, "unavailable");
+
+/** A client whose relay answers in turn as stated. */
+export function connect(...answers: readonly Scripted[]) {
+  const http = new ScriptedRelay(...answers);
+  const relay = new TaskRelay({ url: "https://r.test/", key: "planted-token", fetch: http.fetch });
+  return { http, relay };
+}
+
+/** Lets all timers run, with the time that the clock shows. @returns what became of the promise. */
+export async function outcomeOf<T>(promise: Promise<T>): Promise<T | Error> {
+  const settled = promise.catch((error: unknown) => {
+    if (error instanceof Error) return error;
+    throw error;
+  });
+  await vi.runAllTimersAsync();
+  return settled;
+}
+
+/** Gives every test of the file a clock that begins at 0 and passes as timers run, and pauses without jitter. */
+export function useFakeTime(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 0 });
+    vi.spyOn(Math, "random").mockReturnValue(1);
+    return () => {
+      vi.useRealTimers();
+      vi.restoreAllMocks();
+    };
+  });
+}

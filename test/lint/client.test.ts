@@ -1,0 +1,27 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { expect, it } from "vitest";
+import { ROOT } from "../process/harness/child.ts";
+
+const CLIENT = join(ROOT, "client");
+
+it("the types of the client are those that npm run docs generates from openapi.json", () => {
+  const check = ["src/schema.d.ts", "--check"];
+  const generator = join(CLIENT, "node_modules/.bin/openapi-typescript");
+  execFileSync(generator, ["../openapi.json", "--output", ...check], { cwd: CLIENT });
+});
+
+it("the client and its dependencies are at most 8 KiB, minified and gzipped", async () => {
+  const { outputFiles } = await build({
+    entryPoints: [join(CLIENT, "src/index.ts")],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    write: false,
+  });
+  const [{ contents = new Uint8Array() } = {}] = outputFiles;
+  expect(contents.length).toBeGreaterThan(0);
+  expect(gzipSync(contents, { level: 9 }).length).toBeLessThanOrEqual(8 * 1024);
+});

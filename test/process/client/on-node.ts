@@ -1,0 +1,6 @@
+// Runs on Node, Deno and Bun, with the input in the environment.
+import process from "node:process";
+import { drive } from "./scenario.ts";
+
+const input: Parameters<typeof drive>[0] = JSON.parse(process.env["SCENARIO"] ?? "");
+console.log(JSON.stringify(await drive(input)));

@@ -1,0 +1,74 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { FrontWorker } from "../front/front-worker.ts";
+import { ROOT } from "../harness/child.ts";
+import { LOCAL_VARS } from "../harness/client.ts";
+import { forThisFile } from "../harness/for-this-file.ts";
+import { Receiver } from "../harness/receiver.ts";
+import { Workerd } from "../harness/workerd.ts";
+import { PackedClient } from "./packed-client.ts";
+import { EXPECTED } from "./scenario.ts";
+import { scenarioInput } from "./scenario-input.ts";
+
+const [client, relay, receiver] = await Promise.all([
+  forThisFile(PackedClient.install()),
+  forThisFile(Workerd.start({ vars: LOCAL_VARS })),
+  forThisFile(Receiver.start()),
+]);
+const input = await scenarioInput(relay, receiver);
+
+it.for([
+  ["Node", process.execPath, []],
+  ["Deno", "deno", ["run", "--allow-all"]],
+  ["Bun", "bun", ["run"]],
+] as const)(
+  "on %s, the packed client registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks",
+  async ([runtime, command, args], { skip }) => {
+    const version = await client.run(command, "--version").catch(() => null);
+    skip(version === null, `${runtime} is not installed`);
+    process.env["SCENARIO"] = JSON.stringify(input);
+    const output = await client.run(command, ...args, "on-node.ts");
+    expect(JSON.parse(output)).toEqual(EXPECTED);
+  },
+);
+
+it("on workerd, a Worker with the packed client registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {
+  const { outputFiles } = await build({
+    entryPoints: [join(client.directory, "on-workerd.ts")],
+    bundle: true,
+    format: "esm",
+    write: false,
+  });
+  const worker = {
+    directory: client.directory,
+    script: outputFiles[0]?.text ?? "",
+    compatibilityDate: "2026-10-20",
+  };
+  await using front = await FrontWorker.start(worker, {}, null, relay.url);
+  const response = await fetch(front.url, { method: "POST", body: JSON.stringify(input) });
+  expect(await response.json()).toEqual(EXPECTED);
+});
+
+it("the types of the packed client compile under strict TypeScript in a project that checks all of them", async () => {
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    module: "nodenext",
+    target: "es2024",
+    lib: ["es2024", "dom"],
+    types: [],
+    noEmit: true,
+    allowImportingTsExtensions: true,
+  };
+  const config = JSON.stringify({ compilerOptions, include: ["scenario.ts"] });
+  await writeFile(join(client.directory, "tsconfig.json"), config);
+  const compiler = join(ROOT, "client/node_modules/.bin/tsc");
+  // A project with errors makes the compiler fail, and print them.
+  await expect(client.run(compiler, "--project", ".").catch(outputOf)).resolves.toBe("");
+});
+
+const Failed = z.object({ stdout: z.string() });
+const outputOf = (error: unknown) => Failed.parse(error).stdout;

@@ -1,0 +1,82 @@
+import { RelayProblem, TaskRelay, type Task, VerificationError, verify } from "task-relay-client";
+
+export interface ScenarioInput {
+  readonly url: string;
+  readonly key: string;
+  readonly callbackUrl: string;
+  /** A callback that the relay has sent a moment ago. */
+  readonly received: { readonly headers: Record<string, string>; readonly body: string };
+  /** The secret and the public key that it was signed under. */
+  readonly keys: readonly string[];
+}
+
+const RELAY_MS = 30_000;
+
+/** Uses every part of the client that needs the runtime, and returns what it saw. */
+export async function drive({ url, key, callbackUrl, received, keys }: ScenarioInput) {
+  const relay = new TaskRelay({ url, key });
+  const { id } = await relay.register({ model: "m", callback_url: callbackUrl });
+  const states: string[] = [];
+  const waiting = relay.waitFor(id, {
+    timeoutMs: RELAY_MS,
+    onChange: ({ status }) => states.push(status),
+  });
+  const output = { urls: ["https://cdn.example.com/a.mp4"] };
+  const reported = await relay.report({ id, status: "completed", output });
+  const ended = await waiting;
+  const verified = await Promise.all(
+    keys.map(async (each) => (await verify(requestOf(received), each)).task.status),
+  );
+  const changed = { ...received, body: `${received.body} ` };
+  const forged = await verify(requestOf(changed), keys).catch(failureOf);
+  await delivered(relay, id);
+  const redelivered = await relay.redeliver(id, { attempts: 1 });
+  const canceled = await relay.register({ model: "m" });
+  await relay.cancel(canceled.id);
+  return {
+    states,
+    reported: reported.status,
+    ended: ended.status === "completed" ? ended.output.urls : ended.error,
+    verified,
+    forged,
+    redelivered: redelivered.callback?.status,
+    erased: [await relay.erase(canceled.id), await relay.erase(canceled.id)],
+    listed: await relay.list().next().catch(failureOf),
+    timedOut: await relay
+      .register({ model: "m" })
+      .then((open) => relay.waitFor(open.id, { timeoutMs: 100 }))
+      .catch((error: Error) => error.name),
+  };
+}
+
+/** What `drive` returns on every runtime. */
+export const EXPECTED = {
+  states: ["pending"],
+  reported: "completed",
+  ended: ["https://cdn.example.com/a.mp4"],
+  verified: ["completed", "completed"],
+  forged: "no_matching_signature",
+  redelivered: "sending",
+  erased: [true, false],
+  listed: "index_disabled",
+  timedOut: "WaitTimeoutError",
+};
+
+function requestOf({ headers, body }: ScenarioInput["received"]): Request {
+  return new Request("https://client.example.com/hook", { method: "POST", headers, body });
+}
+
+function failureOf(error: unknown): string | null {
+  if (error instanceof VerificationError) return error.failure;
+  if (error instanceof RelayProblem) return error.code;
+  throw error;
+}
+
+async function delivered(relay: TaskRelay, id: string): Promise<Task> {
+  for (let reads = 0; ; reads++) {
+    const task = await relay.read(id);
+    if (task.callback?.status === "delivered") return task;
+    if (reads === 300) throw new Error(`not delivered: ${JSON.stringify(task.callback)}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
