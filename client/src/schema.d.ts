@@ -412,6 +412,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stats/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the counts and latency histograms of the tasks created in each hour or day
+         * @description Permitted to operator keys with the role `read` or `metrics` or `operate` or `all`.
+         */
+        get: operations["readSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the receivers' hosts with their callbacks of the last 24 hours, worst first
+         * @description Permitted to operator keys with the role `read` or `operate` or `all`.
+         */
+        get: operations["listHosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hosts/{host}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how the callbacks to one host went in the last 24 hours, and how they fail
+         * @description Permitted to operator keys with the role `read` or `operate` or `all`.
+         */
+        get: operations["readHost"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the present problems of the relay, and count what it has to do now
+         * @description Permitted to operator keys with the role `read` or `operate` or `all`.
+         */
+        get: operations["readProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -1424,6 +1504,173 @@ export interface components {
                     oldest_age_ms: number | null;
                 };
             };
+        };
+        /** @description Counts and latency histograms of the tasks created in each step of a window. */
+        Series: {
+            counted_at: number | null;
+            since: number;
+            until: number;
+            step_s: number;
+            /** @description Upper bounds of the buckets of each histogram. */
+            bounds_ms: number[];
+            steps: {
+                /** @description Begin of the step. */
+                at: number;
+                tasks: {
+                    total: number;
+                    pending: number;
+                    processing: number;
+                    completed: number;
+                    failed: number;
+                };
+                callbacks: {
+                    waiting: number;
+                    sending: number;
+                    delivered: number;
+                    failed: number;
+                    attempts: number;
+                };
+                latency: {
+                    first_attempt: number[];
+                    settled: number[];
+                };
+            }[];
+        };
+        /** @description The receivers' hosts with their callbacks of the last 24 hours. */
+        Hosts: {
+            since: number;
+            until: number;
+            counted_at: number | null;
+            /** @description Begin of each of the 24 hours. */
+            hours: number[];
+            total: number;
+            data: {
+                host: string;
+                callbacks: {
+                    total: number;
+                    delivered: number;
+                    failed: number;
+                    sending: number;
+                };
+                success_rate: number | null;
+                attempts_per_callback: number | null;
+                /** @description How the host fails at present; null when it does not. */
+                failing: {
+                    since: number;
+                    failed: number;
+                    sending: number;
+                    is_capped: boolean;
+                    outcome: string | null;
+                    status_code: number | null;
+                } | null;
+                last_failed_at: number | null;
+                last_delivered_hour: number | null;
+                callbacks_by_hour: number[];
+                failed_by_hour: number[];
+            }[];
+        };
+        /** @description One host, and how its callbacks fail. */
+        Host: {
+            since: number;
+            until: number;
+            counted_at: number | null;
+            /** @description Begin of each of the 24 hours. */
+            hours: number[];
+            host: string;
+            callbacks: {
+                total: number;
+                delivered: number;
+                failed: number;
+                sending: number;
+            };
+            success_rate: number | null;
+            attempts_per_callback: number | null;
+            /** @description How the host fails at present; null when it does not. */
+            failing: {
+                since: number;
+                failed: number;
+                sending: number;
+                is_capped: boolean;
+                outcome: string | null;
+                status_code: number | null;
+            } | null;
+            last_failed_at: number | null;
+            last_delivered_hour: number | null;
+            callbacks_by_hour: number[];
+            failed_by_hour: number[];
+            last_delivered_at: number | null;
+            failures: {
+                outcomes: {
+                    outcome: string | null;
+                    status_code: number | null;
+                    tasks: number;
+                    first_at: number | null;
+                    last_at: number | null;
+                    task_id: string | null;
+                }[];
+                accounts: {
+                    account: string | null;
+                    tasks: number;
+                }[];
+                sending: number;
+                first_failed_at: number | null;
+                is_capped: boolean;
+            };
+        };
+        /** @description What is wrong with the relay at present, the gravest first. */
+        PresentProblems: {
+            at: number;
+            data: {
+                kind: string;
+                /**
+                 * @description `error` when tasks are affected now, `warning` when they may be, `notice` for doubtful settings.
+                 * @enum {string}
+                 */
+                severity: "error" | "warning" | "notice";
+                detail: string;
+                since: number | null;
+                tasks: {
+                    count: number;
+                    /** @description Whether there may be more. */
+                    is_capped: boolean;
+                } | null;
+                /** @description What it is about, e.g. a `host`, a `connection` or a `variable`. */
+                subject: {
+                    [key: string]: string | number | null;
+                };
+                /** @description Requests that look into it or end it. */
+                actions: {
+                    /** @enum {string} */
+                    name: "inspect" | "list" | "test" | "redeliver" | "wake";
+                    /** @enum {string} */
+                    method: "GET" | "POST";
+                    path: string;
+                }[];
+            }[];
+            /** @description The work of this moment; null without an index. */
+            now: {
+                unsettled: {
+                    count: number;
+                    /** @description Whether there may be more. */
+                    is_capped: boolean;
+                };
+                oldest_at: number | null;
+                overdue: {
+                    count: number;
+                    /** @description Whether there may be more. */
+                    is_capped: boolean;
+                };
+                sending: {
+                    count: number;
+                    /** @description Whether there may be more. */
+                    is_capped: boolean;
+                };
+                refunding: {
+                    count: number;
+                    /** @description Whether there may be more. */
+                    is_capped: boolean;
+                };
+            } | null;
         };
         /** @description State of a relay that is configured. */
         Health: {
@@ -3913,6 +4160,427 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    readSeries: {
+        parameters: {
+            query?: {
+                /** @description Begin of the window in Unix seconds. */
+                since?: number;
+                /** @description End of the window in Unix seconds. */
+                until?: number;
+                /**
+                 * @description Length of a step in seconds: `3600` (the default) or `86400`.
+                 * @example 3600
+                 */
+                step?: "3600" | "86400";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description one entry for each step, also for those without tasks */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "counted_at": 1767225200,
+                     *       "since": 1767139200,
+                     *       "until": 1767142800,
+                     *       "step_s": 3600,
+                     *       "bounds_ms": [
+                     *         100,
+                     *         1000
+                     *       ],
+                     *       "steps": [
+                     *         {
+                     *           "at": 1767139200,
+                     *           "tasks": {
+                     *             "total": 5,
+                     *             "pending": 0,
+                     *             "processing": 1,
+                     *             "completed": 4,
+                     *             "failed": 0
+                     *           },
+                     *           "callbacks": {
+                     *             "waiting": 1,
+                     *             "sending": 0,
+                     *             "delivered": 4,
+                     *             "failed": 0,
+                     *             "attempts": 4
+                     *           },
+                     *           "latency": {
+                     *             "first_attempt": [
+                     *               4,
+                     *               0,
+                     *               0
+                     *             ],
+                     *             "settled": [
+                     *               3,
+                     *               1,
+                     *               0
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            501: components["responses"]["problem.index_disabled"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    listHosts: {
+        parameters: {
+            query?: {
+                /** @description Largest number of entries on the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the hosts, those that fail at present first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": 1767139200,
+                     *       "until": 1767225600,
+                     *       "counted_at": 1767225200,
+                     *       "hours": [
+                     *         1767139200,
+                     *         1767142800,
+                     *         1767146400,
+                     *         1767150000,
+                     *         1767153600,
+                     *         1767157200,
+                     *         1767160800,
+                     *         1767164400,
+                     *         1767168000,
+                     *         1767171600,
+                     *         1767175200,
+                     *         1767178800,
+                     *         1767182400,
+                     *         1767186000,
+                     *         1767189600,
+                     *         1767193200,
+                     *         1767196800,
+                     *         1767200400,
+                     *         1767204000,
+                     *         1767207600,
+                     *         1767211200,
+                     *         1767214800,
+                     *         1767218400,
+                     *         1767222000
+                     *       ],
+                     *       "total": 1,
+                     *       "data": [
+                     *         {
+                     *           "host": "client.example.com",
+                     *           "callbacks": {
+                     *             "total": 24,
+                     *             "delivered": 24,
+                     *             "failed": 0,
+                     *             "sending": 0
+                     *           },
+                     *           "success_rate": 1,
+                     *           "attempts_per_callback": 1,
+                     *           "failing": null,
+                     *           "last_failed_at": null,
+                     *           "last_delivered_hour": 1767222000,
+                     *           "callbacks_by_hour": [
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1,
+                     *             1
+                     *           ],
+                     *           "failed_by_hour": [
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0,
+                     *             0
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Hosts"];
+                };
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            501: components["responses"]["problem.index_disabled"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    readHost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Host of a `callback_url`; `*` for the hosts that an hour does not name.
+                 * @example client.example.com
+                 */
+                host: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the host, also one that the index does not know */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": 1767139200,
+                     *       "until": 1767225600,
+                     *       "counted_at": 1767225200,
+                     *       "hours": [
+                     *         1767139200,
+                     *         1767142800,
+                     *         1767146400,
+                     *         1767150000,
+                     *         1767153600,
+                     *         1767157200,
+                     *         1767160800,
+                     *         1767164400,
+                     *         1767168000,
+                     *         1767171600,
+                     *         1767175200,
+                     *         1767178800,
+                     *         1767182400,
+                     *         1767186000,
+                     *         1767189600,
+                     *         1767193200,
+                     *         1767196800,
+                     *         1767200400,
+                     *         1767204000,
+                     *         1767207600,
+                     *         1767211200,
+                     *         1767214800,
+                     *         1767218400,
+                     *         1767222000
+                     *       ],
+                     *       "host": "client.example.com",
+                     *       "callbacks": {
+                     *         "total": 24,
+                     *         "delivered": 24,
+                     *         "failed": 0,
+                     *         "sending": 0
+                     *       },
+                     *       "success_rate": 1,
+                     *       "attempts_per_callback": 1,
+                     *       "failing": null,
+                     *       "last_failed_at": null,
+                     *       "last_delivered_hour": 1767222000,
+                     *       "callbacks_by_hour": [
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1,
+                     *         1
+                     *       ],
+                     *       "failed_by_hour": [
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0,
+                     *         0
+                     *       ],
+                     *       "last_delivered_at": 1767225500,
+                     *       "failures": {
+                     *         "outcomes": [],
+                     *         "accounts": [],
+                     *         "sending": 0,
+                     *         "first_failed_at": null,
+                     *         "is_capped": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            501: components["responses"]["problem.index_disabled"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    readProblems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the problems, the gravest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "at": 1767139200,
+                     *       "data": [
+                     *         {
+                     *           "kind": "paused",
+                     *           "severity": "warning",
+                     *           "detail": "PAUSED is on: callbacks and polls wait.",
+                     *           "since": null,
+                     *           "tasks": null,
+                     *           "subject": {
+                     *             "variable": "PAUSED"
+                     *           },
+                     *           "actions": []
+                     *         }
+                     *       ],
+                     *       "now": {
+                     *         "unsettled": {
+                     *           "count": 0,
+                     *           "is_capped": false
+                     *         },
+                     *         "oldest_at": null,
+                     *         "overdue": {
+                     *           "count": 0,
+                     *           "is_capped": false
+                     *         },
+                     *         "sending": {
+                     *           "count": 0,
+                     *           "is_capped": false
+                     *         },
+                     *         "refunding": {
+                     *           "count": 0,
+                     *           "is_capped": false
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PresentProblems"];
+                };
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
             503: components["responses"]["problem.not_configured.unavailable"];
         };
     };
