@@ -1,7 +1,8 @@
 import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
-import { originOf, requireHost } from "./api/http/host.ts";
+import { requireHost } from "./api/http/host.ts";
+import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
@@ -10,7 +11,7 @@ import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
 import { isForBrowser } from "./browser-request.ts";
-import { configOf, logSettingsOf } from "./config/runtime.ts";
+import { logSettingsOf } from "./config/runtime.ts";
 
 export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
 
@@ -113,13 +114,4 @@ function levelOfRefusal(status: number, path: string): LogLevel {
 
 function noRoute(): Problem {
   return new Problem("not_found", { detail: "No route has this path." });
-}
-
-/**
- * Returns the origin of the relay, with which links in an answer begin; "" when `PUBLIC_URL` is not set and
- * the `Host` header is not a valid host, so that the links are relative.
- */
-function linkOrigin(env: Env, request: Request): string {
-  const result = configOf(env);
-  return (result.ok ? result.value.publicUrl : null) ?? originOf(request) ?? "";
 }

@@ -2,6 +2,7 @@
 const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "accounts",
   "assets",
+  "docs",
   "hosts",
   "login",
   "logout",

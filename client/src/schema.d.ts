@@ -592,26 +592,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/docs/errors": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the cause and the cure of every problem code, as HTML
-         * @description Needs no key.
-         */
-        get: operations["readErrorsPage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -4912,31 +4892,6 @@ export interface operations {
                     };
                 };
             };
-        };
-    };
-    readErrorsPage: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description the page */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example <!doctype html>… */
-                    "text/html; charset=utf-8": string;
-                };
-            };
-            400: components["responses"]["problem.invalid_request"];
-            500: components["responses"]["problem.internal_error"];
         };
     };
     readOpenApi: {

@@ -16,7 +16,6 @@ import { adjustCredits, grantCredits } from "./accounts/credits.ts";
 import { deleteAccount } from "./accounts/delete-account.ts";
 import { listEntries, listGrants } from "./accounts/entries.ts";
 import { eraseTask } from "./tasks/erase-task.ts";
-import { readErrorsPage } from "./docs/errors-page.ts";
 import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
 import { readJwks, readSigningSecrets } from "./signing-secrets.ts";
@@ -65,7 +64,6 @@ export const ROUTES = [
   reindex,
   wakeTasks,
   readHealth,
-  readErrorsPage,
   readOpenApi,
 ] as const satisfies readonly Route[];
 

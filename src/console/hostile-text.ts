@@ -1,3 +1,5 @@
+import { countText } from "./format.ts";
+
 /** Longest text of a stranger that a page shows, in characters. */
 const SHOWN_CHARACTERS = 2000;
 
@@ -38,8 +40,7 @@ export function textParts(text: string): readonly TextPart[] {
   }
   endPlain();
   const rest = characters.length - shown.length;
-  if (rest > 0)
-    parts.push({ kind: "rest", text: `… ${rest.toLocaleString("en-US")} more characters` });
+  if (rest > 0) parts.push({ kind: "rest", text: `… ${countText(rest)} more characters` });
   return parts;
 }
 

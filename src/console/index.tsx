@@ -8,13 +8,14 @@ import { Problem } from "../api/http/problem.ts";
 import type { Env } from "../env.ts";
 import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
+import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { homePage } from "./pages/home.tsx";
 import { loginPage, logIn, logOut } from "./pages/login.tsx";
 
 export { problemPage } from "./pages/problem.tsx";
 
 /** All pages, and all changes that their forms order. */
-const PAGES: readonly Page[] = [homePage, loginPage, logIn, logOut];
+const PAGES: readonly Page[] = [homePage, loginPage, logIn, logOut, referencePage, errorsPage];
 
 const pages = new Hono<{ Bindings: Env }>();
 

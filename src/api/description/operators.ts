@@ -81,20 +81,6 @@ export const OPERATOR_ROUTES = {
     },
     problems: ["unavailable"],
   },
-  readErrorsPage: {
-    audience: "client",
-    summary: "Read the cause and the cure of every problem code, as HTML",
-    answers: {
-      200: {
-        description: "the page",
-        content: {
-          "text/html; charset=utf-8": { schema: z.string(), example: "<!doctype html>…" },
-        },
-        headers: {},
-      },
-    },
-    problems: [],
-  },
   readOpenApi: {
     audience: "client",
     summary: "Read this description of the API (OpenAPI 3.1)",

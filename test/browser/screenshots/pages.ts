@@ -9,4 +9,7 @@ export interface ScreenshotPage {
 }
 
 /** The pages that `npm run screenshots` takes, in the order of their navigation. */
-export const PAGES: readonly ScreenshotPage[] = [{ name: "docs-errors", path: "/docs/errors" }];
+export const PAGES: readonly ScreenshotPage[] = [
+  { name: "docs", path: "/docs" },
+  { name: "docs-errors", path: "/docs/errors" },
+];

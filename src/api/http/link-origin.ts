@@ -1,0 +1,12 @@
+import { configOf } from "../../config/runtime.ts";
+import type { Env } from "../../env.ts";
+import { originOf } from "./host.ts";
+
+/**
+ * Returns the origin of the relay, with which links in an answer begin; "" when `PUBLIC_URL` is not set and
+ * the `Host` header is not a valid host, so that the links are relative.
+ */
+export function linkOrigin(env: Env, request: Request): string {
+  const result = configOf(env);
+  return (result.ok ? result.value.publicUrl : null) ?? originOf(request) ?? "";
+}

@@ -1,0 +1,137 @@
+import { countText } from "../format.ts";
+import { type ApiDocument, refName, type Schema } from "./document.ts";
+
+/** A part of the text of a type; with the name of the schema that it links to, if any. */
+export interface TypePart {
+  readonly text: string;
+  readonly schema?: string;
+}
+
+/** A member of an object, as the reference shows it. */
+export interface Field {
+  readonly name: string;
+  readonly type: readonly TypePart[];
+  /** `required`, or of which kinds of the object it is; empty when it may always be absent. */
+  readonly requirement: string;
+  readonly limits: string;
+  readonly description: string;
+  readonly members: readonly Field[];
+}
+
+type Schemas = ApiDocument["components"]["schemas"];
+
+/**
+ * Lists the members of an object. Of an object that is one of several kinds, the members of all kinds are
+ * listed once, each with the kinds that require it.
+ */
+export function fieldsOf(schema: Schema, schemas: Schemas): readonly Field[] {
+  const kinds = kindsOf(schema, schemas);
+  const names = new Set(kinds.flatMap(({ properties }) => Object.keys(properties ?? {})));
+  return Array.from(names, (name) => {
+    const found = kinds.flatMap(({ properties }) => properties?.[name] ?? []);
+    const requiring = kinds.filter(({ required }) => required?.includes(name) === true);
+    return {
+      name,
+      type: unionOf(found),
+      requirement: requirementOf(requiring, kinds.length),
+      limits: limitsOf(found),
+      description: found.find(({ description }) => description !== undefined)?.description ?? "",
+      members: found.flatMap((each) => membersOf(each, schemas)).filter(isFirst),
+    };
+  });
+}
+
+/** Returns the kinds of an object, with references resolved. */
+function kindsOf(schema: Schema, schemas: Schemas): readonly Schema[] {
+  if (schema.$ref !== undefined) {
+    const target = schemas[refName(schema.$ref)];
+    return target === undefined ? [] : kindsOf(target, schemas);
+  }
+  const kinds = schema.oneOf ?? schema.anyOf;
+  if (kinds !== undefined) return kinds.flatMap((kind) => kindsOf(kind, schemas));
+  return schema.properties === undefined ? [] : [schema];
+}
+
+/** Lists the members of a field that is an object, or a list of objects, without a schema of its own. */
+function membersOf(schema: Schema, schemas: Schemas): readonly Field[] {
+  if (schema.$ref !== undefined) return [];
+  if (schema.items !== undefined) return membersOf(schema.items, schemas);
+  const kinds = schema.oneOf ?? schema.anyOf;
+  if (kinds !== undefined) return kinds.flatMap((kind) => membersOf(kind, schemas));
+  return schema.properties === undefined ? [] : fieldsOf(schema, schemas);
+}
+
+function isFirst({ name }: Field, at: number, fields: readonly Field[]): boolean {
+  return fields.findIndex((field) => field.name === name) === at;
+}
+
+function requirementOf(requiring: readonly Schema[], count: number): string {
+  if (requiring.length === 0) return "";
+  if (requiring.length === count) return "required";
+  const kinds = requiring.flatMap(({ properties }) => valuesOf(properties?.["status"]));
+  return kinds.length === 0 ? "" : `required when ${kinds.join(" or ")}`;
+}
+
+function valuesOf(schema: Schema | undefined): readonly string[] {
+  if (schema?.const !== undefined) return [String(schema.const)];
+  return schema?.enum?.map(String) ?? [];
+}
+
+/** Writes the type of a value, with links to the schemas that it refers to. */
+export function typeOf(schema: Schema): readonly TypePart[] {
+  if (schema.$ref !== undefined)
+    return [{ text: refName(schema.$ref), schema: refName(schema.$ref) }];
+  const kinds = schema.anyOf ?? schema.oneOf;
+  if (kinds !== undefined) return unionOf(kinds);
+  if (schema.items !== undefined) return [{ text: "array of " }, ...typeOf(schema.items)];
+  const values = schema.const === undefined ? schema.enum : [schema.const];
+  if (values !== undefined)
+    return [{ text: values.map((each) => JSON.stringify(each)).join(" | ") }];
+  return plainTypeOf(schema);
+}
+
+function plainTypeOf({
+  type,
+  format,
+  properties,
+  additionalProperties,
+}: Schema): readonly TypePart[] {
+  if (typeof additionalProperties === "object" && properties === undefined) {
+    const [value] = typeOf(additionalProperties);
+    const isKnown = value !== undefined && value.text !== "any";
+    return isKnown ? [{ text: "object of " }, value] : [{ text: "object" }];
+  }
+  const types = typeof type === "string" ? [type] : (type ?? ["any"]);
+  const names = types.map((each) => (format === "uuid" && each === "string" ? "uuid" : each));
+  return [{ text: names.join(" | ") }];
+}
+
+function unionOf(kinds: readonly Schema[]): readonly TypePart[] {
+  const types = kinds.map(typeOf);
+  const texts = types.map((parts) => parts.map(({ text }) => text).join(""));
+  const distinct = types.filter((_, at) => texts.indexOf(texts[at] ?? "") === at);
+  // Null is named last.
+  const isNull = (parts: readonly TypePart[]) => parts[0]?.text === "null";
+  const ordered = distinct.toSorted((a, b) => Number(isNull(a)) - Number(isNull(b)));
+  return ordered.flatMap((parts, at) => (at === 0 ? parts : [{ text: " | " }, ...parts]));
+}
+
+/** Writes the limits of a value: `1–256 characters`, `≥ 0`, `at most 1,000 items`. */
+export function limitsOf(schemas: readonly Schema[]): string {
+  const all = schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
+  const found = all.flatMap((schema) => [
+    range(schema.minLength, schema.maxLength, "characters"),
+    range(schema.minItems, schema.maxItems, "items"),
+    // A time has such a limit, which says nothing.
+    schema.maximum === 99_999_999_999 ? "Unix seconds" : range(schema.minimum, schema.maximum, ""),
+  ]);
+  return [...new Set(found)].filter((text) => text !== "").join(", ");
+}
+
+function range(min: number | undefined, max: number | undefined, unit: string): string {
+  const hasMin = min !== undefined && min > 0;
+  if (max === undefined) return hasMin ? `at least ${countText(min)} ${unit}`.trim() : "";
+  return (
+    hasMin ? `${countText(min)}–${countText(max)} ${unit}` : `at most ${countText(max)} ${unit}`
+  ).trim();
+}

@@ -1,0 +1,106 @@
+import type { Content, Endpoint } from "../../docs/document.ts";
+import { typeOf } from "../../docs/fields.ts";
+import { Code } from "../../parts/code.tsx";
+import { SchemaMembers, TypeText } from "./members.tsx";
+import type { Reference } from "../../docs/schemas.ts";
+import { Prose, sentence } from "./prose.tsx";
+
+interface AnswersProps {
+  readonly endpoint: Endpoint;
+  readonly reference: Reference;
+}
+
+/** Lists the answers of an operation other than problems, with their bodies and headers. */
+export function Answers({ endpoint, reference }: AnswersProps) {
+  return (
+    <>
+      <h4>Answers</h4>
+      <ul class="members">
+        {answersOf(endpoint).map(({ status, description, content, headers }) => (
+          <li>
+            <p class="member">
+              <code>{status}</code> <Prose text={sentence(description)} />
+            </p>
+            <Bodies content={content} reference={reference} />
+            {headers.map(([name, text]) => (
+              <p>
+                <code>{name}</code>: <Prose text={text} />
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Shows the type of each body of an answer; members of one without a name are listed. */
+function Bodies({ content, reference }: { content: Content; reference: Reference }) {
+  return (
+    <>
+      {Object.entries(content).map(([mediaType, body]) => {
+        if (body === undefined) return null;
+        const { schema } = body;
+        const isJson = mediaType.startsWith("application/json");
+        return (
+          <>
+            <p>
+              {isJson ? null : <code>{mediaType}</code>}{" "}
+              {isJson || schema.type !== "string" ? (
+                <TypeText type={typeOf(schema)} reference={reference} />
+              ) : null}
+            </p>
+            {schema.properties === undefined ? null : (
+              <SchemaMembers schema={schema} reference={reference} />
+            )}
+          </>
+        );
+      })}
+    </>
+  );
+}
+
+function answersOf({ responses }: Endpoint) {
+  return Object.entries(responses).flatMap(([status, answer]) => {
+    if (answer === undefined || answer.$ref !== undefined) return [];
+    const { description = "", headers = {} } = answer;
+    // Problems are listed by their codes.
+    const { "application/problem+json": _, ...content } = answer.content ?? {};
+    const own = Object.entries(headers).flatMap(([name, header]) =>
+      header?.description === undefined ? [] : [[name, header.description] as const],
+    );
+    return [{ status, description, content, headers: own }];
+  });
+}
+
+/** Origin that the examples of the document have. */
+const EXAMPLE_ORIGIN = "https://relay.example.com";
+
+/** Returns an example of each answer of an operation, with the origin of this relay. */
+export function examplesOf(endpoint: Endpoint, origin: string) {
+  return answersOf(endpoint).flatMap(({ status, content }) =>
+    Object.entries(content).flatMap(([mediaType, body]) => {
+      const example = body?.example ?? Object.values(body?.examples ?? {})[0]?.value;
+      if (example === undefined) return [];
+      const isText = typeof example === "string";
+      const text = isText ? example : JSON.stringify(example, null, 2);
+      const kind = mediaType.startsWith("application/json") ? "" : ` ${shortName(mediaType)}`;
+      return [
+        {
+          title: `${status}${kind}`,
+          content: (
+            <Code
+              text={text.replaceAll(EXAMPLE_ORIGIN, origin)}
+              language={isText ? "plain" : "json"}
+              what={`the example of the answer ${status}`}
+            />
+          ),
+        },
+      ];
+    }),
+  );
+}
+
+function shortName(mediaType: string): string {
+  return mediaType.replace(/;.*$/, "").replace(/^\w+\//, "");
+}

@@ -1,0 +1,98 @@
+import type { Child } from "hono/jsx";
+import { Code } from "../../parts/code.tsx";
+import type { ContentsEntry } from "./docs-layout.tsx";
+
+interface Topic extends ContentsEntry {
+  readonly text: (origin: string) => Child;
+}
+
+/** What holds for all operations. */
+const TOPICS: readonly Topic[] = [
+  {
+    id: "requests",
+    title: "Requests",
+    text: (origin) => (
+      <>
+        <p>
+          All paths begin with <code>{origin}</code>. Bodies are JSON in UTF-8 with names in
+          snake_case. Times are whole Unix seconds (<code>…_at</code>), durations are milliseconds (
+          <code>…_ms</code>). Unknown members and parameters are refused, and a refused request
+          changes nothing. Every answer has an <code>X-Request-Id</code>, which the log of the relay
+          repeats.
+        </p>
+      </>
+    ),
+  },
+  {
+    id: "authentication",
+    title: "Authentication",
+    text: (origin) => (
+      <>
+        <p>
+          Send an operator key or the API key of an account. An account key reads, redelivers and
+          tests within its own account; the task of another account and an unknown id get the same
+          404. Each operation below says whom it is permitted to.
+        </p>
+        <Code
+          what="a request with a key"
+          text={`export KEY=…\ncurl -fsS ${origin}/v1/tasks -H "Authorization: Bearer $KEY"`}
+        />
+      </>
+    ),
+  },
+  {
+    id: "problems",
+    title: "Problems",
+    text: () => (
+      <p>
+        A refused request is answered with <code>application/problem+json</code> (RFC 9457).{" "}
+        <code>code</code> does not change and has its cause and cure on the page{" "}
+        <a href="/docs/errors">Problem codes</a>, to which <code>type</code> links;{" "}
+        <code>detail</code> describes the single case; <code>issues</code> names each fault of the
+        input.
+      </p>
+    ),
+  },
+  {
+    id: "idempotency",
+    title: "Repeating requests",
+    text: () => (
+      <p>
+        Registrations, redeliveries and reports are safe to repeat. Under an{" "}
+        <code>Idempotency-Key</code> the first body counts: the same request again gets the same
+        task and <code>Idempotent-Replayed: true</code>, another body gets 422. The same event again
+        is harmless; a different result gets 409, because the first result is final.
+      </p>
+    ),
+  },
+  {
+    id: "pages",
+    title: "Lists",
+    text: () => (
+      <p>
+        Lists are newest first, in pages of <code>limit</code> entries. Ask for the next page with
+        the <code>next_cursor</code> of the answer as <code>cursor</code>; the last page has none. A
+        page may be short.
+      </p>
+    ),
+  },
+];
+
+/** Entries of the chapter that says what holds for all operations. */
+export const BASICS: readonly ContentsEntry[] = TOPICS;
+
+/** The chapter that says what holds for all operations. */
+export function Basics({ origin }: { readonly origin: string }) {
+  return (
+    <>
+      {TOPICS.map(({ id, title, text }) => (
+        <section class="topic" id={id} data-entry="">
+          <h3>
+            <a href={`#${id}`}>{title}</a>
+          </h3>
+          {text(origin)}
+        </section>
+      ))}
+    </>
+  );
+}

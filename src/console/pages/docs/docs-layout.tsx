@@ -1,0 +1,101 @@
+import type { PropsWithChildren } from "hono/jsx";
+import { Brand } from "../../parts/brand.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Document, type Theme } from "../../parts/layout.tsx";
+import { ThemeButton } from "../../parts/topbar.tsx";
+
+/** An entry of the table of contents; `id` is that of a section of the page. */
+export interface ContentsEntry {
+  readonly id: string;
+  readonly title: string;
+  /** What stands before the title: the method of a route, the status of a problem. */
+  readonly badge?: string;
+}
+
+/** A part of the table of contents. */
+export interface Chapter {
+  readonly title: string;
+  readonly entries: readonly ContentsEntry[];
+}
+
+const PAGES = [
+  ["/docs", "Reference"],
+  ["/docs/errors", "Problem codes"],
+  ["/openapi.json", "OpenAPI"],
+] as const;
+
+interface DocsLayoutProps {
+  readonly title: string;
+  readonly theme: Theme;
+  readonly path: string;
+  readonly chapters: readonly Chapter[];
+  /** What the field that filters the page says. */
+  readonly filter: string;
+}
+
+/** The frame of the pages of the documentation: they need no login. */
+export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
+  const { title, theme, path, chapters, filter, children } = props;
+  return (
+    <Document title={title} theme={theme}>
+      <div class="docs">
+        <header class="topbar">
+          <Brand />
+          <nav class="docs-pages" aria-label="Documentation">
+            {PAGES.map(([href, name]) => (
+              <a href={href} aria-current={href === path ? "page" : undefined}>
+                {name}
+              </a>
+            ))}
+          </nav>
+          <div class="topbar-end">
+            <ThemeButton />
+          </div>
+        </header>
+        <div class="docs-side">
+          <search class="search needs-script">
+            <Icon name="search" />
+            <input
+              type="search"
+              aria-label={filter}
+              placeholder={filter}
+              data-filter=""
+              data-key="/"
+            />
+            <kbd aria-hidden="true">/</kbd>
+          </search>
+          <Contents chapters={chapters} />
+        </div>
+        <main id="main" class="main docs-main" tabindex={-1}>
+          {children}
+          <p class="muted" data-filter-none="" hidden>
+            Nothing on this page has all these words.
+          </p>
+        </main>
+      </div>
+      <output id="said" class="visually-hidden" />
+    </Document>
+  );
+}
+
+function Contents({ chapters }: { readonly chapters: readonly Chapter[] }) {
+  return (
+    <nav class="contents" aria-label="On this page">
+      {chapters.map(({ title, entries }) => (
+        <section data-filter-group="">
+          <h2>{title}</h2>
+          <ul>
+            {entries.map(({ id, title: name, badge }) => (
+              <li>
+                <a href={`#${id}`}>
+                  {badge === undefined ? null : <span class={`badge badge-${badge}`}>{badge}</span>}
+                  <span>{name}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,10 @@
+/** Shows a text of the description of the API: what stands between backticks is code. */
+export function Prose({ text }: { readonly text: string }) {
+  return <>{text.split("`").map((part, at) => (at % 2 === 1 ? <code>{part}</code> : part))}</>;
+}
+
+/** Writes a text as a sentence: with a capital letter and a full stop. */
+export function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}

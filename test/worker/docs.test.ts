@@ -1,0 +1,75 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import openApi from "../../openapi.json" with { type: "json" };
+import { app } from "../../src/app.ts";
+import { EXPLAINED_PROBLEMS } from "../../src/api/http/problem-help.ts";
+import { isProblemCode } from "../../src/api/http/problem-list.ts";
+import { aRequest, call, ProblemBody } from "./client.ts";
+
+/** Parsed as browsers do: ids and texts of sections, targets of links, and the text of the page. */
+async function parse(page: Response) {
+  const sections = new Map<string, string>();
+  const ids: string[] = [];
+  const links: string[] = [];
+  let section = "";
+  await new HTMLRewriter()
+    .on("[id]", { element: (element) => void ids.push(element.getAttribute("id") ?? "") })
+    .on("a", { element: (element) => void links.push(element.getAttribute("href") ?? "") })
+    .on("section[id]", {
+      element: (element) => {
+        section = element.getAttribute("id") ?? "";
+        sections.set(section, "");
+      },
+      text: ({ text }) => void sections.set(section, (sections.get(section) ?? "") + text),
+    })
+    .transform(page)
+    .text();
+  return { sections, ids, links };
+}
+
+const unescaped = (text: string) =>
+  text
+    .replaceAll("&#39;", "'")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
+
+it("GET /docs/errors explains every problem code in a section to which the type URL of an error answer leads", async () => {
+  const { type } = ProblemBody.parse(await (await call("/nowhere")).json());
+  const response = await call(type, { key: null });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
+  const { sections } = await parse(response);
+  const expected = EXPLAINED_PROBLEMS.map(({ code, status, title, cause, cure }) => [
+    code,
+    `${code}${status} · ${title}Cause${cause}Cure${cure}`,
+  ]);
+  expect(Array.from(sections, ([code, text]) => [code, unescaped(text)])).toEqual(expected);
+});
+
+it("GET /docs/errors answers also on a relay without a valid configuration, whose 503 answers link to it", async () => {
+  const bindings = { ...env, RELAY_SECRET: "" };
+  const refused = await app.fetch(aRequest("/v1/tasks"), bindings);
+  const { code, type } = ProblemBody.parse(await refused.json());
+  expect(code).toBe("not_configured");
+  const page = await app.fetch(aRequest(type, { key: null }), bindings);
+  expect(page.status).toBe(200);
+  expect((await parse(page)).ids).toContain(new URL(type).hash.slice(1));
+});
+
+it("GET /docs has a section for every operation and webhook of openapi.json, and all its links lead somewhere", async () => {
+  const { sections, ids, links } = await parse(await call("/docs", { key: null }));
+  const operations = Object.values(openApi.paths).flatMap((each) => Object.values(each));
+  const names = operations.map(({ operationId }) => operationId);
+  const missing = [...names, ...Object.keys(openApi.webhooks)].filter((id) => !sections.has(id));
+  expect(missing).toEqual([]);
+  expect(new Set(ids).size).toBe(ids.length);
+  const targets = links.filter((link) => link.startsWith("#")).map((link) => link.slice(1));
+  expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+  const codes = links.flatMap((link) => /^\/docs\/errors#(.*)/.exec(link)?.[1] ?? []);
+  expect(codes.filter((code) => !isProblemCode(code))).toEqual([]);
+  expect(sections.get("registerTask")).toContain(
+    `curl -fsS ${new URL(aRequest("/").url).origin}/v1/tasks`,
+  );
+});
