@@ -9,6 +9,7 @@ import { hookToken } from "../../src/security/hook-token.ts";
 import { sign, signedHeaders } from "../../src/security/signature.ts";
 import { NOW, NOW_S } from "../core/builders.ts";
 import { isPublicHost } from "./addresses.ts";
+import { requireConforming } from "../description/conforms.ts";
 import { fuzz } from "./fuzz.ts";
 import { requireIssues } from "./refusal.ts";
 import { type HookToken, requestsTo, type SentRequest } from "./requests.ts";
@@ -110,10 +111,11 @@ async function answer(request: SentRequest): Promise<Response> {
   throw new Error("the relay did not answer");
 }
 
-async function requireSound({ method }: SentRequest, response: Response): Promise<void> {
+async function requireSound({ method, path }: SentRequest, response: Response): Promise<void> {
   const { status, headers } = response;
   const text = await response.text();
-  if (!headers.get("X-Request-Id")) throw new Error("the answer has no X-Request-Id");
+  const url = new URL(path, ORIGIN).href;
+  requireConforming({ method, url }, { status, headers, text: method === "HEAD" ? null : text });
   if (status < 400) return;
   const isProblem = headers.get("Content-Type") === "application/problem+json";
   if (!isProblem) throw new Error(`${status}: ${text}`);

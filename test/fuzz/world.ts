@@ -31,7 +31,7 @@ const VARIABLES = {
 
 const charging = transition(null, aPricedRegistration(), POLICY, NOW);
 const failure =
-  '{"id":"x","status":"failed","error":{"code":"upstream_timeout","message":"Late."}}';
+  '{"id":"0199f3a2-0005-4000-8000-000000000000","status":"failed","model":"m","created_at":1767225600,"error":{"code":"upstream_timeout","message":"Late."}}';
 const PREPARED: readonly TaskRecord[] = [
   anOpenTask(),
   aProvidedTask(),

@@ -7,6 +7,7 @@ import { app } from "../../src/app.ts";
 import worker from "../../src/index.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
+import { conforming } from "../description/conforms.ts";
 import { aRequest, call, post } from "../worker/client.ts";
 import { useClock } from "../worker/clock.ts";
 import { untilIdle, stored, stubOf } from "../worker/objects.ts";
@@ -143,7 +144,8 @@ export async function callWith(
   bindings: object,
   ...asked: Parameters<typeof aRequest>
 ): Promise<Response> {
-  return app.fetch(aRequest(...asked), { ...env, ...bindings });
+  const request = aRequest(...asked);
+  return conforming(request, await app.fetch(request, { ...env, ...bindings }));
 }
 
 /** Returns the answer of a relay with other bindings, which keeps no earlier answer in memory. */

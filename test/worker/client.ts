@@ -1,6 +1,7 @@
 import { exports } from "cloudflare:workers";
 import * as z from "zod";
 import { app } from "../../src/app.ts";
+import { conforming } from "../description/conforms.ts";
 
 export const ORIGIN = "https://relay.example.com";
 export const OPERATOR_KEY = "test-only-operator-key";
@@ -34,14 +35,16 @@ function payload(body: unknown): BodyInit | null {
   return JSON.stringify(body);
 }
 
-/** Sends a request to the Worker's `fetch` handler. */
+/** Sends a request to the Worker's `fetch` handler; the answer must be as it is described. */
 export async function call(path: string, message: Message = {}): Promise<Response> {
-  return exports.default.fetch(aRequest(path, message));
+  const request = aRequest(path, message);
+  return conforming(request, await exports.default.fetch(request));
 }
 
 /** Sends a request to a relay that is configured with these bindings. */
 export async function callWith(bindings: object, path: string, message: Message = {}) {
-  return app.fetch(aRequest(path, message), bindings);
+  const request = aRequest(path, message);
+  return conforming(request, await app.fetch(request, bindings));
 }
 
 export function post(path: string, body: unknown, message: Message = {}): Promise<Response> {
