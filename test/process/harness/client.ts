@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod";
+import { requireDescribed } from "../../description/document.ts";
 import { refuseLeaksInAnswer } from "./leaks.ts";
 import type { Post } from "./receiver.ts";
 
@@ -65,7 +66,7 @@ export class Client {
     return fetch(`${this.#url}${path}`, { ...init, method, headers, ...sent });
   }
 
-  /** Reads the whole answer. @throws when it holds a secret. */
+  /** Reads the whole answer. @throws when it holds a secret, or is not as openapi.json describes it. */
   async ask(
     method: string,
     path: string,
@@ -74,7 +75,9 @@ export class Client {
     const response = await this.send(method, path, body);
     const text = await response.text();
     refuseLeaksInAnswer(`${method} ${path}`, response.headers, text);
-    return { status: response.status, text, json: text === "" ? null : JSON.parse(text) };
+    const { status, headers } = response;
+    requireDescribed({ method, path: path.split("?")[0] ?? "", status, headers, text });
+    return { status, text, json: text === "" ? null : JSON.parse(text) };
   }
 
   /** Reads all pages of a list. */

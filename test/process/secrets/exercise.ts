@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { Webhook } from "svix";
 import { vi } from "vitest";
 import * as z from "zod";
+import { requireDescribed } from "../../description/document.ts";
 import { completedEvent, isSettled, Task } from "../harness/client.ts";
 import type { Receiver } from "../harness/receiver.ts";
 import { whsec } from "./derived.ts";
@@ -89,6 +90,8 @@ class Callers {
     const response = await fetch(`${this.#url}${path}`, init);
     const { status, headers } = response;
     const body = await response.text();
+    const { method = "GET" } = init;
+    requireDescribed({ method, path: path.split("?")[0] ?? "", status, headers, text: body });
     const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
     const isJson = headers.get("Content-Type")?.includes("json") === true && body !== "";
     const json: unknown = isJson ? JSON.parse(body) : null;
