@@ -104,10 +104,8 @@ export function requireDescribed({
   if (described === undefined) throw new Error(`${pair} is not described`);
   const pointer = pointerTo(described) ?? `${found.pointer}/${status}`;
   const answer = Answer.parse(at(pointer));
-  for (const [name, header] of Object.entries(answer.headers)) {
-    const isRequired = "$ref" in Node.parse(header) || Node.parse(header)["required"] === true;
-    if (isRequired && !headers.has(name)) throw new Error(`${pair} has no ${name}`);
-  }
+  const missing = requiredHeaders(answer).filter((name) => !headers.has(name));
+  if (missing.length > 0) throw new Error(`${pair} has no ${missing.join(", ")}`);
   const type = headers.get("Content-Type") ?? "";
   if (type === "" && text === "" && Object.keys(answer.content).length === 0) return pair;
   if (answer.content[type] === undefined) throw new Error(`${pair}: ${type} is not described`);
@@ -115,6 +113,14 @@ export function requireDescribed({
   const body: unknown = /\bjson$/.test(type) ? JSON.parse(text) : text;
   if (validate(body)) return pair;
   throw new Error(`${pair}: ${strictEngine.errorsText(validate.errors)}\n${text}`);
+}
+
+/** Returns the headers that an answer always has; those that are references belong to every answer. */
+function requiredHeaders({ headers }: z.output<typeof Answer>): readonly string[] {
+  return Object.entries(headers).flatMap(([name, header]) => {
+    const { required, $ref } = z.looseObject({}).parse(header);
+    return required === true || $ref !== undefined ? [name] : [];
+  });
 }
 
 function strictValidator(pointer: string): ValidateFunction {

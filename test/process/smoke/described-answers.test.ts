@@ -6,99 +6,132 @@ import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 
+type Step = readonly [
+  method: string,
+  path: string,
+  body?: object,
+  headers?: Record<string, string>,
+];
+
 const Key = z.object({ id: z.string(), key: z.string() });
 const Registered = z.object({ hook_url: z.string() });
 const SHA256 = createHash("sha256").update(randomUUID()).digest("hex");
+const STRANGER = { Authorization: "Bearer nobody" };
+const [OPEN, DONE, NONE] = [randomUUID(), randomUUID(), randomUUID()] as const;
+const ACCOUNT = "/v1/accounts/acme";
+const VARS = { ...LOCAL_VARS, SANDBOX: "true", MAX_BODY_KB: "8", FAL_USER_ID: "user-1" };
+
+const READS = ["tasks", "accounts", "stats", "problems", "hosts", "signing-secrets"].flatMap(
+  (path): Step[] => [
+    ["GET", `/v1/${path}`],
+    ["GET", `/v1/${path}`, undefined, STRANGER],
+  ],
+);
+const PAGES = ["/openapi.json", "/docs/errors", "/healthz", "/.well-known/jwks.json"].map(
+  (path): Step => ["GET", path],
+);
+const BOOKINGS = [9, 9, 8].flatMap((amount): Step[] => [
+  ["POST", `${ACCOUNT}/grants`, { reference: "one", amount }],
+  ["POST", `${ACCOUNT}/adjustments`, { reference: "two", amount, reason: "r" }],
+]);
+const LEDGERS = ["", "/grants", "/entries", "/entries?format=csv", "/entries?format=jsonl"].flatMap(
+  (part): Step[] => [
+    ["GET", `${ACCOUNT}${part}`],
+    ["GET", `/v1/accounts/nobody${part}`],
+  ],
+);
+const JOB = { provider: "fal", id: "job-1", endpoint: "fal-ai/veo3" };
 
 it("at least forty answers of different operations and statuses are as openapi.json describes them for a JSON-schema engine that is not ours", async () => {
   await using receiver = await Receiver.start();
-  const vars = { ...LOCAL_VARS, SANDBOX: "true", MAX_BODY_KB: "8", FAL_USER_ID: "user-1" };
-  await using relay = await Workerd.start({ vars });
+  await using relay = await Workerd.start({ vars: VARS });
   const pairs = new Set<string | null>();
-  const ask = async (method: string, path: string, body?: object, headers = {}) => {
-    const response = await relay.client.send(method, path, body, { headers });
+  const ask = async (...[method, path, body, sent = {}]: Step) => {
+    const response = await relay.client.send(method, path, body, { headers: sent });
+    const { status, headers } = response;
     const text = await response.text();
     const [plain = ""] = path.split("?");
-    const { status, headers: received } = response;
-    pairs.add(requireDescribed({ method, path: plain, status, headers: received, text }));
-    const isJson = received.get("Content-Type") === "application/json";
-    return { headers: received, json: isJson ? (JSON.parse(text) as unknown) : null };
+    pairs.add(requireDescribed({ method, path: plain, status, headers, text }));
+    const isJson = headers.get("Content-Type") === "application/json";
+    return { headers, json: isJson ? (JSON.parse(text) as unknown) : null };
   };
-  const stranger = { Authorization: "Bearer nobody" };
+  const askAll = async (...steps: readonly Step[]) => {
+    for (const step of steps) await ask(...step);
+  };
   const callback_url = receiver.at("/done", { kind: "answer", status: 204 });
-  const [open, done, none] = [randomUUID(), randomUUID(), randomUUID()];
 
-  for (const path of ["/healthz", "/.well-known/jwks.json", "/openapi.json", "/docs/errors"]) {
-    await ask("GET", path);
-  }
-  for (const path of ["tasks", "accounts", "stats", "problems", "hosts", "signing-secrets"]) {
-    await ask("GET", `/v1/${path}`);
-    await ask("GET", `/v1/${path}`, undefined, stranger);
-  }
-
-  await ask("POST", "/v1/accounts", { id: "acme" });
-  await ask("POST", "/v1/accounts", { id: "acme" });
-  await ask("POST", "/v1/accounts", {});
-  const created = await ask("POST", "/v1/accounts/acme/keys", {});
-  const { id: keyId, key } = Key.parse(created.json);
+  await askAll(...PAGES, ...READS);
+  await askAll(
+    ["POST", "/v1/accounts", { id: "acme" }],
+    ["POST", "/v1/accounts", { id: "acme" }],
+    ["POST", "/v1/accounts", {}],
+    ["POST", `${ACCOUNT}/keys`, { sha256: SHA256 }],
+    ["POST", `${ACCOUNT}/keys`, { sha256: SHA256, role: "read" }],
+    ...BOOKINGS,
+    ...LEDGERS,
+    ["GET", `${ACCOUNT}/keys`],
+    ["GET", `${ACCOUNT}/signing-secrets`],
+    ["POST", `${ACCOUNT}/signing-secrets`, {}],
+  );
+  const { id: keyId, key } = Key.parse((await ask("POST", `${ACCOUNT}/keys`, {})).json);
   const asAccount = { Authorization: `Bearer ${key}` };
-  await ask("POST", "/v1/accounts/acme/keys", { sha256: SHA256 });
-  await ask("POST", "/v1/accounts/acme/keys", { sha256: SHA256, role: "read" });
-  const grant = { reference: "one", amount: 9 };
-  for (const amount of [9, 9, 8]) {
-    await ask("POST", "/v1/accounts/acme/grants", { ...grant, amount });
-    await ask("POST", "/v1/accounts/acme/adjustments", { reference: "two", amount, reason: "r" });
-  }
-  for (const part of ["", "/grants", "/entries", "/entries?format=csv", "/entries?format=jsonl"]) {
-    await ask("GET", `/v1/accounts/acme${part}`);
-    await ask("GET", `/v1/accounts/nobody${part}`);
-  }
-  for (const part of ["/keys", "/signing-secrets"]) await ask("GET", `/v1/accounts/acme${part}`);
-  await ask("POST", "/v1/accounts/acme/signing-secrets", {});
-  await ask("POST", "/v1/accounts/acme/grants", grant, asAccount);
 
-  const task = { id: open, model: "m", account: "acme", credits: 1, callback_url, provider: "fal" };
+  const task = { id: OPEN, model: "m", account: "acme", credits: 1, callback_url, provider: "fal" };
   const registered = await ask("POST", "/v1/tasks", task);
-  const hookPath = new URL(Registered.parse(registered.json).hook_url).pathname;
-  await ask("POST", "/v1/tasks", task);
-  await ask("POST", "/v1/tasks", { ...task, model: "other" });
-  await ask("POST", "/v1/tasks", { ...task, id: randomUUID(), credits: 1000 });
-  await ask("POST", "/v1/tasks", { ...task, id: randomUUID(), account: "nobody" });
-  await ask("POST", "/v1/tasks", task, asAccount);
-  await ask("POST", "/v1/tasks", { model: "x".repeat(9000) });
-  for (const model of ["m", "n"]) {
-    await ask("POST", "/v1/tasks", { model }, { "Idempotency-Key": "k" });
-  }
-  const read = await ask("GET", `/v1/tasks/${open}`, undefined, asAccount);
+  const hook = new URL(Registered.parse(registered.json).hook_url).pathname;
+  await askAll(
+    ["POST", "/v1/tasks", task],
+    ["POST", "/v1/tasks", { ...task, model: "other" }],
+    ["POST", "/v1/tasks", { ...task, id: NONE, credits: 1000 }],
+    ["POST", "/v1/tasks", { ...task, id: NONE, account: "nobody" }],
+    ["POST", "/v1/tasks", task, asAccount],
+    ["POST", "/v1/tasks", { model: "x".repeat(9000) }],
+    ["POST", "/v1/tasks", { model: "m" }, { "Idempotency-Key": "k" }],
+    ["POST", "/v1/tasks", { model: "n" }, { "Idempotency-Key": "k" }],
+  );
+  const read = await ask("GET", `/v1/tasks/${OPEN}`, undefined, asAccount);
   const unchanged = { ...asAccount, "If-None-Match": read.headers.get("ETag") ?? "" };
-  await ask("GET", `/v1/tasks/${open}`, undefined, unchanged);
-  await ask("GET", `/v1/tasks/${open}?wait=x`);
-  await ask("GET", `/v1/tasks/${none}`);
-  const job = { provider: "fal", id: "job-1", endpoint: "fal-ai/veo3" };
-  for (const id of [open, none]) await ask("POST", `/v1/tasks/${id}/upstream`, job);
-  await ask("POST", `/v1/tasks/${open}/upstream`, {});
-  await ask("POST", hookPath, { request_id: "job-1", status: "IN_QUEUE" });
-  await ask("POST", `${hookPath.slice(0, -1)}_`, {});
-  for (const id of [open, open, none]) await ask("POST", `/v1/tasks/${id}/cancel`);
-  await ask("POST", `/v1/tasks/${open}/upstream`, job);
+  await askAll(
+    ["GET", `/v1/tasks/${OPEN}`, undefined, unchanged],
+    ["GET", `/v1/tasks/${OPEN}?wait=x`],
+    ["GET", `/v1/tasks/${NONE}`],
+    ["POST", `/v1/tasks/${OPEN}/upstream`, JOB],
+    ["POST", `/v1/tasks/${NONE}/upstream`, JOB],
+    ["POST", `/v1/tasks/${OPEN}/upstream`, {}],
+    ["POST", hook, { request_id: "job-1", status: "IN_QUEUE" }],
+    ["POST", `${hook.slice(0, -1)}_`, {}],
+    ["POST", `/v1/tasks/${OPEN}/cancel`],
+    ["POST", `/v1/tasks/${OPEN}/cancel`],
+    ["POST", `/v1/tasks/${NONE}/cancel`],
+    ["POST", `/v1/tasks/${OPEN}/upstream`, JOB],
+  );
 
-  const event = completedEvent(done, callback_url);
-  await ask("POST", "/v1/events", event);
-  await ask("POST", "/v1/events", event);
-  await ask("POST", "/v1/events", { ...event, output: { urls: ["https://example.com/other"] } });
-  await ask("POST", "/v1/events", { id: none, status: "processing" });
-  await ask("POST", "/v1/events", { id: none });
-  await relay.client.settled(done);
-  await ask("GET", `/v1/tasks/${done}`);
-  for (const id of [done, none]) await ask("POST", `/v1/tasks/${id}/redeliver`);
-  await relay.client.settled(done);
-  await ask("POST", "/v1/callbacks/test", { callback_url });
-  await ask("POST", "/v1/callbacks/test", { callback_url: "no URL" });
-  for (const id of [done, none]) await ask("DELETE", `/v1/tasks/${id}`);
-  for (const id of [keyId, none]) await ask("DELETE", `/v1/accounts/acme/keys/${id}`);
-  await ask("DELETE", "/v1/accounts/acme?force=true");
-  await relay.restart({ ...vars, RELAY_SECRET: "" });
-  for (const path of ["/healthz", "/v1/tasks", "/.well-known/jwks.json"]) await ask("GET", path);
+  const event = completedEvent(DONE, callback_url);
+  await askAll(
+    ["POST", "/v1/events", event],
+    ["POST", "/v1/events", event],
+    ["POST", "/v1/events", { ...event, output: { urls: ["https://example.com/other"] } }],
+    ["POST", "/v1/events", { id: NONE, status: "processing" }],
+    ["POST", "/v1/events", { id: NONE }],
+  );
+  await relay.client.settled(DONE);
+  await askAll(
+    ["GET", `/v1/tasks/${DONE}`],
+    ["POST", `/v1/tasks/${DONE}/redeliver`],
+    ["POST", `/v1/tasks/${NONE}/redeliver`],
+  );
+  await relay.client.settled(DONE);
+  await askAll(
+    ["POST", "/v1/callbacks/test", { callback_url }],
+    ["POST", "/v1/callbacks/test", { callback_url: "no URL" }],
+    ["DELETE", `/v1/tasks/${DONE}`],
+    ["DELETE", `/v1/tasks/${NONE}`],
+    ["DELETE", `${ACCOUNT}/keys/${keyId}`],
+    ["DELETE", `${ACCOUNT}/keys/${NONE}`],
+    ["DELETE", `${ACCOUNT}?force=true`],
+  );
+  await relay.restart({ ...VARS, RELAY_SECRET: "" });
+  await askAll(...PAGES, ["GET", "/v1/tasks"]);
 
   expect(pairs).not.toContain(null);
   expect(pairs.size).toBeGreaterThanOrEqual(40);
