@@ -9,7 +9,7 @@ import { Workerd } from "../harness/workerd.ts";
 type Step = readonly [
   method: string,
   path: string,
-  body?: object,
+  body?: object | undefined,
   headers?: Record<string, string>,
 ];
 
