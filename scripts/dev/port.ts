@@ -5,18 +5,29 @@ import { parseArgs } from "node:util";
 /** Addresses of this machine that the name `localhost` means. */
 export const LOOPBACK: readonly string[] = ["127.0.0.1", "::1"];
 
+/** Options of `npm run demo`. */
+export interface DemoOptions {
+  readonly port: number;
+  /** Whether the console is to be opened in a browser, and the relay to run until it is stopped. */
+  readonly isOpen: boolean;
+}
+
 /**
- * Reads the option `--port`, the only one, by default 8787; ends the process with exit code 1 and one line
+ * Reads the options `--port`, by default 8787, and `--open`; ends the process with exit code 1 and one line
  * when the arguments are wrong.
  */
-export function readPort(args: string[]): number {
+export function readDemoOptions(args: string[]): DemoOptions {
   try {
-    const { values } = parseArgs({ args, options: { port: { type: "string", default: "8787" } } });
-    if (isPort(values.port)) return Number(values.port);
+    const options = {
+      port: { type: "string", default: "8787" },
+      open: { type: "boolean", default: false },
+    } as const;
+    const { port, open } = parseArgs({ args, options }).values;
+    if (isPort(port)) return { port: Number(port), isOpen: open };
   } catch {
     // The arguments are wrong.
   }
-  console.error("The only option is --port, with a number from 1 to 65535.");
+  console.error("The options are --port, with a number from 1 to 65535, and --open.");
   return process.exit(1);
 }
 

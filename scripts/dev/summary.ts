@@ -32,6 +32,7 @@ export async function summaryOf(origin: string): Promise<string> {
   return [
     "",
     `Relay: ${origin}`,
+    `Console: ${origin}/, where the operator key logs in`,
     keyLine(),
     health.issues === undefined
       ? `Switched on: ${switchedOn(health).join(", ") || "nothing"}`

@@ -51,6 +51,7 @@ it("npm run demo prints each step from registration to callback, and ends by its
   const output = clone.run(`npm run demo -- --port ${await freePort()}`);
   const course = [
     /Relay: http:\S+/,
+    /Console: http:\S+\/, where/,
     /Operator key: OPERATOR_KEYS in .dev.vars/,
     /Switched on: ALLOW_LOCAL_CALLBACKS, .*connection ark/,
     /POST http:\S+\/v1\/tasks/,
@@ -62,6 +63,9 @@ it("npm run demo prints each step from registration to callback, and ends by its
     /body: \{"id":/,
     /signature: valid/,
     /"status": "delivered"/,
+    /Console: http:\S+\/\n/,
+    /Operator key: [\w-]{43}\n/,
+    /Key of the account acme: trk_acme_/,
   ];
   const positions = course.map((line) => output.search(line));
   expect(positions).not.toContain(-1);

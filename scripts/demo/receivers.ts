@@ -1,0 +1,43 @@
+import { createServer, type ServerResponse } from "node:http";
+
+/** Behaviour of a receiver of callbacks, as receivers of clients behave. */
+export type Behaviour = "healthy" | "flaky" | "down" | "refusing" | "hanging";
+
+/** A receiver of callbacks, a host of its own. */
+export interface DemoReceiver {
+  readonly url: string;
+  /** URL that repairs the receiver when it is opened. */
+  readonly repairUrl: string;
+  readonly close: () => void;
+}
+
+const UNAVAILABLE = "upstream connect error or disconnect/reset before headers";
+const REFUSED = '{"error":"No matching signature found"}';
+
+const ANSWERS: Readonly<Record<Behaviour, (response: ServerResponse, attempt: string) => void>> = {
+  healthy: (response) => response.writeHead(204).end(),
+  flaky: (response, attempt) => response.writeHead(attempt === "1" ? 502 : 204).end(),
+  down: (response) => response.writeHead(503).end(UNAVAILABLE),
+  refusing: (response) => response.writeHead(401).end(REFUSED),
+  hanging: () => {},
+};
+
+export async function startReceiver(behaviour: Behaviour): Promise<DemoReceiver> {
+  let answer = ANSWERS[behaviour];
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.url === "/repair") {
+      answer = ANSWERS.healthy;
+      response.end("This receiver takes callbacks now.\n");
+    } else answer(response, String(request.headers["x-attempt"]));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port on 127.0.0.1");
+  const origin = `http://127.0.0.1:${address.port}`;
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `${origin}/callbacks`, repairUrl: `${origin}/repair`, close };
+}

@@ -1,0 +1,33 @@
+/** A client of the demo's relay with the operator's key. */
+export interface RelayClient {
+  readonly text: (path: string) => Promise<string>;
+  readonly post: <T>(path: string, body: object) => Promise<T>;
+  /** Reads a task until its JSON matches `wanted`, for at most 10 s, and returns it. */
+  readonly until: (id: string, wanted: RegExp) => Promise<unknown>;
+}
+
+const LOOK_EVERY_MS = 100;
+const MAX_LOOKS = 100;
+
+export function relayClient(origin: string, operatorKey: string): RelayClient {
+  const call = async (path: string, init: RequestInit): Promise<string> => {
+    const headers = { Authorization: `Bearer ${operatorKey}` };
+    const response = await fetch(origin + path, { ...init, headers });
+    const text = await response.text();
+    if (response.ok) return text;
+    throw new Error(`${path} answered ${response.status}: ${text}`);
+  };
+  return {
+    text: (path) => call(path, {}),
+    post: async (path, body) =>
+      JSON.parse(await call(path, { method: "POST", body: JSON.stringify(body) })),
+    until: async (id, wanted) => {
+      for (let looks = 0; looks < MAX_LOOKS; looks++) {
+        const task = await call(`/v1/tasks/${id}`, {});
+        if (wanted.test(task)) return JSON.parse(task);
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
+      throw new Error(`task ${id} did not reach ${wanted.source} within 10 s`);
+    },
+  };
+}
