@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
@@ -26,8 +26,11 @@ const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
   (name) => `test/${name}/*.test.ts`,
 );
 
-const wranglerDirectory = mkdtempSync(join(tmpdir(), "task-relay-vitest-"));
-process.on("exit", () => rmSync(wranglerDirectory, { recursive: true, force: true }));
+// Vitest evaluates this file once per project.
+const wranglerDirectory = join(tmpdir(), `task-relay-vitest-${process.pid}`);
+if (mkdirSync(wranglerDirectory, { recursive: true }) !== undefined) {
+  process.on("exit", () => rmSync(wranglerDirectory, { recursive: true, force: true }));
+}
 
 // `npm test` runs core, fuzz, worker, index, smoke and simulation; `npm run test:browser` runs browser;
 // `npm run test:long` runs the others, and fuzz and simulation at full scale.

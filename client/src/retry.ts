@@ -60,7 +60,7 @@ function pauseAfter(outcome: Outcome, failures: number, isSafe: boolean): number
   const isWorthIt = status === 429 || (isSafe && status >= 500 && status !== 501);
   if (!isWorthIt) return null;
   const askedS = retryAfterS(outcome.response);
-  return askedS === null ? jitteredMs : askedS * 1000;
+  return Math.max(jitteredMs, (askedS ?? 0) * 1000);
 }
 
 /** Frees the connection, without waiting: a body that `send` has cloned is cancelled only with its copy. */

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
@@ -72,3 +72,28 @@ it("the types of the packed client compile under strict TypeScript in a project 
 
 const Failed = z.object({ stdout: z.string() });
 const outputOf = (error: unknown) => Failed.parse(error).stdout;
+
+it("the blocks of JavaScript in the README of the client run in order, and its receiver accepts a real callback and refuses a changed one", async () => {
+  const readme = await readFile(join(ROOT, "client/README.md"), "utf8");
+  const blocks = [...readme.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code = ""]) => code);
+  const { headers, body } = input.received;
+  const checks = `
+    const callback = (body) => new Request("https://c.test", { method: "POST", headers: ${JSON.stringify(headers)}, body });
+    const bodies = [${JSON.stringify(body)}, ${JSON.stringify(`${body} `)}];
+    const answers = await Promise.all(bodies.map((body) => receive(callback(body))));
+    const { status } = await bound.read(id);
+    console.log(JSON.stringify([data.status, status, ...answers.map((answer) => answer.status)]));`;
+  const binding = `const env = { RELAY: { fetch: ({ url, headers }) => fetch(url.replace("https://relay", process.env.RELAY_URL), { headers }) } };`;
+  const code = [binding, ...blocks, checks].join("\n");
+  const file = join(client.directory, "readme.js");
+  await writeFile(file, code.replaceAll("https://client.example.com/hook", input.callbackUrl));
+  Object.assign(process.env, {
+    RELAY_URL: input.url,
+    RELAY_KEY: input.key,
+    CALLBACK_SECRET: input.keys[0],
+  });
+  const printed = (await client.run(process.execPath, file)).trim().split("\n");
+  expect(printed.at(-1)).toBe('["ok","completed",204,400]');
+  expect(printed).toContain("[ 'https://cdn.example.com/a.mp4' ]");
+  expect(printed.join()).toContain("404 There is no task with this id.");
+});
