@@ -82,7 +82,7 @@ export function missingCommand({ needs }: Runtime): string | undefined {
 
 /** Errors of a package client that reaches no registry. */
 const NO_REGISTRY =
-  /ENOTFOUND|EAI_AGAIN|ECONN(?:REFUSED|RESET)|ETIMEDOUT|Connection refused|NewConnectionError|Temporary failure in name|timed out|no such host|dial tcp|curl error|Could not resolve|Unable to download data/i;
+  /ENOTFOUND|EAI_AGAIN|ECONN(?:REFUSED|RESET)|ETIMEDOUT|Connection refused|NewConnectionError|Temporary failure in name|timed out|no such host|dial tcp|curl error|Could not resolve|Unable to download data|from versions: none/i;
 
 /**
  * Writes a receiver into a directory and installs what it needs.
