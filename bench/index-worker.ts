@@ -153,6 +153,7 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     account: n % 10 < 6 ? `account-${n % 500}` : null,
     model: `model-${n % 8}`,
     provider: "ark",
+    job: null,
     status: "processing",
     callback: "waiting",
     attempts: 0,

@@ -126,6 +126,8 @@ export class TaskRelay {
       const query = { ...filter, ...(cursor !== undefined && { cursor }) };
       const options = { params: { query }, ...this.#options(signal) };
       const page = await dataOf(this.api.GET("/v1/tasks", options));
+      // Only `?count=true`, which the filter does not have, is answered otherwise.
+      if (!("data" in page)) return;
       yield* page.data;
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);

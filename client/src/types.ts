@@ -20,4 +20,4 @@ export type Registration = BodyOf<"registerTask">;
 export type UpstreamJob = BodyOf<"attachUpstream">;
 export type TaskEvent = BodyOf<"reportEvent">;
 export type RedeliveryOrder = BodyOf<"redeliverTask">;
-export type TaskFilter = NonNullable<operations["listTasks"]["parameters"]["query"]>;
+export type TaskFilter = Omit<NonNullable<operations["listTasks"]["parameters"]["query"]>, "count">;

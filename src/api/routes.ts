@@ -1,6 +1,7 @@
 import { createAccount, listAccounts, readAccount } from "./accounts/accounts.ts";
 import { createKey, listKeys, revokeKey } from "./accounts/account-keys.ts";
 import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-secrets.ts";
+import { readAccountStats } from "./accounts/account-stats.ts";
 import { attachUpstream } from "./tasks/attach-upstream.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
@@ -42,6 +43,7 @@ export const ROUTES = [
   createAccount,
   listAccounts,
   readAccount,
+  readAccountStats,
   deleteAccount,
   grantCredits,
   adjustCredits,

@@ -115,6 +115,9 @@ export interface TaskQuery {
   readonly provider?: string;
   readonly account?: string;
   readonly host?: string;
+  readonly outcome?: string;
+  readonly status_code?: number;
+  readonly job?: string;
   readonly since?: number;
   readonly until?: number;
   readonly limit?: number;

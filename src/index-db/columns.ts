@@ -17,6 +17,7 @@ export const RowSchema = z.object({
   account: z.nullable(Text),
   model: Text,
   provider: z.nullable(Text),
+  job: z._default(z.nullable(Text), null),
   status: z.enum(["pending", "processing", "completed", "failed"]),
   callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
   attempts: Int,

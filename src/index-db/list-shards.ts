@@ -1,6 +1,14 @@
 import { mapConcurrently } from "../map-concurrently.ts";
 import { MINUTE_MS } from "../core/time.ts";
-import { type Filters, type ListedTask, listTasks, type Page, type Position } from "./list.ts";
+import {
+  countTasks,
+  type Filters,
+  type ListedTask,
+  listTasks,
+  type Page,
+  type Position,
+  type TaskCount,
+} from "./list.ts";
 import type { Shards } from "./shards.ts";
 
 /**
@@ -54,6 +62,20 @@ export async function listShards(
     if (page.next !== null) return { tasks, next: page.next };
   }
   return { tasks, next: null };
+}
+
+/** Counts the tasks of a list after a position, in all databases, among the newest 10,000 rows of each. */
+export async function countShards(
+  { databases }: Shards,
+  filters: Filters,
+  after: Position | null,
+): Promise<TaskCount> {
+  const count = (db: D1Database) => countTasks(db, filters, after);
+  const counts = await mapConcurrently(databases, CONCURRENCY, count);
+  return {
+    count: counts.reduce((sum, part) => sum + part.count, 0),
+    isCapped: counts.some(({ isCapped }) => isCapped),
+  };
 }
 
 /**

@@ -13,6 +13,12 @@ export interface Filters {
   readonly provider: string | null;
   readonly account: string | null;
   readonly host: string | null;
+  /** Outcome of the last attempt of the callback. */
+  readonly outcome: string | null;
+  /** HTTP status with which the receiver answered the last attempt. */
+  readonly statusCode: number | null;
+  /** The provider's id of the job. */
+  readonly job: string | null;
   readonly since: number | null;
   readonly until: number | null;
 }
@@ -33,6 +39,7 @@ const LISTED = [
   "account",
   "model",
   "provider",
+  "job",
   "status",
   "callback",
   "attempts",
@@ -66,7 +73,18 @@ const MAX_SCANNED = 10_000;
 
 const COLUMNS = [...LISTED.map(columnOf), "expires_at"].join(", ");
 const SHOWN = LISTED.map((field) => `${columnOf(field)} AS ${field}`).join(", ");
-const EQUALS = ["status", "callback", "model", "provider", "account", "host"] as const;
+/** Filters that compare a column with a value, and their columns. */
+const EQUALS = [
+  ["status", "status"],
+  ["callback", "callback"],
+  ["model", "model"],
+  ["provider", "provider"],
+  ["account", "account"],
+  ["host", "host"],
+  ["outcome", "last_outcome"],
+  ["statusCode", "last_status_code"],
+  ["job", "job"],
+] as const;
 const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
 
 /**
@@ -98,6 +116,32 @@ async function readPage(
   const isFull = tasks.length === limit;
   const last = isFull ? tasks.at(-1) : await lastScannedRow(database, filters, after);
   return { tasks, next: last ? { createdAt: last.createdAt, id: last.id } : null };
+}
+
+/** Number of tasks in a list. */
+export interface TaskCount {
+  readonly count: number;
+  /** True when not all rows were read, so that there may be more tasks. */
+  readonly isCapped: boolean;
+}
+
+/** Counts the tasks of a list after a position, among the newest 10,000 rows. */
+export function countTasks(
+  db: D1Database,
+  filters: Filters,
+  after: Position | null,
+): Promise<TaskCount> {
+  const candidates = candidateRows(COLUMNS, filters, after);
+  const wanted = conditionOf(filters, Date.now());
+  const sql = `SELECT count(*) AS scanned, count(CASE WHEN ${wanted.sql} THEN 1 END) AS count
+               FROM (${candidates.sql})`;
+  return onSchema(db, async () => {
+    const row = await nearest(db)
+      .prepare(sql)
+      .bind(...wanted.values, ...candidates.values)
+      .first<{ readonly scanned: number; readonly count: number }>();
+    return { count: row?.count ?? 0, isCapped: row?.scanned === MAX_SCANNED };
+  });
 }
 
 /**
@@ -149,14 +193,19 @@ function indexHint(account: string | null, isFailed: boolean): string {
  * all filters and have not expired.
  */
 function filterPage(candidates: Query, filters: Filters, limit: number, now: number): Query {
-  const wanted = EQUALS.flatMap((name) => {
+  const wanted = conditionOf(filters, now);
+  return {
+    sql: `SELECT ${SHOWN} FROM (${candidates.sql}) WHERE ${wanted.sql} ${NEWEST_FIRST} LIMIT ?`,
+    values: [...candidates.values, ...wanted.values, limit],
+  };
+}
+
+/** Builds the condition that a row matches all filters and has not expired. */
+function conditionOf(filters: Filters, now: number): Query {
+  const wanted = EQUALS.flatMap(([name, column]) => {
     const value = filters[name];
-    return value === null ? [] : [{ sql: `${name} = ?`, value }];
+    return value === null ? [] : [{ sql: `${column} = ?`, value }];
   });
   const conditions = ["(expires_at IS NULL OR expires_at > ?)", ...wanted.map(({ sql }) => sql)];
-  return {
-    sql: `SELECT ${SHOWN} FROM (${candidates.sql}) WHERE ${conditions.join(" AND ")}
-          ${NEWEST_FIRST} LIMIT ?`,
-    values: [...candidates.values, now, ...wanted.map(({ value }) => value), limit],
-  };
+  return { sql: conditions.join(" AND "), values: [now, ...wanted.map(({ value }) => value)] };
 }

@@ -146,4 +146,5 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       (outcome) => `ALTER TABLE rollups ADD COLUMN attempts_${outcome} INTEGER NOT NULL DEFAULT 0`,
     ),
   ],
+  ["ALTER TABLE tasks ADD COLUMN job TEXT"],
 ];

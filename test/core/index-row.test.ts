@@ -25,7 +25,7 @@ import {
   failedBody,
   refunding,
 } from "./credit-builders.ts";
-import { anAttachedTask, aProvidedTask } from "./upstream-builders.ts";
+import { anAttachedTask, aProvidedTask, JOB } from "./upstream-builders.ts";
 
 const HOST = "client.example.com";
 const LONGEST_ATTEMPT = 30 * SECOND;
@@ -36,6 +36,7 @@ const OPEN: IndexRow = {
   account: null,
   model: MODEL,
   provider: null,
+  job: null,
   status: "pending",
   callback: "waiting",
   attempts: 0,
@@ -123,9 +124,9 @@ describe("the row of an open task", () => {
       { ...OPEN, provider: CONNECTION },
     ],
     [
-      "has the deadline as dueAt, however often the job is polled before",
+      "has the id of the job, and the deadline as dueAt, however often the job is polled before",
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
-      { ...OPEN, provider: CONNECTION, dueAt: NOW + HOUR },
+      { ...OPEN, provider: CONNECTION, job: JOB.id, dueAt: NOW + HOUR },
     ],
     ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id }],
   ])("the index row of an open task %s", (_what, record, row) => {

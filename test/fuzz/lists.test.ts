@@ -19,6 +19,9 @@ const NONE: Filters = {
   provider: null,
   account: null,
   host: null,
+  outcome: null,
+  statusCode: null,
+  job: null,
   since: null,
   until: null,
 };

@@ -36,7 +36,8 @@ it("GET /v1/tasks leaves out an expired task even before the cron has removed it
 });
 
 it("GET /v1/tasks lists the tasks newest first, each with the fields that the index stores of it", async () => {
-  const settled = agedRow(60, { account: "a", provider: "ark", settledAt: START - 1000 });
+  const job = { provider: "ark", job: "cgt-1" };
+  const settled = agedRow(60, { account: "a", ...job, settledAt: START - 1000 });
   const open = agedRow(5, {
     status: "processing",
     callback: "waiting",
@@ -69,6 +70,7 @@ it("GET /v1/tasks lists the tasks newest first, each with the fields that the in
       settled_at: START_S - 1,
       account: "a",
       provider: "ark",
+      upstream: { id: "cgt-1" },
       callback: {
         status: "delivered",
         host: "client.example.net",
@@ -94,6 +96,9 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["host=B.example.NET", { host: "b.example.net" }],
   ["host=B.example.net:443", { host: "b.example.net" }],
   ["host=b.example.net:8443", { host: "b.example.net:8443" }],
+  ["outcome=timeout", { lastOutcome: "timeout" }],
+  ["status_code=503", { lastStatusCode: 503 }],
+  ["job=cgt-1&since=1", { job: "cgt-1" }],
   ["account=b&callback=failed", { account: "b", callback: "failed" }],
   [
     "model=kling%202&provider=kling&account=b&host=b.example.net&status=failed&callback=failed",
@@ -113,13 +118,16 @@ it.each(FILTERS)("GET /v1/tasks filters by %s", async (query, fields) => {
   expect(next_cursor).toBeNull();
 });
 
-const OTHER: Readonly<Record<string, string>> = {
+const OTHER: Readonly<Record<string, string | number>> = {
   status: "completed",
   callback: "delivered",
   model: "other",
   provider: "other",
   account: "other",
   host: "other.example.net",
+  lastOutcome: "rejected",
+  lastStatusCode: 500,
+  job: "cgt-2",
 };
 
 it("GET /v1/tasks lists the tasks created at or after ?since and before ?until", async () => {
@@ -138,6 +146,10 @@ it.each([
   ["callback=none", "/callback"],
   ["model=", "/model"],
   ["account=a%2Fb", "/account"],
+  ["outcome=late", "/outcome"],
+  ["status_code=99", "/status_code"],
+  ["job=cgt-1", "/since"],
+  ["count=yes", "/count"],
   ["since=yesterday", "/since"],
   ["since=1e9", "/since"],
   ["until=-1", "/until"],
@@ -152,6 +164,18 @@ it.each([
   ["__proto__=1", "/__proto__"],
 ])("GET /v1/tasks refuses the parameter %s and names it", async (query, path) => {
   expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
+});
+
+const counted = async (query: string) => (await call(`/v1/tasks?count=true&${query}`)).json();
+
+it("GET /v1/tasks?count=true counts the tasks that match the filters, and says whether it has read all rows", async () => {
+  const rows = Array.from({ length: 10_001 }, (_, age) => agedRow(age, { model: `m${age % 2}` }));
+  await insert(...rows);
+  expect(await counted("model=m1")).toEqual({ count: 5_000, is_capped: true });
+  expect(await counted(`model=m1&since=${START_S - 10}`)).toEqual({ count: 5, is_capped: false });
+  const { key } = await aKey(await anAccount());
+  const own = await call("/v1/tasks?count=true", { key });
+  expect(await own.json()).toEqual({ count: 0, is_capped: false });
 });
 
 it("GET /v1/tasks refuses unknown query parameters and names all of them", async () => {
@@ -180,7 +204,7 @@ it("GET /v1/tasks links to the next page with the same filters", async () => {
 it("GET /v1/tasks shows an account its own tasks, without their providers", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(own);
-  const mine = agedRow(1, { account: own, provider: "ark" });
+  const mine = agedRow(1, { account: own, provider: "ark", job: "ark-1" });
   await insert(mine, agedRow(2, { account: other }), agedRow(0));
   const { data } = await list("", key);
   expect(data.map(({ id }) => id)).toEqual([mine.id]);
@@ -188,7 +212,7 @@ it("GET /v1/tasks shows an account its own tasks, without their providers", asyn
   expect((await list("?status=failed", key)).data).toEqual([]);
 });
 
-it.each(["account", "provider"])(
+it.each(["account", "provider", "job"])(
   "GET /v1/tasks refuses the filter %s in a request with an account key",
   async (name) => {
     const { key } = await aKey(await anAccount());

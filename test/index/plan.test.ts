@@ -1,6 +1,8 @@
 import { expect, it, vi } from "vitest";
 import type { Filters } from "../../src/index-db/list.ts";
 import { listTasks } from "../../src/index-db/list.ts";
+import { accountCounts } from "../../src/index-db/account-stats.ts";
+import { countShards } from "../../src/index-db/list-shards.ts";
 import { hourlyCounts, stepCounts } from "../../src/index-db/hourly-counts.ts";
 import { countOpen } from "../../src/index-db/open-count.ts";
 import {
@@ -26,6 +28,9 @@ const ALL: Filters = {
   provider: null,
   account: null,
   host: null,
+  outcome: null,
+  statusCode: null,
+  job: null,
   since: null,
   until: null,
 };
@@ -122,7 +127,7 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
       ),
   ],
   [
-    "GET /v1/hosts/{host} and GET /v1/problems",
+    "GET /v1/hosts/{host}, GET /v1/problems, GET /v1/tasks?count=true and GET /v1/accounts/{account}/stats",
     async () => {
       const shards = new Shards([db], Infinity);
       await hourlyCounts(shards, DAY_AGO);
@@ -130,6 +135,8 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
       await failedCallbacksOf("h", shards, 10);
       await nextTasks(shards, 10);
       await countOpen(shards, 10, START);
+      await countShards(shards, ALL, AFTER);
+      await accountCounts(shards, "a", DAY_AGO, 10);
     },
   ],
   ["GET /v1/stats/series", () => stepCounts(new Shards([db], Infinity), DAY_AGO, HOUR)],

@@ -74,9 +74,11 @@ describe("the row of a task", () => {
     account: null,
     model: "seedance",
     provider: null,
+    job: null,
     status: "pending",
     callback: "waiting",
     attempts: 0,
+    outcomes: "{}",
     last_outcome: null,
     last_status_code: null,
     host: "client.example.net",
@@ -97,6 +99,7 @@ describe("the row of a task", () => {
     status: "completed",
     callback: "delivered",
     attempts: 1,
+    outcomes: '{"delivered":1}',
     last_outcome: "delivered",
     last_status_code: 200,
     completed_at: START_S * 1000,
@@ -120,7 +123,7 @@ describe("the row of a task", () => {
     await expectRow(id, { ...OPEN, account, callback: null, host: null, due_at });
   });
 
-  it("the index row of a task to which a provider's job was attached names the provider", async () => {
+  it("the index row of a task to which a provider's job was attached names the provider and the job", async () => {
     aReceiver(status(503));
     const task = await hooked({
       provider: "ark",
@@ -129,6 +132,7 @@ describe("the row of a task", () => {
     await attach(task, "cgt-1");
     expect(await indexed(task.id)).toMatchObject({
       provider: "ark",
+      job: "cgt-1",
       model: "m",
       callback: "waiting",
     });
@@ -139,7 +143,8 @@ describe("the row of a task", () => {
     const id = await completed();
     while ((await stored(id)).alarm !== null && Date.now() < START + 780_000) await wake(id);
     await untilIdle(id);
-    const failed = { callback: "failed", attempts: 3, last_outcome: "rejected" };
+    const outcomes = '{"rejected":3}';
+    const failed = { callback: "failed", attempts: 3, outcomes, last_outcome: "rejected" };
     const settled_at = START + 780_000;
     const row = { ...DONE, ...failed, last_status_code: 500, settled_at, settled_ms: 780_000 };
     await expectRow(id, { ...row, expires_at: settled_at + 28 * DAY });

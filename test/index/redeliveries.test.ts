@@ -16,6 +16,7 @@ const Answer = z.strictObject({
   matched: z.int(),
   started: z.int(),
   skipped: z.int(),
+  skipped_because: z.record(z.string(), z.int()),
   next_cursor: z.string().nullable(),
 });
 
@@ -50,10 +51,11 @@ async function timesSent(received: readonly Sent[], ids: readonly string[]) {
   return ids.map((id) => received.filter(({ headers }) => headers["x-task-id"] === id).length);
 }
 
-const onePage = (matched: number, started: number, skipped = 0) => ({
+const onePage = (matched: number, started: number, skipped_because = {}) => ({
   matched,
   started,
-  skipped,
+  skipped: Object.values<number>(skipped_because).reduce((sum, count) => sum + count, 0),
+  skipped_because,
   next_cursor: null,
 });
 
@@ -101,7 +103,9 @@ it("a bulk redelivery skips tasks that are open, whose callback is being sent, t
   const gone = crypto.randomUUID();
   await insert(...[open, sending, silent, gone].map((id) => aRow({ id, callback: "failed" })));
   const before = await stored(sending);
-  expect(await redelivered("?callback=failed", "run")).toEqual(onePage(4, 0, 4));
+  expect(await redelivered("?callback=failed", "run")).toEqual(
+    onePage(4, 0, { task_open: 1, series_running: 1, no_callback: 1, unknown_task: 1 }),
+  );
   expect(received).toHaveLength(1);
   expect(await stored(sending)).toEqual(before);
   expect(await stored(gone)).toEqual(NOTHING);
@@ -111,8 +115,11 @@ it("a bulk redelivery with dry_run only counts and needs no Idempotency-Key", as
   const received = aReceiver(status(200));
   const ids = await settledTasks(2);
   const before = await Promise.all(ids.map((id) => stored(id)));
+  const callbacks = ["waiting", "sending", null] as const;
+  await insert(...callbacks.map((callback) => aRow({ callback })));
+  const because = { task_open: 1, series_running: 1, no_callback: 1 };
   for (const key of [null, "run"]) {
-    expect(await redelivered("?dry_run=true", key)).toEqual(onePage(2, 0));
+    expect(await redelivered("?dry_run=true", key)).toEqual(onePage(5, 0, because));
   }
   expect(received).toHaveLength(2);
   expect(await Promise.all(ids.map((id) => stored(id)))).toEqual(before);
@@ -158,11 +165,13 @@ it("a bulk redelivery skips a task only if the same caller (the account, or the 
 it("a request for a bulk redelivery covers 100 tasks by default and at most 500", async () => {
   await insert(...Array.from({ length: 501 }, () => aRow()));
   expect(await redelivered("?dry_run=true", null)).toMatchObject({ matched: 100 });
-  const page = await redelivered("?dry_run=true&limit=500", null);
-  expect(page.matched).toBe(500);
-  expect(page.next_cursor).not.toBeNull();
+  expect(await redelivered("?dry_run=true&limit=500", null)).toMatchObject({
+    matched: 500,
+    next_cursor: expect.any(String),
+  });
+  expect(await redelivered("?dry_run=true&limit=10000", null)).toEqual(onePage(501, 0));
   const gone = await redelivered("?limit=500", "run");
-  expect(gone).toMatchObject({ matched: 500, started: 0, skipped: 500 });
+  expect(gone).toMatchObject({ matched: 500, started: 0, skipped_because: { unknown_task: 500 } });
 });
 
 it.each([

@@ -142,7 +142,8 @@ describe("an index of three databases", () => {
     const many = new Shards([...DATABASES, ...DATABASES], SPAN);
     const row = await write({ createdAt: BORDER - 5 * SPAN });
     const none = { status: null, callback: null, model: null, provider: null, account: null };
-    const filters = { ...none, host: null, since: null, until: null };
+    const further = { host: null, outcome: null, statusCode: null, job: null };
+    const filters = { ...none, ...further, since: null, until: null };
     const first = await listShards(many, filters, null, 5, START);
     expect(first).toMatchObject({ tasks: [], next: { createdAt: BORDER - 3 * SPAN } });
     const second = await listShards(many, filters, first.next, 1, START);

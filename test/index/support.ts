@@ -57,6 +57,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     account: null,
     model: "m",
     provider: null,
+    job: null,
     status: "completed",
     callback: "delivered",
     attempts: 1,

@@ -18,6 +18,7 @@ const SURFACE = [
   "POST /v1/accounts | administer | 200 201 | reference_reused",
   "GET /v1/accounts | inspect | 200 | index_disabled",
   "GET /v1/accounts/{account} | read | 200 | not_found",
+  "GET /v1/accounts/{account}/stats | read | 200 | index_disabled",
   "DELETE /v1/accounts/{account} | administer | 202 | index_disabled not_found task_open",
   "POST /v1/accounts/{account}/adjustments | administer | 200 201 | not_found reference_reused",
   "POST /v1/accounts/{account}/grants | administer | 200 201 | not_found reference_reused",

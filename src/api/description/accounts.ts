@@ -1,8 +1,9 @@
 import { emptyAnswer, jsonAnswer, type RouteDescription } from "./description.ts";
 import { ACCOUNT, PUBLIC_KEY, SECRET } from "./examples.ts";
-import { limit } from "./parameters.ts";
+import { limit, WINDOW_PARAMETERS } from "./parameters.ts";
 import { Account, AccountSecrets, ListedAccount } from "./schemas/account.ts";
 import { pageOf } from "./schemas/fields.ts";
+import { AccountStats } from "./schemas/monitoring.ts";
 
 const SECRETS = { generation: 2, callbacks: [SECRET, SECRET], public_keys: [PUBLIC_KEY] };
 
@@ -44,6 +45,29 @@ export const ACCOUNT_ROUTES = {
     summary: "Read an account and its balance",
     answers: { 200: jsonAnswer("the account", Account, ACCOUNT) },
     problems: ["not_found"],
+  },
+  readAccountStats: {
+    audience: "client",
+    summary: "Count the tasks of an account and their callbacks by status, in a window of time",
+    request: { query: WINDOW_PARAMETERS },
+    answers: {
+      200: jsonAnswer("the counts of at most 10,000 tasks, the newest", AccountStats, {
+        since: ACCOUNT.created_at,
+        until: ACCOUNT.created_at + 604_800,
+        oldest_at: ACCOUNT.created_at + 60,
+        is_capped: false,
+        tasks: { total: 12, pending: 0, processing: 1, completed: 10, failed: 1 },
+        callbacks: {
+          waiting: 1,
+          sending: 0,
+          delivered: 10,
+          failed: 1,
+          attempts: 13,
+          success_rate: 0.9091,
+        },
+      }),
+    },
+    problems: ["index_disabled"],
   },
   deleteAccount: {
     audience: "operator",

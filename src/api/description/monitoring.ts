@@ -1,9 +1,8 @@
 import { jsonAnswer, type RouteDescription } from "./description.ts";
-import { limit } from "./parameters.ts";
+import { limit, WINDOW_PARAMETERS } from "./parameters.ts";
 import { Host, Hosts, Series, Troubles } from "./schemas/monitoring.ts";
 
 const SINCE = 1_767_139_200;
-const TIME = { min: 0, max: 99_999_999_999 };
 const HOURS = Array.from({ length: 24 }, (_, n) => SINCE + n * 3600);
 const WINDOW = { since: SINCE, until: SINCE + 86_400, counted_at: SINCE + 86_000, hours: HOURS };
 const HOST = {
@@ -26,8 +25,7 @@ export const MONITORING_ROUTES = {
     summary: "Read the counts and latency histograms of the tasks created in each hour or day",
     request: {
       query: {
-        since: { description: "Begin of the window in Unix seconds.", integer: TIME },
-        until: { description: "End of the window in Unix seconds.", integer: TIME },
+        ...WINDOW_PARAMETERS,
         step: {
           description: "Length of a step in seconds: `3600` (the default) or `86400`.",
           example: "3600",

@@ -20,6 +20,14 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
 };
 
+const TIME_S = { min: 0, max: 99_999_999_999 };
+
+/** Parameters that bound a window of time. */
+export const WINDOW_PARAMETERS = {
+  since: { description: "Begin of the window in Unix seconds.", integer: TIME_S },
+  until: { description: "End of the window in Unix seconds.", integer: TIME_S },
+} as const satisfies Readonly<Record<string, Parameter>>;
+
 /** Parameters that every list of tasks takes. */
 export const LIST_PARAMETERS = {
   status: { description: "Tasks of this status.", example: "failed" },
@@ -31,14 +39,20 @@ export const LIST_PARAMETERS = {
     description: "Tasks whose `callback_url` has this host.",
     example: "client.example.com",
   },
+  outcome: { description: "Tasks with this outcome of the last attempt.", example: "rejected" },
+  status_code: {
+    description: "Tasks whose last attempt was answered with this HTTP status.",
+    integer: { min: 100, max: 599 },
+  },
+  job: {
+    description: "Task with this upstream job; needs `since`. Only operators may ask.",
+    example: "cgt-1",
+  },
   since: {
     description: "Tasks created at this time or later, in Unix seconds.",
-    integer: { min: 0, max: 99_999_999_999 },
+    integer: TIME_S,
   },
-  until: {
-    description: "Tasks created before this time, in Unix seconds.",
-    integer: { min: 0, max: 99_999_999_999 },
-  },
+  until: { description: "Tasks created before this time, in Unix seconds.", integer: TIME_S },
   cursor: { description: "`next_cursor` of the page before, with the same filters." },
 } as const satisfies Readonly<Record<string, Parameter>>;
 

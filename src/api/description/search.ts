@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { CONTENT_TYPES } from "../search/metrics-text.ts";
 import { jsonAnswer, type RouteDescription } from "./description.ts";
 import { TASK_ID } from "./examples.ts";
-import { limit, LIST_PARAMETERS } from "./parameters.ts";
-import { Count, NextCursor } from "./schemas/fields.ts";
+import { LIST_PARAMETERS } from "./parameters.ts";
+import { Count, described, NextCursor } from "./schemas/fields.ts";
 import { StatisticsView } from "./schemas/statistics.ts";
 
 const QUANTILES = { p50: 100, p95: 1000, p99: 2000 };
@@ -75,7 +75,10 @@ export const SEARCH_ROUTES = {
       headers: ["Idempotency-Key"],
       query: {
         ...LIST_PARAMETERS,
-        limit: limit(500, 100),
+        limit: {
+          description: "Largest number of tasks; at most 500 without `dry_run`.",
+          integer: { min: 1, max: 10_000, fallback: 100 },
+        },
         dry_run: { description: "`true` only counts the tasks.", example: true },
       },
       example: {},
@@ -83,8 +86,23 @@ export const SEARCH_ROUTES = {
     answers: {
       200: jsonAnswer(
         "counts of this page; repeat the call with next_cursor",
-        z.strictObject({ matched: Count, started: Count, skipped: Count, next_cursor: NextCursor }),
-        { matched: 12, started: 11, skipped: 1, next_cursor: null },
+        z.strictObject({
+          matched: Count,
+          started: Count,
+          skipped: Count,
+          skipped_because: described(
+            z.record(z.string(), Count),
+            "Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `unknown_task`, `unreachable`.",
+          ),
+          next_cursor: NextCursor,
+        }),
+        {
+          matched: 12,
+          started: 11,
+          skipped: 1,
+          skipped_because: { series_running: 1 },
+          next_cursor: null,
+        },
       ),
     },
     problems: ["index_disabled"],

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { emptyAnswer, jsonAnswer, type RouteDescription } from "./description.ts";
 import {
   CANCELED_TASK,
@@ -9,7 +10,7 @@ import {
 } from "./examples.ts";
 import { limit, LIST_PARAMETERS } from "./parameters.ts";
 import { pageOf } from "./schemas/fields.ts";
-import { ListedTask, RegisteredTask, Task } from "./schemas/task.ts";
+import { ListedTask, RegisteredTask, Task, TaskCount } from "./schemas/task.ts";
 
 /** Descriptions of the routes that register, read, redeliver, cancel and erase tasks. */
 export const TASK_ROUTES = {
@@ -68,11 +69,20 @@ export const TASK_ROUTES = {
   listTasks: {
     audience: "client",
     summary: "List tasks from the index, newest first",
-    request: { query: { ...LIST_PARAMETERS, limit: limit(200, 50) } },
+    request: {
+      query: {
+        ...LIST_PARAMETERS,
+        limit: limit(200, 50),
+        count: {
+          description: "`true` only counts: the answer is `{count, is_capped}`.",
+          example: false,
+        },
+      },
+    },
     answers: {
       200: jsonAnswer(
         "one page; it may be short, the last one has no next_cursor",
-        pageOf(ListedTask),
+        z.union([pageOf(ListedTask), TaskCount]),
         { data: [LISTED_TASK], next_cursor: null },
         { Link: "sometimes" },
       ),

@@ -42,6 +42,10 @@ export async function positionOf(
 
 function contentOf(position: string, filters: Filters): Bytes {
   const { status, callback, model, provider, account, host, since, until } = filters;
+  const { outcome, statusCode, job } = filters;
   const narrowed = [status, callback, model, provider, account, host, since, until];
-  return bytesOf(JSON.stringify([position, ...narrowed]));
+  const further = [outcome, statusCode, job];
+  // Without these filters a cursor is the same as before they existed, so that lists go on through an upgrade.
+  const all = further.some((value) => value !== null) ? [...narrowed, ...further] : narrowed;
+  return bytesOf(JSON.stringify([position, ...all]));
 }

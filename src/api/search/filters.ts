@@ -1,10 +1,11 @@
 import * as z from "zod/mini";
 import type { Filters } from "../../index-db/list.ts";
+import { OUTCOMES } from "../../core/record/outcome.ts";
 import { hostOf } from "../../core/url.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { jsonPointer } from "../http/body.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { Flag, pageLimit } from "../http/query.ts";
+import { Flag, pageLimit, wholeNumber } from "../http/query.ts";
 import { AccountId } from "../http/fields.ts";
 
 /**
@@ -28,24 +29,31 @@ const ListParameters = {
       z.transform((host) => hostOf(`https://${host}`) ?? host),
     ),
   ),
+  outcome: z.optional(z.enum(OUTCOMES)),
+  status_code: z.optional(wholeNumber(100, 599, "must be a status code from 100 to 599")),
+  job: z.optional(z.string().check(z.minLength(1), z.maxLength(512))),
   since: QueryTimeS,
   until: QueryTimeS,
   cursor: z.optional(z.string().check(z.maxLength(512))),
 };
 
-/** Schema of the query parameters of `GET /v1/tasks`, which answers one page of a list of tasks. */
+/**
+ * Schema of the query parameters of `GET /v1/tasks`, which answers one page of a list of tasks. With `count`
+ * it only counts the tasks.
+ */
 export const TaskPage = z.strictObject({
   ...ListParameters,
+  count: Flag,
   limit: pageLimit({ fallback: 50, max: 200 }),
 });
 
 /**
  * Schema of the query parameters of `POST /v1/redeliveries`, which redelivers the callbacks of one page of a
- * list of tasks. With `dry_run` it only counts the tasks.
+ * list of tasks. With `dry_run` it only counts the tasks, and the page may be longer.
  */
 export const RedeliveryPage = z.strictObject({
   ...ListParameters,
-  limit: pageLimit({ fallback: 100, max: 500 }),
+  limit: pageLimit({ fallback: 100, max: 10_000 }),
   dry_run: Flag,
 });
 
@@ -54,17 +62,12 @@ type ListQuery = z.output<z.ZodMiniObject<typeof ListParameters>>;
 /**
  * Returns the filters of a list of tasks.
  * @throws Problem `invalid_request` when an account gives `account`, because an account lists only its own
- * tasks, or `provider`, because an account must not learn the provider of its tasks.
+ * tasks, or `provider` or `job`, because an account must not learn the provider of its tasks; and when `job` is
+ * given without `since`, because no database index finds it.
  */
 export function filtersOf(query: ListQuery, caller: Caller): Filters {
   const own = accountOf(caller);
-  const withheld = own === null ? [] : (["provider", "account"] as const);
-  const refused = withheld.filter((name) => query[name] !== undefined);
-  if (refused.length > 0) {
-    throw invalidRequest(
-      refused.map((name) => ({ path: jsonPointer([name]), message: "Unknown parameter" })),
-    );
-  }
+  checkFilters(query, own !== null);
   return {
     status: query.status ?? null,
     callback: query.callback ?? null,
@@ -72,9 +75,25 @@ export function filtersOf(query: ListQuery, caller: Caller): Filters {
     host: query.host ?? null,
     provider: query.provider ?? null,
     account: own ?? query.account ?? null,
+    outcome: query.outcome ?? null,
+    statusCode: query.status_code ?? null,
+    job: query.job ?? null,
     since: ms(query.since),
     until: ms(query.until),
   };
+}
+
+function checkFilters(query: ListQuery, isAccount: boolean): void {
+  const withheld = isAccount ? (["provider", "account", "job"] as const) : [];
+  const refused = withheld.filter((name) => query[name] !== undefined);
+  if (refused.length > 0) {
+    throw invalidRequest(
+      refused.map((name) => ({ path: jsonPointer([name]), message: "Unknown parameter" })),
+    );
+  }
+  if (query.job !== undefined && query.since === undefined) {
+    throw invalidRequest([{ path: "/since", message: "is required with job" }]);
+  }
 }
 
 function ms(seconds: number | undefined): number | null {

@@ -1,6 +1,7 @@
 import { HOUR_MS, toSeconds } from "../../core/time.ts";
 import type { HourCount } from "../../index-db/hourly-counts.ts";
 import type { TroubledTask } from "../../index-db/troubled-tasks.ts";
+import { ratio } from "./count-views.ts";
 import {
   failedAt,
   type FailingHost,
@@ -147,8 +148,4 @@ function timeOf(times: readonly number[], choose: (...times: number[]) => number
 
 function total(rows: readonly HourCount[]): number {
   return rows.reduce((sum, { callback, tasks }) => sum + (callback === "" ? 0 : tasks), 0);
-}
-
-function ratio(part: number, whole: number): number | null {
-  return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }

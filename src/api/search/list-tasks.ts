@@ -1,7 +1,7 @@
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/task-view.ts";
 import type { ListedTask } from "../../index-db/list.ts";
-import { listShards } from "../../index-db/list-shards.ts";
+import { countShards, listShards } from "../../index-db/list-shards.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
 import { queryRoute } from "../http/route.ts";
@@ -23,6 +23,10 @@ export const listTasksRoute = queryRoute(
     const filters = filtersOf(query, caller);
     const { cursorKeys } = runtime.keyring;
     const after = await positionOf(query.cursor, filters, cursorKeys);
+    if (query.count) {
+      const { count, isCapped } = await queryIndex(() => countShards(shards, filters, after));
+      return json({ count, is_capped: isCapped });
+    }
     const { tasks, next } = await queryIndex(() =>
       listShards(shards, filters, after, query.limit, Date.now()),
     );
@@ -42,7 +46,7 @@ function linkTo(url: URL, cursor: string): string {
 }
 
 function summaryOf(task: ListedTask, reader: Reader) {
-  const { id, status, model, account, provider } = task;
+  const { id, status, model, account, provider, job } = task;
   return {
     id,
     status,
@@ -53,6 +57,7 @@ function summaryOf(task: ListedTask, reader: Reader) {
     ...(task.settledAt !== null && { settled_at: toSeconds(task.settledAt) }),
     ...(account !== null && { account }),
     ...(reader === "operator" && provider !== null && { provider }),
+    ...(reader === "operator" && job !== null && { upstream: { id: job } }),
     callback: callbackOf(task),
   };
 }

@@ -5,6 +5,7 @@ import { countedAt, type HourlyCounts, stepCounts } from "../../index-db/hourly-
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { queryRoute } from "../http/route.ts";
+import { callbacksView, tasksView } from "./count-views.ts";
 import { QueryTimeS } from "./filters.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { recentCounts } from "./recent-counts.ts";
@@ -77,8 +78,6 @@ function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: S
   const starts = Array.from({ length: (until - since) / step }, (_, n) => since + n * step);
   const steps = starts.map((at) => {
     const rows = counted.get(at) ?? [];
-    const sum = (key: "status" | "callback", value: string) =>
-      rows.reduce((total, row) => total + (row[key] === value ? row.tasks : 0), 0);
     const histogram = (wanted: Measure) => {
       const buckets = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
       for (const { measure, bucket, tasks } of measured.get(at) ?? []) {
@@ -88,20 +87,8 @@ function seriesOf({ counts, latencies }: HourlyCounts, { since, until, step }: S
     };
     return {
       at,
-      tasks: {
-        total: rows.reduce((total, { tasks }) => total + tasks, 0),
-        pending: sum("status", "pending"),
-        processing: sum("status", "processing"),
-        completed: sum("status", "completed"),
-        failed: sum("status", "failed"),
-      },
-      callbacks: {
-        waiting: sum("callback", "waiting"),
-        sending: sum("callback", "sending"),
-        delivered: sum("callback", "delivered"),
-        failed: sum("callback", "failed"),
-        attempts: rows.reduce((total, { attempts }) => total + attempts, 0),
-      },
+      tasks: tasksView(rows),
+      callbacks: callbacksView(rows),
       latency: { first_attempt: histogram("first_attempt"), settled: histogram("settled") },
     };
   });

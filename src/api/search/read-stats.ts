@@ -7,6 +7,7 @@ import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { queryRoute } from "../http/route.ts";
+import { ratio } from "./count-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { QueryTimeS } from "./filters.ts";
 
@@ -115,8 +116,4 @@ function sumBy(counts: readonly Count[], keyOf: (count: Count) => string): Recor
 
 function total(counts: readonly Count[]): number {
   return counts.reduce((sum, { tasks }) => sum + tasks, 0);
-}
-
-function ratio(part: number, whole: number): number | null {
-  return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }

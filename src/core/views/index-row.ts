@@ -25,6 +25,8 @@ export interface IndexRow {
   readonly model: string;
   /** Name of the connection to the provider; null when the task names none. */
   readonly provider: string | null;
+  /** The provider's id of the job; null while none is attached. */
+  readonly job: string | null;
   readonly status: "pending" | "processing" | "completed" | "failed";
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
@@ -80,14 +82,15 @@ const MAX_ATTEMPT_MS = MAX_CALLBACK_TIMEOUT_MS + 5 * SECOND_MS;
 export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const { id, version, model, status, createdAt } = record;
   const provider = record.upstream?.connection ?? null;
-  const head = { id, version, account: record.account?.id ?? null, model, provider, status };
+  const job = record.upstream?.job?.id ?? null;
+  const head = { id, version, account: record.account?.id ?? null, model, provider, job, status };
   const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
   return { ...head, createdAt, ...columns };
 }
 
 type StatusColumns = Omit<
   IndexRow,
-  "id" | "version" | "account" | "model" | "provider" | "status" | "createdAt"
+  "id" | "version" | "account" | "model" | "provider" | "job" | "status" | "createdAt"
 >;
 
 function openColumns({ callbackUrl, deadlineAt }: OpenTask): StatusColumns {

@@ -11,6 +11,34 @@ const Capped = z.strictObject({
   is_capped: described(z.boolean(), "Whether there may be more."),
 });
 
+const TaskCounts = z.strictObject({
+  total: Count,
+  pending: Count,
+  processing: Count,
+  completed: Count,
+  failed: Count,
+});
+const CALLBACK_COUNTS = {
+  waiting: Count,
+  sending: Count,
+  delivered: Count,
+  failed: Count,
+  attempts: Count,
+};
+
+export const AccountStats = named(
+  "AccountStats",
+  z.strictObject({
+    since: Time,
+    until: Time,
+    oldest_at: described(Maybe, "Creation time of the oldest counted task."),
+    is_capped: described(z.boolean(), "Whether older tasks of the window are not counted."),
+    tasks: TaskCounts,
+    callbacks: z.strictObject({ ...CALLBACK_COUNTS, success_rate: Ratio }),
+  }),
+  "Counts of the tasks of an account.",
+);
+
 export const Series = named(
   "Series",
   z.strictObject({
@@ -22,20 +50,8 @@ export const Series = named(
     steps: z.array(
       z.strictObject({
         at: described(Time, "Begin of the step."),
-        tasks: z.strictObject({
-          total: Count,
-          pending: Count,
-          processing: Count,
-          completed: Count,
-          failed: Count,
-        }),
-        callbacks: z.strictObject({
-          waiting: Count,
-          sending: Count,
-          delivered: Count,
-          failed: Count,
-          attempts: Count,
-        }),
+        tasks: TaskCounts,
+        callbacks: z.strictObject(CALLBACK_COUNTS),
         latency: z.strictObject({ first_attempt: Buckets, settled: Buckets }),
       }),
     ),

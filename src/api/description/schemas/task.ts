@@ -146,6 +146,15 @@ export const FailedCallback = named(
   "Body of the callback of a failed task.",
 );
 
+export const TaskCount = named(
+  "TaskCount",
+  z.strictObject({
+    count: Count,
+    is_capped: described(z.boolean(), "Whether there are rows that were not read."),
+  }),
+  "Number of the tasks of a list.",
+);
+
 /** Members of a task in a list, which come from the index. */
 export const ListedTask = named(
   "ListedTask",
@@ -157,6 +166,7 @@ export const ListedTask = named(
     settled_at: maybe(Time, "When the last attempt of the callback ended."),
     account: z.optional(z.string()),
     provider: maybe(z.string(), "The connection. Only operators see it."),
+    upstream: maybe(z.strictObject({ id: z.string() }), "The attached job. Only operators see it."),
     callback: z.nullable(
       z.strictObject({
         status: z.enum(["waiting", "sending", "delivered", "failed"]),

@@ -1,0 +1,45 @@
+import * as z from "zod/mini";
+import { DAY_MS, toSeconds } from "../../core/time.ts";
+import { accountCounts } from "../../index-db/account-stats.ts";
+import { json } from "../http/answer.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { queryRoute } from "../http/route.ts";
+import { callbacksView, ratio, tasksView } from "../search/count-views.ts";
+import { QueryTimeS } from "../search/filters.ts";
+import { queryIndex, requireIndex } from "../search/query-index.ts";
+
+const DEFAULT_MS = 7 * DAY_MS;
+/** Largest number of tasks that are counted. */
+const MAX_TASKS = 10_000;
+
+export const readAccountStats = queryRoute(
+  {
+    id: "readAccountStats",
+    method: "GET",
+    path: "/v1/accounts/{account}/stats",
+    access: "read",
+    rateLimit: "LIMIT_LISTS",
+  },
+  z.strictObject({ since: QueryTimeS, until: QueryTimeS }),
+  async ({ env, runtime, params: { account }, query }) => {
+    const shards = requireIndex(env, runtime);
+    const until = query.until ?? toSeconds(Date.now()) + 1;
+    const since = query.since ?? Math.max(0, until - DEFAULT_MS / 1000);
+    if (since >= until) throw invalidRequest([{ path: "/since", message: "must be before until" }]);
+    const window = { since: since * 1000, until: until * 1000 };
+    const found = await queryIndex(() => accountCounts(shards, account, window, MAX_TASKS));
+    const { counts, isCapped, oldestAt } = found;
+    const callbacks = callbacksView(counts);
+    return json({
+      since,
+      until,
+      oldest_at: oldestAt === null ? null : toSeconds(oldestAt),
+      is_capped: isCapped,
+      tasks: tasksView(counts),
+      callbacks: {
+        ...callbacks,
+        success_rate: ratio(callbacks.delivered, callbacks.delivered + callbacks.failed),
+      },
+    });
+  },
+);

@@ -1,0 +1,48 @@
+import { earliest, readEach, shareOf } from "./each-shard.ts";
+import type { Shards } from "./shards.ts";
+import type { Count, Window } from "./statistics.ts";
+
+/** Numbers of the tasks of an account by status and callback status, and of their attempts. */
+export interface AccountCounts {
+  readonly counts: readonly Omit<Count, "model" | "host">[];
+  /** True when not all tasks of the window were counted, only the newest. */
+  readonly isCapped: boolean;
+  /** Creation time of the oldest counted task, in Unix milliseconds; null when there is none. */
+  readonly oldestAt: number | null;
+}
+
+type Row = AccountCounts["counts"][number] & { readonly oldestAt: number } & Record<
+    string,
+    unknown
+  >;
+
+const COUNTS = `
+  SELECT status, callback, count(*) AS tasks, sum(attempts) AS attempts, min(created_at) AS oldestAt
+  FROM (
+    SELECT status, coalesce(callback, '') AS callback, attempts, created_at
+    FROM tasks INDEXED BY tasks_of_account
+    WHERE account = ?1 AND created_at >= ?2 AND created_at < ?3
+    ORDER BY created_at DESC, id DESC LIMIT ?4
+  ) GROUP BY 1, 2`;
+
+/**
+ * Counts the tasks of an account that were created in a window.
+ * @param limit largest number of tasks, of which the newest are counted.
+ */
+export async function accountCounts(
+  shards: Shards,
+  account: string,
+  { since, until }: Window,
+  limit: number,
+): Promise<AccountCounts> {
+  const share = shareOf(limit, shards);
+  const parts = await readEach(shards, async (database) => {
+    const statement = database.prepare(COUNTS).bind(account, since, until, share);
+    return (await statement.all<Row>()).results;
+  });
+  return {
+    counts: parts.flat(),
+    isCapped: parts.some((rows) => rows.reduce((sum, { tasks }) => sum + tasks, 0) >= share),
+    oldestAt: earliest(parts.flat().map(({ oldestAt }) => oldestAt)),
+  };
+}
