@@ -2,9 +2,9 @@
  * The rules for URLs that clients write. They keep the relay from sending requests to private networks,
  * to the machine it runs on and to itself.
  */
-import ipaddr from "ipaddr.js";
 import { failure, type Result, success } from "../core/result.ts";
 import { parseUrl } from "../core/url.ts";
+import { isGlobalUnicast, isIpHost } from "./ip-address.ts";
 
 const MAX_CHARS = 2048;
 
@@ -15,9 +15,6 @@ const MAX_CHARS = 2048;
  */
 const PRIVATE_ZONE =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;
-
-/** The IPv6 range that IANA assigns to global unicast; `ipaddr.js` calls unassigned ranges unicast too. */
-const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 // WHATWG URL removes these characters silently, so the URL that is called would differ from the one
 // written.
@@ -124,10 +121,6 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === "https:" ? "443" : "80");
 }
 
-function isIpHost(host: string): boolean {
-  return host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host);
-}
-
 function ipObjection(host: string, { allowIp }: UrlPolicy): string | null {
   if (!isGlobalUnicast(host)) return "must not use an IP address that is not public";
   return allowIp ? null : IP_REFUSAL;
@@ -137,10 +130,4 @@ function nameObjection(host: string): string | null {
   if (host.split(".").includes("")) return "must not have an empty label in the host name";
   if (PRIVATE_ZONE.test(host)) return "must not use a local or private host name";
   return host.includes(".") ? null : "must use a fully qualified host name";
-}
-
-function isGlobalUnicast(host: string): boolean {
-  if (!host.startsWith("[")) return ipaddr.IPv4.parse(host).range() === "unicast";
-  const address = ipaddr.IPv6.parse(host.slice(1, -1));
-  return address.match(GLOBAL_IPV6) && address.range() === "unicast";
 }

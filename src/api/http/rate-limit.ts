@@ -2,7 +2,7 @@ import type { RateLimitName } from "../../config/rate-limits.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { errorText, log, type LogLine } from "../../log.ts";
-import { clientNetwork } from "../../security/client-network.ts";
+import { clientNetwork } from "../../security/ip-address.ts";
 import { accountOf, type Caller } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import { withinTime } from "../../timeout.ts";

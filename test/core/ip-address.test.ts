@@ -1,0 +1,48 @@
+import * as fc from "fast-check";
+import ipaddr from "ipaddr.js";
+import { expect, it } from "vitest";
+import { clientNetwork, isGlobalUnicast } from "../../src/security/ip-address.ts";
+
+it.each([
+  ["192.0.2.7", "192.0.2.7"],
+  ["::ffff:192.0.2.7", "192.0.2.7"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:DB8:1:2::", "2001:db8:1:2::/64"],
+  ["::1", "::/64"],
+  ["192.0.2.7, 192.0.2.8", null],
+  ["192.0.2.256", null],
+  ["3221225991", null],
+  ["::1]/", null],
+  ["1:2:3", null],
+  ["", null],
+])(
+  "failed credentials in requests from the address %j are counted under the network %j",
+  (address, network) => {
+    expect(clientNetwork(address)).toBe(network);
+  },
+);
+
+const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+/** Addresses, many of which begin like a special range. */
+const addresses = fc
+  .oneof(
+    bytes(4).map((drawn) => [...drawn]),
+    bytes(16).map((drawn) => [...drawn]),
+    fc.tuple(fc.constantFrom(0x20, 0x26, 0x3f), bytes(15)).map(([first, rest]) => [first, ...rest]),
+  )
+  .map((drawn) => ipaddr.fromByteArray(drawn));
+const GLOBAL = ipaddr.IPv6.parseCIDR("2000::/3");
+
+it("an IP address is global unicast exactly when ipaddr.js says so, for IPv6 within 2000::/3", () => {
+  fc.assert(
+    fc.property(addresses, (address) => {
+      const isIPv6 = address instanceof ipaddr.IPv6;
+      const { hostname } = new URL(
+        `http://${isIPv6 ? `[${address.toString()}]` : address.toString()}`,
+      );
+      const expected = address.range() === "unicast" && (!isIPv6 || address.match(GLOBAL));
+      expect(isGlobalUnicast(hostname)).toBe(expected);
+    }),
+    { numRuns: 5_000 },
+  );
+});
