@@ -75,7 +75,7 @@ function requireRecent(timestamp: string): number {
 async function bodyOf(request: Request | RawRequest): Promise<Bytes> {
   if (!("arrayBuffer" in request)) {
     const { body } = request;
-    return typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
+    return new Uint8Array(typeof body === "string" ? new TextEncoder().encode(body) : body);
   }
   if (!request.bodyUsed) return new Uint8Array(await request.arrayBuffer());
   const message = "The body was read before; verify needs its bytes, so call it first.";
@@ -128,7 +128,7 @@ function isFinishedTask(body: unknown): body is FinishedTask {
     : body.status === "failed" && "error" in body;
 }
 
-function joined(start: Bytes, end: Bytes): Bytes {
+function joined(start: Uint8Array, end: Bytes): Bytes {
   const bytes = new Uint8Array(start.length + end.length);
   bytes.set(start);
   bytes.set(end, start.length);

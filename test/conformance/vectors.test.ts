@@ -5,6 +5,7 @@ import { Webhook as Standard } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import * as z from "zod";
+import { verify as verifyByClient } from "../../client/src/verify.ts";
 import { vectorFiles } from "../../scripts/conformance/vectors.ts";
 import { bytesOf } from "../../src/security/encoding.ts";
 import { hmacSecret } from "../../src/security/hmac.ts";
@@ -15,6 +16,7 @@ const Vectors = z.object({
   secret: z.string(),
   now: z.int(),
   tolerance_s: z.literal(300),
+  public_key: z.string().optional(),
   jwk: z.object({ kty: z.string(), crv: z.string(), x: z.string() }).optional(),
   vectors: z.array(
     z.object({
@@ -63,6 +65,12 @@ it.each<[string, z.infer<typeof Vectors>, (request: Sent) => Promise<unknown>]>(
     },
   ],
   ["Node's Ed25519", asymmetric, verifyAsymmetric],
+  ["task-relay-client", symmetric, async (request) => verifyByClient(request, symmetric.secret)],
+  [
+    "task-relay-client with a public key",
+    asymmetric,
+    async (request) => verifyByClient(request, asymmetric.public_key ?? ""),
+  ],
 ])(
   "%s accepts the genuine requests of the conformance vectors and no other",
   async (_, file, verified) => {
