@@ -1,4 +1,6 @@
 import createClient, { type Client } from "openapi-fetch";
+import { dataOf } from "./answer.ts";
+import type { CallOptions, KeyedCallOptions, RelayOptions } from "./options.ts";
 import { RelayProblem } from "./problem.ts";
 import { retrying, type Send } from "./retry.ts";
 import type { paths } from "./schema.d.ts";
@@ -14,25 +16,6 @@ import type {
   UpstreamJob,
 } from "./types.ts";
 import { type ReadChange, untilEnded, type WaitOptions } from "./wait-for.ts";
-
-export interface RelayOptions {
-  /** Origin of the relay, e.g. `https://relay.example.com`. */
-  readonly url: string;
-  /** An operator key, or the API key of an account. */
-  readonly key: string;
-  /** Sends the requests, e.g. through a service binding; by default the global `fetch`. */
-  readonly fetch?: Send;
-  /** For how long a failed request is tried again, in milliseconds; 30,000 by default, 0 for never. */
-  readonly retryForMs?: number;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-}
-
-export interface KeyedCallOptions extends CallOptions {
-  readonly idempotencyKey?: string;
-}
 
 const RETRY_FOR_MS = 30_000;
 const ANSWER_WITHIN_MS = 30_000;
@@ -147,7 +130,14 @@ export class TaskRelay {
   /** Ends an open task as failed, with the code `canceled`, and refunds it. */
   async cancel(id: string, { signal }: CallOptions = {}): Promise<Task> {
     const path = "/v1/tasks/{id}/cancel";
-    return dataOf(this.api.POST(path, { ...named(id), ...this.#options(signal) }));
+    const options = { ...named(id), ...this.#options(signal) };
+    const { data, error, response } = await this.api.POST(path, options);
+    if (data !== undefined) return data;
+    const problem = new RelayProblem(response, error);
+    // An earlier request, whose answer may have been lost, has canceled it.
+    const task = problem.body?.task;
+    if (task?.status === "failed" && task.error.code === "canceled") return task;
+    throw problem;
   }
 
   /** Erases a settled task. @returns false when there is no such task (any more). */
@@ -175,17 +165,4 @@ function named(id: string) {
 
 function keyed(idempotencyKey: string | undefined) {
   return idempotencyKey === undefined ? {} : { header: { "Idempotency-Key": idempotencyKey } };
-}
-
-interface Answer<T> {
-  readonly data?: T;
-  readonly error?: unknown;
-  readonly response: Response;
-}
-
-/** @throws RelayProblem when the request was refused. */
-async function dataOf<T>(answer: Promise<Answer<T>>): Promise<T> {
-  const { data, error, response } = await answer;
-  if (data === undefined) throw new RelayProblem(response, error);
-  return data;
 }

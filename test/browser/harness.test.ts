@@ -1,22 +1,11 @@
 import { expect, it } from "vitest";
-import { LOCAL_VARS } from "../process/harness/client.ts";
 import { LoopbackServer } from "../process/harness/loopback.ts";
-import { Workerd } from "../process/harness/workerd.ts";
-import { openPage } from "./browser.ts";
 import { launchChromium } from "./chromium.ts";
 import { Tab } from "./tab.ts";
 
 const HOSTILE = `<!doctype html>
 <script src="/script.js"></script><script>console.log("inline")</script>
 <img src="https://elsewhere.invalid/pixel.png">`;
-
-it("the page /docs/errors opens without a console error, a violation of its policy and an off-origin request", async () => {
-  await using relay = await Workerd.start({ vars: LOCAL_VARS });
-  const page = await openPage(relay.url);
-  const response = await page.goto("/docs/errors");
-  expect(response?.status()).toBe(200);
-  expect(await page.locator("#unauthenticated").isVisible()).toBe(true);
-});
 
 it("a tab records the console errors, exceptions, violations of the Content-Security-Policy and off-origin requests of its page, except expected ones", async () => {
   const server = new LoopbackServer((request, response) => {

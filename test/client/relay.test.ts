@@ -154,6 +154,16 @@ describe("erase", () => {
   });
 });
 
+const settled = (task: object) =>
+  answer(409, { type: "", title: "", status: 409, code: "task_settled", detail: "…", task });
+
+it("cancel returns a task that an earlier request has canceled, and rejects when the task has ended otherwise", async () => {
+  await expect(outcomeOf(connect("lost", settled(ENDED)).relay.cancel(ID))).resolves.toEqual(ENDED);
+  const completed = { ...ENDED, status: "completed" };
+  const { relay } = connect(settled(completed));
+  await expect(relay.cancel(ID)).rejects.toMatchObject({ code: "task_settled" });
+});
+
 const page = (id: string, next_cursor: string | null) =>
   answer(200, { data: [{ id }], next_cursor });
 

@@ -1,0 +1,21 @@
+import type { Send } from "./retry.ts";
+
+export interface RelayOptions {
+  /** Origin of the relay, e.g. `https://relay.example.com`. */
+  readonly url: string;
+  /** An operator key, or the API key of an account. */
+  readonly key: string;
+  /** Sends the requests, e.g. through a service binding; by default the global `fetch`. */
+  readonly fetch?: Send;
+  /** For how long a failed request is tried again, in milliseconds; 30,000 by default, 0 for never. */
+  readonly retryForMs?: number;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface KeyedCallOptions extends CallOptions {
+  /** 1 to 255 printable ASCII characters. A request under the same key does its work once. */
+  readonly idempotencyKey?: string;
+}
