@@ -21,6 +21,8 @@ const REPEATABLE = [
   "useListedKey",
   "connectionState",
   "knownKind",
+  "endSession",
+  "isSessionEnded",
 ] as const;
 
 export interface AccountState extends Profile {
@@ -29,7 +31,7 @@ export interface AccountState extends Profile {
 
 /**
  * Durable Object of an account, a part of all API keys, a connection, a receiver's host or the deployment: one
- * class for objects of seven kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
+ * class for objects of eight kinds, told apart by their names (`object-names.ts`). An account id has no colon, so it
  * cannot equal a name of another kind. Each object uses the storage keys, tables and methods of its kind:
  *
  * | name                     | one per    | stores                              | methods                          |
@@ -40,6 +42,7 @@ export interface AccountState extends Profile {
  * | `connection:<name>`      | connection | `refused_at`, `told_at`, `durations`, `unclear` | `noteRefusedKey` to `takePollSlot` |
  * | `host:<host>`            | receiver   | `failures`, `told_at`               | `noteFailure`                    |
  * | `digest:<host>`          | receiver   | `digest`, `digest_closed`           | `noteFailedCallback`             |
+ * | `sessions:`              | deployment | sessions of the console that somebody has logged out of | `endSession`, `isSessionEnded` |
  * | `index:`                 | deployment | `told_at`, `full_told_at`, `silent_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
  * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { CallbackDigest } from "./callback-digest.ts";
+import { EndedSessions } from "./ended-sessions.ts";
 import { type AlertKind, FailureTracker } from "./failure-tracker.ts";
 import type { JobReport } from "../core/events/job-report.ts";
 import { DurationBook, type KnownKind } from "./duration-book.ts";
@@ -27,6 +28,7 @@ export abstract class FailureMethods extends DurableObject<object> {
   readonly #durations = new DurationBook(this.ctx.storage.kv);
   readonly #slots = new PollSlots();
   readonly #unclear = new UnclearAnswers(this.ctx.storage.kv);
+  readonly #sessions = new EndedSessions(this.ctx.storage.kv);
   readonly #marker = new JurisdictionMarker(this.ctx.storage.kv);
 
   /**
@@ -94,5 +96,14 @@ export abstract class FailureMethods extends DurableObject<object> {
   /** Stores the jurisdiction of the deployment's first request. @returns the stored one, new or older. */
   claimJurisdiction(jurisdiction: string): string {
     return this.#marker.claim(jurisdiction);
+  }
+
+  /** Ends a session of the console; see `EndedSessions.end`. */
+  endSession(id: string, until: number): void {
+    this.#sessions.end(id, until, Date.now());
+  }
+
+  isSessionEnded(id: string): boolean {
+    return this.#sessions.isEnded(id);
   }
 }

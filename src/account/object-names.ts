@@ -2,7 +2,7 @@ import { objectNamed, unplacedObject } from "../objects.ts";
 import type { AccountObject } from "./account-object.ts";
 
 /**
- * Namespace of the class `AccountObject`, whose Durable Objects are of seven kinds; the table at that class
+ * Namespace of the class `AccountObject`, whose Durable Objects are of eight kinds; the table at that class
  * lists them.
  */
 export type Accounts = DurableObjectNamespace<AccountObject>;
@@ -52,6 +52,11 @@ export function digestObject(env: AccountBindings, host: string) {
  */
 export function connectionObject(env: AccountBindings, name: string) {
   return objectNamed(env.ACCOUNTS, `connection:${name}`, env);
+}
+
+/** Returns the Durable Object that stores which sessions of the console have ended before their time. */
+export function sessionsObject(env: AccountBindings) {
+  return objectNamed(env.ACCOUNTS, "sessions:", env);
 }
 
 /**

@@ -1,13 +1,16 @@
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
 import type { Runtime } from "../config/runtime.ts";
+import { sessionsObject } from "../account/object-names.ts";
+import { isolateCache } from "../api/http/isolate-cache.ts";
+import { callObject } from "../api/http/object-call.ts";
 import { ownerOfHash } from "../api/http/key-owner.ts";
 import type { Env } from "../env.ts";
-import { bytesOf, fromBase64, sha256Hex, toBase64Url, toHex } from "../security/encoding.ts";
-import { signWithNewest, verifyAny } from "../security/hmac.ts";
+import { sha256Hex, toHex } from "../security/encoding.ts";
 import { keyName } from "../security/operator-keys.ts";
 import type { KeyHolder } from "../task-object/caller.ts";
 import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
+import { newSessionId, type Session, sessionIn, sessionText } from "./session-text.ts";
 
 /** Longest time between two requests of a session. */
 const IDLE_MS = HOUR_MS;
@@ -16,19 +19,6 @@ const MAX_AGE_MS = 12 * HOUR_MS;
 /** Age of a cookie from which on a request gets a new one. */
 const RENEWAL_MS = 5 * MINUTE_MS;
 
-/**
- * What the session cookie contains: the hash of the key of the login, and no role, because the key is looked
- * up at every request and ends the session when it is removed.
- */
-interface Session {
-  /** Account that owns the key; null for an operator key. */
-  readonly accountId: string | null;
-  /** SHA-256 of the key, in lower-case hex. */
-  readonly hash: string;
-  readonly startedAt: number;
-  readonly renewedAt: number;
-}
-
 /** A viewer, and the `Set-Cookie` header that renews the session; null when it is too early for that. */
 export interface Visitor {
   readonly viewer: KeyHolder;
@@ -36,7 +26,9 @@ export interface Visitor {
 }
 
 const NAME = "task-relay-session";
-const COOKIE = /^(\d{13})\.(\d{13})\.([0-9a-f]{64})\.([A-Za-z0-9_-]{0,64})\.([A-Za-z0-9_-]{43})$/;
+
+/** Sessions of which this isolate has lately learnt that nobody has ended them, by their names. */
+const live = isolateCache<true>();
 
 /** Starts the session of somebody who has shown a valid key. @returns the `Set-Cookie` header. */
 export async function startSession(
@@ -47,12 +39,22 @@ export async function startSession(
 ): Promise<string> {
   const now = Date.now();
   const accountId = viewer.kind === "account" ? viewer.id : null;
-  const session = { accountId, hash: await sha256Hex(key), startedAt: now, renewedAt: now };
+  const times = { startedAt: now, renewedAt: now };
+  const session = { id: newSessionId(), accountId, hash: await sha256Hex(key), ...times };
   return headerOf(request, session, runtime);
 }
 
-/** Makes the `Set-Cookie` header that removes the session from the browser. */
-export function endSession(request: Request): string {
+/**
+ * Ends the session of a browser everywhere: at once in this isolate, in others within a minute.
+ * @returns the `Set-Cookie` header that removes the cookie.
+ */
+export async function endSession(request: Request, runtime: Runtime, env: Env): Promise<string> {
+  const session = await read(request, runtime);
+  if (session !== null) {
+    live.delete(session.id);
+    const until = session.startedAt + MAX_AGE_MS;
+    await callObject(async () => sessionsObject(env).endSession(session.id, until));
+  }
   return cookieHeader(request, NAME, "", 0);
 }
 
@@ -79,8 +81,8 @@ export async function visitorOf(
 /** Identifies the viewer by the session cookie; null when it is missing, invalid, expired or its key is gone. */
 async function ofSession(request: Request, runtime: Runtime, env: Env): Promise<Visitor | null> {
   const now = Date.now();
-  const session = await read(request, runtime.keyring.sessionKeys);
-  if (session === null || !isCurrent(session, now)) return null;
+  const session = await read(request, runtime);
+  if (session === null || !isCurrent(session, now) || (await isEnded(session, env))) return null;
   const viewer = await holderOf(session, runtime, env);
   if (viewer === null) return null;
   const isOld = now - session.renewedAt >= RENEWAL_MS;
@@ -107,23 +109,21 @@ async function holderOf(
   return { kind: "account", id: accountId, role: owner.role, key: keyName(hash) };
 }
 
-async function read(request: Request, keys: readonly CryptoKey[]): Promise<Session | null> {
-  const [, startedAt = "", renewedAt = "", hash = "", account = "", mac = ""] =
-    COOKIE.exec(cookieOf(request, NAME) ?? "") ?? [];
-  if (mac === "") return null;
-  const content = `${startedAt}.${renewedAt}.${hash}.${account}`;
-  if (!(await verifyAny(keys, fromBase64(mac), bytesOf(content)))) return null;
-  const accountId = account === "" ? null : account;
-  return { accountId, hash, startedAt: Number(startedAt), renewedAt: Number(renewedAt) };
+async function read(request: Request, { keyring }: Runtime): Promise<Session | null> {
+  return sessionIn(cookieOf(request, NAME) ?? "", keyring.sessionKeys);
 }
 
-async function headerOf(
-  request: Request,
-  { accountId, hash, startedAt, renewedAt }: Session,
-  { keyring }: Runtime,
-): Promise<string> {
-  const content = `${startedAt}.${renewedAt}.${hash}.${accountId ?? ""}`;
-  const mac = toBase64Url(await signWithNewest(keyring.sessionKeys, bytesOf(content)));
+/** Tells whether somebody has logged out of a session; asks once a minute. */
+async function isEnded({ id }: Session, env: Env): Promise<boolean> {
+  if (live.has(id)) return false;
+  const hasEnded = await callObject(async () => sessionsObject(env).isSessionEnded(id));
+  if (!hasEnded) live.set(id, true);
+  return hasEnded;
+}
+
+async function headerOf(request: Request, session: Session, { keyring }: Runtime): Promise<string> {
+  const { startedAt, renewedAt } = session;
   const leftMs = Math.min(IDLE_MS, startedAt + MAX_AGE_MS - renewedAt);
-  return cookieHeader(request, NAME, `${content}.${mac}`, leftMs);
+  const text = await sessionText(session, keyring.sessionKeys);
+  return cookieHeader(request, NAME, text, leftMs);
 }

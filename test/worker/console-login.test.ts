@@ -1,5 +1,8 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/account/account-object.ts";
+import { sessionsObject } from "../../src/account/object-names.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/core/time.ts";
 import { forgetKey } from "../../src/api/http/key-owner.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
@@ -17,7 +20,7 @@ it("the login with an operator key sets a cookie that only this host gets, over 
   const response = await submit("/login", { key: ` ${OPERATOR_KEY}\n` });
   expect(outcome(response)).toEqual([303, "/"]);
   expect(response.headers.get("Set-Cookie")).toMatch(
-    /^__Host-task-relay-session=\d{13}\.\d{13}\.[0-9a-f]{64}\.\.[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; Secure; SameSite=Strict$/,
+    /^__Host-task-relay-session=[\w-]{22}\.\d{13}\.\d{13}\.[0-9a-f]{64}\.\.[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; Secure; SameSite=Strict$/,
   );
   expect(await (await visit("/", cookieIn(response))).text()).toContain(OPERATOR_NAME);
 });
@@ -106,7 +109,8 @@ it("a session cookie is renewed at most every five minutes, and not beyond twelv
 
 const CHANGED: readonly (readonly [string, (cookie: string) => string])[] = [
   ["a changed MAC", (cookie) => cookie.replace(/.$/, (end) => (end === "A" ? "B" : "A"))],
-  ["a later time of its login", (cookie) => cookie.replace(/=\d/, "=9")],
+  ["a later time of its login", (cookie) => cookie.replace(/\.2/, ".3")],
+  ["another name of the session", (cookie) => cookie.replace(/=./, "=_")],
   ["another key", (cookie) => cookie.replace(/\.[0-9a-f]{64}\./, `.${"a".repeat(64)}.`)],
   ["an account added", (cookie) => cookie.replace("..", ".acme.")],
   ["its MAC removed", (cookie) => cookie.replace(/\.[\w-]*$/, "")],
@@ -147,11 +151,41 @@ it.each([
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("logging out removes the session from the browser, and logs out of no other site of the domain", async () => {
-  const response = await submit("/logout", {}, await logIn());
+it("logging out ends the session, also for a copy of its cookie, and logs out of no other session and no other site of the domain", async () => {
+  const [cookie, other] = [await logIn(), await logIn()];
+  pass(10 * MINUTE_MS);
+  const copy = cookieIn(await visit("/", cookie));
+  const response = await submit("/logout", {}, cookie);
   expect(outcome(response)).toEqual(TO_LOGIN);
   expect(response.headers.get("Set-Cookie")).toMatch(/^__Host-task-relay-session=; .*Max-Age=0;/);
   expect(response.headers.get("Clear-Site-Data")).toBe('"cache"');
+  for (const each of [cookie, copy]) expect(outcome(await visit("/", each))).toEqual(TO_LOGIN);
+  expect((await visit("/", other)).status).toBe(200);
+});
+
+/** Counts the ended sessions that are stored. */
+function stored(): Promise<number> {
+  return runInDurableObject(
+    sessionsObject(env),
+    (_, { storage }) => Array.from(storage.kv.list()).length,
+  );
+}
+
+it("a login that has ended is forgotten when it would have ended anyway", async () => {
+  const before = await stored();
+  for (let logins = 0; logins < 2; logins++) await submit("/logout", {}, await logIn());
+  expect(await stored()).toBe(before + 2);
+  pass(24 * HOUR_MS);
+  await submit("/logout", {}, await logIn());
+  expect(await stored()).toBe(1);
+});
+
+it("while it cannot be asked whether a session has ended, the console answers 503", async () => {
+  const cookie = await logIn();
+  vi.spyOn(AccountObject.prototype, "isSessionEnded").mockImplementation(() => {
+    throw Object.assign(new Error("overloaded"), { overloaded: true });
+  });
+  expect((await visit("/", cookie)).status).toBe(503);
 });
 
 it.each([

@@ -47,7 +47,7 @@ export const logIn: Page = {
 };
 
 /**
- * Ends the session in this browser. `Clear-Site-Data` does not name `cookies`: that would log the user out of
+ * Ends the session, also for a copy of its cookie. `Clear-Site-Data` does not name `cookies`: that would log the user out of
  * every site of the domain.
  */
 export const logOut: Page = {
@@ -57,7 +57,7 @@ export const logOut: Page = {
   answer: async ({ request, env }) => {
     requireOwnForm(request, env);
     return seeOther("/login", {
-      "Set-Cookie": endSession(request),
+      "Set-Cookie": await endSession(request, await requireRuntime(env), env),
       "Clear-Site-Data": '"cache"',
     });
   },
