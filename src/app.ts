@@ -1,12 +1,12 @@
 import { Hono } from "hono/tiny";
 import { requestId, type RequestIdVariables } from "hono/request-id";
-import { secureHeaders } from "hono/secure-headers";
 import { requireHost } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
+import { SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
 import { logAs, type LogLevel } from "./log.ts";
@@ -20,12 +20,11 @@ app.use(async (c, next) => {
   await next();
   // `c.header` would copy the whole response at each call.
   const { headers } = c.res;
+  for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
   headers.set("X-Request-Id", c.get("requestId"));
   // `Cache-Control` defaults to `no-store`, because two users may share a browser cache.
   if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
 });
-// With `no-referrer`, a browser would send the forms of the console without the origin that they come from.
-app.use(secureHeaders({ referrerPolicy: "same-origin", xFrameOptions: "DENY" }));
 app.use((c, next) => {
   requireHost(c.req.raw);
   return next();

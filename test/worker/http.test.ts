@@ -1,5 +1,7 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { Hono } from "hono/tiny";
+import { secureHeaders } from "hono/secure-headers";
 import { expect, it } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
@@ -17,6 +19,14 @@ import {
 } from "./tasks.ts";
 
 useClock();
+
+/** Returns the security headers that the middleware of hono sets. */
+async function securityHeaders(): Promise<Readonly<Record<string, string>>> {
+  const app = new Hono();
+  app.use(secureHeaders({ referrerPolicy: "same-origin", xFrameOptions: "DENY" }));
+  app.get("/", ({ body }) => body(null));
+  return Object.fromEntries((await app.request("/")).headers);
+}
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const ID = "00000000-0000-4000-8000-000000000000";
@@ -36,7 +46,7 @@ it.each([
     expect(ids[0]).toMatch(/^\S{8,}$/);
     expect(ids[0]).not.toBe(ids[1]);
     for (const { headers } of responses) {
-      expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
+      expect(Object.fromEntries(headers)).toMatchObject(await securityHeaders());
       if (status !== 200) expect(headers.get("Cache-Control")).toBe("no-store");
     }
   },
