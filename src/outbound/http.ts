@@ -1,6 +1,10 @@
 // Outgoing HTTP requests. This is the only file that may call `fetch`; lint enforces it.
 
-import { type AttemptResult, unansweredAttempt } from "../core/record/callback.ts";
+import {
+  type AnswerHeaders,
+  type AttemptResult,
+  unansweredAttempt,
+} from "../core/record/callback.ts";
 import { parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
 import { log } from "../log.ts";
@@ -34,7 +38,9 @@ const MAX_EXCERPT_BYTES = 1024;
 const MAX_ANSWER_BYTES = 1_048_576;
 /** Largest answer of a provider that echoes the input, which may hold whole images. */
 const MAX_LARGE_ANSWER_BYTES = 8_388_608;
-const MAX_RETRY_AFTER_CHARS = 64;
+const MAX_HEADER_CHARS = 64;
+const MAX_HOST_CHARS = 128;
+const MAX_LOCATION_CHARS = 512;
 
 /**
  * Sends one POST without following redirects, under one deadline that includes reading the answer. Never
@@ -106,17 +112,27 @@ async function postOnce(
     const responseExcerpt = await excerptOf(response);
     const { status } = response;
     const cloudflareError = cloudflareErrorOf(status, responseExcerpt);
-    const retryAfter = response.headers.get("Retry-After");
     return {
       outcome: outcomeOfAnswer(status, cloudflareError),
       statusCode: status,
       responseExcerpt,
       cloudflareError,
-      retryAfter: retryAfter?.slice(0, MAX_RETRY_AFTER_CHARS) ?? null,
+      answer: answerHeaders(response.headers, url),
+      sentDigest: null,
     };
   } catch {
     return unansweredAttempt(isDeadlinePassed(signal) ? "timeout" : "unreachable");
   }
+}
+
+/** Keeps the headers of an answer that help to find a fault; null when it has none of them. */
+function answerHeaders(headers: Headers, url: string): AnswerHeaders | null {
+  const location = headers.get("Location")?.slice(0, MAX_LOCATION_CHARS);
+  const locationHost = location === undefined ? null : (URL.parse(location, url)?.host ?? null);
+  const cut = (name: string) => headers.get(name)?.slice(0, MAX_HEADER_CHARS) ?? null;
+  const [contentType, retryAfter] = [cut("Content-Type"), cut("Retry-After")];
+  if (contentType === null && retryAfter === null && locationHost === null) return null;
+  return { contentType, locationHost: locationHost?.slice(0, MAX_HOST_CHARS) ?? null, retryAfter };
 }
 
 async function excerptOf(response: Response): Promise<string | null> {

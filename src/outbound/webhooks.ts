@@ -6,15 +6,17 @@ import type { Delivery } from "../core/duties/deliver.ts";
 import type { Refund } from "../core/duties/refund.ts";
 import { toSeconds } from "../core/time.ts";
 import { log } from "../log.ts";
+import { sha256Hex } from "../security/encoding.ts";
 import { accountSecrets, type Keyring } from "../security/keyring.ts";
 import { sign, signedHeaders } from "../security/signature.ts";
 import { checkCallbackUrl } from "../security/url-policy.ts";
-import { post } from "./http.ts";
+import { post, type PostRequest } from "./http.ts";
 import { operatorBody, type OperatorEvent } from "./operator-body.ts";
 
 type SigningKeys = Pick<Keyring, "callbackSecrets" | "signingKeys">;
 
 const OPERATOR_TIMEOUT_MS = 5_000;
+const DIGEST_CHARS = 16;
 
 /**
  * Sends one attempt of a callback, which core/record/attempt-plan.ts has planned. The URL is checked again, because the policy or the relay's own address
@@ -22,12 +24,28 @@ const OPERATOR_TIMEOUT_MS = 5_000;
  * are the same on every attempt; timestamp and signature are new.
  */
 export async function deliver(delivery: Delivery, runtime: Runtime): Promise<AttemptResult> {
-  const { config, keyring } = runtime;
-  const { account, origin, taskId, status, number, startedAt, url, body } = delivery;
-  if (!checkCallbackUrl(url, urlPolicyOf(config, origin)).ok) return unansweredAttempt("blocked");
+  const { config } = runtime;
+  const policy = urlPolicyOf(config, delivery.origin);
+  if (!checkCallbackUrl(delivery.url, policy).ok) return unansweredAttempt("blocked");
+  const request = await callbackRequest(delivery, runtime);
+  const result = await post(request, config.callbackTimeoutMs);
+  return { ...result, sentDigest: await headersDigest(request.headers) };
+}
+
+/** What the request of an attempt is computed from. */
+export type Letter = Omit<Delivery, "provider">;
+
+/**
+ * Computes the request of one attempt of a callback. The same attempt always has the same request, as long as
+ * the secrets and the public address of the relay stay: both signature schemes are deterministic.
+ */
+export async function callbackRequest(
+  { account, origin, taskId, status, number, startedAt, url, body }: Letter,
+  { config, keyring }: Runtime,
+): Promise<PostRequest> {
   const callbackSecrets =
     account === null ? keyring.callbackSecrets : await accountSecrets(config, account);
-  return signedPost({
+  return signedRequest({
     url,
     body,
     id: `msg_${taskId}`,
@@ -40,8 +58,15 @@ export async function deliver(delivery: Delivery, runtime: Runtime): Promise<Att
       "X-Attempt": String(number),
     },
     keys: { callbackSecrets, signingKeys: keyring.signingKeys },
-    timeoutMs: config.callbackTimeoutMs,
   });
+}
+
+/**
+ * Computes a digest of the headers of a request. It is stored with the attempt, to tell whether headers that
+ * are computed again are those that were sent.
+ */
+export async function headersDigest(headers: PostRequest["headers"]): Promise<string> {
+  return (await sha256Hex(JSON.stringify(headers))).slice(0, DIGEST_CHARS);
 }
 
 /**
@@ -53,15 +78,15 @@ export async function settle(
   url: string,
   { config, keyring }: Runtime,
 ): Promise<boolean> {
-  const { outcome } = await signedPost({
+  const request = await signedRequest({
     url,
     body: JSON.stringify({ task_id: taskId, account, credits, reason }),
     id: `refund_${taskId}`,
     signedAt: Date.now(),
     headers: {},
     keys: { callbackSecrets: keyring.settlementSecrets, signingKeys: [] },
-    timeoutMs: config.callbackTimeoutMs,
   });
+  const { outcome } = await post(request, config.callbackTimeoutMs);
   return outcome === "delivered";
 }
 
@@ -80,22 +105,22 @@ export async function notifyOperator(
 ): Promise<boolean> {
   const url = config.operatorCallbackUrl;
   if (url === null || !isWanted(config, event.type)) return false;
-  const { outcome } = await signedPost({
+  const request = await signedRequest({
     url,
     body: operatorBody(event, happenedAt, config),
     id,
     signedAt: Date.now(),
     headers: { "User-Agent": "TaskRelay/1" },
     keys: { callbackSecrets: keyring.operatorSecrets, signingKeys: [] },
-    timeoutMs: Math.min(OPERATOR_TIMEOUT_MS, config.callbackTimeoutMs),
-    aborted,
   });
+  const timeoutMs = Math.min(OPERATOR_TIMEOUT_MS, config.callbackTimeoutMs);
+  const { outcome } = await post(request, timeoutMs, aborted);
   if (outcome === "delivered") return true;
   log({ event: "operator.unreachable", type: event.type, outcome }, "warn");
   return false;
 }
 
-interface SignedPost {
+interface SignedParts {
   readonly url: string;
   readonly body: string;
   /** Value of `webhook-id`, by which a receiver recognises a repeated request. */
@@ -105,18 +130,16 @@ interface SignedPost {
   /** Headers of the request besides the content type and the signature. */
   readonly headers: Readonly<Record<string, string>>;
   readonly keys: SigningKeys;
-  readonly timeoutMs: number;
-  readonly aborted?: AbortSignal | null;
 }
 
-/** Sends a JSON body with the headers of Standard Webhooks. */
-async function signedPost(request: SignedPost): Promise<AttemptResult> {
-  const { url, body, id, signedAt, keys, timeoutMs, aborted = null } = request;
+/** Computes a request with a JSON body and the headers of Standard Webhooks. */
+async function signedRequest(parts: SignedParts): Promise<PostRequest> {
+  const { url, body, id, signedAt, keys } = parts;
   const message = { id, timestamp: String(toSeconds(signedAt)), body };
   const headers = {
     "Content-Type": "application/json",
-    ...request.headers,
+    ...parts.headers,
     ...signedHeaders(message, await sign(message, keys)),
   };
-  return post({ url, headers, body }, timeoutMs, aborted);
+  return { url, headers, body };
 }

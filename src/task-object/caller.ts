@@ -1,5 +1,5 @@
 import type { Orderer } from "../core/record/callback.ts";
-import type { Reader } from "../core/views/task-view.ts";
+import type { Reader } from "../core/views/reader.ts";
 import {
   type AccountRole,
   mayAccount,

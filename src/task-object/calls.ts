@@ -130,7 +130,8 @@ export function attemptLine(
   durationMs: number,
   isRecorded: boolean,
 ): Logged {
-  const { statusCode, cloudflareError, retryAfter } = result;
+  const { statusCode, cloudflareError, answer } = result;
+  const retryAfter = answer?.retryAfter ?? null;
   const cause = causeOf(result);
   const line = {
     event: "callback.attempt",

@@ -7,67 +7,15 @@ import { NO_KEY_NAMES } from "../core/record/key-names.ts";
 import { NOTICE_KINDS } from "../core/record/notice.ts";
 import { ANSWER_KINDS } from "../core/record/poll-plan.ts";
 import { UNPUBLISHED } from "../core/record/publication.ts";
-import { OUTCOMES } from "../core/record/outcome.ts";
 import { HOOK_REFUSALS } from "../core/record/tracking.ts";
 import type { TaskRecord } from "../core/record/task.ts";
+import { Callback } from "./callback-schema.ts";
 import { Failure, Json, News, Usage } from "./news-schema.ts";
+import { Int, IntOrNull, LaterTime, TextOrNull, Time, TimeOrNull } from "./schema-types.ts";
 
 // Schema of the stored record. Objects are loose: fields that a later release adds within the same `v`
 // survive a write by this release. A record of a later `v` is refused and stays untouched: requests get
 // `unavailable` (api/http/object-call.ts), and its alarm is repeated until that release is back.
-const Int = z.int();
-const IntOrNull = z.nullable(Int);
-const TextOrNull = z.nullable(z.string());
-const Time = Int.check(z.nonnegative());
-const TimeOrNull = z.nullable(Time);
-
-const Attempt = z.looseObject({
-  number: Int,
-  series: Int,
-  startedAt: Time,
-  durationMs: Int,
-  outcome: z.enum(OUTCOMES),
-  statusCode: IntOrNull,
-  responseExcerpt: TextOrNull,
-  cloudflareError: z._default(IntOrNull, null),
-  keyName: z._default(TextOrNull, null),
-});
-
-const StoredCallback = z.looseObject({
-  url: z.string(),
-  attempts: z.array(Attempt),
-  droppedOutcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
-  lastNumber: Int,
-  series: z.looseObject({
-    number: Int,
-    started: Int,
-    ordered: IntOrNull,
-    keyName: z._default(TextOrNull, null),
-  }),
-  state: z.discriminatedUnion("kind", [
-    z.looseObject({ kind: z.literal("held") }),
-    z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
-    z.looseObject({ kind: z.literal("in_flight"), number: Int, startedAt: Time }),
-    z.looseObject({ kind: z.literal("delivered") }),
-    z.looseObject({ kind: z.literal("failed") }),
-  ]),
-  deliveredAt: TimeOrNull,
-  lastOrderKey: TextOrNull,
-  lastOwnerOrderKey: z.optional(TextOrNull),
-});
-
-/**
- * The callback of a task. The records of earlier builds have one key for all callers; it counts as the
- * operator's and as the owner's, so that neither of them starts a redelivery twice by repeating it.
- */
-const Callback = z.pipe(
-  StoredCallback,
-  z.transform(({ lastOwnerOrderKey, ...callback }: z.output<typeof StoredCallback>) => ({
-    ...callback,
-    lastOwnerOrderKey: lastOwnerOrderKey === undefined ? callback.lastOrderKey : lastOwnerOrderKey,
-  })),
-);
-
 const Job = z.looseObject({ id: z.string(), endpoint: TextOrNull });
 const Upstream = z.looseObject({ connection: z.string(), job: z.nullable(Job) });
 
@@ -118,6 +66,12 @@ const Notice = z.looseObject({
 
 const Late = z.looseObject({ hintAt: TimeOrNull, resultAt: TimeOrNull });
 
+const UpstreamTimes = z.looseObject({
+  attachedAt: Time,
+  hookAt: TimeOrNull,
+  askedAt: TimeOrNull,
+});
+
 const Account = z.looseObject({ id: z.string(), generation: Int });
 const price = { accountId: z.string(), amount: Int };
 const retry = { retryAt: Time, tries: Int };
@@ -129,7 +83,7 @@ const Credits = z.looseObject({
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("charged") }),
     z.looseObject({ kind: z.literal("refunding"), ...retry }),
-    z.looseObject({ kind: z.literal("refunded") }),
+    z.looseObject({ kind: z.literal("refunded"), at: LaterTime }),
   ]),
 });
 
@@ -199,7 +153,8 @@ const TerminalTask = z.looseObject({
   body: z.string().check(z.refine(isBody)),
   failure: z.nullable(Failure),
   callback: z.nullable(Callback),
-  finishedAt: z._default(TimeOrNull, null),
+  finishedAt: LaterTime,
+  upstreamTimes: z._default(z.nullable(UpstreamTimes), null),
   found: z._default(z.nullable(Finding), null),
   usage: z._default(z.nullable(Usage), null),
   notices: z._default(z.array(Notice), []),

@@ -1,7 +1,9 @@
 import type { ChargeRefusal, ConflictCode, Decision, Rejection } from "../core/events/decision.ts";
 import { isTerminal, type TaskRecord } from "../core/record/task.ts";
 import type { Policy } from "../core/policy.ts";
-import { type Reader, taskView } from "../core/views/task-view.ts";
+import type { Reader } from "../core/views/reader.ts";
+import type { TaskFacts } from "../core/views/task-facts.ts";
+import { taskView } from "../core/views/task-view.ts";
 
 /** The answer about a task for one reader, who may not see all of it, with the version for its ETag. */
 export interface TaskReply {
@@ -11,6 +13,12 @@ export interface TaskReply {
   readonly progress?: number;
   /** JSON text of the task with the parts that this reader may see. */
   readonly json: string;
+}
+
+/** A task for one reader, with facts that its view leaves out. */
+export interface InspectedTask {
+  readonly task: TaskReply;
+  readonly facts: TaskFacts;
 }
 
 /** The effect of an event (e.g. a registration or a redelivery) that a request sent to the task object. */

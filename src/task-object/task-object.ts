@@ -5,11 +5,19 @@ import type { Decision } from "../core/events/decision.ts";
 import type { HookEvent, HookRefusedEvent } from "../core/events/event.ts";
 import { isLateSuccess } from "../core/events/late-results.ts";
 import type { TaskRecord } from "../core/record/task.ts";
+import { taskFacts } from "../core/views/task-facts.ts";
 import { errorText, log } from "../log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import { attributed, nameOf, type OutsideEvent, urlRefusalOf } from "./outside-event.ts";
-import { type Applied, appliedOf, refused, replyOf, type TaskReply } from "./reply.ts";
+import {
+  type Applied,
+  appliedOf,
+  type InspectedTask,
+  refused,
+  replyOf,
+  type TaskReply,
+} from "./reply.ts";
 import { WorkLoop } from "./work-loop.ts";
 
 /**
@@ -32,7 +40,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   static {
     // Repeating these methods changes nothing, so the platform may do it after a lost connection. `apply` is
     // not among them: a redelivery without a key would be ordered twice.
-    for (const name of ["hook", "read", "republish", "wake"] as const) {
+    for (const name of ["hook", "inspect", "read", "republish", "wake"] as const) {
       retryable(this.prototype[name]);
     }
   }
@@ -144,6 +152,16 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (record === null || record.status === "charging" || this.#isForeign(caller)) return null;
     const progress = this.#platform.progress.of(record);
     return replyOf(record, readerOf(caller), this.#loop.policy(), progress);
+  }
+
+  /**
+   * Returns the task as the caller may see it, with facts that the view leaves out; null as for `read`.
+   */
+  async inspect(caller: Caller): Promise<InspectedTask | null> {
+    const task = await this.read(caller);
+    const record = this.#platform.load();
+    if (task === null || record === null) return null;
+    return { task, facts: taskFacts(record, readerOf(caller), this.#loop.policy()) };
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {

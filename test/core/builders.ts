@@ -160,7 +160,7 @@ export function anOpenTask(changes: Partial<OpenTask> = {}): OpenTask {
 }
 
 const END = { created_at: NOW_S, completed_at: NOW_S, output: { urls: [VIDEO], metadata: {} } };
-const NOTHING_KNOWN = { found: null, usage: null, late: null };
+const NOTHING_KNOWN = { found: null, upstreamTimes: null, usage: null, late: null };
 export const BODY = JSON.stringify({ id: ID, status: "completed", model: MODEL, ...END });
 
 /** A completed task whose callback was delivered at the first attempt, within 250 ms. */
@@ -196,17 +196,22 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
   };
 }
 
+/** The state of a callback whose attempt was planned for `startedAt` and runs since then. */
+export function runningSince(startedAt: number, number = 1): Callback["state"] {
+  return { kind: "in_flight", number, dueAt: startedAt, startedAt };
+}
+
 export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
   return {
     number: 1,
     series: 1,
+    url: null,
+    dueAt: NOW,
     startedAt: NOW,
     durationMs: 250,
-    outcome: "delivered",
-    statusCode: 200,
-    responseExcerpt: null,
-    cloudflareError: null,
     keyName: null,
+    ...unansweredAttempt("delivered"),
+    statusCode: 200,
     ...changes,
   };
 }
@@ -215,11 +220,6 @@ export function anAttempt(changes: Partial<Attempt> = {}): Attempt {
 export function committed(decision: Decision): TaskRecord {
   if (decision.kind === "changed") return decision.record;
   throw new Error(`expected a commit: ${JSON.stringify(decision)}`);
-}
-
-/** The record as it is after an event, whether or not that changed it. */
-export function afterwards(decision: Decision): TaskRecord {
-  return (decision.kind === "unchanged" ? decision.record : null) ?? committed(decision);
 }
 
 /** The committed record, which must be terminal. */

@@ -15,6 +15,7 @@ import {
   HOUR,
   NOW,
   POLICY,
+  runningSince,
 } from "./builders.ts";
 import { failedBody } from "./credit-builders.ts";
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
@@ -39,7 +40,7 @@ describe("the deadline of an open task", () => {
           attempts: [],
           lastNumber: 1,
           series: { number: 1, started: 1, ordered: null, keyName: null },
-          state: { kind: "in_flight", number: 1, startedAt: AT },
+          state: runningSince(AT),
           deliveredAt: null,
         }),
         finishedAt: AT,
@@ -96,7 +97,7 @@ describe("a finished task", () => {
   });
 
   it("once the start of a callback attempt is recorded, the next step is to send the callback, with its URL, body and attempt number", () => {
-    const state = { kind: "in_flight", number: 3, startedAt: NOW } as const;
+    const state = runningSince(NOW, 3);
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;
     const { url } = aCallback();
@@ -110,7 +111,7 @@ describe("a finished task", () => {
 
 describe("an order to erase", () => {
   const due = { kind: "due", nextAttemptAt: NOW } as const;
-  const inFlight = { kind: "in_flight", number: 1, startedAt: NOW } as const;
+  const inFlight = runningSince(NOW);
 
   it.each([
     ["was delivered", aFinishedTask()],

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { Decision } from "../../src/core/events/decision.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import type { TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
@@ -6,6 +7,12 @@ import { committed, finished, NOW, POLICY } from "./builders.ts";
 
 /** Refusals that do not show the task. */
 const WITHOUT_TASK: readonly string[] = ["unknown_task", "unknown_account", "charging"];
+
+/** The record as it is after an event, whether or not that changed it. */
+export function afterwards(decision: Decision): TaskRecord {
+  if (decision.kind === "unchanged" && decision.record !== null) return decision.record;
+  return committed(decision);
+}
 
 /** Returns the record as an event changes it. @throws when the event changes nothing. */
 export function apply(

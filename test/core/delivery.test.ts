@@ -84,11 +84,15 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("the record of an ended callback attempt has the answer's status code, Cloudflare's error code and the start of the answer's body", () => {
-    const answer = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy" };
-    const end = { outcome: "unreachable", ...answer } as const;
-    const attempt = { number: 1, series: 1, startedAt: NOW, durationMs: 5, keyName: null };
-    expect(callbackAfter(finish, [5, anEnd(1, end)]).attempts).toEqual([{ ...attempt, ...end }]);
+  it("the record of an ended callback attempt has the planned and the real time, the digest of what was sent, and the parts of the answer", () => {
+    const answer = { contentType: "text/plain", locationHost: null, retryAfter: "60" };
+    const answered = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy", answer };
+    const end = { outcome: "unreachable", ...answered, sentDigest: "0123" } as const;
+    const lateStart: TimedEvent = [SECOND_AT + 40, start];
+    const late = callbackAfter(...untilSecond, lateStart, [SECOND_AT + 45, anEnd(2, end)]);
+    const times = { dueAt: NOW + SECOND_AT, startedAt: NOW + SECOND_AT + 40, durationMs: 5 };
+    const attempt = { number: 2, series: 1, url: null, ...times, keyName: null, ...end };
+    expect(late.attempts.at(-1)).toEqual(attempt);
   });
 
   it("the recorded duration of a callback attempt is not negative when the clock stepped back meanwhile", () => {

@@ -12,6 +12,7 @@ import {
   POLICY,
   SECOND_WAIT,
   URL_A,
+  runningSince,
 } from "./builders.ts";
 
 const HOST = "client.example.com";
@@ -50,9 +51,9 @@ describe("after a redelivery the row", () => {
 });
 
 describe("the first attempt of a row", () => {
-  const second = { kind: "in_flight", number: 2, startedAt: NOW + HOUR } as const;
+  const second = runningSince(NOW + HOUR, 2);
   const late = anAttempt({ number: 2, startedAt: NOW + HOUR });
-  const first = { kind: "in_flight", number: 1, startedAt: NOW + HOUR } as const;
+  const first = runningSince(NOW + HOUR);
   const ordered = { number: 2, started: 1, ordered: 1, keyName: null };
   const redelivered = anAttempt({ series: 2, startedAt: NOW + HOUR });
 

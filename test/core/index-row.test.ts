@@ -16,6 +16,7 @@ import {
   NOW_S,
   POLICY,
   SECOND,
+  runningSince,
 } from "./builders.ts";
 import {
   aChargedTask,
@@ -77,7 +78,7 @@ const DELIVERED: IndexRow = {
 const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const;
 const UNCALLED = { callback: null, host: null } as const;
 const UNTRIED = { attempts: 0, outcomes: {}, lastOutcome: null, lastStatusCode: null } as const;
-const IN_FLIGHT = { kind: "in_flight", number: 1, startedAt: NOW + 40 } as const;
+const IN_FLIGHT = runningSince(NOW + 40);
 
 const refused = anAttempt({ outcome: "rejected", statusCode: 503 });
 const dueAgain = aCallback({

@@ -5,7 +5,6 @@ import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
-  afterwards,
   aFinishedTask,
   aReport,
   CONNECTION,
@@ -16,6 +15,7 @@ import {
   PROCESSING,
   SECOND,
 } from "./builders.ts";
+import { afterwards } from "./decisions.ts";
 import {
   aHook,
   anAttachedTask,

@@ -6,7 +6,6 @@ import { transition } from "../../src/core/transition.ts";
 import {
   aCompletion,
   aPolicy,
-  afterwards,
   CONNECTION,
   DAY,
   finished,
@@ -18,7 +17,7 @@ import {
   PROCESSING,
   SECOND,
 } from "./builders.ts";
-import { apply, expectUnchanged, finish } from "./decisions.ts";
+import { afterwards, apply, expectUnchanged, finish } from "./decisions.ts";
 import {
   aHook,
   anAnswer,

@@ -15,6 +15,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
+  runningSince,
 } from "./builders.ts";
 import { aChargedTask, aChargingTask, aRefundingTask } from "./credit-builders.ts";
 
@@ -48,7 +49,7 @@ function retries(record: TaskRecord, triedAt: number, until: number): readonly n
 }
 
 const inFlight = aFinishedTask({
-  callback: aCallback({ state: { kind: "in_flight", number: 1, startedAt: NOW } }),
+  callback: aCallback({ state: runningSince(NOW) }),
 });
 const undelivered = aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) });
 

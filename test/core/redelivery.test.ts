@@ -22,6 +22,7 @@ import {
   NOW,
   URL_A,
   URL_B,
+  runningSince,
 } from "./builders.ts";
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
@@ -54,7 +55,7 @@ describe("a redelivery", () => {
         ...failed.callback,
         lastNumber: 4,
         series: { number: 2, started: 1, ordered: 1, keyName: null },
-        state: { kind: "in_flight", number: 4, startedAt: NOW + HOUR },
+        state: runningSince(NOW + HOUR, 4),
       },
     });
   });
@@ -62,7 +63,7 @@ describe("a redelivery", () => {
   it("a redelivery starts at once even if the schedule has a wait before the first attempt", () => {
     const policy = aPolicy({ scheduleMs: [MINUTE, MINUTE] });
     const { state } = callbackOf(apply(failed, aRedelivery(), NOW, policy));
-    expect(state).toEqual({ kind: "in_flight", number: 4, startedAt: NOW });
+    expect(state).toEqual(runningSince(NOW, 4));
   });
 
   it("each redelivery has the next series number", () => {
@@ -98,7 +99,8 @@ describe("a redelivery", () => {
     expectUnchanged(waiting, aRedelivery(), NOW + HOUR, paused);
     const keyed = aRedelivery({ callbackUrl: URL_B, idempotencyKey: "a" });
     const joined = apply(waiting, keyed, NOW + HOUR, paused);
-    const callback = { ...waiting.callback, url: URL_B, lastOrderKey: "a" };
+    const attempts = [anAttempt({ url: URL_A })];
+    const callback = { ...waiting.callback, url: URL_B, attempts, lastOrderKey: "a" };
     expect(joined).toMatchObject({ version: NOW + HOUR, callback });
     expectUnchanged(joined, keyed, NOW + 2 * HOUR);
     expectRefused(waiting, aRedelivery(), "series_running");
@@ -128,13 +130,14 @@ describe("a redelivery", () => {
 });
 
 describe("a redelivery to another URL", () => {
-  it("a redelivery to another URL replaces the callback's URL from then on", () => {
+  it("a redelivery to another URL replaces the callback's URL from then on, and the attempts before keep theirs", () => {
     const repaired: TimedEvent[] = [
       ...delivered,
       [HOUR, aRedelivery({ callbackUrl: URL_B })],
       [HOUR, anEnd(2)],
     ];
-    expect(callbackAfter(...repaired).url).toBe(URL_B);
+    const { url, attempts } = callbackAfter(...repaired);
+    expect([url, ...attempts.map((attempt) => attempt.url)]).toEqual([URL_B, URL_A, null]);
     expect(callbackAfter(...repaired, [2 * HOUR, aRedelivery()]).url).toBe(URL_B);
   });
 
@@ -146,7 +149,7 @@ describe("a redelivery to another URL", () => {
       droppedOutcomes: {},
       lastNumber: 1,
       series: { number: 2, started: 1, ordered: 1, keyName: null },
-      state: { kind: "in_flight", number: 1, startedAt: NOW },
+      state: runningSince(NOW),
       deliveredAt: null,
       lastOrderKey: null,
       lastOwnerOrderKey: null,
@@ -196,7 +199,7 @@ function unsettled(state: CallbackState): TaskRecord {
 }
 
 describe("a redelivery is refused", () => {
-  const open = unsettled({ kind: "in_flight", number: 1, startedAt: NOW });
+  const open = unsettled(runningSince(NOW));
 
   it.each<[string, TaskRecord | null, string]>([
     ["while the task is open", anOpenTask(), "task_open"],

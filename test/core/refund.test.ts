@@ -20,6 +20,7 @@ import {
   POLICY,
   SECOND,
   URL_B,
+  runningSince,
 } from "./builders.ts";
 import {
   aChargedTask,
@@ -102,7 +103,7 @@ describe.each(failures)(
     it(`a task without a price is not refunded when it fails because of ${what}`, () => {
       const free = finish({ ...task, credits: null }, event, later);
       expect(free.credits).toBeNull();
-      expect(free.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
+      expect(free.callback?.state).toEqual(runningSince(later));
     });
   },
 );
@@ -111,7 +112,7 @@ describe("a charged task that completes", () => {
   it("a charged task that completes keeps its charge, and its callback is sent at once", () => {
     const completed = finish(aChargedTask(), aReport(), later);
     expect(completed.credits).toEqual(credits());
-    expect(completed.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: later });
+    expect(completed.callback?.state).toEqual(runningSince(later));
     expect(nextStep(completed, POLICY, later)?.kind).toBe("send");
   });
 });
@@ -121,7 +122,7 @@ describe("the end of a refund", () => {
   const refunded = {
     ...held,
     version: later,
-    credits: credits({ kind: "refunded" }),
+    credits: credits({ kind: "refunded", at: later }),
     expiresAt: later + 28 * DAY,
   };
 
@@ -133,7 +134,7 @@ describe("the end of a refund", () => {
         ...callback,
         lastNumber: 1,
         series: { ...callback.series, started: 1 },
-        state: { kind: "in_flight", number: 1, startedAt: later },
+        state: runningSince(later),
       },
     });
   });
@@ -172,7 +173,7 @@ describe("the end of a refund", () => {
     expect(nextStep(record, POLICY, now - 1)).toBeNull();
     expect(record).toMatchObject({ callback: held.callback, body: held.body });
     const done = finish(record, aRefundEnd(true), now);
-    expect(done.callback?.state).toEqual({ kind: "in_flight", number: 1, startedAt: now });
+    expect(done.callback?.state).toEqual(runningSince(now));
   });
 
   it("a repeated answer to a refund does not restart the series of callback attempts", () => {
@@ -188,7 +189,7 @@ describe("the end of a refund", () => {
     ["an open task", aChargedTask()],
     ["a task without a price", aFinishedTask()],
     ["a completed task", aFinishedTask({ credits: credits() })],
-    ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded" }) })],
+    ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded", at: NOW }) })],
   ])("the answer to a refund is ignored when it arrives for %s", (_what, record) => {
     for (const isRefunded of [true, false]) {
       expectUnchanged(record, aRefundEnd(isRefunded), later);
@@ -226,10 +227,13 @@ describe("a task whose refund is pending", () => {
 describe("a redelivery", () => {
   it.each([
     ["charged", aFinishedTask({ credits: credits() })],
-    ["refunded", aFinishedTask({ status: "failed", credits: credits({ kind: "refunded" }) })],
+    [
+      "refunded",
+      aFinishedTask({ status: "failed", credits: credits({ kind: "refunded", at: NOW }) }),
+    ],
   ])("a redelivery of a task whose credits are %s changes no credits", (_what, task) => {
     const sent = finish(task, aRedelivery(), later);
-    expect(sent.callback?.state).toEqual({ kind: "in_flight", number: 2, startedAt: later });
+    expect(sent.callback?.state).toEqual(runningSince(later, 2));
     const ended = finish(sent, anEndAs(2, "timeout"), later);
     expect([sent.credits, ended.credits]).toEqual([task.credits, task.credits]);
     expect(wakeAt(ended, POLICY)).toBe(later + 28 * DAY);

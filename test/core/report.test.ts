@@ -20,12 +20,13 @@ import {
   URL_A,
   URL_B,
   VIDEO,
+  runningSince,
 } from "./builders.ts";
 import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
 const later = NOW + MINUTE;
 const REPORTED = { by: "report", lateMs: null } as const;
-const IN_FLIGHT = { kind: "in_flight", number: 1, startedAt: NOW } as const;
+const IN_FLIGHT = runningSince(NOW);
 
 describe("a terminal report for an open task", () => {
   it("a report of the result finishes an open task and opens the first callback attempt in the same commit", () => {

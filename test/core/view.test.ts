@@ -14,8 +14,9 @@ import {
   NOW,
   NOW_S,
   URL_A,
+  URL_B,
+  runningSince,
 } from "./builders.ts";
-import { aChargedTask, aRefundingTask, credits, PRICE } from "./credit-builders.ts";
 import { anAttachedTask, aProvidedTask, UPSTREAM } from "./upstream-builders.ts";
 
 const open = anOpenTask({ deadlineAt: NOW + HOUR });
@@ -23,12 +24,15 @@ const HEAD = `{"id":"${ID}","status":"pending","model":"${MODEL}","created_at":$
 
 const refused = anAttempt({
   outcome: "rejected",
+  url: URL_B,
   statusCode: 403,
+  answer: { contentType: "text/html", locationHost: null, retryAfter: "60" },
   cloudflareError: 1020,
   responseExcerpt: "try later",
 });
 const cut = anAttempt({
   number: 2,
+  dueAt: NOW + HOUR - 7,
   startedAt: NOW + HOUR,
   durationMs: 10_000,
   outcome: "timeout",
@@ -93,7 +97,10 @@ function sendingView(excerpt: object) {
         {
           number: 1,
           series: 1,
+          url: URL_B,
           started_at: NOW_S,
+          late_ms: 0,
+          after_ms: 0,
           duration_ms: 250,
           outcome: "rejected",
           status_code: 403,
@@ -104,6 +111,8 @@ function sendingView(excerpt: object) {
           number: 2,
           series: 1,
           started_at: NOW_S + 3600,
+          late_ms: 7,
+          after_ms: HOUR,
           duration_ms: 10_000,
           outcome: "timeout",
         },
@@ -118,6 +127,7 @@ function sendingView(excerpt: object) {
 
 describe("provider and upstream job of a task", () => {
   const job = { id: "r-1", endpoint: "fal-ai/kling" };
+  const TIMES = { attachedAt: NOW, hookAt: null, askedAt: NOW + 1000 };
 
   it.each([
     ["with an attached job", anAttachedTask(), { provider: "ark", upstream: { id: "cgt-1" } }],
@@ -129,8 +139,8 @@ describe("provider and upstream job of a task", () => {
     ["before a job is attached", aProvidedTask(), { provider: "ark" }],
     [
       "after the end of the task",
-      aFinishedTask({ upstream: UPSTREAM }),
-      { provider: "ark", upstream: { id: "cgt-1" } },
+      aFinishedTask({ upstream: UPSTREAM, upstreamTimes: TIMES }),
+      { provider: "ark", upstream: { id: "cgt-1", attached_at: NOW_S, asked_at: NOW_S + 1 } },
     ],
     ["when the task has no provider", anOpenTask({ registration: null }), {}],
   ])(
@@ -148,6 +158,8 @@ const DELIVERED = {
   number: 1,
   series: 1,
   started_at: NOW_S,
+  late_ms: 0,
+  after_ms: 0,
   duration_ms: 250,
   outcome: "delivered",
   status_code: 200,
@@ -155,7 +167,8 @@ const DELIVERED = {
 
 describe("the view of a finished task", () => {
   it("the view of a finished task shows every field to the operator", () => {
-    const excerpt = { response_excerpt: "try later" };
+    const answer = { content_type: "text/html", retry_after: "60" };
+    const excerpt = { answer, response_excerpt: "try later" };
     expect(taskView(sending, "operator")).toBe(JSON.stringify(sendingView(excerpt)));
   });
 
@@ -167,7 +180,7 @@ describe("the view of a finished task", () => {
     const body = BODY.replace('"metadata":{}', '"metadata":{"seed":1,"__proto__":{"7":"\\u00e9"}}');
     expect(taskView(aFinishedTask({ body }), "account")).toBe(
       `${body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"delivered","attempts":[` +
-        `{"number":1,"series":1,"started_at":${NOW_S},"duration_ms":250,"outcome":"delivered",` +
+        `{"number":1,"series":1,"started_at":${NOW_S},"late_ms":0,"after_ms":0,"duration_ms":250,"outcome":"delivered",` +
         `"status_code":200}],"delivered_at":${NOW_S}},"finished_at":${NOW_S}}`,
     );
   });
@@ -186,10 +199,10 @@ describe("the view of a finished task", () => {
       aCallback({
         lastNumber: 2,
         series: { number: 2, started: 1, ordered: 1, keyName: null },
-        state: { kind: "in_flight", number: 2, startedAt: NOW + HOUR },
+        state: runningSince(NOW + HOUR, 2),
       }),
       "sending",
-      [DELIVERED, { number: 2, series: 2, started_at: NOW_S + 3600 }],
+      [DELIVERED, { number: 2, series: 2, started_at: NOW_S + 3600, late_ms: 0, after_ms: HOUR }],
     ],
     [
       "the status of the latest series with the time of the first delivery",
@@ -204,47 +217,11 @@ describe("the view of a finished task", () => {
 
   it("the view of a finished task shows at most 20 attempts, including the one in flight", () => {
     const attempts = Array.from({ length: 20 }, (_, i) => anAttempt({ number: i + 1 }));
-    const state = { kind: "in_flight", number: 21, startedAt: NOW } as const;
+    const state = runningSince(NOW, 21);
     const callback = aCallback({ attempts, state, lastNumber: 21 });
     const view = JSON.parse(taskView(aFinishedTask({ callback }), "account"));
     expect(view.callback.attempts.map(({ number }: { number: number }) => number)).toEqual(
       Array.from({ length: 20 }, (_, i) => i + 2),
     );
   });
-});
-
-describe("the view of a task with a price", () => {
-  const roles = ["operator", "account"] as const;
-
-  it.each(roles)("the view of a task with a price shows its credits to the %s", (role) => {
-    const { registration } = aRegistration({ metadata: { order: 7 } });
-    expect(taskView(aChargedTask({ registration, deadlineAt: NOW + HOUR }), role)).toBe(
-      `${HEAD},"callback":{"url":"${URL_A}","status":"waiting","attempts":[]},` +
-        `"account":"acme","metadata":{"order":7},` +
-        `"credits":{"amount":${PRICE},"state":"charged"},"deadline_at":${NOW_S + 3600}}`,
-    );
-  });
-
-  it.each(roles)(
-    "a callback that waits for a refund is shown to the %s with the status sending",
-    (role) => {
-      const failure = { category: "canceled", retryable: false } as const;
-      const task = aRefundingTask({ failure });
-      expect(taskView(task, role)).toBe(
-        `${task.body.slice(0, -1)},"callback":{"url":"${URL_A}","status":"sending","attempts":[]},` +
-          `"account":"acme","credits":{"amount":${PRICE},"state":"refunding"},` +
-          `"finished_at":${NOW_S},"failure":{"category":"canceled","retryable":false}}`,
-      );
-    },
-  );
-
-  it.each(["charged", "refunded"] as const)(
-    "a finished task's view shows its credits as %s",
-    (kind) => {
-      const task = aFinishedTask({ callback: null, credits: credits({ kind }) });
-      const shown = { amount: PRICE, state: kind };
-      const paid = JSON.stringify({ callback: null, credits: shown, finished_at: NOW_S });
-      expect(taskView(task, "account")).toBe(`${BODY.slice(0, -1)},${paid.slice(1)}`);
-    },
-  );
 });

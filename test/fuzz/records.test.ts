@@ -50,7 +50,7 @@ const records: readonly TaskRecord[] = [
   aFinishedTask({
     callback: aCallback({
       attempts: [anAttempt({ outcome: "rejected", statusCode: 500, responseExcerpt: "no" })],
-      state: { kind: "in_flight", number: 2, startedAt: NOW + 5 },
+      state: { kind: "in_flight", number: 2, dueAt: NOW + 5, startedAt: NOW + 5 },
     }),
   }),
   failed,

@@ -115,7 +115,9 @@ it("an attempt is stored before it is sent, with an alarm that would wake the ta
   });
   await finish(aCompletion(id));
   expect(atSending).toMatchObject({
-    record: { callback: { state: { kind: "in_flight", number: 1, startedAt: START } } },
+    record: {
+      callback: { state: { kind: "in_flight", number: 1, dueAt: START, startedAt: START } },
+    },
     alarm: START + 10_000 + 5_000,
   });
 });
@@ -148,7 +150,7 @@ async function crashed(): Promise<string> {
         attempts: [],
         lastNumber: 1,
         series: { ...callback.series, started: 1 },
-        state: { kind: "in_flight", number: 1, startedAt: START },
+        state: { kind: "in_flight", number: 1, dueAt: START, startedAt: START },
         deliveredAt: null,
       },
     });

@@ -1,5 +1,5 @@
 import type { StoredEntry } from "../../account/entry-table.ts";
-import type { Reader } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/reader.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import type { AuthenticatedRequest } from "../http/route.ts";
 import { callLedger } from "./account-client.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
-import type { Reader } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/reader.ts";
 import type { StoredEntry } from "../../account/entry-table.ts";
 import { wholeNumber } from "../http/query.ts";
 

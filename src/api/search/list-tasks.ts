@@ -1,5 +1,5 @@
 import { toSeconds } from "../../core/time.ts";
-import type { Reader } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/reader.ts";
 import type { ListedTask } from "../../index-db/list.ts";
 import { countShards, listShards } from "../../index-db/list-shards.ts";
 import { readerOf } from "../../task-object/caller.ts";

@@ -1,4 +1,4 @@
-import type { Reader } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/reader.ts";
 import { sha256, toHex } from "../../security/encoding.ts";
 import { invalidRequest } from "../http/problem.ts";
 

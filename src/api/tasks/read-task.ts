@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Reader } from "../../core/views/task-view.ts";
+import type { Reader } from "../../core/views/reader.ts";
 import type { TaskReply } from "../../task-object/reply.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { taskAnswer } from "../http/answer.ts";

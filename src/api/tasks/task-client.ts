@@ -1,5 +1,5 @@
 import type { Env } from "../../env.ts";
-import type { Applied, Refusal, TaskReply } from "../../task-object/reply.ts";
+import type { Applied, InspectedTask, Refusal, TaskReply } from "../../task-object/reply.ts";
 import type { Caller } from "../../task-object/caller.ts";
 import type { OutsideEvent } from "../../task-object/outside-event.ts";
 import { taskObject } from "../../task-object/task-stub.ts";
@@ -15,6 +15,7 @@ export function taskClient(env: Env, id: string) {
   const stub = () => taskObject(env, id);
   return {
     read: (caller: Caller) => callObject<TaskReply | null>(() => stub().read(caller)),
+    inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),
     apply: (event: OutsideEvent, caller: Caller) =>
       callObject<Applied>(() => stub().apply(event, caller)),
   };

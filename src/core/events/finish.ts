@@ -12,6 +12,7 @@ import {
   type Failure,
   type UpstreamEnd,
   type UpstreamResult,
+  type UpstreamTimes,
 } from "../record/upstream.ts";
 
 /**
@@ -37,12 +38,20 @@ export function finish(
     credits,
     callback: callback && !isRefunding(credits) ? release(callback, policy, now) : callback,
     finishedAt: now,
+    upstreamTimes: upstreamTimesOf(task, policy),
     found: null,
     usage: null,
     notices: task.notices,
     late: null,
     expiresAt: now + policy.retentionMs,
   };
+}
+
+/** Keeps the times of a task's job, for readers; null when the task had none. */
+function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamTimes | null {
+  if (tracking.poll === null) return null;
+  const { attachedAt, hint } = tracking.poll;
+  return { attachedAt, hookAt: hint?.at ?? null, askedAt: askedAt === 0 ? null : askedAt };
 }
 
 /**

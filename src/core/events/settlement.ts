@@ -63,7 +63,7 @@ export function endRefund(
     expiresAt: now + policy.retentionMs,
   };
   if (event.isRefunded) {
-    const refunded: Credits = { ...credits, state: { kind: "refunded" } };
+    const refunded: Credits = { ...credits, state: { kind: "refunded", at: now } };
     return changed({
       ...next,
       credits: refunded,

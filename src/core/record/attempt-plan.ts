@@ -52,7 +52,7 @@ export function orderedSeries(
   policy: Policy,
   now: number,
 ): Callback {
-  const callback = previous ?? automaticSeries(url);
+  const callback = withPastUrls(previous ?? automaticSeries(url), url);
   const { attempts: ordered, keyName } = order;
   const series = { number: callback.series.number + 1, started: 0, ordered, keyName };
   return begin({ ...callback, url, series, ...lastKeys(callback, order) }, policy, now);
@@ -64,7 +64,17 @@ export function orderedSeries(
  */
 export function joinedOrder(callback: Callback, url: string, order: RedeliveryOrder): Callback {
   const isSame = url === callback.url && order.idempotencyKey === null;
-  return isSame ? callback : { ...callback, url, ...lastKeys(callback, order) };
+  return isSame ? callback : { ...withPastUrls(callback, url), url, ...lastKeys(callback, order) };
+}
+
+/** Stores the URL of each past attempt with it, before the callback goes to `url`. */
+function withPastUrls(callback: Callback, url: string): Callback {
+  const { attempts, url: previous } = callback;
+  if (url === previous) return callback;
+  return {
+    ...callback,
+    attempts: attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? previous })),
+  };
 }
 
 /**
@@ -83,7 +93,7 @@ function lastKeys(
 /** Marks the attempt that is due as running; returns null when no attempt is due. */
 export function openDueAttempt(callback: Callback, policy: Policy, now: number): Callback | null {
   if (callback.state.kind !== "due" || dueAt(callback.state, policy) > now) return null;
-  return openAttempt(callback, now);
+  return openAttempt(callback, callback.state.nextAttemptAt, now);
 }
 
 /**
@@ -99,16 +109,20 @@ export function closeAttempt(
 ): Callback | null {
   const open = callback.state;
   if (open.kind !== "in_flight" || open.number !== number) return null;
-  const { outcome, statusCode, responseExcerpt, cloudflareError } = result;
+  const { outcome, statusCode, responseExcerpt, cloudflareError, answer, sentDigest } = result;
   const attempt: Attempt = {
     number,
     series: callback.series.number,
+    url: null,
+    dueAt: open.dueAt,
     startedAt: open.startedAt,
     durationMs: Math.max(0, now - open.startedAt),
     outcome,
     statusCode,
     responseExcerpt,
     cloudflareError,
+    answer,
+    sentDigest,
     keyName: callback.series.keyName,
   };
   const ended = withAttempt(callback, attempt);
@@ -119,19 +133,24 @@ export function closeAttempt(
   return afterFailure(ended, attempt, policy);
 }
 
+/** Returns the number of attempts of the present series of a callback. */
+export function totalAttempts({ series }: Callback, policy: Policy): number {
+  return series.ordered ?? policy.scheduleMs.length;
+}
+
 function begin(callback: Callback, policy: Policy, now: number): Callback {
   const nextAttemptAt = now + waitBeforeMs(policy, 0, callback.series.ordered !== null);
   const planned: Callback = { ...callback, state: { kind: "due", nextAttemptAt } };
   return openDueAttempt(planned, policy, now) ?? planned;
 }
 
-function openAttempt(callback: Callback, now: number): Callback {
+function openAttempt(callback: Callback, plannedAt: number, now: number): Callback {
   const number = callback.lastNumber + 1;
   return {
     ...callback,
     lastNumber: number,
     series: { ...callback.series, started: callback.series.started + 1 },
-    state: { kind: "in_flight", number, startedAt: now },
+    state: { kind: "in_flight", number, dueAt: plannedAt, startedAt: now },
   };
 }
 
@@ -142,8 +161,8 @@ function openAttempt(callback: Callback, now: number): Callback {
  */
 function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callback {
   const { series } = callback;
-  const total = series.ordered ?? policy.scheduleMs.length;
-  if (series.started >= total) return { ...callback, state: { kind: "failed" } };
+  if (series.started >= totalAttempts(callback, policy))
+    return { ...callback, state: { kind: "failed" } };
   const endedAt = ended.startedAt + ended.durationMs;
   const nextAttemptAt = endedAt + waitAfterFailureMs(callback, ended, policy);
   return { ...callback, state: { kind: "due", nextAttemptAt } };

@@ -52,21 +52,38 @@ export type CallbackState =
   /** State of a callback whose first attempt waits until the credits of the failed task are refunded. */
   | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
-  | { readonly kind: "in_flight"; readonly number: number; readonly startedAt: number }
+  | ({ readonly kind: "in_flight"; readonly number: number } & AttemptTimes)
   | { readonly kind: "delivered" }
   | { readonly kind: "failed" };
 
+/** Times of one attempt, in Unix milliseconds. */
+interface AttemptTimes {
+  /**
+   * Time for which the attempt was planned; null for an attempt of a build that did not store the time.
+   */
+  readonly dueAt: number | null;
+  readonly startedAt: number;
+}
+
 /** An attempt that has ended. */
-export interface Attempt {
+export interface Attempt extends AttemptTimes {
   readonly number: number;
   readonly series: number;
-  readonly startedAt: number;
+  /** URL to which the attempt went; null when that is the present URL of the callback. */
+  readonly url: string | null;
   readonly durationMs: number;
   readonly outcome: Outcome;
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
   /** Code of the error that Cloudflare answered in place of the receiver, e.g. 1003; null for none. */
   readonly cloudflareError: number | null;
+  /** Headers of the receiver's answer; null when there was no answer, or none of these headers. */
+  readonly answer: AnswerHeaders | null;
+  /**
+   * Digest of the headers that were sent, which tells whether headers that are computed again are the same;
+   * null when nothing was sent, when a crash cut the attempt off, or when the build did not store the digest.
+   */
+  readonly sentDigest: string | null;
   /** Name of the API key that ordered the series of this attempt; null for an automatic attempt. */
   readonly keyName: string | null;
 }
@@ -77,14 +94,23 @@ export interface AttemptResult {
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
   readonly cloudflareError: number | null;
+  readonly answer: AnswerHeaders | null;
+  readonly sentDigest: string | null;
+}
+
+/** Headers of a receiver's answer that help to find a fault, together at most 256 characters. */
+export interface AnswerHeaders {
+  readonly contentType: string | null;
+  /** Host to which the header `Location` of a redirect points. */
+  readonly locationHost: string | null;
   /** `Retry-After` header as the receiver sent it; logged, but not obeyed. */
   readonly retryAfter: string | null;
 }
 
 /** Returns the result of an attempt that got no answer. */
 export function unansweredAttempt(outcome: Outcome): AttemptResult {
-  const none = { statusCode: null, responseExcerpt: null, cloudflareError: null, retryAfter: null };
-  return { outcome, ...none };
+  const none = { statusCode: null, responseExcerpt: null, cloudflareError: null, answer: null };
+  return { outcome, ...none, sentDigest: null };
 }
 
 /** An order for a redelivery, which starts another series of attempts. */

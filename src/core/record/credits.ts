@@ -17,7 +17,8 @@ export interface Credits {
 export type CreditsState =
   | { readonly kind: "charged" }
   | ({ readonly kind: "refunding" } & Retry)
-  | { readonly kind: "refunded" };
+  /** `at` is null for a refund that a build confirmed which did not store the time. */
+  | { readonly kind: "refunded"; readonly at: number | null };
 
 /** Credits whose charge the ledger has not answered yet. */
 export interface ChargingCredits extends Omit<Credits, "chargeId" | "state"> {

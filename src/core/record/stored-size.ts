@@ -4,9 +4,9 @@ import { isTerminal, type TaskRecord } from "./task.ts";
 const PLATFORM_LIMIT_BYTES = 2_000_000;
 /**
  * Part of the platform's limit that is kept free when a task ends, for what is stored later without being
- * measured, at most about 60 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB), another
- * callback URL (4 KB), idempotency keys, notices and the usage of a late success. The rest is for fields of
- * later releases.
+ * measured, at most about 150 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB), headers
+ * of the answers (6 KB) and earlier callback URLs (80 KB), another callback URL (4 KB), idempotency keys,
+ * notices and the usage of a late success. The rest is for fields of later releases.
  */
 const RESERVE_BYTES = 250_000;
 /** Largest size of the record of a task that ends, in bytes. */

@@ -8,7 +8,7 @@ import type { LateJob } from "./late-job.ts";
 import type { Notice } from "./notice.ts";
 import type { Publication } from "./publication.ts";
 import type { Tracking } from "./tracking.ts";
-import type { Failure, Upstream, Usage } from "./upstream.ts";
+import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
  * The record of one task, stored as one value under one key of its object. Times (`…At`) are Unix
@@ -58,6 +58,11 @@ export interface TerminalTask extends TaskBase {
    * that did not store the time.
    */
   readonly finishedAt: number | null;
+  /**
+   * Times of the task's job before the end; null when the task had no job, or when it ended under a release
+   * that did not store them.
+   */
+  readonly upstreamTimes: UpstreamTimes | null;
   /**
    * Way in which the result was found; null when the relay ended the task itself (deadline, cancellation, refused
    * charge), or when the task ended under a release that did not store it.

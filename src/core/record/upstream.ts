@@ -110,3 +110,13 @@ export const FAILURE_CATEGORIES = [
   "canceled",
   "provider",
 ] as const;
+
+/** Times of a task's job before the end of the task, in Unix milliseconds. */
+export interface UpstreamTimes {
+  /** Time at which the job was attached. */
+  readonly attachedAt: number;
+  /** Time of the latest hook that claimed the end of the job and caused polls; null when none came. */
+  readonly hookAt: number | null;
+  /** Time of the latest poll; null when there was none, or the task's object has forgotten it. */
+  readonly askedAt: number | null;
+}

@@ -1,10 +1,4 @@
 import { appendMembers } from "../json.ts";
-import {
-  type Attempt,
-  type Callback,
-  callbackStatus,
-  MAX_ATTEMPTS_KEPT,
-} from "../record/callback.ts";
 import type { ChargingCredits, Credits } from "../record/credits.ts";
 import { toSeconds } from "../time.ts";
 import {
@@ -15,14 +9,12 @@ import {
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
-import { causeOf } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";
-import type { Upstream } from "../record/upstream.ts";
+import type { UpstreamTimes } from "../record/upstream.ts";
+import { callbackView } from "./callback-view.ts";
 import { optional } from "./optional.ts";
+import type { Reader } from "./reader.ts";
 import { trackingView } from "./tracking-view.ts";
-
-/** Kind of reader of a task. Only the operator sees the upstream and the answers of receivers. */
-export type Reader = "operator" | "account";
 
 /**
  * Writes the task as `GET /v1/tasks/{id}` shows it, as JSON text. The text for a terminal task begins with
@@ -40,7 +32,7 @@ export function taskView(
   const extras = JSON.stringify({
     callback: callbackView(record, reader, policy),
     ...optional("account", record.account?.id ?? null),
-    ...(reader === "operator" && upstreamView(record.upstream)),
+    ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
     ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
@@ -54,69 +46,28 @@ function head(record: TaskRecord): string {
   return JSON.stringify({ id, status, model, created_at: toSeconds(record.createdAt) });
 }
 
-function callbackView(record: TaskRecord, reader: Reader, policy: Policy | null) {
-  if (isTerminal(record)) return terminalCallbackView(record, reader, policy);
-  if (record.callbackUrl === null) return null;
-  return { url: record.callbackUrl, status: "waiting", attempts: [] };
-}
-
-function terminalCallbackView({ callback }: TerminalTask, reader: Reader, policy: Policy | null) {
-  if (callback === null) return null;
-  const { state, deliveredAt, series } = callback;
-  const isWaiting = state.kind === "due";
-  return {
-    url: callback.url,
-    status: callbackStatus(callback),
-    attempts: [
-      ...callback.attempts.map((attempt) => attemptView(attempt, reader)),
-      ...openAttemptView(callback, reader),
-    ].slice(-MAX_ATTEMPTS_KEPT),
-    ...(policy !== null && waitView(callback, policy)),
-    ...optional("next_attempt_at", isWaiting ? toSeconds(state.nextAttemptAt) : null),
-    ...optional("ordered_by", isWaiting && reader === "operator" ? series.keyName : null),
-    ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
-  };
-}
-
-/** Shows why the next attempt of a callback waits: for the refund of the task, or for the end of a pause. */
-function waitView({ state }: Callback, { pausedAt }: Policy) {
-  if (state.kind === "held") return { waits_for: "refund" };
-  return state.kind === "due" && pausedAt !== null ? { paused: true } : {};
-}
-
-function attemptView(attempt: Attempt, reader: Reader) {
-  return {
-    number: attempt.number,
-    series: attempt.series,
-    started_at: toSeconds(attempt.startedAt),
-    duration_ms: attempt.durationMs,
-    outcome: attempt.outcome,
-    ...optional("cause", causeOf(attempt)),
-    ...optional("status_code", attempt.statusCode),
-    ...optional("cloudflare_error", attempt.cloudflareError),
-    ...optional("response_excerpt", reader === "operator" ? attempt.responseExcerpt : null),
-    ...optional("ordered_by", reader === "operator" ? attempt.keyName : null),
-  };
-}
-
-function openAttemptView({ state, series }: Callback, reader: Reader) {
-  if (state.kind !== "in_flight") return [];
-  const { number, startedAt } = state;
-  const orderedBy = reader === "operator" ? series.keyName : null;
-  const attempt = { number, series: series.number, started_at: toSeconds(startedAt) };
-  return [{ ...attempt, ...optional("ordered_by", orderedBy) }];
-}
-
-function upstreamView(upstream: Upstream | null) {
-  if (upstream === null) return {};
-  const { connection: provider, job } = upstream;
+function upstreamView(record: TaskRecord) {
+  if (record.upstream === null) return {};
+  const { connection: provider, job } = record.upstream;
   if (job === null) return { provider };
-  return { provider, upstream: { id: job.id, ...optional("endpoint", job.endpoint) } };
+  const times = isTerminal(record) ? record.upstreamTimes : null;
+  return {
+    provider,
+    upstream: { id: job.id, ...optional("endpoint", job.endpoint), ...(times && timesView(times)) },
+  };
+}
+
+function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
+  return {
+    attached_at: toSeconds(attachedAt),
+    ...optional("hook_at", hookAt && toSeconds(hookAt)),
+    ...optional("asked_at", askedAt && toSeconds(askedAt)),
+  };
 }
 
 /**
- * Shows when the relay took the result, the kind of a failure and, to the operator, what the job has consumed or cost: the account would read
- * the operator's own price in it.
+ * Shows when the relay took the result, the kind of a failure and, to the operator, what the job has consumed
+ * or cost: the account would read the operator's own price in it.
  */
 function endView({ finishedAt, failure, usage }: TerminalTask, reader: Reader) {
   return {
@@ -147,6 +98,7 @@ function creditsView(credits: Credits | ChargingCredits | null, hasRetry: boolea
   return {
     amount,
     state: state.kind,
+    ...("at" in state && optional("refunded_at", state.at && toSeconds(state.at))),
     ...(retry && { retry_at: toSeconds(retry.retryAt), tries: retry.tries }),
   };
 }

@@ -17,6 +17,7 @@ import {
   POLICY,
   SECOND,
   SECOND_WAIT,
+  runningSince,
 } from "../builders.ts";
 import { MemoryHost, WATCHDOG_MS } from "./memory-host.ts";
 
@@ -34,8 +35,7 @@ afterEach(() => host.expectNoFailure());
 describe("a task from its first event to its end", () => {
   it("a task that ends opens its first callback attempt in the same commit and sends it at once", () => {
     host.loop.apply(finish);
-    const state = { kind: "in_flight", number: 1, startedAt: NOW };
-    expect(callbackOf(host.stored).state).toEqual(state);
+    expect(callbackOf(host.stored).state).toEqual(runningSince(NOW));
     expect([host.writes, host.numbers]).toEqual([COMMIT, [1]]);
     expect(host.alarm).toBe(NOW + WATCHDOG_MS);
   });

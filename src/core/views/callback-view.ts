@@ -1,0 +1,97 @@
+import type { Policy } from "../policy.ts";
+import {
+  type AnswerHeaders,
+  type Attempt,
+  type Callback,
+  callbackStatus,
+  MAX_ATTEMPTS_KEPT,
+} from "../record/callback.ts";
+import { causeOf } from "../record/outcome.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { toSeconds } from "../time.ts";
+import { optional } from "./optional.ts";
+import type { Reader } from "./reader.ts";
+
+/**
+ * Shows the callback of a task with its attempts; null when the task has no URL for one.
+ * @param policy settings from which follows why the next attempt waits; null leaves that out.
+ */
+export function callbackView(record: TaskRecord, reader: Reader, policy: Policy | null) {
+  if (isTerminal(record)) return terminalCallbackView(record, reader, policy);
+  if (record.callbackUrl === null) return null;
+  return { url: record.callbackUrl, status: "waiting", attempts: [] };
+}
+
+function terminalCallbackView(
+  { callback, finishedAt }: TerminalTask,
+  reader: Reader,
+  policy: Policy | null,
+) {
+  if (callback === null) return null;
+  const { state, deliveredAt, series } = callback;
+  const isWaiting = state.kind === "due";
+  return {
+    url: callback.url,
+    status: callbackStatus(callback),
+    attempts: [
+      ...callback.attempts.map((attempt) => attemptView(attempt, finishedAt, reader)),
+      ...openAttemptView(callback, finishedAt, reader),
+    ].slice(-MAX_ATTEMPTS_KEPT),
+    ...(policy !== null && waitView(callback, policy)),
+    ...optional("next_attempt_at", isWaiting ? toSeconds(state.nextAttemptAt) : null),
+    ...optional("ordered_by", isWaiting && reader === "operator" ? series.keyName : null),
+    ...optional("delivered_at", deliveredAt === null ? null : toSeconds(deliveredAt)),
+  };
+}
+
+/** Shows why the next attempt of a callback waits: for the refund of the task, or for the end of a pause. */
+function waitView({ state }: Callback, { pausedAt }: Policy) {
+  if (state.kind === "held") return { waits_for: "refund" };
+  return state.kind === "due" && pausedAt !== null ? { paused: true } : {};
+}
+
+function attemptView(attempt: Attempt, finishedAt: number | null, reader: Reader) {
+  return {
+    number: attempt.number,
+    series: attempt.series,
+    ...optional("url", attempt.url),
+    ...timesView(attempt, finishedAt),
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    ...optional("cause", causeOf(attempt)),
+    ...optional("status_code", attempt.statusCode),
+    ...optional("cloudflare_error", attempt.cloudflareError),
+    ...(reader === "operator" && optional("answer", answerView(attempt.answer))),
+    ...optional("response_excerpt", reader === "operator" ? attempt.responseExcerpt : null),
+    ...optional("ordered_by", reader === "operator" ? attempt.keyName : null),
+  };
+}
+
+function answerView(answer: AnswerHeaders | null) {
+  if (answer === null) return null;
+  return {
+    ...optional("content_type", answer.contentType),
+    ...optional("location_host", answer.locationHost),
+    ...optional("retry_after", answer.retryAfter),
+  };
+}
+
+/** Shows when an attempt started, how long after its planned time, and how long after the end of the task. */
+function timesView(
+  { dueAt, startedAt }: Pick<Attempt, "dueAt" | "startedAt">,
+  finishedAt: number | null,
+) {
+  return {
+    started_at: toSeconds(startedAt),
+    ...optional("late_ms", dueAt === null ? null : startedAt - dueAt),
+    ...optional("after_ms", finishedAt === null ? null : startedAt - finishedAt),
+  };
+}
+
+function openAttemptView({ state, series }: Callback, finishedAt: number | null, reader: Reader) {
+  if (state.kind !== "in_flight") return [];
+  const orderedBy = reader === "operator" ? series.keyName : null;
+  const { number } = state;
+  const attempt = { number, series: series.number, ...timesView(state, finishedAt) };
+  return [{ ...attempt, ...optional("ordered_by", orderedBy) }];
+}

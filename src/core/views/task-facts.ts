@@ -1,0 +1,95 @@
+import { totalAttempts } from "../record/attempt-plan.ts";
+import type { Attempt, Callback } from "../record/callback.ts";
+import type { Outcome } from "../record/outcome.ts";
+import type { Policy } from "../policy.ts";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import type { UpstreamTimes } from "../record/upstream.ts";
+import type { Reader } from "./reader.ts";
+
+/**
+ * What a task's view leaves out: times to the millisecond, and what the requests of the callback are computed
+ * from. Times (`…At`) are Unix milliseconds, and null where nothing is stored.
+ */
+export interface TaskFacts {
+  readonly createdAt: number;
+  readonly finishedAt: number | null;
+  readonly refundedAt: number | null;
+  /** Times of the job; null also for an account, which does not see the upstream. */
+  readonly upstreamTimes: UpstreamTimes | null;
+  /** Callback of the task; null while the task is open, and for a task without a URL. */
+  readonly callback: CallbackFacts | null;
+}
+
+export interface CallbackFacts {
+  /** What all requests of the callback have in common. */
+  readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin"> & {
+    readonly taskId: string;
+  };
+  /** URL of the next attempt. */
+  readonly url: string;
+  /** Attempts that are stored, oldest first, and the running one. */
+  readonly attempts: readonly AttemptFacts[];
+  /** Time of the next attempt; null when none is planned. */
+  readonly nextAttemptAt: number | null;
+  /** Number of the present series, of its attempts, and of those that have started. */
+  readonly series: { readonly number: number; readonly total: number; readonly started: number };
+}
+
+/** Facts of one attempt. */
+export interface AttemptFacts extends Pick<
+  Attempt,
+  "number" | "series" | "dueAt" | "startedAt" | "sentDigest"
+> {
+  readonly url: string;
+  /** Null while the attempt runs, like `outcome`. */
+  readonly durationMs: number | null;
+  readonly outcome: Outcome | null;
+}
+
+export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): TaskFacts {
+  const { createdAt, credits } = record;
+  const refundedAt = credits?.state.kind === "refunded" ? credits.state.at : null;
+  if (!isTerminal(record)) {
+    return { createdAt, refundedAt, finishedAt: null, upstreamTimes: null, callback: null };
+  }
+  const { finishedAt, callback } = record;
+  return {
+    createdAt,
+    refundedAt,
+    finishedAt,
+    upstreamTimes: reader === "operator" ? record.upstreamTimes : null,
+    callback: callback && callbackFacts(record, callback, policy),
+  };
+}
+
+function callbackFacts(
+  { id: taskId, account, status, body, origin }: TerminalTask,
+  callback: Callback,
+  policy: Policy,
+): CallbackFacts {
+  const { url, state, series } = callback;
+  return {
+    message: { taskId, account, status, body, origin },
+    url,
+    attempts: [...callback.attempts.map((attempt) => factsOf(attempt, url)), ...running(callback)],
+    nextAttemptAt: state.kind === "due" ? state.nextAttemptAt : null,
+    series: {
+      number: series.number,
+      total: totalAttempts(callback, policy),
+      started: series.started,
+    },
+  };
+}
+
+function factsOf(attempt: Attempt, presentUrl: string): AttemptFacts {
+  const { number, series, dueAt, startedAt, durationMs, outcome, sentDigest } = attempt;
+  const url = attempt.url ?? presentUrl;
+  return { number, series, dueAt, startedAt, durationMs, outcome, sentDigest, url };
+}
+
+function running({ state, series: { number: series }, url }: Callback): readonly AttemptFacts[] {
+  if (state.kind !== "in_flight") return [];
+  const { number, dueAt, startedAt } = state;
+  const open = { durationMs: null, outcome: null, sentDigest: null };
+  return [{ number, series, dueAt, startedAt, url, ...open }];
+}
