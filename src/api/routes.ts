@@ -2,6 +2,7 @@ import { createAccount, listAccounts, readAccount } from "./accounts/accounts.ts
 import { createKey, listKeys, revokeKey } from "./accounts/account-keys.ts";
 import { readAccountSecrets, rotateAccountSecrets } from "./accounts/account-secrets.ts";
 import { readAccountStats } from "./accounts/account-stats.ts";
+import { readAttemptRequest } from "./tasks/attempt-request.ts";
 import { attachUpstream } from "./tasks/attach-upstream.ts";
 import { cancelTask } from "./tasks/cancel-task.ts";
 import { listTasksRoute } from "./search/list-tasks.ts";
@@ -25,6 +26,7 @@ import { receiveHook } from "./hooks/receive-hook.ts";
 import { redeliverTask } from "./tasks/redeliver-task.ts";
 import { registerTask } from "./tasks/register-task.ts";
 import { reportEvent } from "./tasks/report-event.ts";
+import { verifyCallback } from "./tasks/verify-callback.ts";
 import type { Route } from "./http/route.ts";
 import { testCallback } from "./test-callback.ts";
 
@@ -34,6 +36,8 @@ export const ROUTES = [
   attachUpstream,
   listTasksRoute,
   readTask,
+  readAttemptRequest,
+  verifyCallback,
   redeliverTask,
   cancelTask,
   eraseTask,

@@ -3,13 +3,13 @@ import { callbackBody } from "../core/record/callback-body.ts";
 import { causeOf } from "../core/record/outcome.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
-import { deliver } from "../outbound/webhooks.ts";
-import { accountOf, keyNameOf } from "../task-object/caller.ts";
+import { callbackRequest, deliver } from "../outbound/webhooks.ts";
+import { accountOf, keyNameOf, readerOf } from "../task-object/caller.ts";
 import { findAccount } from "./accounts/account-client.ts";
 import { json } from "./http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
 import { withDefault } from "./http/fields.ts";
-import { bodyRoute } from "./http/route.ts";
+import { type AuthenticatedRequest, bodyRoute } from "./http/route.ts";
 
 /** Body of `POST /v1/callbacks/test`, which sends a test callback. */
 export const TestOrder = z.strictObject({
@@ -26,39 +26,44 @@ export const testCallback = bodyRoute(
     rateLimit: "LIMIT_TESTS",
   },
   TestOrder,
-  async ({ env, runtime, caller, origin, body }) => {
-    requireAcceptable(body.callback_url, runtime, origin);
-    const accountId = accountOf(caller);
-    const account = accountId === null ? null : await findAccount(env, accountId);
-    const taskId = crypto.randomUUID();
-    const startedAt = Date.now();
-    const sample = { id: taskId, model: "sample", createdAt: startedAt };
-    const result = await deliver(
-      {
-        taskId,
-        account,
-        status: body.status,
-        body: callbackBody(sample, SAMPLES[body.status], startedAt),
-        url: body.callback_url,
-        origin,
-        number: 1,
-        startedAt,
-        provider: null,
-      },
-      runtime,
-    );
-    const { outcome, statusCode, cloudflareError } = result;
-    const cause = causeOf(result);
-    const why = {
-      ...(cause !== null && { cause }),
-      ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
-      duration_ms: Date.now() - startedAt,
-    };
-    const by = keyNameOf(caller);
-    log({ event: "callback.test", by, outcome, status_code: statusCode, ...why });
-    return json({ outcome, ...(statusCode !== null && { status_code: statusCode }), ...why });
-  },
+  async (call) => json(await testResult(call)),
 );
+
+type TestCall = Pick<
+  AuthenticatedRequest<unknown, unknown, z.output<typeof TestOrder>>,
+  "env" | "runtime" | "caller" | "origin" | "body"
+>;
+
+/** Sends one sample callback, and returns its outcome and the request that was sent. */
+export async function testResult({ env, runtime, caller, origin, body: order }: TestCall) {
+  const { callback_url: url, status } = order;
+  requireAcceptable(url, runtime, origin);
+  const accountId = accountOf(caller);
+  const account = accountId === null ? null : await findAccount(env, accountId);
+  const taskId = crypto.randomUUID();
+  const startedAt = Date.now();
+  const sample = { id: taskId, model: "sample", createdAt: startedAt };
+  const body = callbackBody(sample, SAMPLES[status], startedAt);
+  const letter = { taskId, account, status, body, url, origin, number: 1, startedAt };
+  const result = await deliver({ ...letter, provider: null }, runtime);
+  const { outcome, statusCode, cloudflareError, responseExcerpt } = result;
+  const cause = causeOf(result);
+  const why = {
+    ...(cause !== null && { cause }),
+    ...(cloudflareError !== null && { cloudflare_error: cloudflareError }),
+    duration_ms: Date.now() - startedAt,
+  };
+  const by = keyNameOf(caller);
+  log({ event: "callback.test", by, outcome, status_code: statusCode, ...why });
+  const isExcerptShown = readerOf(caller) === "operator" && responseExcerpt !== null;
+  return {
+    outcome,
+    ...(statusCode !== null && { status_code: statusCode }),
+    ...why,
+    ...(isExcerptShown && { response_excerpt: responseExcerpt }),
+    request: { method: "POST", ...(await callbackRequest(letter, runtime)) },
+  };
+}
 
 const SAMPLES: Readonly<Record<"completed" | "failed", UpstreamResult>> = {
   completed: {

@@ -15,7 +15,8 @@ export interface SignedMessage {
   readonly body: string | Bytes;
 }
 
-const TOLERANCE_S = 300;
+/** Largest difference in seconds between the time of a signature and the time of its check. */
+export const TOLERANCE_S = 300;
 
 /** Builds the three headers of Standard Webhooks: id, timestamp and signature. */
 export function signedHeaders({ id, timestamp }: SignedMessage, signature: string) {

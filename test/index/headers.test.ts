@@ -23,6 +23,7 @@ const nameOf = ({ method, path }: Pick<Route, "method" | "path">) => `${method} 
 const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/tasks": () => ({ model: "m", provider: "ark" }),
   "POST /v1/tasks/{id}/upstream": () => ({ provider: "ark", id: "cgt-1" }),
+  "POST /v1/tasks/{id}/verify": () => ({ headers: {}, body: "" }),
   "POST /v1/events": (task) => aCompletion(task),
   "POST /v1/callbacks/test": () => ({ callback_url: CALLBACK_URL }),
   "POST /v1/accounts": () => ({ id: crypto.randomUUID() }),
@@ -31,7 +32,12 @@ const BODIES: Readonly<Record<string, (task: string) => object>> = {
   "POST /v1/reindex": (task) => ({ ids: [task] }),
   "POST /v1/wake": (task) => ({ ids: [task] }),
 };
-const NEEDS_SETTLED_TASK = ["POST /v1/tasks/{id}/redeliver", "DELETE /v1/tasks/{id}"];
+const NEEDS_SETTLED_TASK = [
+  "GET /v1/tasks/{id}/attempts/{number}/request",
+  "POST /v1/tasks/{id}/verify",
+  "POST /v1/tasks/{id}/redeliver",
+  "DELETE /v1/tasks/{id}",
+];
 
 async function exampleOf({ method, path }: Route): Promise<Example> {
   const name = nameOf({ method, path });
@@ -50,6 +56,7 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
     .replace("{id}", task)
     .replace("{account}", account)
     .replace("{host}", "client.example.net")
+    .replace("{number}", "1")
     .replace("{key}", (await aKey(account)).id);
   return { path: filled, ...(method === "POST" && { body: BODIES[name]?.(task) ?? {} }) };
 }

@@ -66,11 +66,17 @@ it("a callback attempt has the outcome unreachable and no status_code when the c
   expect(JSON.stringify(callback)).not.toContain("status_code");
 });
 
-it("a callback attempt that is answered with a redirect has the outcome redirected, without a request to the redirect's target", async () => {
-  const headers = { Location: "https://elsewhere.example.net/" };
-  const received = aReceiver(() => new Response(null, { status: 307, headers }));
-  await completed();
+it("a callback attempt that is answered with a redirect has the outcome redirected, and the operator sees the host of the redirect's target, to which nothing is sent", async () => {
+  const headers = { Location: "//elsewhere.example.net/", "Retry-After": "9".repeat(80) };
+  const received = aReceiver(() => new Response("moved", { status: 307, headers }));
+  const id = await completed();
   expect(received).toMatchObject([{ redirect: "manual" }]);
+  const answer = {
+    content_type: "text/plain;charset=UTF-8",
+    location_host: "elsewhere.example.net",
+  };
+  const attempts = [{ outcome: "redirected", answer: { ...answer, retry_after: "9".repeat(64) } }];
+  expect(await read(id)).toMatchObject({ callback: { attempts } });
 });
 
 it.each<[string, Answer, object]>([
@@ -154,7 +160,7 @@ it("the excerpt of a receiver's answer that a callback attempt keeps replaces by
   });
 });
 
-it("POST /v1/callbacks/test sends one sample callback and returns its outcome without the receiver's response, and creates no object", async () => {
+it("POST /v1/callbacks/test sends one sample callback and returns its outcome, its request and, to the operator, the receiver's response, and creates no object", async () => {
   const received = aReceiver(status(409, "error code: 1001, and the receiver's own words"));
   const objects = await listDurableObjectIds(env.TASKS);
   const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });
@@ -165,6 +171,13 @@ it("POST /v1/callbacks/test sends one sample callback and returns its outcome wi
     cause: "other",
     cloudflare_error: 1001,
     duration_ms: 0,
+    response_excerpt: "error code: 1001, and the receiver's own words",
+    request: {
+      method: "POST",
+      url: CALLBACK_URL,
+      headers: expect.anything(),
+      body: received[0]?.body,
+    },
   });
   const time = String(START_S);
   const headers = { "x-event": "task.completed", "x-attempt": "1", "x-timestamp": time };
@@ -179,7 +192,7 @@ it("POST /v1/callbacks/test sends a sample of a failure when status is failed", 
   const body = { callback_url: CALLBACK_URL, status: "failed" };
   const response = await post("/v1/callbacks/test", body);
   const outcome = { outcome: "delivered", status_code: 204, duration_ms: 0 };
-  expect(await response.json()).toEqual(outcome);
+  expect(await response.json()).toMatchObject(outcome);
   expect(received[0]?.headers["x-event"]).toBe("task.failed");
   const fields = ["id", "status", "model", "created_at", "error"];
   expect(Object.keys(JSON.parse(received[0]?.body ?? ""))).toEqual(fields);

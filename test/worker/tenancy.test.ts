@@ -30,6 +30,7 @@ beforeEach(async () => {
 const BODIES: Readonly<Record<string, object>> = {
   "/v1/tasks": { model: "m" },
   "/v1/tasks/{id}/redeliver": { callback_url: "https://thief.example.net/" },
+  "/v1/tasks/{id}/verify": { headers: {}, body: "" },
   "/v1/events": { id: "00000000-0000-4000-8000-000000000001", status: "processing", model: "m" },
   "/v1/callbacks/test": { callback_url: CALLBACK_URL },
   "/v1/accounts": { id: "mine" },
@@ -43,7 +44,10 @@ interface Aim {
 }
 
 function send({ method, path }: Route, { task, account }: Aim, key = tenant.key) {
-  const filled = path.replace("{id}", task).replace("{account}", account).replace("{key}", "1");
+  const filled = path
+    .replace("{id}", task)
+    .replace("{account}", account)
+    .replace(/\{(?:key|number)\}/, "1");
   const body = method === "POST" ? (BODIES[path] ?? {}) : undefined;
   return call(filled, { method, key, body });
 }
@@ -96,8 +100,10 @@ it("an account key is accepted for the account's own task and data by exactly th
     // Lists need the index, which is not bound in these tests.
     "GET /v1/tasks": 501,
     "GET /v1/tasks/{id}": 200,
+    "GET /v1/tasks/{id}/attempts/{number}/request": 200,
     "POST /v1/callbacks/test": 200,
     "POST /v1/redeliveries": 501,
+    "POST /v1/tasks/{id}/verify": 200,
     // The automatic series still runs.
     "POST /v1/tasks/{id}/redeliver": 409,
   });

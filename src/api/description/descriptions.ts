@@ -1,6 +1,7 @@
 import type { RouteId } from "../routes.ts";
 import { ACCOUNT_KEY_ROUTES } from "./account-keys.ts";
 import { ACCOUNT_ROUTES } from "./accounts.ts";
+import { DELIVERY_ROUTES } from "./delivery.ts";
 import type { RouteDescription } from "./description.ts";
 import { LEDGER_ROUTES } from "./ledger.ts";
 import { MONITORING_ROUTES } from "./monitoring.ts";
@@ -12,6 +13,7 @@ import { UPSTREAM_ROUTES } from "./upstream.ts";
 /** The description of every route, by its id. A route without one does not compile. */
 export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   ...TASK_ROUTES,
+  ...DELIVERY_ROUTES,
   ...UPSTREAM_ROUTES,
   ...ACCOUNT_ROUTES,
   ...LEDGER_ROUTES,

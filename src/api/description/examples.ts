@@ -10,6 +10,8 @@ const ATTEMPT = {
   number: 1,
   series: 1,
   started_at: STARTED_AT + 61,
+  late_ms: 0,
+  after_ms: 4,
   duration_ms: 84,
   outcome: "delivered" as const,
   status_code: 204,
@@ -108,3 +110,20 @@ export const ACCOUNT = { id: "acme", balance: 988, created_at: STARTED_AT };
 export const SECRET = "whsec_c2FtcGxlLW9ubHktc2lnbmluZy1zZWNyZXQ=";
 export const PUBLIC_KEY = "whpk_11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
 export const SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+export const SENT_REQUEST = {
+  method: "POST" as const,
+  url: CALLBACK_URL,
+  headers: {
+    "Content-Type": "application/json",
+    "User-Agent": "TaskRelay/1 (+https://relay.example.com)",
+    "X-Event": "task.completed",
+    "X-Task-Id": TASK_ID,
+    "X-Timestamp": "1767225661",
+    "X-Attempt": "1",
+    "webhook-id": `msg_${TASK_ID}`,
+    "webhook-timestamp": "1767225661",
+    "webhook-signature": "v1,hQh5CvFwyWiSxpdvnXVkOVRLQDqrZmhUcSmCqJ0aJxM=",
+  },
+  body: JSON.stringify(COMPLETED_CALLBACK),
+};

@@ -7,6 +7,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     description: "Id of the task, a UUID of any version; upper and lower case mean the same.",
     example: TASK_ID,
   },
+  number: { description: "Number of the attempt, from 1: `X-Attempt`.", example: "1" },
   account: { description: "Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`.", example: "acme" },
   key: { description: "Id of the API key, as the list of keys has it.", example: "k_1" },
   host: {

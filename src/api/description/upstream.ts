@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { jsonAnswer, type RouteDescription } from "./description.ts";
-import { COMPLETED_CALLBACK, COMPLETED_TASK } from "./examples.ts";
+import { COMPLETED_CALLBACK, COMPLETED_TASK, SENT_REQUEST } from "./examples.ts";
 import { AnyObject } from "./schemas/fields.ts";
 import { TestOutcome } from "./schemas/callback.ts";
 import { Task } from "./schemas/task.ts";
@@ -60,7 +60,7 @@ export const UPSTREAM_ROUTES = {
   },
   testCallback: {
     audience: "client",
-    summary: "Send one sample callback and return its outcome",
+    summary: "Send one sample callback and return its outcome and its request",
     request: {
       example: { callback_url: "https://client.example.com/hook", status: "completed" },
       fields: {
@@ -73,6 +73,7 @@ export const UPSTREAM_ROUTES = {
         outcome: "delivered",
         status_code: 204,
         duration_ms: 84,
+        request: SENT_REQUEST,
       }),
     },
     problems: [],

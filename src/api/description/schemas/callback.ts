@@ -25,6 +25,19 @@ const OrderedBy = maybe(
   "Name of the key that ordered the redelivery. Only operators see it.",
 );
 
+const ResponseExcerpt = maybe(
+  z.string(),
+  "At most 1 KiB of the receiver's answer. Only operators see it.",
+);
+
+/** The request of a callback. */
+export const SENT_FIELDS = {
+  method: z.literal("POST"),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: described(z.string(), "The exact bytes, as text."),
+};
+
 const Attempt = named(
   "Attempt",
   z.strictObject({
@@ -33,14 +46,22 @@ const Attempt = named(
       z.int(),
       "1 for the automatic attempts; each redelivery starts another series.",
     ),
+    url: maybe(z.string(), "URL of the attempt, when the callback has another one now."),
     started_at: Time,
+    late_ms: maybe(z.int(), "How long after its planned time the attempt started."),
+    after_ms: maybe(z.int(), "How long after the end of the task the attempt started."),
     duration_ms: z.optional(DurationMs),
     outcome: z.optional(Outcome),
     ...OUTCOME_FIELDS,
-    response_excerpt: maybe(
-      z.string(),
-      "At most 1 KiB of the receiver's answer. Only operators see it.",
+    answer: maybe(
+      z.strictObject({
+        content_type: z.optional(z.string()),
+        location_host: maybe(z.string(), "Host to which a redirect points."),
+        retry_after: maybe(z.string(), "`Retry-After`, which is not obeyed."),
+      }),
+      "Headers of the receiver's answer. Only operators see them.",
     ),
+    response_excerpt: ResponseExcerpt,
     ordered_by: OrderedBy,
   }),
   "One request of a callback. One that is running has neither `duration_ms` nor `outcome`.",
@@ -73,6 +94,12 @@ export const Callback = named(
 
 export const TestOutcome = named(
   "TestOutcome",
-  z.strictObject({ outcome: Outcome, ...OUTCOME_FIELDS, duration_ms: Count }),
+  z.strictObject({
+    outcome: Outcome,
+    ...OUTCOME_FIELDS,
+    duration_ms: Count,
+    response_excerpt: ResponseExcerpt,
+    request: z.strictObject(SENT_FIELDS),
+  }),
   "How a test callback ended.",
 );

@@ -43,6 +43,7 @@ const FAILED = {
 const Credits = z.strictObject({
   amount: z.int(),
   state: z.enum(["charging", "charged", "refunding", "refunded"]),
+  refunded_at: maybe(Time, "When the refund was confirmed."),
   retry_at: maybe(Time, "When the charge or refund is tried again. Only operators see it."),
   tries: z.optional(Count),
 });
@@ -51,7 +52,13 @@ const SHARED = {
   account: maybe(z.string(), "The account that owns the task."),
   provider: maybe(z.string(), "The connection. Only operators see it."),
   upstream: maybe(
-    z.strictObject({ id: z.string(), endpoint: z.optional(z.string()) }),
+    z.strictObject({
+      id: z.string(),
+      endpoint: z.optional(z.string()),
+      attached_at: maybe(Time, "When the job was attached; like the following, after the end."),
+      hook_at: maybe(Time, "When the latest hook claimed the end of the job."),
+      asked_at: maybe(Time, "When the upstream was last asked."),
+    }),
     "The attached job. Only operators see it.",
   ),
   metadata: maybe(AnyObject, "The labels of the registration."),

@@ -1,0 +1,58 @@
+import { jsonAnswer, type RouteDescription } from "./description.ts";
+import { SENT_REQUEST } from "./examples.ts";
+import { AttemptRequest, Verdict } from "./schemas/verdict.ts";
+
+const SIGNER = { scheme: "v1", age: "current", generation: 1 } as const;
+
+/** Descriptions of the routes that show what a receiver got, and why it refuses that. */
+export const DELIVERY_ROUTES = {
+  readAttemptRequest: {
+    audience: "client",
+    summary: "Read the exact request of a past attempt, computed again",
+    details: "With `fresh` it is signed with the present time, which needs the access redeliver.",
+    request: {
+      query: {
+        fresh: { description: "`true` signs with the present time.", example: "true" },
+      },
+    },
+    answers: {
+      200: jsonAnswer("the request", AttemptRequest, {
+        ...SENT_REQUEST,
+        exact: true,
+        signed_by: [SIGNER],
+      }),
+    },
+    problems: ["unknown_task", "task_open", "no_callback", "not_found"],
+  },
+  verifyCallback: {
+    audience: "client",
+    summary: "Find out why a server refuses a callback, from the headers and the body it received",
+    details: "Nothing is sent or stored.",
+    request: {
+      example: { headers: SENT_REQUEST.headers, body: SENT_REQUEST.body },
+      fields: {
+        headers:
+          "The headers that the server received: an object, or a text in any usual notation (HTTP, JSON, options of curl, a quoted mail, a printed map).",
+        body: "The body that the server received, as text.",
+        received_at: "When the server received it, in Unix seconds; now by default.",
+      },
+    },
+    answers: {
+      200: jsonAnswer("the verdict, also on a callback that is not valid", Verdict, {
+        verdict: "stale",
+        signed_by: [SIGNER],
+        attempt: 1,
+        age_s: 412,
+        faults: [
+          {
+            code: "too_old",
+            message: "The callback was signed 412 s ago, and libraries accept 300 s.",
+            cure: "If the server saw it at once, set its clock by NTP.",
+            by_s: 112,
+          },
+        ],
+      }),
+    },
+    problems: ["unknown_task", "task_open", "no_callback"],
+  },
+} as const satisfies Readonly<Record<string, RouteDescription>>;

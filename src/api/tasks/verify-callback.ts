@@ -1,0 +1,78 @@
+import * as z from "zod/mini";
+import type { Runtime } from "../../config/runtime.ts";
+import type { CallbackFacts } from "../../core/views/task-facts.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { Env } from "../../env.ts";
+import { callbackRequest } from "../../outbound/webhooks.ts";
+import type { Received, Sent } from "../../security/doctor/examine.ts";
+import type { Verdict } from "../../security/doctor/verdict.ts";
+import type { HmacSecret } from "../../security/hmac.ts";
+import { json } from "../http/answer.ts";
+import { optional, TimeS } from "../http/fields.ts";
+import { bodyRoute } from "../http/route.ts";
+import { signersOfMessage } from "./attempt-request.ts";
+import { requireCallback } from "./stored-callback.ts";
+
+/** Body of `POST /v1/tasks/{id}/verify`: a callback as a server has received it. */
+export const ReceivedCallback = z.strictObject({
+  headers: z.union([z.string(), z.record(z.string(), z.unknown())], "must be an object or a text"),
+  body: z.string(),
+  received_at: optional(TimeS),
+});
+
+export const verifyCallback = bodyRoute(
+  {
+    id: "verifyCallback",
+    method: "POST",
+    path: "/v1/tasks/{id}/verify",
+    access: "read",
+    rateLimit: "LIMIT_LISTS",
+  },
+  ReceivedCallback,
+  async ({ env, runtime, params: { id }, caller, body }) => {
+    const callback = await requireCallback(env, id, caller);
+    const { received_at: receivedAt, ...received } = body;
+    const now = receivedAt === null ? Date.now() : receivedAt * SECOND_MS;
+    return json(await verdictOn(received, callback, now, runtime, env));
+  },
+);
+
+/**
+ * Judges a callback as a server has received it.
+ * @param now time of the receipt, in Unix milliseconds.
+ */
+export async function verdictOn(
+  received: Received,
+  { message, attempts }: CallbackFacts,
+  now: number,
+  runtime: Runtime,
+  env: Env,
+): Promise<Verdict> {
+  // Few requests need this module, so it is evaluated at the first of them.
+  const { examine } = await import("../../security/doctor/examine.ts");
+  const { callbackSecrets, eventsSecrets } = runtime.keyring;
+  const { taskId, body, account } = message;
+  const sent: Sent = {
+    taskId,
+    body,
+    attempts,
+    signers: await signersOfMessage(message, runtime, env),
+    others: [
+      ...(account === null ? [] : named(callbackSecrets, "a secret of the relay itself")),
+      ...named(eventsSecrets, "the secret for events of upstreams"),
+    ],
+    sign: async (timestamp) => {
+      const startedAt = Number(timestamp) * SECOND_MS;
+      const letter = { ...message, url: "", number: 1, startedAt };
+      const { headers } = await callbackRequest(letter, runtime);
+      return headers["webhook-signature"] ?? "";
+    },
+  };
+  return examine(received, sent, now);
+}
+
+function named(secrets: readonly HmacSecret[], what: string): Sent["others"] {
+  return secrets.map(({ key }) => {
+    return { what, signer: { name: { scheme: "v1", age: "current" }, key } };
+  });
+}

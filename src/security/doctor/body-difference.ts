@@ -1,0 +1,85 @@
+import { jsonEqual, type JsonValue, parseJson } from "../../core/json.ts";
+import { type Bytes, bytesOf } from "../encoding.ts";
+
+/** How a body that a server has received differs from the one that was sent, and where it begins to. */
+export interface BodyDifference {
+  readonly kind: BodyFault;
+  /** Position of the first byte that differs, from 0. */
+  readonly byte: number;
+  /** The bytes sent from there on, as text, and those received. */
+  readonly sent: string;
+  readonly received: string;
+}
+
+export const BODY_FAULTS = [
+  "body_empty",
+  "body_trimmed",
+  "body_quoted",
+  "body_charset",
+  "body_form_decoded",
+  "body_reserialised",
+  "body_cut",
+  "body_extended",
+  "body_of_other_task",
+  "body_not_json",
+  "body_changed",
+] as const;
+
+type BodyFault = (typeof BODY_FAULTS)[number];
+
+const SHOWN_BYTES = 24;
+
+/** Compares the body that a server has received with the one that was sent; null when they are equal. */
+export function bodyDifference(sent: string, received: string): BodyDifference | null {
+  if (sent === received) return null;
+  const [a, b] = [bytesOf(sent), bytesOf(received)];
+  const byte = firstDifference(a, b);
+  return { kind: kindOf(sent, received), byte, sent: shown(a, byte), received: shown(b, byte) };
+}
+
+function kindOf(sent: string, received: string): BodyFault {
+  const trimmed = received.trim();
+  if (trimmed === "") return "body_empty";
+  if (trimmed === sent.trim()) return "body_trimmed";
+  const [given, meant] = [parseJson(trimmed), parseJson(sent)];
+  if (given === sent) return "body_quoted";
+  if (isFormDecoded(sent, trimmed)) return "body_form_decoded";
+  if (isJson(given) && isJson(meant) && jsonEqual(given, meant)) return "body_reserialised";
+  if (plainAscii(sent) === plainAscii(trimmed)) return "body_charset";
+  if (sent.startsWith(trimmed)) return "body_cut";
+  if (received.startsWith(sent)) return "body_extended";
+  if (given === undefined) return "body_not_json";
+  return idOf(given) === idOf(meant) ? "body_changed" : "body_of_other_task";
+}
+
+function firstDifference(a: Bytes, b: Bytes): number {
+  const at = a.findIndex((byte, index) => byte !== b[index]);
+  return at === -1 ? a.length : at;
+}
+
+function shown(bytes: Bytes, from: number): string {
+  return new TextDecoder().decode(bytes.subarray(from, from + SHOWN_BYTES));
+}
+
+function isFormDecoded(sent: string, received: string): boolean {
+  if (received === sent.replaceAll("+", " ")) return true;
+  const encoded = received.replace(/=$/, "").replaceAll("+", " ");
+  try {
+    return encoded.includes("%22") && decodeURIComponent(encoded) === sent;
+  } catch {
+    return false;
+  }
+}
+
+/** Removes what another charset changes: all but ASCII, and what stands for a character that it lacks. */
+function plainAscii(text: string): string {
+  return text.replaceAll(/[^ -~]|\?/g, "");
+}
+
+function isJson(value: unknown): value is JsonValue {
+  return value !== undefined;
+}
+
+function idOf(value: unknown): unknown {
+  return typeof value === "object" && value !== null && "id" in value ? value.id : undefined;
+}

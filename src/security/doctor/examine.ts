@@ -1,0 +1,203 @@
+import { SECOND_MS, toSeconds } from "../../core/time.ts";
+import type { Signer } from "../signers.ts";
+import { TOLERANCE_S } from "../signature.ts";
+import { type BodyDifference, bodyDifference } from "./body-difference.ts";
+import { type PastedHeaders, readPastedHeaders } from "./pasted-headers.ts";
+import { entriesOf, repaired, validSigners } from "./signature-check.ts";
+import { type Fault, fault, type Verdict } from "./verdict.ts";
+
+/** A callback as a server has received it. */
+export interface Received {
+  /** Headers, as an object or as pasted text. */
+  readonly headers: unknown;
+  readonly body: string;
+}
+
+/** What the relay knows of the callback. */
+export interface Sent {
+  readonly taskId: string;
+  readonly body: string;
+  readonly attempts: readonly { readonly number: number; readonly startedAt: number }[];
+  /** Computes the header `webhook-signature` of what was sent, for a timestamp in Unix seconds. */
+  readonly sign: (timestamp: string) => Promise<string>;
+  /** Secrets and keys that sign the callback. */
+  readonly signers: readonly Signer[];
+  /** Secrets of the relay that sign other messages, with what these are. */
+  readonly others: readonly { readonly what: string; readonly signer: Signer }[];
+}
+
+/** The parts of the signed message, as received or as sent. */
+interface Parts {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly body: string;
+  readonly signature: string;
+}
+
+const HEADERS = ["id", "timestamp", "signature"] as const;
+const DIGITS = /^\d{1,13}$/;
+/** Number of the latest attempts whose times are tried. */
+const MAX_TRIED = 5;
+const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
+
+/**
+ * Judges a callback as a server has received it: whether a verifier accepts it, under which secret, and what
+ * was changed on its way. Finds a change by putting back what was sent, part by part, until a signature fits.
+ * @param now time of the receipt, in Unix milliseconds.
+ */
+export async function examine(received: Received, sent: Sent, now: number): Promise<Verdict> {
+  const headers = readPastedHeaders(received.headers);
+  const given: Parts = {
+    id: headers.id ?? "",
+    timestamp: headers.timestamp ?? "",
+    signature: headers.signature ?? "",
+    body: received.body,
+  };
+  const signedBy = await signersFor(given, sent.signers);
+  const isAccepted = signedBy.length > 0;
+  const signed = isAccepted ? given : await closest(given, sent);
+  const timestamp = signed?.timestamp ?? inSeconds(given.timestamp);
+  const ageS = DIGITS.test(timestamp) ? toSeconds(now) - Number(timestamp) : null;
+  const attempt = sent.attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);
+  const aged = ageFaults(ageS);
+  const changes = isAccepted
+    ? [...otherTask(given, sent), ...onlyV1a(given)]
+    : [...headerFaults(headers), ...(await changesOf(given, signed, sent))];
+  return {
+    verdict: !isAccepted ? "invalid" : aged.length === 0 ? "valid" : "stale",
+    signed_by: signedBy.map(({ name }) => name),
+    attempt: attempt?.number ?? null,
+    age_s: ageS,
+    faults: [...changes, ...aged],
+  };
+}
+
+function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly Signer[]> {
+  return validSigners(entriesOf(parts.signature), parts, signers);
+}
+
+/**
+ * Finds the message that was signed: what was received, with as few parts as possible put back to what was
+ * sent. Null when no signature fits any of them.
+ */
+async function closest(
+  given: Parts,
+  { taskId, body, attempts, signers }: Sent,
+): Promise<Parts | null> {
+  const id = `msg_${taskId}`;
+  const signature = repaired(given.signature);
+  const known = attempts.slice(-MAX_TRIED).map(({ startedAt }) => String(toSeconds(startedAt)));
+  const timestamp = inSeconds(given.timestamp);
+  const changes: readonly Partial<Parts>[] = [
+    { body },
+    { id },
+    { timestamp },
+    { signature },
+    { id, body },
+    { timestamp, body },
+    { signature, body },
+    ...known.map((each) => ({ id, body, timestamp: each })),
+    { id, timestamp, body, signature },
+    ...known.map((each) => ({ id, body, timestamp: each, signature })),
+  ];
+  for (const change of changes) {
+    const parts = { ...given, ...change };
+    if ((await signersFor(parts, signers)).length > 0) return parts;
+  }
+  return null;
+}
+
+function inSeconds(timestamp: string): string {
+  return /^\d{13}$/.test(timestamp) ? String(Math.floor(Number(timestamp) / SECOND_MS)) : timestamp;
+}
+
+function headerFaults(headers: PastedHeaders): readonly Fault[] {
+  return HEADERS.flatMap((name) => {
+    const header = `webhook-${name}`;
+    const value = headers[name];
+    if (value === null) return [fault("missing_header", header, { header })];
+    const isReadable =
+      name === "signature"
+        ? entriesOf(repaired(value)).length > 0
+        : name === "id" || DIGITS.test(value);
+    return isReadable ? [] : [fault("malformed_header", header, { header })];
+  });
+}
+
+/**
+ * Tells what was changed on the way.
+ * @param signed message that was signed, as `closest` has found it.
+ */
+async function changesOf(
+  given: Parts,
+  signed: Parts | null,
+  sent: Sent,
+): Promise<readonly Fault[]> {
+  const id = `msg_${sent.taskId}`;
+  const other = signed === null ? otherTask(given, sent) : [];
+  if (other.length > 0) return other;
+  const truth = signed ?? { ...given, id, body: sent.body, timestamp: inSeconds(given.timestamp) };
+  const body = bodyDifference(truth.body, given.body);
+  const faults = [
+    ...(given.id === "" || given.id === truth.id
+      ? []
+      : [fault("changed_id", truth.id, { header: "webhook-id", expected: truth.id })]),
+    ...timestampFaults(given.timestamp, truth.timestamp),
+    ...(body === null ? [] : [bodyFault(body)]),
+  ];
+  if (signed !== null) {
+    return signed.signature === given.signature ? faults : [...faults, signatureFault()];
+  }
+  const hasSignature = entriesOf(given.signature).length > 0;
+  return hasSignature ? [...faults, await foreignSignature(given, truth, sent)] : faults;
+}
+
+function otherTask({ id }: Parts, { taskId }: Sent): readonly Fault[] {
+  const named = TASK_ID.exec(id)?.[1]?.toLowerCase() ?? taskId;
+  return named === taskId ? [] : [fault("other_task", named, { task_id: named })];
+}
+
+function bodyFault({ kind, byte, sent, received }: BodyDifference): Fault {
+  return fault(kind, "", { byte, sent, received });
+}
+
+function timestampFaults(given: string, signed: string): readonly Fault[] {
+  if (!DIGITS.test(given) || given === signed) return [];
+  const code = inSeconds(given) === signed ? "timestamp_in_ms" : "changed_timestamp";
+  return [fault(code, signed, { header: "webhook-timestamp", expected: signed })];
+}
+
+/** Tells why no signature of a header fits, not even with everything else as it was sent. */
+async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise<Fault> {
+  const meant = entriesOf((await sent.sign(truth.timestamp)).toLowerCase());
+  const lowered = entriesOf(given.signature.toLowerCase());
+  if (meant.some(({ base64 }) => lowered.some((entry) => entry.base64 === base64))) {
+    return signatureFault();
+  }
+  const entries = entriesOf(given.signature);
+  for (const { what, signer } of sent.others) {
+    const found = [
+      ...(await validSigners(entries, given, [signer])),
+      ...(await validSigners(entries, truth, [signer])),
+    ];
+    if (found.length > 0) return fault("wrong_secret", `, but with ${what}`);
+  }
+  return fault("wrong_secret", "");
+}
+
+function signatureFault(): Fault {
+  return fault("changed_signature", "", { header: "webhook-signature" });
+}
+
+function onlyV1a({ signature }: Parts): readonly Fault[] {
+  const isOnly = entriesOf(signature).every(({ scheme }) => scheme === "v1a");
+  return isOnly ? [fault("only_v1a", "")] : [];
+}
+
+function ageFaults(ageS: number | null): readonly Fault[] {
+  if (ageS === null || Math.abs(ageS) <= TOLERANCE_S) return [];
+  const seconds = Math.abs(ageS);
+  return [
+    fault(ageS > 0 ? "too_old" : "too_new", String(seconds), { by_s: seconds - TOLERANCE_S }),
+  ];
+}

@@ -1,0 +1,50 @@
+/** The three headers of Standard Webhooks as somebody has pasted them; null for one that is missing. */
+export interface PastedHeaders {
+  readonly id: string | null;
+  readonly timestamp: string | null;
+  readonly signature: string | null;
+}
+
+/** Largest part of a pasted text that is read, in characters. */
+const MAX_CHARS = 65_536;
+const MAX_VALUE_CHARS = 4_096;
+
+/** Marks at the beginning of a line of a quoted mail or of `curl -v`. */
+const QUOTE_MARKS = /^[ \t]*[><|*][><| \t*]*/gm;
+/** End of a line that was broken in front of a further signature. */
+const BROKEN_LINE = /\r?\n[ \t]+(?=v1a?,)/g;
+/**
+ * Name of a header in any usual notation (`webhook-id`, `Webhook-Id`, `HTTP_WEBHOOK_ID`), what stands between
+ * name and value (`:`, `=`, `=>`, quotes, brackets), and the value up to a quote, a bracket or the line's end.
+ */
+const HEADER =
+  /(?:HTTP_)?webhook[-_](id|timestamp|signature)["'`\]]?[ \t]*(?:=>|[:=,])[ \t]*[[("'`]*([^"'`\r\n\][)}]*)/gi;
+
+/**
+ * Reads the headers of a webhook from what a person or a program has: an object of headers, or a text with
+ * headers in any usual notation (HTTP, quoted mail, `curl -v`, `-H` options, a printed map, JSON).
+ */
+export function readPastedHeaders(pasted: unknown): PastedHeaders {
+  const text = typeof pasted === "string" ? pasted : linesOf(pasted);
+  const unquoted = text
+    .slice(0, MAX_CHARS)
+    .replaceAll(QUOTE_MARKS, "")
+    .replaceAll('\\"', '"')
+    .replaceAll(BROKEN_LINE, " ");
+  const found = new Map<string, string>();
+  for (const [, name = "", value = ""] of unquoted.matchAll(HEADER)) {
+    const key = name.toLowerCase();
+    const trimmed = value.trim().replace(/[,;]$/, "").slice(0, MAX_VALUE_CHARS);
+    if (trimmed !== "" && !found.has(key)) found.set(key, trimmed);
+  }
+  const of = (name: string) => found.get(name) ?? null;
+  return { id: of("id"), timestamp: of("timestamp"), signature: of("signature") };
+}
+
+function linesOf(headers: unknown): string {
+  if (typeof headers !== "object" || headers === null) return "";
+  return Object.entries(headers)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(" ") : String(value)}`)
+    .join("\n");
+}

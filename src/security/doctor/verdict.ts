@@ -1,0 +1,142 @@
+import type { SignerName } from "../signers.ts";
+import { BODY_FAULTS } from "./body-difference.ts";
+
+/** What is wrong with a callback as a server has received it. */
+export interface Fault {
+  readonly code: FaultCode;
+  /** One sentence about what is wrong. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly cure: string;
+  /** Name of the missing or changed header. */
+  readonly header?: string;
+  /** What the header should say. */
+  readonly expected?: string;
+  /** Seconds by which the timestamp is too far from now. */
+  readonly by_s?: number;
+  /** Task for which the callback was signed. */
+  readonly task_id?: string;
+  /** Position of the first byte of the body that differs, from 0, and the bytes from there on. */
+  readonly byte?: number;
+  readonly sent?: string;
+  readonly received?: string;
+}
+
+export const FAULT_CODES = [
+  "missing_header",
+  "malformed_header",
+  "other_task",
+  "changed_id",
+  "timestamp_in_ms",
+  "changed_timestamp",
+  "changed_signature",
+  "wrong_secret",
+  "only_v1a",
+  "too_old",
+  "too_new",
+  ...BODY_FAULTS,
+] as const;
+
+export type FaultCode = (typeof FAULT_CODES)[number];
+
+/** The judgement on a callback as a server has received it. */
+export interface Verdict {
+  /**
+   * `valid`: a library with the right secret accepts it now. `stale`: as valid, but for its age. `invalid`: no
+   * library accepts it.
+   */
+  readonly verdict: "valid" | "stale" | "invalid";
+  /** Secrets and keys under which a signature of the header is valid, for what was received. */
+  readonly signed_by: readonly SignerName[];
+  /** Number of the attempt that has this timestamp; null when none of those stored has it. */
+  readonly attempt: number | null;
+  /** Age of the timestamp in seconds; null when it cannot be read. */
+  readonly age_s: number | null;
+  /** What is wrong, gravest first; empty when nothing is. */
+  readonly faults: readonly Fault[];
+}
+
+type Text = readonly [message: string, cure: string];
+
+const RAW =
+  "Verify the raw bytes of the body, before any framework parses or decodes it: express.raw(), await request.text(), request.get_data(), file_get_contents('php://input').";
+
+/** What each fault means, and its cure. `%` stands for what differs from case to case. */
+const TEXTS: Readonly<Record<FaultCode, Text>> = {
+  missing_header: [
+    "The header % is missing.",
+    "Find what removes it: a proxy, a gateway, a list of forwarded headers, or code that reads it under another name.",
+  ],
+  malformed_header: [
+    "The header % is not what the relay sends.",
+    "Pass the header on unchanged, as text.",
+  ],
+  other_task: [
+    "The callback was signed for the task %.",
+    "Take headers and body from the same request, or ask about that task.",
+  ],
+  changed_id: [
+    "webhook-id was changed after signing.",
+    "Pass webhook-id on as received, in its letters: %.",
+  ],
+  timestamp_in_ms: [
+    "webhook-timestamp is in milliseconds.",
+    "Pass the header on as text: it has seconds (%).",
+  ],
+  changed_timestamp: [
+    "webhook-timestamp was changed after signing.",
+    "Verify with the header as received (%), not with the clock of the server.",
+  ],
+  changed_signature: [
+    "webhook-signature was changed on its way: letters, +, / or = are not those that were sent.",
+    "Pass the header on as text, without URL decoding, lower-casing or base64url.",
+  ],
+  wrong_secret: [
+    "No signature of the header was made with a secret of this task%.",
+    "Read the secrets again with GET /v1/accounts/{account}/signing-secrets or GET /v1/signing-secrets. Test and production relays have different ones.",
+  ],
+  only_v1a: [
+    "The header has only Ed25519 signatures (v1a).",
+    "Pass the whole header on, or verify v1a with a key of /.well-known/jwks.json: most libraries know only v1.",
+  ],
+  too_old: [
+    "The callback was signed % s ago, and libraries accept 300 s.",
+    "A callback that is pasted later is always too old. If the server saw it at once, set its clock by NTP and verify before queueing.",
+  ],
+  too_new: [
+    "The callback was signed % s in the future, and libraries accept 300 s.",
+    "Set the clock of the server by NTP.",
+  ],
+  body_empty: ["The body is empty.", `Something has read it before. ${RAW}`],
+  body_trimmed: ["The body has white space around it that was not sent.", RAW],
+  body_quoted: ["The body was written as a JSON string once more.", RAW],
+  body_charset: ["Characters of the body were decoded with another charset than UTF-8.", RAW],
+  body_form_decoded: ["The body was decoded as a form.", RAW],
+  body_reserialised: ["The body was parsed and written again: the same JSON in other bytes.", RAW],
+  body_cut: [
+    "The end of the body is missing.",
+    `Raise the body limit of the server or proxy. ${RAW}`,
+  ],
+  body_extended: ["The body has more behind its end than was sent.", RAW],
+  body_of_other_task: [
+    "The body is that of another task.",
+    "Take headers and body from the same request.",
+  ],
+  body_not_json: ["The body is not JSON any more: it looks like a printed object.", RAW],
+  body_changed: ["The body was changed after signing.", RAW],
+};
+
+/** Describes a fault. @param detail what stands for `%` in its text. */
+export function fault(
+  code: FaultCode,
+  detail: string,
+  members: Partial<Omit<Fault, "code" | "message" | "cure">> = {},
+): Fault {
+  const [message, cure] = TEXTS[code];
+  return {
+    code,
+    message: message.replace("%", () => detail),
+    cure: cure.replace("%", () => detail),
+    ...members,
+  };
+}

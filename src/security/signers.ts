@@ -1,0 +1,72 @@
+import type { Account } from "../core/record/task.ts";
+import { accountSecrets, type Keyring, type Secrets } from "./keyring.ts";
+
+/** Name of a secret or key that signs callbacks, without the secret. */
+export interface SignerName {
+  readonly scheme: "v1" | "v1a";
+  /**
+   * Whether the secret is the present one of its account or relay, the one after the next rotation, or one
+   * from before; for a key, its place among the configured keys.
+   */
+  readonly age: "current" | "next" | "previous";
+  /** Generation of an account's secret; absent for a secret of the relay itself. */
+  readonly generation?: number;
+  /** Place of the relay secret from which it is derived, from 1, the newest; absent for the newest. */
+  readonly relay_secret?: number;
+  /** Key id of an Ed25519 key, as in `/.well-known/jwks.json`. */
+  readonly kid?: string;
+}
+
+/** A secret or key that signs callbacks, with its name. */
+export interface Signer {
+  readonly name: SignerName;
+  /** Key that verifies its signatures. */
+  readonly key: CryptoKey;
+}
+
+/**
+ * Returns the names of the secrets and keys that sign the callbacks of a task, in the order of their
+ * signatures in the header.
+ * @param present generation of the account's secret now, which may have been rotated after the task was made.
+ */
+export async function signersOf(
+  account: Account | null,
+  present: number | null,
+  config: Secrets,
+  keyring: Pick<Keyring, "callbackSecrets" | "signingKeys">,
+): Promise<readonly Signer[]> {
+  const ofSecrets =
+    account === null
+      ? keyring.callbackSecrets.map(({ key }, at) => ({ name: relayName(at), key }))
+      : await accountSigners(account, present ?? account.generation, config);
+  const ofKeys = keyring.signingKeys.map(async ({ x }, at) => {
+    const jwk = { kty: "OKP", crv: "Ed25519", x };
+    const key = await crypto.subtle.importKey("jwk", jwk, "Ed25519", false, ["verify"]);
+    return { name: { scheme: "v1a", age: ageAt(at), kid: x } as const, key };
+  });
+  return [...ofSecrets, ...(await Promise.all(ofKeys))];
+}
+
+function relayName(at: number): SignerName {
+  return { scheme: "v1", age: ageAt(at) };
+}
+
+function ageAt(place: number): SignerName["age"] {
+  return place === 0 ? "current" : "previous";
+}
+
+async function accountSigners(
+  account: Account,
+  present: number,
+  config: Secrets,
+): Promise<readonly Signer[]> {
+  const secrets = await accountSecrets(config, account);
+  const { length } = config.relaySecrets;
+  return secrets.map(({ key }, at) => {
+    const generation = account.generation + ([0, 1, -1][Math.floor(at / length)] ?? 0);
+    const age = generation === present ? "current" : generation > present ? "next" : "previous";
+    const place = (at % length) + 1;
+    const name = { scheme: "v1", age, generation } as const;
+    return { name: place === 1 ? name : { ...name, relay_secret: place }, key };
+  });
+}

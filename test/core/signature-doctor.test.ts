@@ -1,0 +1,294 @@
+import { expect, it } from "vitest";
+import { examine, type Received, type Sent } from "../../src/security/doctor/examine.ts";
+import type { Fault, Verdict } from "../../src/security/doctor/verdict.ts";
+import { hmacSecret } from "../../src/security/hmac.ts";
+import { keyringOf } from "../../src/security/keyring.ts";
+import { sign, signedHeaders } from "../../src/security/signature.ts";
+import { signersOf } from "../../src/security/signers.ts";
+import { accountSecrets } from "../../src/security/keyring.ts";
+import { ACCOUNT, ID, NOW, NOW_S } from "./builders.ts";
+
+const OTHER_ID = "7d9f0a52-1c3e-4b8a-9f00-aa11bb22cc33";
+const BODY = `{"id":"${ID}","status":"completed","output":{"urls":["https://cdn.example.com/ü+1.mp4"],"metadata":{"seed":1.0}}}`;
+const relaySecrets = ["a-secret-of-a-test-0123456789abcdef"];
+const config = { relaySecrets, signingSecrets: null, eventsSecrets: null, signingKeys: null };
+
+const ring = await keyringOf(config);
+if (ring === null) throw new Error("no keyring");
+const keyring = ring;
+const ALL = {
+  callbackSecrets: await accountSecrets(config, ACCOUNT),
+  signingKeys: keyring.signingKeys,
+};
+const PRESENT = ACCOUNT.generation;
+
+/** The task's callback: attempts 1 and 2, the second 180 s after the first. */
+const SENT: Sent = {
+  taskId: ID,
+  body: BODY,
+  attempts: [1, 2].map((number) => ({ number, startedAt: NOW + (number - 1) * 180_000 })),
+  signers: await signersOf(ACCOUNT, PRESENT, config, keyring),
+  others: keyring.callbackSecrets.map(({ key }) => {
+    return {
+      what: "a secret of the relay itself",
+      signer: { name: { scheme: "v1", age: "current" }, key },
+    };
+  }),
+  sign: (timestamp) => sign({ id: `msg_${ID}`, timestamp, body: BODY }, ALL),
+};
+
+interface Signed {
+  readonly id?: string;
+  readonly timestamp?: string;
+  readonly body?: string;
+  readonly keys?: Parameters<typeof sign>[1];
+}
+
+async function signed({
+  id = `msg_${ID}`,
+  timestamp = String(NOW_S),
+  body = BODY,
+  keys = ALL,
+}: Signed = {}) {
+  const message = { id, timestamp, body };
+  return signedHeaders(message, await sign(message, keys));
+}
+
+const HEADERS = await signed();
+const LINES = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
+const [V1 = "", , , V1A = ""] = HEADERS["webhook-signature"].split(" ");
+const only = (secrets: typeof ALL.callbackSecrets) => ({
+  callbackSecrets: secrets,
+  signingKeys: [],
+});
+
+function verdictOn(received: Partial<Received>, now = NOW + 1_000): Promise<Verdict> {
+  return examine({ headers: HEADERS, body: BODY, ...received }, SENT, now);
+}
+
+/** A receiver that breaks the verification, what it has passed on, and the faults that are found. */
+type Broken = readonly [receiver: string, received: Partial<Received>, ...faults: Partial<Fault>[]];
+
+const BROKEN: readonly Broken[] = [
+  [
+    "writes the JSON of the body again",
+    { body: JSON.stringify(JSON.parse(BODY)) },
+    { code: "body_reserialised", byte: 140, sent: ".0}}}", received: "}}}" },
+  ],
+  [
+    "adds white space to JSON",
+    { body: JSON.stringify(JSON.parse(BODY), null, 2) },
+    { code: "body_reserialised", byte: 1 },
+  ],
+  ["adds a line's end to the body", { body: `${BODY}\n` }, { code: "body_trimmed", byte: 145 }],
+  [
+    "reads the body as Latin-1",
+    { body: BODY.replace("ü", "Ã¼") },
+    { code: "body_charset", byte: 110 },
+  ],
+  ["decodes the body as a form", { body: BODY.replace("+", " ") }, { code: "body_form_decoded" }],
+  [
+    "encodes the body as a form",
+    { body: `${encodeURIComponent(BODY)}=` },
+    { code: "body_form_decoded" },
+  ],
+  ["writes the body as a JSON string", { body: JSON.stringify(BODY) }, { code: "body_quoted" }],
+  ["prints the parsed body", { body: "[object Object]" }, { code: "body_not_json" }],
+  [
+    "reads only the beginning of the body",
+    { body: BODY.slice(0, 100) },
+    { code: "body_cut", byte: 100 },
+  ],
+  ["appends to the body", { body: `${BODY}{}` }, { code: "body_extended" }],
+  ["has read the body before", { body: "" }, { code: "body_empty", byte: 0 }],
+  [
+    "changes a value of the body",
+    { body: BODY.replace("completed", "failed") },
+    { code: "body_changed", byte: 55 },
+  ],
+  [
+    "takes the body of another task",
+    { body: BODY.replace(ID, OTHER_ID) },
+    { code: "body_of_other_task" },
+  ],
+  [
+    "writes webhook-id in capitals",
+    { headers: { ...HEADERS, "webhook-id": HEADERS["webhook-id"].toUpperCase() } },
+    { code: "changed_id", expected: `msg_${ID}` },
+  ],
+  [
+    "drops the beginning of webhook-id",
+    { headers: { ...HEADERS, "webhook-id": ID } },
+    { code: "changed_id", expected: `msg_${ID}` },
+  ],
+  [
+    "passes the timestamp on in milliseconds",
+    { headers: { ...HEADERS, "webhook-timestamp": `${NOW_S}000` } },
+    { code: "timestamp_in_ms", expected: String(NOW_S) },
+  ],
+  [
+    "puts its own clock in place of the timestamp",
+    { headers: { ...HEADERS, "webhook-timestamp": String(NOW_S + 7) } },
+    { code: "changed_timestamp", expected: String(NOW_S) },
+  ],
+  [
+    "passes the timestamp on as a date",
+    { headers: { ...HEADERS, "webhook-timestamp": "2026-10-20T12:00:00Z" } },
+    { code: "malformed_header", header: "webhook-timestamp" },
+  ],
+  [
+    "passes on none of the headers",
+    { headers: "Host: client.example.com\nContent-Type: application/json" },
+    { code: "missing_header", header: "webhook-id" },
+    { code: "missing_header", header: "webhook-timestamp" },
+    { code: "missing_header", header: "webhook-signature" },
+  ],
+  [
+    "passes on no timestamp",
+    { headers: { ...HEADERS, "webhook-timestamp": undefined } },
+    { code: "missing_header", header: "webhook-timestamp" },
+  ],
+  [
+    "passes on only the secret's hash, without its version",
+    { headers: { ...HEADERS, "webhook-signature": V1.slice(3) } },
+    { code: "malformed_header", header: "webhook-signature" },
+  ],
+  [
+    "writes the signature in small letters",
+    { headers: { ...HEADERS, "webhook-signature": V1.toLowerCase() } },
+    { code: "changed_signature" },
+  ],
+  [
+    "decodes the signature as a form",
+    { headers: { ...HEADERS, "webhook-signature": encodeURIComponent(V1) } },
+    { code: "changed_signature" },
+  ],
+  [
+    "has a callback of another task, signed with another secret",
+    {
+      headers: await signed({
+        id: `msg_${OTHER_ID}`,
+        keys: only([...keyring.callbackSecrets]),
+      }),
+    },
+    { code: "other_task", task_id: OTHER_ID },
+  ],
+  [
+    "has the secret of the relay itself",
+    { headers: await signed({ keys: only([...keyring.callbackSecrets]) }) },
+    {
+      code: "wrong_secret",
+      message:
+        "No signature of the header was made with a secret of this task, but with a secret of the relay itself.",
+    },
+  ],
+  [
+    "has a secret of another relay",
+    {
+      headers: await signed({
+        keys: only([await hmacSecret("whsec_c2VjcmV0IG9mIGFub3RoZXIgcmVsYXkgaGVyZQ==")]),
+      }),
+    },
+    { code: "wrong_secret" },
+  ],
+];
+
+it.each(BROKEN.map(([receiver, received, ...faults]) => ({ receiver, received, faults })))(
+  "the signature doctor names the fault of a receiver that $receiver",
+  async ({ received, faults }) => {
+    const verdict = await verdictOn(received);
+    expect(verdict).toMatchObject({ verdict: "invalid", signed_by: [], faults });
+    expect(verdict.faults).toHaveLength(faults.length);
+  },
+);
+
+const SECRETS = [PRESENT, PRESENT + 1, PRESENT - 1].map((generation, at) => {
+  return { scheme: "v1", age: ["current", "next", "previous"][at], generation };
+});
+const KEY = { scheme: "v1a", age: "current", kid: keyring.signingKeys[0]?.x };
+
+it("the signature doctor finds a callback valid that arrives unchanged, and names its attempt and all secrets and keys that signed it", async () => {
+  expect(await verdictOn({})).toEqual({
+    verdict: "valid",
+    signed_by: [...SECRETS, KEY],
+    attempt: 1,
+    age_s: 1,
+    faults: [],
+  });
+});
+
+it.each([
+  ["older than 300 s by 112 s", 412, "too_old"],
+  ["from 412 s in the future", -412, "too_new"],
+])("the signature doctor calls a valid callback stale when it is %s", async (_, ageS, code) => {
+  const verdict = await verdictOn({}, NOW + ageS * 1_000);
+  expect(verdict).toMatchObject({ verdict: "stale", age_s: ageS, faults: [{ code, by_s: 112 }] });
+});
+
+it.each([
+  ["the previous secret of the account", ALL.callbackSecrets.slice(2), [SECRETS[2]], []],
+  ["the Ed25519 key alone", [], [KEY], [{ code: "only_v1a" }]],
+])(
+  "the signature doctor names the signer of a callback that is signed with %s",
+  async (_, secrets, signed_by, faults) => {
+    const signingKeys = secrets.length === 0 ? ALL.signingKeys : [];
+    const headers = await signed({ keys: { callbackSecrets: secrets, signingKeys } });
+    expect(await verdictOn({ headers })).toMatchObject({ verdict: "valid", signed_by, faults });
+  },
+);
+
+it("the signature doctor tells that a callback is valid but belongs to another task", async () => {
+  const body = BODY.replace(ID, OTHER_ID);
+  const headers = await signed({ id: `msg_${OTHER_ID}`, body });
+  const faults = [{ code: "other_task", task_id: OTHER_ID }];
+  expect(await verdictOn({ headers, body })).toMatchObject({
+    verdict: "valid",
+    attempt: 1,
+    faults,
+  });
+});
+
+const quoted = LINES.map((line) => `> ${line}`).join("\r\n");
+const curl = LINES.map((line) => `-H '${line}' \\`).join("\n");
+const [ID_LINE = "", TIME_LINE = ""] = LINES;
+const goMap = `map[Content-Type:[application/json] ${LINES.map((line) => line.replace(/^(w)ebhook-(.)(\w+): (.*)$/, (_all, _w, first: string, rest: string, value: string) => `Webhook-${first.toUpperCase()}${rest}:[${value}]`)).join(" ")}]`;
+
+it.each([
+  [
+    "as the lines of a request",
+    `POST /hook HTTP/1.1\r\nHost: client.example.com\r\n${LINES.join("\r\n")}\r\n\r\n`,
+  ],
+  ["as a quoted mail", quoted],
+  ["as options of curl", curl],
+  ["as JSON", JSON.stringify(HEADERS, null, 2)],
+  [
+    "as JSON with a list for each header",
+    JSON.stringify(
+      Object.fromEntries(Object.entries(HEADERS).map(([name, value]) => [name, [value]])),
+    ),
+  ],
+  ["as an escaped JSON text", JSON.stringify(JSON.stringify(HEADERS))],
+  ["as a printed map of Go", goMap],
+  [
+    "as a printed dictionary of Python",
+    `{${Object.entries(HEADERS)
+      .map(([name, value]) => `'${name}': '${value}'`)
+      .join(", ")}}`,
+  ],
+  [
+    "as variables of PHP",
+    Object.entries(HEADERS)
+      .map(([name, value]) => `[HTTP_${name.toUpperCase().replace("-", "_")}] => ${value}`)
+      .join("\n"),
+  ],
+  [
+    "with a line broken before a further signature",
+    `${ID_LINE}\n${TIME_LINE}\nwebhook-signature: ${V1}\n  ${V1A}`,
+  ],
+  [
+    "as an object with capitals",
+    Object.fromEntries(Object.entries(HEADERS).map(([name, value]) => [name.toUpperCase(), value])),
+  ],
+])("the signature doctor reads headers that are pasted %s", async (_, headers) => {
+  expect(await verdictOn({ headers })).toMatchObject({ verdict: "valid", faults: [] });
+});

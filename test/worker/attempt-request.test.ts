@@ -1,0 +1,168 @@
+import { env } from "cloudflare:workers";
+import { Webhook } from "standardwebhooks";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { aKey, anAccount } from "./accounts.ts";
+import { call, callWith, type Message, post, refusal } from "./client.ts";
+import { pass, START_S, useClock } from "./clock.ts";
+import { untilIdle, wake } from "./objects.ts";
+import { aReceiver, requestAt, status } from "./receiver.ts";
+import { secretsOf } from "./secrets.ts";
+import { CALLBACK_URL, completed, read, redeliver, register } from "./tasks.ts";
+
+useClock();
+
+const OTHER_URL = "https://client.example.net/repaired";
+const Computed = z.strictObject({
+  method: z.string(),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+  exact: z.nullable(z.boolean()),
+  signed_by: z.array(z.looseObject({ scheme: z.string(), age: z.string() })),
+});
+
+function requestPath(id: string, number: number | string): string {
+  return `/v1/tasks/${id}/attempts/${number}/request`;
+}
+
+async function requestOf(id: string, number: number, query = "", message: Message = {}) {
+  const { headers, ...rest } = Computed.parse(
+    await (await call(requestPath(id, number) + query, message)).json(),
+  );
+  const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...rest, headers: Object.fromEntries(names) };
+}
+
+it("GET /v1/tasks/{id}/attempts/{number}/request returns exactly what each attempt has sent, also when a redelivery has gone to another URL since", async () => {
+  const received = aReceiver(status(200));
+  const id = await completed();
+  pass(5_000);
+  await redeliver(id, { callback_url: OTHER_URL });
+  await untilIdle(id);
+  const signed_by = [
+    { scheme: "v1", age: "current" },
+    { scheme: "v1a", age: "current", kid: expect.any(String) },
+  ];
+  for (const number of [1, 2]) {
+    const { url, method, headers, body } = requestAt(received, number - 1);
+    const sent = { url, method, headers, body, exact: true, signed_by };
+    expect(await requestOf(id, number)).toEqual(sent);
+  }
+  expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, OTHER_URL]);
+  expect(await read(id)).toMatchObject({
+    callback: { url: OTHER_URL, attempts: [{ url: CALLBACK_URL, late_ms: 0 }, { late_ms: 0 }] },
+  });
+});
+
+it("GET /v1/tasks/{id}/attempts/{number}/request names the secret of the account and its age, and owners read it", async () => {
+  aReceiver(status(200));
+  const account = await anAccount();
+  const id = await completed({ account });
+  const { key } = await aKey(account, "read");
+  const secrets = [1, 2, 0].map((generation) => ({ scheme: "v1", generation }));
+  const named = (...ages: string[]) => ages.map((age, at) => ({ ...secrets[at], age }));
+  const before = await requestOf(id, 1, "", { key });
+  expect(before.signed_by.slice(0, 3)).toMatchObject(named("current", "next", "previous"));
+  await post(`/v1/accounts/${account}/signing-secrets`, { generation: 1 });
+  const after = await requestOf(id, 1, "", { key });
+  expect(after.signed_by.slice(0, 3)).toMatchObject(named("previous", "current", "previous"));
+  expect(after.exact).toBe(true);
+});
+
+it("GET /v1/tasks/{id}/attempts/{number}/request says that the request is not the one that was sent when RELAY_SECRET has changed since", async () => {
+  aReceiver(status(200));
+  const id = await completed();
+  const other = { ...env, RELAY_SECRET: "a-newer-test-only-secret-0123456789abcdef" };
+  const answer = await callWith(other, requestPath(id, 1));
+  expect(await answer.json()).toMatchObject({ exact: false });
+});
+
+it("GET /v1/tasks/{id}/attempts/{number}/request signs with the present time on ?fresh=true, for keys that may redeliver", async () => {
+  const received = aReceiver(status(200));
+  const account = await anAccount();
+  const id = await completed({ account });
+  pass(600_000);
+  const { url, headers, body, exact } = await requestOf(id, 1, "?fresh=true");
+  expect({ url, body, exact }).toEqual({
+    url: CALLBACK_URL,
+    body: requestAt(received, 0).body,
+    exact: false,
+  });
+  expect(headers["x-timestamp"]).toBe(String(START_S + 600));
+  const [secret = ""] = await accountSecretsOf(account);
+  expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
+  const { key } = await aKey(account, "read");
+  const forbidden = await call(`${requestPath(id, 1)}?fresh=true`, { key });
+  expect(await refusal(forbidden)).toEqual({ status: 403, code: "forbidden" });
+});
+
+async function accountSecretsOf(account: string): Promise<readonly string[]> {
+  const Secrets = z.looseObject({ callbacks: z.array(z.string()) });
+  const answer = await call(`/v1/accounts/${account}/signing-secrets`);
+  return Secrets.parse(await answer.json()).callbacks;
+}
+
+it.each([
+  ["an attempt that has not been made", () => completed(), "2", { status: 404, code: "not_found" }],
+  ["an attempt that is no number", () => completed(), "x", { status: 404, code: "not_found" }],
+  ["a task that is open", () => register(), "1", { status: 409, code: "task_open" }],
+  [
+    "a task without a callback_url",
+    () => completed({ callback_url: null }),
+    "1",
+    { status: 409, code: "no_callback" },
+  ],
+])(
+  "GET /v1/tasks/{id}/attempts/{number}/request is refused for %s",
+  async (_, taskOf, number, refused) => {
+    aReceiver(status(200));
+    expect(await refusal(await call(requestPath(await taskOf(), number)))).toEqual(refused);
+  },
+);
+
+it("POST /v1/tasks/{id}/verify judges what a server has received: valid, too old after a while, and invalid with its fault", async () => {
+  const received = aReceiver(status(500));
+  const id = await completed();
+  const { headers, body } = requestAt(received, 0);
+  const judged = async (changes: object) =>
+    (await post(`/v1/tasks/${id}/verify`, { headers, body, ...changes })).json();
+  expect(await judged({})).toMatchObject({ verdict: "valid", attempt: 1, age_s: 0, faults: [] });
+  pass(412_000);
+  const old = { code: "too_old", by_s: 112 };
+  expect(await judged({})).toMatchObject({ verdict: "stale", age_s: 412, faults: [old] });
+  expect(await judged({ received_at: START_S + 1 })).toMatchObject({ verdict: "valid" });
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const text = { headers: lines.join("\n"), body: JSON.stringify(JSON.parse(body), null, 1) };
+  expect(await judged(text)).toMatchObject({
+    verdict: "invalid",
+    faults: [{ code: "body_reserialised", byte: 1 }, old],
+  });
+});
+
+it("POST /v1/tasks/{id}/verify names the secret for events when a callback was signed with that", async () => {
+  aReceiver(status(200));
+  const id = await completed();
+  const { headers, body } = await requestOf(id, 1);
+  const by = new Webhook((await secretsOf()).events[0] ?? "");
+  const signature = by.sign(`msg_${id}`, new Date(START_S * 1000), body);
+  const forged = { ...headers, "webhook-signature": signature };
+  const answer = await post(`/v1/tasks/${id}/verify`, { headers: forged, body });
+  const message =
+    "No signature of the header was made with a secret of this task, but with the secret for events of upstreams.";
+  expect(await answer.json()).toMatchObject({ faults: [{ code: "wrong_secret", message }] });
+});
+
+it("a later attempt is shown with the time by which it was late and the time since the end of the task", async () => {
+  aReceiver(status(500));
+  const id = await completed();
+  await wake(id, 180_040);
+  expect(await read(id)).toMatchObject({
+    callback: {
+      attempts: [
+        { late_ms: 0, after_ms: 0 },
+        { late_ms: 40, after_ms: 180_040 },
+      ],
+    },
+  });
+});
