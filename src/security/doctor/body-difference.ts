@@ -44,7 +44,7 @@ function kindOf(sent: string, received: string): BodyFault {
   const [given, meant] = [parseJson(trimmed), parseJson(sent)];
   if (given === sent) return "body_quoted";
   if (isFormDecoded(sent, trimmed)) return "body_form_decoded";
-  if (isJson(given) && isJson(meant) && jsonEqual(given, meant)) return "body_reserialised";
+  if (isSameJson(given, meant)) return "body_reserialised";
   if (plainAscii(sent) === plainAscii(trimmed)) return "body_charset";
   if (sent.startsWith(trimmed)) return "body_cut";
   if (received.startsWith(sent)) return "body_extended";
@@ -74,6 +74,10 @@ function isFormDecoded(sent: string, received: string): boolean {
 /** Removes what another charset changes: all but ASCII, and what stands for a character that it lacks. */
 function plainAscii(text: string): string {
   return text.replaceAll(/[^ -~]|\?/g, "");
+}
+
+function isSameJson(a: unknown, b: unknown): boolean {
+  return isJson(a) && isJson(b) && jsonEqual(a, b);
 }
 
 function isJson(value: unknown): value is JsonValue {

@@ -47,29 +47,34 @@ const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
  */
 export async function examine(received: Received, sent: Sent, now: number): Promise<Verdict> {
   const headers = readPastedHeaders(received.headers);
+  const { id, timestamp, signature } = headers;
   const given: Parts = {
-    id: headers.id ?? "",
-    timestamp: headers.timestamp ?? "",
-    signature: headers.signature ?? "",
+    id: id ?? "",
+    timestamp: timestamp ?? "",
+    signature: signature ?? "",
     body: received.body,
   };
   const signedBy = await signersFor(given, sent.signers);
-  const isAccepted = signedBy.length > 0;
-  const signed = isAccepted ? given : await closest(given, sent);
-  const timestamp = signed?.timestamp ?? inSeconds(given.timestamp);
+  if (signedBy.length > 0) {
+    const time = timeOf(given.timestamp, sent, now);
+    return {
+      verdict: time.faults.length === 0 ? "valid" : "stale",
+      signed_by: signedBy.map(({ name }) => name),
+      ...time,
+      faults: [...otherTask(given, sent), ...onlyV1a(given), ...time.faults],
+    };
+  }
+  const signed = await closest(given, sent);
+  const time = timeOf(signed?.timestamp ?? inSeconds(given.timestamp), sent, now);
+  const faults = [...headerFaults(headers), ...(await changesOf(given, signed, sent))];
+  return { verdict: "invalid", signed_by: [], ...time, faults: [...faults, ...time.faults] };
+}
+
+/** Finds the attempt that has this timestamp, and the age of the timestamp with what is wrong with it. */
+function timeOf(timestamp: string, { attempts }: Sent, now: number) {
+  const attempt = attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);
   const ageS = DIGITS.test(timestamp) ? toSeconds(now) - Number(timestamp) : null;
-  const attempt = sent.attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);
-  const aged = ageFaults(ageS);
-  const changes = isAccepted
-    ? [...otherTask(given, sent), ...onlyV1a(given)]
-    : [...headerFaults(headers), ...(await changesOf(given, signed, sent))];
-  return {
-    verdict: !isAccepted ? "invalid" : aged.length === 0 ? "valid" : "stale",
-    signed_by: signedBy.map(({ name }) => name),
-    attempt: attempt?.number ?? null,
-    age_s: ageS,
-    faults: [...changes, ...aged],
-  };
+  return { attempt: attempt?.number ?? null, age_s: ageS, faults: ageFaults(ageS) };
 }
 
 function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly Signer[]> {

@@ -18,7 +18,7 @@ const BROKEN_LINE = /\r?\n[ \t]+(?=v1a?,)/g;
  * name and value (`:`, `=`, `=>`, quotes, brackets), and the value up to a quote, a bracket or the line's end.
  */
 const HEADER =
-  /(?:HTTP_)?webhook[-_](id|timestamp|signature)["'`\]]?[ \t]*(?:=>|[:=,])[ \t]*[[("'`]*([^"'`\r\n\][)}]*)/gi;
+  /(?:HTTP_)?webhook[-_](id|timestamp|signature)["'`\]]?[ \t]*(?:=>|[:=,])[ \t]*(?:[[(]|b?["'`])*([^"'`\r\n\][)}]*)/gi;
 
 /**
  * Reads the headers of a webhook from what a person or a program has: an object of headers, or a text with
