@@ -128,7 +128,7 @@ it("an attempt that waits for its answer is shown without an outcome, and a rede
   expect(callback).toEqual({
     url: CALLBACK_URL,
     status: "sending",
-    attempts: [{ number: 1, series: 1, started_at: START_S }],
+    attempts: [{ number: 1, series: 1, started_at: START_S, late_ms: 0, after_ms: 0 }],
   });
   const running = { status: 409, code: "series_running" };
   expect(await refusal(await redeliver(id))).toEqual(running);

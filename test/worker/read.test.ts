@@ -26,8 +26,8 @@ it("GET /v1/tasks/{id} shows the callback body of a completed task first, then t
     `{"id":"${id}","status":"completed","model":"seedance","created_at":${START_S},` +
       `"completed_at":${START_S - 5},"output":{"urls":["${VIDEO}"],"metadata":{}},` +
       `"callback":{"url":"${CALLBACK_URL}","status":"delivered","attempts":[{"number":1,` +
-      `"series":1,"started_at":${START_S},"duration_ms":0,"outcome":"delivered",` +
-      `"status_code":200,"response_excerpt":"thanks"}],"delivered_at":${START_S}},` +
+      `"series":1,"started_at":${START_S},"late_ms":0,"after_ms":0,"duration_ms":0,"outcome":"delivered",` +
+      `"status_code":200,"answer":{"content_type":"text/plain;charset=UTF-8"},"response_excerpt":"thanks"}],"delivered_at":${START_S}},` +
       `"account":"${account}","metadata":{"order":7},"finished_at":${START_S}}`,
   );
 });
