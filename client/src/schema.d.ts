@@ -72,6 +72,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/{id}/attempts/{number}/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the exact request of a past attempt, computed again
+         * @description With `fresh` it is signed with the present time, which needs the access redeliver. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        get: operations["readAttemptRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find out why a server refuses a callback, from the headers and the body it received
+         * @description Nothing is sent or stored. Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        post: operations["verifyCallback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{id}/redeliver": {
         parameters: {
             query?: never;
@@ -162,7 +202,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send one sample callback and return its outcome
+         * Send one sample callback and return its outcome and its request
          * @description Permitted to operator keys with the role `operate` or `all`, and to account keys with the role `full`.
          */
         post: operations["testCallback"];
@@ -215,26 +255,6 @@ export interface paths {
          * @description Permitted to operator keys with the role `all`.
          */
         delete: operations["deleteAccount"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/accounts/{account}/stats": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Count the tasks of an account and their callbacks by status, in a window of time
-         * @description Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
-         */
-        get: operations["readAccountStats"];
-        put?: never;
-        post?: never;
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -939,6 +959,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -948,6 +974,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -971,7 +999,13 @@ export interface components {
             number: number;
             /** @description 1 for the automatic attempts; each redelivery starts another series. */
             series: number;
+            /** @description URL of the attempt, when the callback has another one now. */
+            url?: string;
             started_at: number;
+            /** @description How long after its planned time the attempt started. */
+            late_ms?: number;
+            /** @description How long after the end of the task the attempt started. */
+            after_ms?: number;
             duration_ms?: number;
             outcome?: components["schemas"]["Outcome"];
             /**
@@ -983,6 +1017,14 @@ export interface components {
             status_code?: number;
             /** @description Code of the error that Cloudflare answered in place of the receiver. */
             cloudflare_error?: number;
+            /** @description Headers of the receiver's answer. Only operators see them. */
+            answer?: {
+                content_type?: string;
+                /** @description Host to which a redirect points. */
+                location_host?: string;
+                /** @description `Retry-After`, which is not obeyed. */
+                retry_after?: string;
+            };
             /** @description At most 1 KiB of the receiver's answer. Only operators see it. */
             response_excerpt?: string;
             /** @description Name of the key that ordered the redelivery. Only operators see it. */
@@ -1069,6 +1111,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1078,6 +1126,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1143,6 +1193,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1152,6 +1208,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1189,6 +1247,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1198,6 +1262,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1242,6 +1308,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1251,6 +1323,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1291,6 +1365,12 @@ export interface components {
             upstream?: {
                 id: string;
                 endpoint?: string;
+                /** @description When the job was attached; like the following, after the end. */
+                attached_at?: number;
+                /** @description When the latest hook claimed the end of the job. */
+                hook_at?: number;
+                /** @description When the upstream was last asked. */
+                asked_at?: number;
             };
             /** @description The labels of the registration. */
             metadata?: {
@@ -1300,6 +1380,8 @@ export interface components {
                 amount: number;
                 /** @enum {string} */
                 state: "charging" | "charged" | "refunding" | "refunded";
+                /** @description When the refund was confirmed. */
+                refunded_at?: number;
                 /** @description When the charge or refund is tried again. Only operators see it. */
                 retry_at?: number;
                 tries?: number;
@@ -1340,10 +1422,6 @@ export interface components {
             account?: string;
             /** @description The connection. Only operators see it. */
             provider?: string;
-            /** @description The attached job. Only operators see it. */
-            upstream?: {
-                id: string;
-            };
             callback: {
                 /** @enum {string} */
                 status: "waiting" | "sending" | "delivered" | "failed";
@@ -1354,11 +1432,75 @@ export interface components {
                 last_status_code?: number;
             } | null;
         };
-        /** @description Number of the tasks of a list. */
-        TaskCount: {
-            count: number;
-            /** @description Whether there are rows that were not read. */
-            is_capped: boolean;
+        /** @description The request of one attempt of a callback. */
+        AttemptRequest: {
+            /** @constant */
+            method: "POST";
+            url: string;
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The exact bytes, as text. */
+            body: string;
+            /** @description Whether these are proved to be the headers that were sent; null when that is not known. */
+            exact: boolean | null;
+            /** @description In the order of the signatures in the header. */
+            signed_by: components["schemas"]["Signer"][];
+        };
+        /** @description A secret or key that signs callbacks, without the secret. */
+        Signer: {
+            /** @enum {string} */
+            scheme: "v1" | "v1a";
+            /**
+             * @description Whether the secret is the present one, that after the next rotation, or an older one.
+             * @enum {string}
+             */
+            age: "current" | "next" | "previous";
+            /** @description Generation of the account's secret. */
+            generation?: number;
+            /** @description Place in RELAY_SECRET, from 1, unless it is the newest. */
+            relay_secret?: number;
+            /** @description Key id, as in `/.well-known/jwks.json`. */
+            kid?: string;
+        };
+        /** @description The judgement on a callback as a server has received it. */
+        Verdict: {
+            /**
+             * @description `stale`: valid but for its age.
+             * @enum {string}
+             */
+            verdict: "valid" | "stale" | "invalid";
+            /** @description The secrets and keys under which it is valid. */
+            signed_by: components["schemas"]["Signer"][];
+            /** @description Number of the attempt that has this timestamp. */
+            attempt: number | null;
+            /** @description Age of the timestamp in seconds. */
+            age_s: number | null;
+            /** @description What is wrong, gravest first. */
+            faults: components["schemas"]["Fault"][];
+        };
+        /** @description What is wrong with a callback as a server has received it. */
+        Fault: {
+            /** @enum {string} */
+            code: "missing_header" | "malformed_header" | "other_task" | "changed_id" | "timestamp_in_ms" | "changed_timestamp" | "changed_signature" | "wrong_secret" | "only_v1a" | "too_old" | "too_new" | "body_empty" | "body_trimmed" | "body_quoted" | "body_charset" | "body_form_decoded" | "body_reserialised" | "body_cut" | "body_extended" | "body_of_other_task" | "body_not_json" | "body_changed";
+            /** @description What is wrong. */
+            message: string;
+            /** @description What to do about it. */
+            cure: string;
+            /** @description The header that is missing or was changed. */
+            header?: string;
+            /** @description What the header should be. */
+            expected?: string;
+            /** @description Seconds beyond the 300 s that libraries accept. */
+            by_s?: number;
+            /** @description Task of the callback. */
+            task_id?: string;
+            /** @description Position of the first byte of the body that differs, from 0. */
+            byte?: number;
+            /** @description The body from there on, as it was sent. */
+            sent?: string;
+            /** @description The body from there on, as it was received. */
+            received?: string;
         };
         /** @description How a test callback ended. */
         TestOutcome: {
@@ -1373,6 +1515,18 @@ export interface components {
             /** @description Code of the error that Cloudflare answered in place of the receiver. */
             cloudflare_error?: number;
             duration_ms: number;
+            /** @description At most 1 KiB of the receiver's answer. Only operators see it. */
+            response_excerpt?: string;
+            request: {
+                /** @constant */
+                method: "POST";
+                url: string;
+                headers: {
+                    [key: string]: string;
+                };
+                /** @description The exact bytes, as text. */
+                body: string;
+            };
         };
         /** @description An account: a tenant with API keys, a callback secret and credits of its own. */
         Account: {
@@ -1381,30 +1535,6 @@ export interface components {
             balance: number;
             created_at: number;
             deleted_at?: number;
-        };
-        /** @description Counts of the tasks of an account. */
-        AccountStats: {
-            since: number;
-            until: number;
-            /** @description Creation time of the oldest counted task. */
-            oldest_at: number | null;
-            /** @description Whether older tasks of the window are not counted. */
-            is_capped: boolean;
-            tasks: {
-                total: number;
-                pending: number;
-                processing: number;
-                completed: number;
-                failed: number;
-            };
-            callbacks: {
-                waiting: number;
-                sending: number;
-                delivered: number;
-                failed: number;
-                attempts: number;
-                success_rate: number | null;
-            };
         };
         /** @description A grant, with the balance after it. */
         Booking: {
@@ -2067,6 +2197,38 @@ export interface components {
                 };
             };
         };
+        /** @description `not_found`: Not found. `unknown_task`: The task does not exist. */
+        "problem.not_found.unknown_task": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 404;
+                    /** @enum {string} */
+                    code?: "not_found" | "unknown_task";
+                };
+            };
+        };
+        /** @description `task_open`: The task is not finished. `no_callback`: The task has no callback_url. */
+        "problem.task_open.no_callback": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "task_open" | "no_callback";
+                };
+            };
+        };
         /** @description `task_open`: The task is not finished. `series_running`: Attempts are still running. `no_callback`: The task has no callback_url. */
         "problem.task_open.series_running.no_callback": {
             headers: {
@@ -2096,22 +2258,6 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "task_open" | "series_running";
-                };
-            };
-        };
-        /** @description `not_found`: Not found. `unknown_task`: The task does not exist. */
-        "problem.not_found.unknown_task": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 404;
-                    /** @enum {string} */
-                    code?: "not_found" | "unknown_task";
                 };
             };
         };
@@ -2236,29 +2382,12 @@ export interface operations {
                  * @example client.example.com
                  */
                 host?: string;
-                /**
-                 * @description Tasks with this outcome of the last attempt.
-                 * @example rejected
-                 */
-                outcome?: "delivered" | "rejected" | "redirected" | "timeout" | "unreachable" | "blocked" | "interrupted";
-                /** @description Tasks whose last attempt was answered with this HTTP status. */
-                status_code?: number;
-                /**
-                 * @description Task with this upstream job; needs `since`. Only operators may ask.
-                 * @example cgt-1
-                 */
-                job?: string;
                 /** @description Tasks created at this time or later, in Unix seconds. */
                 since?: number;
                 /** @description Tasks created before this time, in Unix seconds. */
                 until?: number;
                 /** @description `next_cursor` of the page before, with the same filters. */
                 cursor?: string;
-                /**
-                 * @description `true` only counts: the answer is `{count, is_capped}`.
-                 * @example false
-                 */
-                count?: boolean;
                 /** @description Largest number of entries on the page. */
                 limit?: number;
             };
@@ -2309,7 +2438,7 @@ export interface operations {
                         data: components["schemas"]["ListedTask"][];
                         /** @description `cursor` of the next page; null when there is none. */
                         next_cursor: string | null;
-                    } | components["schemas"]["TaskCount"];
+                    };
                 };
             };
             400: components["responses"]["problem.invalid_request"];
@@ -2621,6 +2750,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -2709,6 +2840,167 @@ export interface operations {
             503: components["responses"]["problem.not_configured.unavailable"];
         };
     };
+    readAttemptRequest: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `true` signs with the present time.
+                 * @example true
+                 */
+                fresh?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+                /**
+                 * @description Number of the attempt, from 1: `X-Attempt`.
+                 * @example 1
+                 */
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "method": "POST",
+                     *       "url": "https://client.example.com/hook?order=4711",
+                     *       "headers": {
+                     *         "Content-Type": "application/json",
+                     *         "User-Agent": "TaskRelay/1 (+https://relay.example.com)",
+                     *         "X-Event": "task.completed",
+                     *         "X-Task-Id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *         "X-Timestamp": "1767225661",
+                     *         "X-Attempt": "1",
+                     *         "webhook-id": "msg_6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *         "webhook-timestamp": "1767225661",
+                     *         "webhook-signature": "v1,hQh5CvFwyWiSxpdvnXVkOVRLQDqrZmhUcSmCqJ0aJxM="
+                     *       },
+                     *       "body": "{\"id\":\"6f9619ff-8b86-4d01-b42d-00cf4fc964ff\",\"model\":\"seedance-1-pro\",\"created_at\":1767225600,\"status\":\"completed\",\"completed_at\":1767225660,\"output\":{\"urls\":[\"https://cdn.example.com/video.mp4\"],\"metadata\":{\"seed\":42,\"ratio\":\"16:9\",\"duration\":5,\"resolution\":\"720p\"}}}",
+                     *       "exact": true,
+                     *       "signed_by": [
+                     *         {
+                     *           "scheme": "v1",
+                     *           "age": "current",
+                     *           "generation": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttemptRequest"];
+                };
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found.unknown_task"];
+            409: components["responses"]["problem.task_open.no_callback"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    verifyCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the task, a UUID of any version; upper and lower case mean the same.
+                 * @example 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "headers": {
+                 *         "Content-Type": "application/json",
+                 *         "User-Agent": "TaskRelay/1 (+https://relay.example.com)",
+                 *         "X-Event": "task.completed",
+                 *         "X-Task-Id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *         "X-Timestamp": "1767225661",
+                 *         "X-Attempt": "1",
+                 *         "webhook-id": "msg_6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                 *         "webhook-timestamp": "1767225661",
+                 *         "webhook-signature": "v1,hQh5CvFwyWiSxpdvnXVkOVRLQDqrZmhUcSmCqJ0aJxM="
+                 *       },
+                 *       "body": "{\"id\":\"6f9619ff-8b86-4d01-b42d-00cf4fc964ff\",\"model\":\"seedance-1-pro\",\"created_at\":1767225600,\"status\":\"completed\",\"completed_at\":1767225660,\"output\":{\"urls\":[\"https://cdn.example.com/video.mp4\"],\"metadata\":{\"seed\":42,\"ratio\":\"16:9\",\"duration\":5,\"resolution\":\"720p\"}}}"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The headers that the server received: an object, or a text in any usual notation (HTTP, JSON, options of curl, a quoted mail, a printed map). */
+                    headers: string | {
+                        [key: string]: unknown;
+                    };
+                    /** @description The body that the server received, as text. */
+                    body: string;
+                    /** @description When the server received it, in Unix seconds; now by default. */
+                    received_at?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description the verdict, also on a callback that is not valid */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "verdict": "stale",
+                     *       "signed_by": [
+                     *         {
+                     *           "scheme": "v1",
+                     *           "age": "current",
+                     *           "generation": 1
+                     *         }
+                     *       ],
+                     *       "attempt": 1,
+                     *       "age_s": 412,
+                     *       "faults": [
+                     *         {
+                     *           "code": "too_old",
+                     *           "message": "The callback was signed 412 s ago, and libraries accept 300 s.",
+                     *           "cure": "If the server saw it at once, set its clock by NTP.",
+                     *           "by_s": 112
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Verdict"];
+                };
+            };
+            400: components["responses"]["problem.invalid_json.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.unknown_task"];
+            409: components["responses"]["problem.task_open.no_callback"];
+            413: components["responses"]["problem.payload_too_large"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
     redeliverTask: {
         parameters: {
             query?: never;
@@ -2784,6 +3076,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -3048,6 +3342,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -3103,6 +3399,8 @@ export interface operations {
                      *             "number": 1,
                      *             "series": 1,
                      *             "started_at": 1767225661,
+                     *             "late_ms": 0,
+                     *             "after_ms": 4,
                      *             "duration_ms": 84,
                      *             "outcome": "delivered",
                      *             "status_code": 204
@@ -3225,7 +3523,23 @@ export interface operations {
                      * @example {
                      *       "outcome": "delivered",
                      *       "status_code": 204,
-                     *       "duration_ms": 84
+                     *       "duration_ms": 84,
+                     *       "request": {
+                     *         "method": "POST",
+                     *         "url": "https://client.example.com/hook?order=4711",
+                     *         "headers": {
+                     *           "Content-Type": "application/json",
+                     *           "User-Agent": "TaskRelay/1 (+https://relay.example.com)",
+                     *           "X-Event": "task.completed",
+                     *           "X-Task-Id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *           "X-Timestamp": "1767225661",
+                     *           "X-Attempt": "1",
+                     *           "webhook-id": "msg_6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+                     *           "webhook-timestamp": "1767225661",
+                     *           "webhook-signature": "v1,hQh5CvFwyWiSxpdvnXVkOVRLQDqrZmhUcSmCqJ0aJxM="
+                     *         },
+                     *         "body": "{\"id\":\"6f9619ff-8b86-4d01-b42d-00cf4fc964ff\",\"model\":\"seedance-1-pro\",\"created_at\":1767225600,\"status\":\"completed\",\"completed_at\":1767225660,\"output\":{\"urls\":[\"https://cdn.example.com/video.mp4\"],\"metadata\":{\"seed\":42,\"ratio\":\"16:9\",\"duration\":5,\"resolution\":\"720p\"}}}"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["TestOutcome"];
@@ -3439,70 +3753,6 @@ export interface operations {
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.not_found"];
             409: components["responses"]["problem.task_open"];
-            429: components["responses"]["problem.rate_limited"];
-            500: components["responses"]["problem.internal_error"];
-            501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
-        };
-    };
-    readAccountStats: {
-        parameters: {
-            query?: {
-                /** @description Begin of the window in Unix seconds. */
-                since?: number;
-                /** @description End of the window in Unix seconds. */
-                until?: number;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`.
-                 * @example acme
-                 */
-                account: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description the counts of at most 10,000 tasks, the newest */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "since": 1767225600,
-                     *       "until": 1767830400,
-                     *       "oldest_at": 1767225660,
-                     *       "is_capped": false,
-                     *       "tasks": {
-                     *         "total": 12,
-                     *         "pending": 0,
-                     *         "processing": 1,
-                     *         "completed": 10,
-                     *         "failed": 1
-                     *       },
-                     *       "callbacks": {
-                     *         "waiting": 1,
-                     *         "sending": 0,
-                     *         "delivered": 10,
-                     *         "failed": 1,
-                     *         "attempts": 13,
-                     *         "success_rate": 0.9091
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["AccountStats"];
-                };
-            };
-            400: components["responses"]["problem.invalid_request"];
-            401: components["responses"]["problem.unauthenticated"];
-            403: components["responses"]["problem.forbidden"];
-            404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
@@ -4784,25 +5034,13 @@ export interface operations {
                  * @example client.example.com
                  */
                 host?: string;
-                /**
-                 * @description Tasks with this outcome of the last attempt.
-                 * @example rejected
-                 */
-                outcome?: "delivered" | "rejected" | "redirected" | "timeout" | "unreachable" | "blocked" | "interrupted";
-                /** @description Tasks whose last attempt was answered with this HTTP status. */
-                status_code?: number;
-                /**
-                 * @description Task with this upstream job; needs `since`. Only operators may ask.
-                 * @example cgt-1
-                 */
-                job?: string;
                 /** @description Tasks created at this time or later, in Unix seconds. */
                 since?: number;
                 /** @description Tasks created before this time, in Unix seconds. */
                 until?: number;
                 /** @description `next_cursor` of the page before, with the same filters. */
                 cursor?: string;
-                /** @description Largest number of tasks; at most 500 without `dry_run`. */
+                /** @description Largest number of entries on the page. */
                 limit?: number;
                 /**
                  * @description `true` only counts the tasks.
@@ -4840,9 +5078,6 @@ export interface operations {
                      *       "matched": 12,
                      *       "started": 11,
                      *       "skipped": 1,
-                     *       "skipped_because": {
-                     *         "series_running": 1
-                     *       },
                      *       "next_cursor": null
                      *     }
                      */
@@ -4850,10 +5085,6 @@ export interface operations {
                         matched: number;
                         started: number;
                         skipped: number;
-                        /** @description Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `unknown_task`, `unreachable`. */
-                        skipped_because: {
-                            [key: string]: number;
-                        };
                         /** @description `cursor` of the next page; null when there is none. */
                         next_cursor: string | null;
                     };

@@ -170,7 +170,7 @@ it("the platform may repeat, after a lost connection, only calls of those method
       .toSorted(),
   );
   expect(marked).toEqual([
-    ["hook", "read", "republish", "wake"],
+    ["hook", "inspect", "read", "republish", "wake"],
     ["charge", "connectionState", "describe", "knownKind", "profile", "refund", "useListedKey"],
   ]);
 });

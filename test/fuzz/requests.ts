@@ -44,6 +44,7 @@ const BODIES: Readonly<Record<string, object>> = {
   },
   "/v1/tasks/{id}/upstream": { provider: "ark", id: "cgt-1", endpoint: null },
   "/v1/tasks/{id}/redeliver": { attempts: 2, callback_url: CALLBACK_URL },
+  "/v1/tasks/{id}/verify": { headers: `webhook-id: msg_${IDS[0]}`, body: "{}", received_at: 1 },
   "/v1/events": { id, status: "completed", output: OUTPUT, ...EVENT },
   "/v1/callbacks/test": { callback_url: CALLBACK_URL },
   "/v1/accounts": { id: "acme" },
@@ -67,6 +68,7 @@ const QUERIES = [
   "?limit=5&cursor=2",
   "?status=failed&callback=failed&since=1792497600",
   "?dry_run=true",
+  "?fresh=true",
   "?account=acme&provider=ark&host=client.example.net&until=1792597600",
 ];
 const HEADERS: Readonly<Record<string, string>> = {
