@@ -35,7 +35,7 @@ type TestCall = Pick<
 >;
 
 /** Sends one sample callback, and returns its outcome and the request that was sent. */
-export async function testResult({ env, runtime, caller, origin, body: order }: TestCall) {
+async function testResult({ env, runtime, caller, origin, body: order }: TestCall) {
   const { callback_url: url, status } = order;
   requireAcceptable(url, runtime, origin);
   const accountId = accountOf(caller);

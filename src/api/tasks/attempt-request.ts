@@ -57,7 +57,7 @@ export const readAttemptRequest = queryRoute(
  * Computes the request of an attempt again.
  * @param signedAt time of a fresh signature, in Unix milliseconds; null for the request as it was sent.
  */
-export async function requestOf(
+async function requestOf(
   { message }: CallbackFacts,
   { number, startedAt, url, sentDigest }: AttemptFacts,
   signedAt: number | null,

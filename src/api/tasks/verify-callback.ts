@@ -14,7 +14,7 @@ import { signersOfMessage } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
 /** Body of `POST /v1/tasks/{id}/verify`: a callback as a server has received it. */
-export const ReceivedCallback = z.strictObject({
+const ReceivedCallback = z.strictObject({
   headers: z.union([z.string(), z.record(z.string(), z.unknown())], "must be an object or a text"),
   body: z.string(),
   received_at: optional(TimeS),
@@ -41,7 +41,7 @@ export const verifyCallback = bodyRoute(
  * Judges a callback as a server has received it.
  * @param now time of the receipt, in Unix milliseconds.
  */
-export async function verdictOn(
+async function verdictOn(
   received: Received,
   { message, attempts }: CallbackFacts,
   now: number,
