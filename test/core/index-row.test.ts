@@ -78,7 +78,6 @@ const DELIVERED: IndexRow = {
 const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const;
 const UNCALLED = { callback: null, host: null } as const;
 const UNTRIED = { attempts: 0, outcomes: {}, lastOutcome: null, lastStatusCode: null } as const;
-const IN_FLIGHT = runningSince(NOW + 40);
 
 const refused = anAttempt({ outcome: "rejected", statusCode: 503 });
 const dueAgain = aCallback({
@@ -145,7 +144,9 @@ describe("the row of a finished task", () => {
     ],
     [
       "with an attempt in flight has the latest possible end of that attempt as dueAt",
-      aFinishedTask({ callback: aCallback({ attempts: [], state: IN_FLIGHT, deliveredAt: null }) }),
+      aFinishedTask({
+        callback: aCallback({ attempts: [], state: runningSince(NOW + 40), deliveredAt: null }),
+      }),
       {
         ...DELIVERED,
         ...UNSETTLED,
