@@ -79,6 +79,7 @@ const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const
 const UNCALLED = { callback: null, host: null } as const;
 const UNTRIED = { attempts: 0, outcomes: {}, lastOutcome: null, lastStatusCode: null } as const;
 
+const running = aCallback({ attempts: [], state: runningSince(NOW + 40), deliveredAt: null });
 const refused = anAttempt({ outcome: "rejected", statusCode: 503 });
 const dueAgain = aCallback({
   attempts: [refused],
@@ -144,9 +145,7 @@ describe("the row of a finished task", () => {
     ],
     [
       "with an attempt in flight has the latest possible end of that attempt as dueAt",
-      aFinishedTask({
-        callback: aCallback({ attempts: [], state: runningSince(NOW + 40), deliveredAt: null }),
-      }),
+      aFinishedTask({ callback: running }),
       {
         ...DELIVERED,
         ...UNSETTLED,
