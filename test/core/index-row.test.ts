@@ -16,7 +16,6 @@ import {
   NOW_S,
   POLICY,
   SECOND,
-  runningSince,
 } from "./builders.ts";
 import {
   aChargedTask,
@@ -79,7 +78,7 @@ const UNSETTLED = { settledAt: null, settledMs: null, expiresAt: null } as const
 const UNCALLED = { callback: null, host: null } as const;
 const UNTRIED = { attempts: 0, outcomes: {}, lastOutcome: null, lastStatusCode: null } as const;
 
-const running = aCallback({ attempts: [], state: runningSince(NOW + 40), deliveredAt: null });
+const IN_FLIGHT = { kind: "in_flight", number: 1, dueAt: NOW, startedAt: NOW + 40 } as const;
 const refused = anAttempt({ outcome: "rejected", statusCode: 503 });
 const dueAgain = aCallback({
   attempts: [refused],
@@ -145,7 +144,7 @@ describe("the row of a finished task", () => {
     ],
     [
       "with an attempt in flight has the latest possible end of that attempt as dueAt",
-      aFinishedTask({ callback: running }),
+      aFinishedTask({ callback: aCallback({ attempts: [], state: IN_FLIGHT, deliveredAt: null }) }),
       {
         ...DELIVERED,
         ...UNSETTLED,
