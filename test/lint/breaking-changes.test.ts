@@ -1,0 +1,94 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { ROOT } from "../process/harness/child.ts";
+
+const CLIENT = join(ROOT, "client");
+const TEXT = readFileSync(join(ROOT, "openapi.json"), "utf8");
+const TEST_BODY = "paths#/v1/callbacks/test#post#requestBody#content#application/json#schema".split(
+  "#",
+);
+const ACCOUNT = ["components", "schemas", "Account"];
+const OPTIONAL = { type: "string" };
+
+/** Edits of openapi.json: the members to set in the objects at these paths, and the error, null for none. */
+const EDITS: readonly (readonly [string, string | null, ...(readonly [string[], object])[]])[] = [
+  [
+    "an optional field, an operation and a member of an answer are added",
+    null,
+    [[...TEST_BODY, "properties"], { note: OPTIONAL }],
+    [[...ACCOUNT, "properties"], { note: OPTIONAL }],
+    [["paths"], { "/v1/new": { get: { responses: { 200: { description: "new" } } } } }],
+  ],
+  [
+    "a field becomes required",
+    "post /v1/callbacks/test: a request is no longer accepted",
+    [TEST_BODY, { required: ["callback_url", "status"] }],
+  ],
+  [
+    "a field is gone",
+    "post /v1/callbacks/test: a parameter or field is gone",
+    [[...TEST_BODY, "properties"], { status: undefined }],
+  ],
+  [
+    "an answer no longer always has a member",
+    "get /v1/accounts/{account}: an answer is not as before",
+    [ACCOUNT, { required: ["id"] }],
+  ],
+  [
+    "an answer gets another value",
+    ": an answer is not as before",
+    [["components", "schemas", "Outcome"], { enum: ["delivered", "lost"] }],
+  ],
+  ["an operation is gone", "post /v1/wake: is gone", [["paths", "/v1/wake"], { post: undefined }]],
+  [
+    "a callback no longer always has a member",
+    "task.failed: its body is not as before",
+    [["components", "schemas", "FailedCallback"], { required: ["id"] }],
+  ],
+];
+
+const home = mkdtempSync(join(tmpdir(), "task-relay-changes-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+const errors = errorsOfEdits();
+
+it.each(EDITS.map(([title, error], n) => [title, n, error] as const))(
+  "when %s in openapi.json, the type checker tells whether clients break",
+  (_, n, error) => {
+    const own = errors.filter((line) => line.startsWith(`${n}/`)).join("\n");
+    if (error === null) expect(own).toBe("");
+    else expect(own).toContain(error);
+  },
+);
+
+/** Generates the types of every edited document, and returns what the type checker says of them, by line. */
+function errorsOfEdits(): readonly string[] {
+  const apis = EDITS.map(([, , ...sets], n) => {
+    const document: unknown = JSON.parse(TEXT);
+    for (const [path, members] of sets) Object.assign(at(document, path), members);
+    mkdirSync(join(home, `${n}/accepted`), { recursive: true });
+    writeFileSync(join(home, `${n}.json`), JSON.stringify(document));
+    cpSync(join(CLIENT, "src/schema.d.ts"), join(home, `${n}/accepted/schema.d.ts`));
+    cpSync(join(CLIENT, "accepted/changes.ts"), join(home, `${n}/accepted/changes.ts`));
+    const output = `${n}/src/schema.d.ts`;
+    return [`edit-${n}`, { root: `${n}.json`, "x-openapi-ts": { output } }] as const;
+  });
+  writeFileSync(
+    join(home, "redocly.yaml"),
+    JSON.stringify({ apis: Object.fromEntries(apis), extends: [] }),
+  );
+  execFileSync(join(CLIENT, "node_modules/.bin/openapi-typescript"), { cwd: home });
+  const config = { extends: join(ROOT, "tsconfig.base.json"), include: ["*/accepted/*.ts"] };
+  const compilerOptions = { types: [], incremental: false };
+  writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ ...config, compilerOptions }));
+  const { stdout } = spawnSync(join(ROOT, "node_modules/.bin/tsc"), { cwd: home });
+  return stdout.toString().split("\n");
+}
+
+function at(document: unknown, path: readonly string[]): object {
+  const found = path.reduce<unknown>((value, name) => Reflect.get(Object(value), name), document);
+  if (typeof found === "object" && found !== null) return found;
+  throw new Error(`openapi.json has no ${path.join("/")}`);
+}
