@@ -19,7 +19,7 @@ type Query<O> = O extends { parameters: { query?: infer Q } } ? NonNullable<Q> :
 /** Names of the members that some variant of a type has. */
 type Names<T> = T extends unknown ? keyof T : never;
 
-type Request<O extends Operation> = Pick<O, "parameters" | "requestBody">;
+type Request<O extends Operation> = [O["parameters"], O["requestBody"]];
 /** Names of parameters and fields that requests may have. */
 type Inputs<O> = Names<Query<O>> | Names<Body<O>>;
 

@@ -220,6 +220,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/accounts/{account}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the tasks of an account and their callbacks by status, in a window of time
+         * @description Permitted to operator keys with the role `read` or `operate` or `all`, and to account keys with the role `read` or `full`.
+         */
+        get: operations["readAccountStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/accounts/{account}/grants": {
         parameters: {
             query?: never;
@@ -1320,6 +1340,10 @@ export interface components {
             account?: string;
             /** @description The connection. Only operators see it. */
             provider?: string;
+            /** @description The attached job. Only operators see it. */
+            upstream?: {
+                id: string;
+            };
             callback: {
                 /** @enum {string} */
                 status: "waiting" | "sending" | "delivered" | "failed";
@@ -1329,6 +1353,12 @@ export interface components {
                 last_outcome?: string;
                 last_status_code?: number;
             } | null;
+        };
+        /** @description Number of the tasks of a list. */
+        TaskCount: {
+            count: number;
+            /** @description Whether there are rows that were not read. */
+            is_capped: boolean;
         };
         /** @description How a test callback ended. */
         TestOutcome: {
@@ -1351,6 +1381,30 @@ export interface components {
             balance: number;
             created_at: number;
             deleted_at?: number;
+        };
+        /** @description Counts of the tasks of an account. */
+        AccountStats: {
+            since: number;
+            until: number;
+            /** @description Creation time of the oldest counted task. */
+            oldest_at: number | null;
+            /** @description Whether older tasks of the window are not counted. */
+            is_capped: boolean;
+            tasks: {
+                total: number;
+                pending: number;
+                processing: number;
+                completed: number;
+                failed: number;
+            };
+            callbacks: {
+                waiting: number;
+                sending: number;
+                delivered: number;
+                failed: number;
+                attempts: number;
+                success_rate: number | null;
+            };
         };
         /** @description A grant, with the balance after it. */
         Booking: {
@@ -2182,12 +2236,29 @@ export interface operations {
                  * @example client.example.com
                  */
                 host?: string;
+                /**
+                 * @description Tasks with this outcome of the last attempt.
+                 * @example rejected
+                 */
+                outcome?: "delivered" | "rejected" | "redirected" | "timeout" | "unreachable" | "blocked" | "interrupted";
+                /** @description Tasks whose last attempt was answered with this HTTP status. */
+                status_code?: number;
+                /**
+                 * @description Task with this upstream job; needs `since`. Only operators may ask.
+                 * @example cgt-1
+                 */
+                job?: string;
                 /** @description Tasks created at this time or later, in Unix seconds. */
                 since?: number;
                 /** @description Tasks created before this time, in Unix seconds. */
                 until?: number;
                 /** @description `next_cursor` of the page before, with the same filters. */
                 cursor?: string;
+                /**
+                 * @description `true` only counts: the answer is `{count, is_capped}`.
+                 * @example false
+                 */
+                count?: boolean;
                 /** @description Largest number of entries on the page. */
                 limit?: number;
             };
@@ -2238,7 +2309,7 @@ export interface operations {
                         data: components["schemas"]["ListedTask"][];
                         /** @description `cursor` of the next page; null when there is none. */
                         next_cursor: string | null;
-                    };
+                    } | components["schemas"]["TaskCount"];
                 };
             };
             400: components["responses"]["problem.invalid_request"];
@@ -3368,6 +3439,70 @@ export interface operations {
             403: components["responses"]["problem.forbidden"];
             404: components["responses"]["problem.not_found"];
             409: components["responses"]["problem.task_open"];
+            429: components["responses"]["problem.rate_limited"];
+            500: components["responses"]["problem.internal_error"];
+            501: components["responses"]["problem.index_disabled"];
+            503: components["responses"]["problem.not_configured.unavailable"];
+        };
+    };
+    readAccountStats: {
+        parameters: {
+            query?: {
+                /** @description Begin of the window in Unix seconds. */
+                since?: number;
+                /** @description End of the window in Unix seconds. */
+                until?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`.
+                 * @example acme
+                 */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the counts of at most 10,000 tasks, the newest */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": 1767225600,
+                     *       "until": 1767830400,
+                     *       "oldest_at": 1767225660,
+                     *       "is_capped": false,
+                     *       "tasks": {
+                     *         "total": 12,
+                     *         "pending": 0,
+                     *         "processing": 1,
+                     *         "completed": 10,
+                     *         "failed": 1
+                     *       },
+                     *       "callbacks": {
+                     *         "waiting": 1,
+                     *         "sending": 0,
+                     *         "delivered": 10,
+                     *         "failed": 1,
+                     *         "attempts": 13,
+                     *         "success_rate": 0.9091
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountStats"];
+                };
+            };
+            400: components["responses"]["problem.invalid_request"];
+            401: components["responses"]["problem.unauthenticated"];
+            403: components["responses"]["problem.forbidden"];
+            404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
@@ -4649,13 +4784,25 @@ export interface operations {
                  * @example client.example.com
                  */
                 host?: string;
+                /**
+                 * @description Tasks with this outcome of the last attempt.
+                 * @example rejected
+                 */
+                outcome?: "delivered" | "rejected" | "redirected" | "timeout" | "unreachable" | "blocked" | "interrupted";
+                /** @description Tasks whose last attempt was answered with this HTTP status. */
+                status_code?: number;
+                /**
+                 * @description Task with this upstream job; needs `since`. Only operators may ask.
+                 * @example cgt-1
+                 */
+                job?: string;
                 /** @description Tasks created at this time or later, in Unix seconds. */
                 since?: number;
                 /** @description Tasks created before this time, in Unix seconds. */
                 until?: number;
                 /** @description `next_cursor` of the page before, with the same filters. */
                 cursor?: string;
-                /** @description Largest number of entries on the page. */
+                /** @description Largest number of tasks; at most 500 without `dry_run`. */
                 limit?: number;
                 /**
                  * @description `true` only counts the tasks.
@@ -4693,6 +4840,9 @@ export interface operations {
                      *       "matched": 12,
                      *       "started": 11,
                      *       "skipped": 1,
+                     *       "skipped_because": {
+                     *         "series_running": 1
+                     *       },
                      *       "next_cursor": null
                      *     }
                      */
@@ -4700,6 +4850,10 @@ export interface operations {
                         matched: number;
                         started: number;
                         skipped: number;
+                        /** @description Number of skipped tasks by reason: `task_open`, `series_running`, `no_callback`, `already_ordered`, `unknown_task`, `unreachable`. */
+                        skipped_because: {
+                            [key: string]: number;
+                        };
                         /** @description `cursor` of the next page; null when there is none. */
                         next_cursor: string | null;
                     };
