@@ -8,28 +8,32 @@ import type { paths as AcceptedPaths, webhooks as AcceptedWebhooks } from "./sch
 
 type Method = "get" | "post" | "delete";
 
-interface Operation {
-  readonly parameters: { readonly query?: unknown };
-  readonly requestBody?: unknown;
-  readonly responses: unknown;
-}
-
-type Body<O> = O extends { requestBody?: { content: { "application/json": infer B } } } ? B : never;
-type Query<O> = O extends { parameters: { query?: infer Q } } ? NonNullable<Q> : never;
+/** A part of an operation; also undefined where the part is optional. */
+type Part<Operation, Name extends string> =
+  Operation extends Record<Name, infer P>
+    ? P
+    : Operation extends Partial<Record<Name, infer P>>
+      ? P | undefined
+      : undefined;
+type Body<Operation> =
+  NonNullable<Part<Operation, "requestBody">> extends { content: { "application/json": infer B } }
+    ? B
+    : never;
+type Query<Operation> = NonNullable<Part<Part<Operation, "parameters">, "query">>;
 /** Names of the members that some variant of a type has. */
 type Names<T> = T extends unknown ? keyof T : never;
-
-type Request<O extends Operation> = [O["parameters"], O["requestBody"]];
 /** Names of parameters and fields that requests may have. */
-type Inputs<O> = Names<Query<O>> | Names<Body<O>>;
+type Inputs<Operation> = Names<Query<Operation>> | Names<Body<Operation>>;
+type Request<Operation> = [Part<Operation, "parameters">, Part<Operation, "requestBody">];
+type Answers<Operation> = Part<Operation, "responses">;
 
 /** What has changed between two operations so that clients of the old one break; never when nothing has. */
-type Break<Old, New> = Old extends Operation
-  ? New extends Operation
+type Break<Old, New> = Old extends object
+  ? New extends object
     ?
         | (Request<Old> extends Request<New> ? never : "a request is no longer accepted")
         | (Inputs<Old> extends Inputs<New> ? never : "a parameter or field is gone")
-        | (New["responses"] extends Old["responses"] ? never : "an answer is not as before")
+        | (Answers<New> extends Answers<Old> ? never : "an answer is not as before")
     : "is gone"
   : never;
 

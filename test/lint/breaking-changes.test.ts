@@ -19,7 +19,7 @@ const EDITS: readonly (readonly [string, string | null, ...(readonly [string[], 
     "an optional field, an operation and a member of an answer are added",
     null,
     [[...TEST_BODY, "properties"], { note: OPTIONAL }],
-    [[...ACCOUNT, "properties"], { note: OPTIONAL }],
+    [["components", "schemas", "TestOutcome", "properties"], { note: OPTIONAL }],
     [["paths"], { "/v1/new": { get: { responses: { 200: { description: "new" } } } } }],
   ],
   [
