@@ -72,8 +72,8 @@ app.onError(async (error, c) => {
   const line = { event: "request.refused", ...request, status, code, ...reason };
   logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
   if (path === NO_ROUTE && isForBrowser(c.req.raw)) {
-    const { problemPage } = await loadConsole();
-    return problemPage(problem, {
+    const { answerProblem } = await loadConsole();
+    return answerProblem(problem, {
       request: c.req.raw,
       env: c.env,
       requestId: c.get("requestId"),

@@ -10,9 +10,8 @@ import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { homePage } from "./pages/home.tsx";
+import { problemPage, type Refused } from "./pages/problem.tsx";
 import { loginPage, logIn, logOut } from "./pages/login.tsx";
-
-export { problemPage } from "./pages/problem.tsx";
 
 /** All pages, and all changes that their forms order. */
 const PAGES: readonly Page[] = [homePage, loginPage, logIn, logOut, referencePage, errorsPage];
@@ -45,7 +44,24 @@ pages.onError((error) => {
  * @throws Problem when the page cannot be shown, e.g. `not_found` when the console has no such page.
  */
 export async function answerBrowser(request: Request, env: Env): Promise<Response> {
-  return pages.fetch(request, env);
+  return compressed(await pages.fetch(request, env), request);
+}
+
+/**
+ * Answers with the page of a problem.
+ * @param refused the request, and its id in the log.
+ */
+export async function answerProblem(problem: Problem, refused: Refused): Promise<Response> {
+  return compressed(await problemPage(problem, refused), refused.request);
+}
+
+/** Has the platform compress an answer, which workerd does when it is told to and Cloudflare by itself. */
+function compressed(response: Response, { headers }: Request): Response {
+  const acceptsGzip = /\bgzip\b/.test(headers.get("Accept-Encoding") ?? "");
+  if (response.body === null || !acceptsGzip) return response;
+  response.headers.set("Content-Encoding", "gzip");
+  response.headers.append("Vary", "Accept-Encoding");
+  return response;
 }
 
 function noPage(): Problem {

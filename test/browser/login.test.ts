@@ -97,3 +97,21 @@ it("a page whose login ends while it is open keeps its data and says so", async 
   await page.getByRole("link", { name: "Log in again" }).click();
   await page.getByRole("heading", { name: "Log in" }).waitFor();
 });
+
+it("the login page with its files is at most 30 KiB over the wire, and the front page after it at most 15", async () => {
+  const page = await open();
+  let bytes = 0;
+  page.on("requestfinished", async (request) => {
+    const { responseBodySize, responseHeadersSize } = await request.sizes();
+    // The size of a file from the cache of the browser is reported as negative.
+    bytes += Math.max(0, responseBodySize) + responseHeadersSize;
+  });
+  await page.goto("/", { waitUntil: "networkidle" });
+  const ofLogin = bytes;
+  await logIn(page);
+  await page.waitForLoadState("networkidle");
+  expect(ofLogin).toBeLessThan(30 * 1024);
+  expect(bytes - ofLogin).toBeLessThan(15 * 1024);
+  // Without compression, or without the files, both would hold for another reason.
+  expect(ofLogin).toBeGreaterThan(8 * 1024);
+});

@@ -1,7 +1,7 @@
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { call } from "./client.ts";
-
-const HTML = { Accept: "text/html,*/*;q=0.8" };
+import { HTML } from "./browser.ts";
+import { call, callWith } from "./client.ts";
 
 /** Sends a request as a browser does, without a key. */
 function visit(path: string, headers: Readonly<Record<string, string>> = HTML) {
@@ -62,4 +62,14 @@ it("the files that a page loads are kept for ever under their own path, and not 
 
 it("a path of the console that is no file of it gets 404", async () => {
   expect((await visit("/assets/console.0.txt")).status).toBe(404);
+});
+
+it("pages and files are compressed for who accepts gzip, and redirects are not touched", async () => {
+  const accepting = { ...HTML, "Accept-Encoding": "br, gzip" };
+  const encodings = ["/nowhere", "/login", "/"].map(async (path) => {
+    const { headers } = await callWith(env, path, { key: null, headers: accepting });
+    return headers.get("Content-Encoding");
+  });
+  expect(await Promise.all(encodings)).toEqual(["gzip", "gzip", null]);
+  expect((await visit("/login")).headers.has("Content-Encoding")).toBe(false);
 });

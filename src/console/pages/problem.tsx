@@ -14,7 +14,7 @@ import { PublicLayout } from "../parts/public-layout.tsx";
 import { visitorOf } from "../session.ts";
 
 /** A request that was refused, with its id in the log. */
-interface Refused {
+export interface Refused {
   readonly request: Request;
   readonly env: Env;
   readonly requestId: string;
