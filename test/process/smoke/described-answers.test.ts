@@ -27,9 +27,10 @@ const READS = ["tasks", "accounts", "stats", "problems", "hosts", "signing-secre
     ["GET", `/v1/${path}`, undefined, STRANGER],
   ],
 );
-const PAGES = ["/openapi.json", "/docs/errors", "/healthz", "/.well-known/jwks.json"].map(
-  (path): Step => ["GET", path],
-);
+const PAGES = ["/openapi.json", "/healthz", "/.well-known/jwks.json"].map((path): Step => [
+  "GET",
+  path,
+]);
 const BOOKINGS = [9, 9, 8].flatMap((amount): Step[] => [
   ["POST", `${ACCOUNT}/grants`, { reference: "one", amount }],
   ["POST", `${ACCOUNT}/adjustments`, { reference: "two", amount, reason: "r" }],
