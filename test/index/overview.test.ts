@@ -1,11 +1,10 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { app } from "../../src/app.ts";
 import { connectionObject } from "../../src/account/object-names.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
-import { aRequest, invalid, refusal } from "../worker/client.ts";
+import { answerTo, aRequest, invalid, refusal } from "../worker/client.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
 import { metered } from "./bindings.ts";
 import { aRow, answerOf, callWith, cron, db, HOUR, insert, TABLES, useIndex } from "./support.ts";
@@ -191,7 +190,7 @@ it("the first overview of a relay with a million tasks reads at most 20,000 rows
   const { rows, INDEX_DB } = metered(db);
   const bindings = { ...env, INDEX_DB };
   const get = async (path: string) => {
-    const response = await app.fetch(aRequest(path), bindings);
+    const response = await answerTo(aRequest(path), bindings);
     expect(response.status).toBe(200);
     await response.text();
   };

@@ -3,12 +3,10 @@ import { env } from "cloudflare:workers";
 import { beforeEach, vi } from "vitest";
 import * as z from "zod";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import { app } from "../../src/app.ts";
 import worker from "../../src/index.ts";
 import { ready } from "../../src/index-db/database.ts";
 import { writeRows } from "../../src/index-db/writer.ts";
-import { conforming } from "../description/conforms.ts";
-import { aRequest, call, post } from "../worker/client.ts";
+import { answerTo, aRequest, call, post } from "../worker/client.ts";
 import { useClock } from "../worker/clock.ts";
 import { untilIdle, stored, stubOf } from "../worker/objects.ts";
 import { aCompletion, completed } from "../worker/tasks.ts";
@@ -145,8 +143,7 @@ export async function callWith(
   bindings: object,
   ...asked: Parameters<typeof aRequest>
 ): Promise<Response> {
-  const request = aRequest(...asked);
-  return conforming(request, await app.fetch(request, { ...env, ...bindings }));
+  return answerTo(aRequest(...asked), { ...env, ...bindings });
 }
 
 /** Returns the answer of a relay with other bindings, which keeps no earlier answer in memory. */

@@ -3,9 +3,8 @@ import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import * as z from "zod";
 import { ledgerObject, profileObject } from "../../src/account/object-names.ts";
-import { app } from "../../src/app.ts";
 import { sha256Hex } from "../../src/security/encoding.ts";
-import { aRequest, call, post } from "./client.ts";
+import { answerTo, aRequest, call, post } from "./client.ts";
 import { until } from "./clock.ts";
 import { CALLBACK_URL } from "./tasks.ts";
 
@@ -88,7 +87,7 @@ export async function entriesOf(account: string): Promise<readonly Entry[]> {
   do {
     const query: string = cursor === null ? "" : `&cursor=${cursor}`;
     const path = `/v1/accounts/${account}/entries?limit=200${query}`;
-    const page = Page.parse(await (await app.fetch(aRequest(path), env)).json());
+    const page = Page.parse(await (await answerTo(aRequest(path), env)).json());
     entries.push(...page.data);
     if (page.next_cursor === cursor && cursor !== null)
       throw new Error("a page repeats its own cursor");

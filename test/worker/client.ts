@@ -41,10 +41,13 @@ export async function call(path: string, message: Message = {}): Promise<Respons
   return conforming(request, await exports.default.fetch(request));
 }
 
-/** Sends a request to a relay that is configured with these bindings. */
-export async function callWith(bindings: object, path: string, message: Message = {}) {
-  const request = aRequest(path, message);
+/** Sends a request to a relay that is configured with these bindings; the answer must be as described. */
+export async function answerTo(request: Request, bindings: object): Promise<Response> {
   return conforming(request, await app.fetch(request, bindings));
+}
+
+export async function callWith(bindings: object, path: string, message: Message = {}) {
+  return answerTo(aRequest(path, message), bindings);
 }
 
 export function post(path: string, body: unknown, message: Message = {}): Promise<Response> {

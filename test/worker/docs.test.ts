@@ -1,10 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import openApi from "../../openapi.json" with { type: "json" };
-import { app } from "../../src/app.ts";
 import { EXPLAINED_PROBLEMS } from "../../src/api/http/problem-help.ts";
 import { isProblemCode } from "../../src/api/http/problem-list.ts";
-import { aRequest, call, ProblemBody } from "./client.ts";
+import { answerTo, aRequest, call, ProblemBody } from "./client.ts";
 
 /** Parsed as browsers do: ids and texts of sections, targets of links, and the text of the page. */
 async function parse(page: Response) {
@@ -50,10 +49,10 @@ it("GET /docs/errors explains every problem code in a section to which the type 
 
 it("GET /docs/errors answers also on a relay without a valid configuration, whose 503 answers link to it", async () => {
   const bindings = { ...env, RELAY_SECRET: "" };
-  const refused = await app.fetch(aRequest("/v1/tasks"), bindings);
+  const refused = await answerTo(aRequest("/v1/tasks"), bindings);
   const { code, type } = ProblemBody.parse(await refused.json());
   expect(code).toBe("not_configured");
-  const page = await app.fetch(aRequest(type, { key: null }), bindings);
+  const page = await answerTo(aRequest(type, { key: null }), bindings);
   expect(page.status).toBe(200);
   expect((await parse(page)).ids).toContain(new URL(type).hash.slice(1));
 });

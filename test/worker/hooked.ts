@@ -2,9 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod";
 import { connectionObject } from "../../src/account/object-names.ts";
-import { app } from "../../src/app.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import { aRequest } from "./client.ts";
+import { answerTo, aRequest } from "./client.ts";
 import { restart } from "./objects.ts";
 import { CALLBACK_URL, Task } from "./tasks.ts";
 
@@ -32,7 +31,7 @@ export async function hooked({ provider, bindings = env, fields }: HookedOptions
   if (PROVIDERS.has(provider)) await forgetJobs(provider);
   await restart(id, bindings);
   const body = { id, model: "m", callback_url: CALLBACK_URL, provider, ...fields };
-  const response = await app.fetch(aRequest("/v1/tasks", { body }), bindings);
+  const response = await answerTo(aRequest("/v1/tasks", { body }), bindings);
   if (response.status !== 201) throw new Error(await response.text());
   const { hook_url: hookUrl } = Registered.parse(await response.json());
   return { id, provider, bindings, hookUrl };
@@ -52,7 +51,7 @@ export async function attach(
   endpoint: string | null = null,
 ): Promise<Response> {
   const body = { provider, id: jobId, endpoint };
-  return app.fetch(aRequest(`/v1/tasks/${id}/upstream`, { body }), bindings);
+  return answerTo(aRequest(`/v1/tasks/${id}/upstream`, { body }), bindings);
 }
 
 /** Posts to the hook URL of a task. */
@@ -63,11 +62,11 @@ export async function sendHook(
 ): Promise<Response> {
   const { pathname, search } = new URL(hookUrl);
   const request = aRequest(`${pathname}${search}`, { body, headers, key: null });
-  return app.fetch(request, bindings);
+  return answerTo(request, bindings);
 }
 
 export async function readHooked({ id, bindings }: Hooked): Promise<z.output<typeof Task>> {
-  return Task.parse(await (await app.fetch(aRequest(`/v1/tasks/${id}`), bindings)).json());
+  return Task.parse(await (await answerTo(aRequest(`/v1/tasks/${id}`), bindings)).json());
 }
 
 export async function answerOf(response: Response): Promise<readonly [number, string]> {

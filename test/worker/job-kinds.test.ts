@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { app } from "../../src/app.ts";
-import { aRequest } from "./client.ts";
+import { answerTo, aRequest } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
 import { attach, readHooked, sendHook } from "./hooked.ts";
 import {
@@ -29,7 +28,7 @@ const HOOKLESS = Array.from({ length: 20 }, () => aReport(MINUTE, "m", false));
 
 async function healthOf({ name, bindings }: OwnConnection): Promise<unknown> {
   const Health = z.object({ connections: z.record(z.string(), z.unknown()) });
-  const response = await app.fetch(aRequest("/healthz"), bindings);
+  const response = await answerTo(aRequest("/healthz"), bindings);
   return Health.parse(await response.json()).connections[name];
 }
 

@@ -1,6 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { app } from "../../src/app.ts";
-import { aRequest, refusal } from "./client.ts";
+import { answerTo, aRequest, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { hooked } from "./hooked.ts";
 import { failing } from "./objects.ts";
@@ -62,7 +61,7 @@ it.each(FAILURES)(
     const requests = [...upstreamRequests(id, hookUrl), ...clientRequests(id)];
     const warnings = vi.spyOn(console, "warn");
     for (const request of requests)
-      await expectUnavailable(await app.fetch(request, failing(error)));
+      await expectUnavailable(await answerTo(request, failing(error)));
     const named = warnings.mock.calls.filter(([line]) =>
       String(line).includes(`"reason":"${reason}"`),
     );
@@ -75,9 +74,9 @@ it("an unknown error of a Durable Object is answered with 503 to hooks and event
   const bindings = failing(new TypeError("Cannot read properties of undefined (reading 'foo')"));
   const errors = vi.spyOn(console, "error");
   const requests = upstreamRequests(id, hookUrl);
-  for (const request of requests) await expectUnavailable(await app.fetch(request, bindings));
+  for (const request of requests) await expectUnavailable(await answerTo(request, bindings));
   expect(errors.mock.calls.join()).toContain("reading 'foo'");
   for (const request of clientRequests(id)) {
-    expect((await app.fetch(request, bindings)).status).toBe(500);
+    expect((await answerTo(request, bindings)).status).toBe(500);
   }
 });

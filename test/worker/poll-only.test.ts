@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { app } from "../../src/app.ts";
-import { aRequest } from "./client.ts";
+import { answerTo, aRequest } from "./client.ts";
 import { until, useClock } from "./clock.ts";
 import { restart, stored, wake } from "./objects.ts";
 import { anOutside, answering, type Site } from "./outside.ts";
@@ -41,7 +40,7 @@ it.each<[string, string, string, Site, object]>([
     const bindings = { ...env, [keyName]: "test-only-key" };
     const id = crypto.randomUUID();
     const send = async (path: string, body?: object): Promise<unknown> =>
-      (await app.fetch(aRequest(path, { body }), bindings)).json();
+      (await answerTo(aRequest(path, { body }), bindings)).json();
     const poll = async (site: Site) => {
       outside.on(url, site);
       await wake(id, ((await stored(id)).alarm ?? NaN) - Date.now());

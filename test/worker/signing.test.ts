@@ -3,8 +3,7 @@ import { Webhook as Standard } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
 import { beforeAll, expect, it } from "vitest";
 import * as z from "zod";
-import { app } from "../../src/app.ts";
-import { aRequest, call, callWith, post, refusal } from "./client.ts";
+import { answerTo, aRequest, call, callWith, post, refusal } from "./client.ts";
 import { START_S, useClock } from "./clock.ts";
 import { NOTHING, stored, untilIdle } from "./objects.ts";
 import { aReceiver, status } from "./receiver.ts";
@@ -119,7 +118,7 @@ it("a relay with a new and an old RELAY_SECRET accepts events signed with the se
     const { body } = anEvent();
     const headers = signedHeaders(body, START_S, new Standard(each));
     const request = aRequest("/v1/events", { method: "POST", body, key: null, headers });
-    expect((await app.fetch(request, rotated)).status).toBe(202);
+    expect((await answerTo(request, rotated)).status).toBe(202);
   }
 });
 
@@ -127,7 +126,7 @@ it("a relay rejects events signed with the secret of an old RELAY_SECRET once th
   const { id, body } = anEvent();
   const headers = signedHeaders(body);
   const request = aRequest("/v1/events", { method: "POST", body, key: null, headers });
-  await expectRefused(id, await app.fetch(request, { ...env, RELAY_SECRET: newer }));
+  await expectRefused(id, await answerTo(request, { ...env, RELAY_SECRET: newer }));
 });
 
 const Jwks = z.strictObject({

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import * as z from "zod";
+import OPENAPI from "../../../openapi.json" with { type: "json" };
 import { requireDescribed } from "../../description/document.ts";
 import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
@@ -62,6 +63,7 @@ it("at least forty answers of different operations and statuses are as openapi.j
   const callback_url = receiver.at("/done", { kind: "answer", status: 204 });
 
   await askAll(...PAGES, ...READS);
+  expect((await ask("GET", "/openapi.json")).json).toEqual(OPENAPI);
   await askAll(
     ["POST", "/v1/accounts", { id: "acme" }],
     ["POST", "/v1/accounts", { id: "acme" }],
