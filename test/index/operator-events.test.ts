@@ -206,7 +206,8 @@ it("the operator event task.late_result carries the links of a success that a po
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };
-  const task = await hooked({ provider: "ark", bindings });
+  const fields = { deadline_at: START_S + 3_600 };
+  const task = await hooked({ provider: "ark", bindings, fields });
   await attach(task, "cgt-1");
   const read = async () => z.looseObject({ status: z.string() }).parse(await readHooked(task));
   while ((await read()).status === "pending") await wake(task.id);
