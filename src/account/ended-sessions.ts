@@ -1,6 +1,11 @@
+const PREFIX = "session:";
+/** Largest number of forgotten sessions that are erased at once. */
+const MAX_ERASED = 100;
+
 /**
  * Sessions of the console that have ended before their time, because somebody has logged out: a copy of the
- * cookie is then worth nothing. A session is forgotten when it would have ended anyway.
+ * cookie is then worth nothing. A session is forgotten when it would have ended anyway, which `until` states,
+ * in Unix milliseconds.
  */
 export class EndedSessions {
   readonly #kv: SyncKvStorage;
@@ -9,16 +14,18 @@ export class EndedSessions {
     this.#kv = kv;
   }
 
-  /** Ends a session. @param until time at which it would end anyway, in Unix milliseconds. */
   end(id: string, until: number, now: number): void {
-    const known = Array.from(this.#kv.list<number>({ prefix: PREFIX }));
-    for (const [key, endsAt] of known) if (endsAt <= now) this.#kv.delete(key);
-    if (until > now) this.#kv.put<number>(PREFIX + id, until);
+    // The keys begin with the time, so that those of the past come first.
+    const past = { prefix: PREFIX, end: keyOf("", now), limit: MAX_ERASED };
+    for (const [key] of Array.from(this.#kv.list(past))) this.#kv.delete(key);
+    if (until > now) this.#kv.put(keyOf(id, until), true);
   }
 
-  isEnded(id: string): boolean {
-    return this.#kv.get<number>(PREFIX + id) !== undefined;
+  isEnded(id: string, until: number): boolean {
+    return this.#kv.get(keyOf(id, until)) !== undefined;
   }
 }
 
-const PREFIX = "session:";
+function keyOf(id: string, until: number): string {
+  return `${PREFIX}${until}:${id}`;
+}

@@ -103,7 +103,7 @@ export abstract class FailureMethods extends DurableObject<object> {
     this.#sessions.end(id, until, Date.now());
   }
 
-  isSessionEnded(id: string): boolean {
-    return this.#sessions.isEnded(id);
+  isSessionEnded(id: string, until: number): boolean {
+    return this.#sessions.isEnded(id, until);
   }
 }

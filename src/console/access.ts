@@ -12,8 +12,12 @@ const HEADER = "Cf-Access-Jwt-Assertion";
 const RsaJwk = z.looseObject({ kty: z.literal("RSA"), kid: z.string() });
 const rsaKeys = keyReader(HOUR_MS, async (jwk) => RsaJwk.safeParse(jwk).data ?? null);
 
-/** Claims that name the user; the token of a service has no `email` but a `common_name`. */
-const Claims = z.object({ email: z.optional(z.string()), common_name: z.optional(z.string()) });
+/** Claims that a token must have, and those that name the user; a service has a `common_name`, not an email. */
+const Claims = z.object({
+  exp: z.number(),
+  email: z.optional(z.string()),
+  common_name: z.optional(z.string()),
+});
 
 /** Error that says why no key is known for a token; the errors of a token that is not valid are Hono's. */
 class KeysUnreachable extends Error {

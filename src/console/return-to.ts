@@ -1,3 +1,11 @@
+/**
+ * Returns path and query of a URL for links and redirects to it, which begin with one slash: with two they would
+ * lead to another host.
+ */
+export function pathOf({ pathname, search }: Pick<URL, "pathname" | "search">): string {
+  return pathname.replace(/^\/+/, "/") + search;
+}
+
 /** Path of the login, with the page to return to. */
 export function loginPath(returnTo: string): string {
   return returnTo === "/" ? "/login" : `/login?return_to=${encodeURIComponent(returnTo)}`;

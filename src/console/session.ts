@@ -52,8 +52,7 @@ export async function endSession(request: Request, runtime: Runtime, env: Env): 
   const session = await read(request, runtime);
   if (session !== null) {
     live.delete(session.id);
-    const until = session.startedAt + MAX_AGE_MS;
-    await callObject(async () => sessionsObject(env).endSession(session.id, until));
+    await callObject(async () => sessionsObject(env).endSession(session.id, endOf(session)));
   }
   return cookieHeader(request, NAME, "", 0);
 }
@@ -90,8 +89,13 @@ async function ofSession(request: Request, runtime: Runtime, env: Env): Promise<
   return { viewer, renewal };
 }
 
-function isCurrent({ startedAt, renewedAt }: Session, now: number): boolean {
-  return now - renewedAt < IDLE_MS && now - startedAt < MAX_AGE_MS;
+function isCurrent(session: Session, now: number): boolean {
+  return now - session.renewedAt < IDLE_MS && now < endOf(session);
+}
+
+/** Returns the time at which a session ends in any case, in Unix milliseconds. */
+function endOf({ startedAt }: Session): number {
+  return startedAt + MAX_AGE_MS;
 }
 
 /** Looks up the key of a session, as the API looks up the key of a request. */
@@ -114,16 +118,17 @@ async function read(request: Request, { keyring }: Runtime): Promise<Session | n
 }
 
 /** Tells whether somebody has logged out of a session; asks once a minute. */
-async function isEnded({ id }: Session, env: Env): Promise<boolean> {
+async function isEnded(session: Session, env: Env): Promise<boolean> {
+  const { id } = session;
   if (live.has(id)) return false;
-  const hasEnded = await callObject(async () => sessionsObject(env).isSessionEnded(id));
+  const ask = async () => sessionsObject(env).isSessionEnded(id, endOf(session));
+  const hasEnded = await callObject(ask);
   if (!hasEnded) live.set(id, true);
   return hasEnded;
 }
 
 async function headerOf(request: Request, session: Session, { keyring }: Runtime): Promise<string> {
-  const { startedAt, renewedAt } = session;
-  const leftMs = Math.min(IDLE_MS, startedAt + MAX_AGE_MS - renewedAt);
+  const leftMs = Math.min(IDLE_MS, endOf(session) - session.renewedAt);
   const text = await sessionText(session, keyring.sessionKeys);
   return cookieHeader(request, NAME, text, leftMs);
 }

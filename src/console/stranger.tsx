@@ -2,7 +2,7 @@ import { html } from "./answer.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
 import { themeOf } from "./parts/layout.tsx";
 import { PublicLayout } from "./parts/public-layout.tsx";
-import { loginPath } from "./return-to.ts";
+import { loginPath, pathOf } from "./return-to.ts";
 import { Problem } from "../api/http/problem.ts";
 import { hasSession } from "./session.ts";
 import { SECOND_MS } from "../core/time.ts";
@@ -20,8 +20,7 @@ const REFRESH_HEADER = "X-Refresh";
  * @throws Problem `unauthenticated` for a form.
  */
 export async function strangerAnswer(request: Request): Promise<Response> {
-  const { pathname, search } = new URL(request.url);
-  const path = pathname + search;
+  const path = pathOf(new URL(request.url));
   if (request.headers.has(REFRESH_HEADER)) return html(<Expired path={path} />, 401);
   if (request.method === "POST") {
     const detail =

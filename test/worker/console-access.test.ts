@@ -66,6 +66,7 @@ it.each<readonly [string, Claims, Claims]>([
   ["for another application", { aud: ["b".repeat(64)] }, {}],
   ["for no application", { aud: undefined }, {}],
   ["that has expired", { exp: START_S }, {}],
+  ["that never expires", { exp: undefined }, {}],
   ["that is not valid yet", { nbf: START_S + 60 }, {}],
   ["of another team", { iss: "https://other.cloudflareaccess.com" }, {}],
   ["with an unknown key", {}, { kid: "key-2" }],

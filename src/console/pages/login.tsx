@@ -1,7 +1,9 @@
 import { holderOfKey } from "../../api/http/auth.ts";
 import { requireRuntime } from "../../api/http/route.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { log } from "../../log.ts";
 import { isLoopback } from "../../security/url-policy.ts";
+import { accountOf } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import { html } from "../answer.ts";
 import { requireOwnForm } from "../own-form.ts";
@@ -41,6 +43,7 @@ export const logIn: Page = {
       measureRefusal(env.METRICS);
       return answer(request, returnTo, WRONG_KEY, 401);
     }
+    log({ event: "console.login", by: viewer.key, account: accountOf(viewer) });
     const cookie = await startSession(request, viewer, key, runtime);
     return seeOther(returnTo, { "Set-Cookie": cookie });
   },

@@ -11,6 +11,7 @@ import { Code } from "../parts/code.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { type Frame, Layout, themeOf } from "../parts/layout.tsx";
 import { PublicLayout } from "../parts/public-layout.tsx";
+import { pathOf } from "../return-to.ts";
 import { visitorOf } from "../session.ts";
 
 /** A request that was refused, with its id in the log. */
@@ -70,7 +71,7 @@ async function frameFor({ request, env }: Refused): Promise<Frame | null> {
 function Content({ problem, request, env, requestId }: Refused & { readonly problem: Problem }) {
   const { code, details } = problem;
   const { status, title } = PROBLEMS[code];
-  const { pathname, search } = new URL(request.url);
+  const url = new URL(request.url);
   return (
     <>
       <p class="problem-status">{status}</p>
@@ -86,12 +87,12 @@ function Content({ problem, request, env, requestId }: Refused & { readonly prob
         )}
         <p class="buttons">
           {status >= 500 && request.method === "GET" && (
-            <a class="button button-primary" href={pathname + search}>
+            <a class="button button-primary" href={pathOf(url)}>
               Try again
             </a>
           )}
-          {status === 400 && search !== "" && (
-            <a class="button button-primary" href={pathname}>
+          {status === 400 && url.search !== "" && (
+            <a class="button button-primary" href={pathOf({ pathname: url.pathname, search: "" })}>
               Without the filters
             </a>
           )}
