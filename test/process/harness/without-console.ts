@@ -2,8 +2,11 @@ import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { ROOT } from "./child.ts";
 
-/** Modules that the relay imports only when somebody looks at it: the console and the description of the API. */
-const LAZY = /\/(?:console\/index\.tsx|openapi\.json)$/;
+/**
+ * Modules that the relay imports only when somebody looks at it: the console, the description of the API, and the
+ * examination of a received callback.
+ */
+const LAZY = /\/(?:console\/index\.tsx|openapi\.json|security\/doctor\/examine\.ts)$/;
 
 /** Replaces the lazy modules by one that fails when it is evaluated. */
 const withoutLazyModules: Plugin = {
