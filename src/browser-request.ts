@@ -7,6 +7,8 @@ const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "login",
   "logout",
   "providers",
+  "sandbox",
+  "search",
   "tasks",
   "test",
 ]);

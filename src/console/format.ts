@@ -8,6 +8,11 @@ export function countText(count: number): string {
   return String(Math.round(count)).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
+/** Writes how many there are of something: `1 task`, `1,284 tasks`. */
+export function countOf(count: number, thing: string): string {
+  return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
 /** Writes a share of 1 as a percentage, which is 0 or 100 only when the share is exactly so. */
 export function percentText(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`;
@@ -18,7 +23,7 @@ export function percentText(share: number): string {
 export function durationText(durationMs: number): string {
   const ms = Math.abs(Math.round(durationMs));
   if (ms < SECOND_MS) return `${ms} ms`;
-  if (ms < 10 * SECOND_MS) return `${(ms / SECOND_MS).toFixed(1)} s`;
+  if (ms < 10 * SECOND_MS) return `${Number((ms / SECOND_MS).toFixed(1))} s`;
   if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
   if (ms < HOUR_MS) return twoUnits(ms, [MINUTE_MS, "min"], [SECOND_MS, "s"]);
   if (ms < DAY_MS) return twoUnits(ms, [HOUR_MS, "h"], [MINUTE_MS, "min"]);

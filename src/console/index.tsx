@@ -9,12 +9,23 @@ import type { Env } from "../env.ts";
 import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
-import { homePage } from "./pages/home.tsx";
 import { problemPage, type Refused } from "./pages/problem.tsx";
 import { loginPage, logIn, logOut } from "./pages/login.tsx";
+import { overviewPage } from "./pages/overview/overview.tsx";
+import { runSandboxTask } from "./pages/overview/sandbox.ts";
+import { searchPage } from "./pages/search.ts";
 
 /** All pages, and all changes that their forms order. */
-const PAGES: readonly Page[] = [homePage, loginPage, logIn, logOut, referencePage, errorsPage];
+const PAGES: readonly Page[] = [
+  overviewPage,
+  runSandboxTask,
+  searchPage,
+  loginPage,
+  logIn,
+  logOut,
+  referencePage,
+  errorsPage,
+];
 
 const pages = new Hono<{ Bindings: Env }>();
 

@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
+import type { Env } from "../../env.ts";
+import type { Shards } from "../../index-db/shards.ts";
 import {
   failedCallbacks,
   failedCallbacksOf,
@@ -31,19 +33,23 @@ export const listHosts = queryRoute(
   },
   z.strictObject({ limit: pageLimit({ fallback: 100, max: 500 }) }),
   async ({ env, runtime, query: { limit } }) => {
-    const shards = requireIndex(env, runtime);
-    const now = Date.now();
-    const [counts, failed, next] = await queryIndex(() =>
-      Promise.all([
-        recentCounts(env, shards, now),
-        failedCallbacks(shards, MAX_TASKS),
-        nextTasks(shards, MAX_TASKS),
-      ]),
-    );
-    const hosts = hostViews({ counts, failed, next }, now);
-    return json({ ...windowView(counts), total: hosts.length, data: hosts.slice(0, limit) });
+    const { data, ...rest } = await allHosts(env, requireIndex(env, runtime));
+    return json({ ...rest, total: data.length, data: data.slice(0, limit) });
   },
 );
+
+/** Returns the last 24 hours of every host to which callbacks go, the worst first. */
+export async function allHosts(env: Env, shards: Shards) {
+  const now = Date.now();
+  const [counts, failed, next] = await queryIndex(() =>
+    Promise.all([
+      recentCounts(env, shards, now),
+      failedCallbacks(shards, MAX_TASKS),
+      nextTasks(shards, MAX_TASKS),
+    ]),
+  );
+  return { ...windowView(counts), data: hostViews({ counts, failed, next }, now) };
+}
 
 export const readHost = route(
   {

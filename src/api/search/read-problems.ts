@@ -23,7 +23,7 @@ const MAX_OPEN = 500;
 const MAX_TASKS = 110;
 
 interface Known {
-  readonly view: object;
+  readonly view: ReturnType<typeof viewOf>;
   readonly at: number;
 }
 
@@ -37,16 +37,19 @@ export const readProblems = route(
     path: "/v1/problems",
     access: "inspect",
   },
-  async ({ env, runtime: { config } }) => {
-    const now = Date.now();
-    let known = cached.get(env);
-    if (known === undefined || now >= known.at + KEEP_MS) {
-      known = { view: viewOf(await factsOf(env, config, now)), at: now };
-      cached.set(env, known);
-    }
-    return json({ at: toSeconds(known.at), ...known.view });
-  },
+  async ({ env, runtime: { config } }) => json(await presentProblems(env, config)),
 );
+
+/** Returns the problems of the relay at present, and the numbers of tasks with work to do. */
+export async function presentProblems(env: Env, config: Config) {
+  const now = Date.now();
+  let known = cached.get(env);
+  if (known === undefined || now >= known.at + KEEP_MS) {
+    known = { view: viewOf(await factsOf(env, config, now)), at: now };
+    cached.set(env, known);
+  }
+  return { at: toSeconds(known.at), ...known.view };
+}
 
 async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
   const [connections, index] = await Promise.all([

@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
 import { countedAt, type HourlyCounts, stepCounts } from "../../index-db/hourly-counts.ts";
+import type { Env } from "../../env.ts";
+import type { Shards } from "../../index-db/shards.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { queryRoute } from "../http/route.ts";
@@ -37,22 +39,24 @@ export const readSeries = queryRoute(
     access: "statistics",
   },
   SeriesQuery,
-  async ({ env, runtime, query }) => {
-    const shards = requireIndex(env, runtime);
-    const now = Date.now();
-    const steps = stepsOf(query, toSeconds(now));
-    const window = { since: steps.since * 1000, until: steps.until * 1000 };
-    const counts = await queryIndex(async () => {
-      const isHourly = steps.step === HOUR_S;
-      const recent = isHourly ? await recentCounts(env, shards, now) : null;
-      if (recent !== null && recent.since <= window.since) return recent;
-      const found = await stepCounts(shards, window, steps.step * 1000);
-      return { ...found, countedAt: await countedAt(shards) };
-    });
-    const at = counts.countedAt;
-    return json({ counted_at: at === null ? null : toSeconds(at), ...seriesOf(counts, steps) });
-  },
+  async ({ env, runtime, query }) => json(await series(env, requireIndex(env, runtime), query)),
 );
+
+/** Returns the counts and latencies of the tasks created in each hour or day of a time range. */
+export async function series(env: Env, shards: Shards, query: z.output<typeof SeriesQuery>) {
+  const now = Date.now();
+  const steps = stepsOf(query, toSeconds(now));
+  const window = { since: steps.since * 1000, until: steps.until * 1000 };
+  const counts = await queryIndex(async () => {
+    const isHourly = steps.step === HOUR_S;
+    const recent = isHourly ? await recentCounts(env, shards, now) : null;
+    if (recent !== null && recent.since <= window.since) return recent;
+    const found = await stepCounts(shards, window, steps.step * 1000);
+    return { ...found, countedAt: await countedAt(shards) };
+  });
+  const at = counts.countedAt;
+  return { counted_at: at === null ? null : toSeconds(at), ...seriesOf(counts, steps) };
+}
 
 /** Extends the range of time from `since` to `until`, in Unix seconds, to whole steps. */
 function stepsOf(given: z.output<typeof SeriesQuery>, nowS: number): Steps {

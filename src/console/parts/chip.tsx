@@ -29,7 +29,7 @@ interface ChipProps {
 }
 
 /** Shows a state by an icon and a word; the colour only repeats it. */
-function Chip({ tone, icon, word, solid = false }: ChipProps) {
+export function Chip({ tone, icon, word, solid = false }: ChipProps) {
   return (
     <span class={`chip tone-${tone}${solid ? " chip-solid" : ""}`}>
       <Icon name={icon} />

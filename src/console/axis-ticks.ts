@@ -1,0 +1,10 @@
+/**
+ * Returns the numbers to name on an axis from 0 to `most`: two to six multiples of 1, 2 or 5 times a power of
+ * ten, of which the last is not below `most`.
+ */
+export function axisTicks(most: number): readonly number[] {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
+  const sizes = [power / 10, power / 5, power / 2, power, power * 2, power * 5];
+  const size = sizes.find((each) => each >= 1 && most / each <= 4) ?? power;
+  return Array.from({ length: Math.ceil(most / size) + 1 }, (_, n) => n * size);
+}

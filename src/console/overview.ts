@@ -1,0 +1,137 @@
+import type { presentProblems } from "../api/search/read-problems.ts";
+import type { series } from "../api/search/read-series.ts";
+import { ratio } from "../api/search/count-views.ts";
+import { BOUNDS_MS, quantile } from "../index-db/buckets.ts";
+
+/** A problem of the relay at present. */
+export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"][number];
+/** Counts and latencies of the tasks created in each hour or day. */
+export type Series = Awaited<ReturnType<typeof series>>;
+type Step = Series["steps"][number];
+
+/** Filters that every task passes. */
+export const ANY_TASK = {
+  status: null,
+  callback: null,
+  model: null,
+  provider: null,
+  account: null,
+  host: null,
+  outcome: null,
+  statusCode: null,
+  job: null,
+  since: null,
+  until: null,
+} as const;
+
+/** Sums of all steps of a series. */
+export interface Totals {
+  readonly tasks: number;
+  readonly delivered: number;
+  readonly failed: number;
+  /** Share of the ended callbacks that were delivered; null when none has ended. */
+  readonly successRate: number | null;
+  readonly attemptsEach: number | null;
+  /** Time from the accepted result to the start of the first attempt, in milliseconds. */
+  readonly firstAttempt: {
+    readonly p50: number;
+    readonly p95: number;
+    readonly p99: number;
+  } | null;
+}
+
+/** Adds up the steps of a series. */
+export function totalsOf(steps: readonly Step[]): Totals {
+  const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
+  const delivered = sum(({ callbacks }) => callbacks.delivered);
+  const failed = sum(({ callbacks }) => callbacks.failed);
+  const attempts = sum(({ callbacks }) => callbacks.attempts);
+  const ended = sum(({ callbacks }) => callbacks.delivered + callbacks.failed + callbacks.sending);
+  const histogram = addUp(steps.map(({ latency }) => latency.first_attempt));
+  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((q) => quantile(histogram, q));
+  return {
+    tasks: sum(({ tasks }) => tasks.total),
+    delivered,
+    failed,
+    successRate: ratio(delivered, delivered + failed),
+    attemptsEach: ended === 0 ? null : attempts / ended,
+    firstAttempt: p50 == null || p95 == null || p99 == null ? null : { p50, p95, p99 },
+  };
+}
+
+/** Upper bounds of the rows of the heatmap, in milliseconds; one more row has what took longer. */
+export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
+/** Number of shades of the heatmap. */
+const SHADES = 8;
+
+/** A cell of the heatmap, with its shade from 1 to 8. */
+export interface HeatCell {
+  readonly column: number;
+  readonly row: number;
+  readonly shade: number;
+}
+
+/**
+ * Returns the cells of the heatmap in which a task lies: one column for each step, one row for each bound, the
+ * fastest first. A shade grows with the logarithm of the number of tasks, so that single slow ones are seen.
+ */
+export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
+  const cells = steps.flatMap(({ latency }, column) =>
+    HEAT_ROWS.map((isIn, row) => {
+      const tasks = latency.first_attempt.filter((_, bucket) => isIn(bucket));
+      return { column, row, tasks: tasks.reduce((sum, each) => sum + each, 0) };
+    }),
+  );
+  const most = Math.max(1, ...cells.map(({ tasks }) => tasks));
+  return cells
+    .filter(({ tasks }) => tasks > 0)
+    .map(({ column, row, tasks }) => {
+      const share = Math.log1p(tasks) / Math.log1p(most);
+      return { column, row, shade: Math.max(1, Math.ceil(share * SHADES)) };
+    });
+}
+
+/** Tells for each row of the heatmap which buckets of the histogram are in it. */
+const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
+  const above = HEAT_BOUNDS_MS[row - 1] ?? -1;
+  return (bucket: number) => {
+    const upper = BOUNDS_MS[bucket] ?? Infinity;
+    return upper > above && upper <= bound;
+  };
+});
+
+function addUp(histograms: readonly (readonly number[])[]): readonly number[] {
+  return BOUNDS_MS.concat(Infinity).map((_, bucket) =>
+    histograms.reduce((sum, histogram) => sum + (histogram[bucket] ?? 0), 0),
+  );
+}
+
+/** A link that helps with a problem. */
+export interface Remedy {
+  readonly title: string;
+  readonly path: string;
+}
+
+/** Returns the pages that say why a problem is there and help to end it, the one to open first at the front. */
+export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[] {
+  const text = (name: string) => encodeURIComponent(String(subject[name] ?? ""));
+  switch (kind) {
+    case "host_failing":
+      return [
+        { title: "Why", path: `/hosts/${text("host")}` },
+        { title: "Its failed callbacks", path: `/tasks?callback=failed&host=${text("host")}` },
+      ];
+    case "key_refused":
+      return [
+        {
+          title: "Tasks that wait",
+          path: `/tasks?status=processing&provider=${text("connection")}`,
+        },
+      ];
+    case "refund_delayed":
+    case "deadline_near":
+      return [{ title: "The oldest", path: `/tasks/${text("task_id")}` }];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,88 @@
+import type { presentProblems } from "../../../api/search/read-problems.ts";
+import { countText, durationText, percentText } from "../../format.ts";
+import type { Series, Totals } from "../../overview.ts";
+import { Panel } from "../../parts/page-head.tsx";
+import { Stat } from "../../parts/stat.tsx";
+import { Time } from "../../parts/time.tsx";
+
+interface NowProps {
+  readonly problems: Awaited<ReturnType<typeof presentProblems>>;
+  readonly now: number;
+}
+
+/** The numbers of tasks with work to do at present. */
+export function Now({ problems, now }: NowProps) {
+  if (problems.now === null) return null;
+  const { unsettled, oldest_at: oldestAt, sending, refunding, overdue } = problems.now;
+  const oldest = oldestAt === null ? "" : `, oldest ${durationText(now - oldestAt * 1000)}`;
+  return (
+    <section id="now" data-refresh="30" aria-label="Now" class="stats">
+      <Stat value={cappedText(unsettled)} label={`not settled${oldest}`} href="/tasks" />
+      <Stat
+        value={cappedText(sending)}
+        label="callbacks being sent"
+        href="/tasks?callback=sending"
+      />
+      <Stat value={cappedText(refunding)} label="refunds due" />
+      <Stat value={cappedText(overdue)} label="overdue" />
+    </section>
+  );
+}
+
+/** Writes a count; `+` says that there may be more. */
+function cappedText({ count, is_capped: isCapped }: { count: number; is_capped: boolean }): string {
+  return `${countText(count)}${isCapped ? "+" : ""}`;
+}
+
+interface PastProps {
+  readonly totals: Totals;
+  readonly counts: Series;
+  /** Name of the range: `24 h`. */
+  readonly range: string;
+}
+
+/** The sums of the range. */
+export function Past({ totals, counts, range }: PastProps) {
+  const { successRate, attemptsEach, firstAttempt } = totals;
+  const since = `since=${counts.since}`;
+  return (
+    <Panel title={`Tasks of the last ${range}`} aside={<Counted at={counts.counted_at} />}>
+      <div class="stats">
+        <Stat value={countText(totals.tasks)} label="tasks" href={`/tasks?${since}`} />
+        <Stat
+          value={successRate === null ? "–" : percentText(successRate)}
+          label="of callbacks delivered"
+          href={`/tasks?callback=delivered&${since}`}
+        />
+        <Stat
+          value={countText(totals.failed)}
+          label="callbacks failed"
+          href={`/tasks?callback=failed&${since}`}
+        />
+        <Stat value={attemptsEach === null ? "–" : attemptsEach.toFixed(2)} label="attempts each" />
+        {firstAttempt === null ? null : (
+          <Stat
+            value={
+              <>
+                {durationText(firstAttempt.p50)}{" "}
+                <small>
+                  p95 {durationText(firstAttempt.p95)} · p99 {durationText(firstAttempt.p99)}
+                </small>
+              </>
+            }
+            label="until the first attempt (p50)"
+          />
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Counted({ at }: { readonly at: number | null }) {
+  if (at === null) return <>Not counted yet: the cron trigger counts every 10 minutes.</>;
+  return (
+    <>
+      As they stand now, counted <Time at={at * 1000} />
+    </>
+  );
+}

@@ -1,0 +1,167 @@
+import { queryIndex } from "../../../api/search/query-index.ts";
+import { allHosts } from "../../../api/search/read-hosts.ts";
+import { presentProblems } from "../../../api/search/read-problems.ts";
+import { series } from "../../../api/search/read-series.ts";
+import type { Config } from "../../../config/config.ts";
+import type { Env } from "../../../env.ts";
+import { listShards } from "../../../index-db/list-shards.ts";
+import { type Shards, shardsOf } from "../../../index-db/shards.ts";
+import { isLoopback } from "../../../security/url-policy.ts";
+import { countOf } from "../../format.ts";
+import { ANY_TASK, type Series, type Totals, totalsOf } from "../../overview.ts";
+import { ApiDialog } from "../../parts/api-dialog.tsx";
+import { Chip } from "../../parts/chip.tsx";
+import { Code } from "../../parts/code.tsx";
+import { PageHead, Panel } from "../../parts/page-head.tsx";
+import { Time } from "../../parts/time.tsx";
+import { CallbacksChart, LatencyChart } from "./charts.tsx";
+import { FirstTask } from "./first-task.tsx";
+import { HostsTable } from "./hosts-table.tsx";
+import { NoIndex } from "./no-index.tsx";
+import { Now, Past } from "./numbers.tsx";
+import { Problems } from "./problems.tsx";
+
+/** A range of time that the overview can show, with the name of its steps in the API. */
+const RANGES = { "24h": ["24 h", "3600"], "30d": ["30 d", "86400"] } as const;
+type Range = keyof typeof RANGES;
+
+/** What the overview of operators shows. */
+type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
+
+/** Reads what the overview of operators shows; without an index there are only problems. */
+export async function readOperatorFacts(env: Env, config: Config, range: Range) {
+  const shards = shardsOf(env, config);
+  const query = { step: RANGES[range][1] };
+  const [problems, counts, hosts] = await Promise.all([
+    presentProblems(env, config),
+    shards === null ? null : series(env, shards, query),
+    shards === null ? null : allHosts(env, shards),
+  ]);
+  const isCounted = counts !== null && counts.steps.some(({ tasks }) => tasks.total > 0);
+  const hasTasks = isCounted || (shards !== null && (await hasAnyTask(shards)));
+  return { range, problems, counts, hosts: hosts?.data ?? [], hasTasks, now: Date.now() };
+}
+
+async function hasAnyTask(shards: Shards): Promise<boolean> {
+  const { tasks } = await queryIndex(() => listShards(shards, ANY_TASK, null, 1, Date.now()));
+  return tasks.length > 0;
+}
+
+interface OperatorOverviewProps {
+  readonly facts: Facts;
+  readonly origin: string;
+  readonly isSandboxOn: boolean;
+}
+
+/** The front page of operators: problems first, then what happens now, then the last day or month. */
+export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
+  const { range, problems, counts, hasTasks } = facts;
+  const totals = totalsOf(counts?.steps ?? []);
+  const seriesPath = `/v1/stats/series?step=${RANGES[range][1]}`;
+  const paths = counts === null ? ["/v1/problems"] : ["/v1/problems", seriesPath, "/v1/hosts"];
+  return (
+    <>
+      <div id="problems" data-refresh="30">
+        <PageHead
+          title={
+            <>
+              <span class="visually-hidden">Overview: </span>
+              <Headline facts={facts} />
+            </>
+          }
+          sub={<Summary facts={facts} totals={totals} />}
+        >
+          {hasTasks ? <RangeSwitch range={range} /> : null}
+          <ApiDialog origin={origin} paths={paths} />
+        </PageHead>
+        <Problems problems={problems.data} />
+      </div>
+      {counts === null ? <NoIndex /> : null}
+      {counts === null || hasTasks ? null : <FirstTask origin={origin} isSandboxOn={isSandboxOn} />}
+      {counts !== null && hasTasks ? (
+        <Tasks facts={facts} counts={counts} totals={totals} origin={origin} />
+      ) : null}
+    </>
+  );
+}
+
+interface TasksProps {
+  readonly facts: Facts;
+  readonly counts: Series;
+  readonly totals: Totals;
+  readonly origin: string;
+}
+
+/** What happens now, and how the tasks of the range fare. */
+function Tasks({ facts, counts, totals, origin }: TasksProps) {
+  const { range, problems, hosts, now } = facts;
+  const isCounted = counts.counted_at !== null;
+  return (
+    <div class="stack overview">
+      <div id="now" data-refresh="30">
+        <Now problems={problems} now={now} />
+      </div>
+      {isCounted ? (
+        <>
+          <Past totals={totals} counts={counts} range={RANGES[range][0]} />
+          <div class="columns charts">
+            <CallbacksChart counts={counts} />
+            <LatencyChart counts={counts} />
+          </div>
+        </>
+      ) : (
+        <NotCounted origin={origin} />
+      )}
+      <HostsTable hosts={hosts} now={now} />
+    </div>
+  );
+}
+
+/** Says why there are no numbers yet. */
+function NotCounted({ origin }: { readonly origin: string }) {
+  const url = URL.parse(origin);
+  return (
+    <Panel title="Numbers">
+      <p class="muted">
+        The cron trigger counts every 10 minutes, and has not counted yet.
+        {url !== null && isLoopback(url)
+          ? " On wrangler dev it runs only when it is asked to:"
+          : ""}
+      </p>
+      {url !== null && isLoopback(url) ? (
+        <Code text={`curl "${origin}/cdn-cgi/handler/scheduled"`} what="the command that counts" />
+      ) : null}
+    </Panel>
+  );
+}
+
+function Headline({ facts: { problems } }: { readonly facts: Facts }) {
+  const grave = problems.data.filter(({ severity }) => severity !== "notice");
+  if (grave.length === 0) return <Chip tone="ok" icon="check" word="All quiet" />;
+  const hasError = grave.some(({ severity }) => severity === "error");
+  const word = countOf(grave.length, "problem");
+  return <Chip tone={hasError ? "bad" : "warn"} icon={hasError ? "cross" : "warn"} word={word} />;
+}
+
+function Summary({ facts, totals }: { readonly facts: Facts; readonly totals: Totals }) {
+  const { problems, range } = facts;
+  const callbacks = `${countOf(totals.delivered, "callback")} delivered in ${RANGES[range][0]}. `;
+  return (
+    <>
+      {totals.delivered > 0 ? callbacks : ""}
+      Looked at <Time at={problems.at * 1000} />.
+    </>
+  );
+}
+
+function RangeSwitch({ range }: { readonly range: Range }) {
+  return (
+    <nav class="segments" aria-label="Range">
+      {Object.entries(RANGES).map(([name, [title]]) => (
+        <a href={`/?range=${name}`} aria-current={name === range ? "true" : undefined}>
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,34 @@
+import { linkOrigin } from "../../../api/http/link-origin.ts";
+import { shardsOf } from "../../../index-db/shards.ts";
+import { html } from "../../answer.ts";
+import { frameOf } from "../../frame.ts";
+import { type ViewerVisit, viewerPage } from "../../page.ts";
+import { Layout } from "../../parts/layout.tsx";
+import { AccountOverview, readAccountFacts } from "./account.tsx";
+import { OperatorOverview, readOperatorFacts } from "./operator.tsx";
+
+/** The front page: for operators what is wrong and how the relay fares, for accounts their own tasks. */
+export const overviewPage = viewerPage("/", "read", async (visit) => {
+  const { viewer } = visit;
+  const content =
+    viewer.kind === "account" ? await ofAccount(visit, viewer.id) : await ofAll(visit);
+  return html(
+    <Layout title="Overview" frame={frameOf(visit)} section="overview" isLive>
+      {content}
+    </Layout>,
+  );
+});
+
+async function ofAccount({ request, env, runtime }: ViewerVisit, account: string) {
+  const facts = await readAccountFacts(env, shardsOf(env, runtime.config), account);
+  return <AccountOverview facts={facts} account={account} origin={linkOrigin(env, request)} />;
+}
+
+async function ofAll({ request, env, runtime, url }: ViewerVisit) {
+  const range = url.searchParams.get("range") === "30d" ? "30d" : "24h";
+  const facts = await readOperatorFacts(env, runtime.config, range);
+  const { isSandboxOn } = runtime.config;
+  return (
+    <OperatorOverview facts={facts} origin={linkOrigin(env, request)} isSandboxOn={isSandboxOn} />
+  );
+}

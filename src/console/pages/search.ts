@@ -1,0 +1,16 @@
+import { findAccount } from "../../api/accounts/account-client.ts";
+import { viewerPage } from "../page.ts";
+import { searchPath, searchTarget } from "../search.ts";
+
+/** Leads from the search box to the page of what was searched; a word is an account before it is a model. */
+export const searchPage = viewerPage("/search", "read", async ({ env, url, viewer }) => {
+  const target = searchTarget(url.searchParams.get("q") ?? "");
+  if (target === null) return seeOther("/");
+  const isWord = target.kind === "word" && viewer.kind === "operator";
+  const isAccount = isWord && (await findAccount(env, target.name)) !== null;
+  return seeOther(searchPath(isAccount ? { kind: "account", name: target.name } : target));
+});
+
+function seeOther(path: string): Response {
+  return new Response(null, { status: 303, headers: { Location: path } });
+}

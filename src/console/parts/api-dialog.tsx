@@ -1,0 +1,36 @@
+import { Code } from "./code.tsx";
+import { CloseButton, Dialog, DialogButton } from "./dialog.tsx";
+import { Icon } from "./icon.tsx";
+
+const ID = "api";
+
+interface ApiDialogProps {
+  /** Origin of the relay. */
+  readonly origin: string;
+  /** Paths of the API, with their queries, that answer what the page shows. */
+  readonly paths: readonly string[];
+}
+
+/** A button that shows the requests to the API which answer what is on the page. */
+export function ApiDialog({ origin, paths }: ApiDialogProps) {
+  const commands = paths.map(
+    (path) => `curl -fsS "${origin}${path}" \\\n  -H "Authorization: Bearer $KEY"`,
+  );
+  return (
+    <>
+      <DialogButton opens={ID} class="button needs-script">
+        <Icon name="code" />
+        API
+      </DialogButton>
+      <Dialog id={ID} title="The same from the API">
+        <Code text={commands.join("\n\n")} what="the commands" />
+        <div class="buttons">
+          <a class="button button-plain" href="/docs">
+            API reference
+          </a>
+          <CloseButton of={ID}>Close</CloseButton>
+        </div>
+      </Dialog>
+    </>
+  );
+}

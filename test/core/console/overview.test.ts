@@ -1,0 +1,80 @@
+import { expect, it } from "vitest";
+import { axisTicks } from "../../../src/console/axis-ticks.ts";
+import {
+  heatCells,
+  type PresentProblem,
+  remediesOf,
+  type Series,
+  totalsOf,
+} from "../../../src/console/overview.ts";
+import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
+
+type Step = Series["steps"][number];
+
+const NOTHING = BOUNDS_MS.map(() => 0).concat(0);
+
+/** Makes a step with callbacks, and with tasks in the buckets that end at these bounds in milliseconds. */
+function aStep(callbacks: Partial<Step["callbacks"]>, buckets: Record<number, number> = {}): Step {
+  const histogram = NOTHING.map((_, at) => buckets[BOUNDS_MS[at] ?? Infinity] ?? 0);
+  return {
+    at: 0,
+    tasks: { total: 10, pending: 0, processing: 0, completed: 10, failed: 0 },
+    callbacks: { waiting: 0, sending: 0, delivered: 0, failed: 0, attempts: 0, ...callbacks },
+    latency: { first_attempt: histogram, settled: NOTHING },
+  };
+}
+
+it("the totals of a range are the sums of its steps, and unknown where nothing has ended", () => {
+  const steps = [
+    aStep({ delivered: 6, failed: 1, attempts: 9 }, { 5: 6 }),
+    aStep({ delivered: 3, sending: 2, attempts: 6 }, { 1000: 2 }),
+  ];
+  expect(totalsOf(steps)).toEqual({
+    tasks: 20,
+    delivered: 9,
+    failed: 1,
+    successRate: 0.9,
+    attemptsEach: 1.25,
+    firstAttempt: { p50: 3, p95: 900, p99: 980 },
+  });
+  const nothing = { tasks: 0, delivered: 0, failed: 0 };
+  const unknown = { successRate: null, attemptsEach: null, firstAttempt: null };
+  expect(totalsOf([])).toEqual({ ...nothing, ...unknown });
+});
+
+it("the heatmap shows each bucket in the row of its bound, darker with more tasks, and what exceeds all bounds in the last row", () => {
+  const steps = [aStep({}, { 5: 100, 10: 20, 250: 1 }), aStep({}, { 3_600_000: 1, 60_000: 11 })];
+  expect(heatCells(steps)).toEqual([
+    { column: 0, row: 0, shade: 8 },
+    { column: 0, row: 2, shade: 2 },
+    { column: 1, row: 6, shade: 5 },
+    { column: 1, row: 7, shade: 2 },
+  ]);
+  expect(heatCells([aStep({})])).toEqual([]);
+});
+
+it.each([
+  [
+    "host_failing",
+    { host: "a.example:8443" },
+    ["/hosts/a.example%3A8443", "/tasks?callback=failed&host=a.example%3A8443"],
+  ],
+  ["key_refused", { connection: "ark-cn" }, ["/tasks?status=processing&provider=ark-cn"]],
+  ["refund_delayed", { task_id: "7" }, ["/tasks/7"]],
+  ["deadline_near", { task_id: "7" }, ["/tasks/7"]],
+  ["index_full", { bytes: 9 }, []],
+])("the problem %s about %j leads to the pages %j", (kind, subject, paths) => {
+  const head = { severity: "error", detail: "", since: null, tasks: null, actions: [] } as const;
+  const problem: PresentProblem = { ...head, kind, subject };
+  expect(remediesOf(problem).map(({ path }) => path)).toEqual(paths);
+});
+
+it.each([
+  [1, [0, 1]],
+  [3, [0, 1, 2, 3]],
+  [9, [0, 5, 10]],
+  [100, [0, 50, 100]],
+  [1_284, [0, 500, 1_000, 1_500]],
+])("the axis of a chart whose largest number is %i names %j", (most, ticks) => {
+  expect(axisTicks(most)).toEqual(ticks);
+});

@@ -1,0 +1,91 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { aKey, anAccount } from "../worker/accounts.ts";
+import { logIn, outcome, submit, visit } from "../worker/browser.ts";
+import { START } from "../worker/clock.ts";
+import { aRow, cron, insert, useIndex } from "./support.ts";
+
+useIndex();
+
+const FAILED = {
+  callback: "failed",
+  attempts: 3,
+  lastOutcome: "rejected",
+  lastStatusCode: 503,
+  version: START,
+} as const;
+const ID = "0edf0c76-03df-4fc8-941b-1cc4f8b7c465";
+
+/** Returns a relay whose memory of earlier answers is empty, as in another isolate. */
+const fresh = () => ({ ...env });
+
+/** Returns the text of the main part of a page, without its tags. */
+async function mainOf(response: Response): Promise<string> {
+  expect(response.status).toBe(200);
+  const [main = ""] = /<main[\s\S]*<\/main>/.exec(await response.text()) ?? [];
+  return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
+}
+
+it("the overview of an operator shows a failing host first, then the numbers and the hosts, once the cron has counted", async () => {
+  const failures = [1, 2, 3].map((minutes) =>
+    aRow({ ...FAILED, createdAt: START - minutes * 60_000 }),
+  );
+  await insert(...failures, aRow({ host: "good.example.net" }));
+  await cron();
+  const text = await mainOf(await visit("/", await logIn(), {}, fresh()));
+  expect(text).toMatch(/1 problem .*client\.example\.net does not take callbacks: 503\..*3 tasks/);
+  expect(text).toMatch(
+    /4 tasks 25\.0 % of callbacks delivered 3 callbacks failed 2\.50 attempts each/,
+  );
+  expect(text).toMatch(
+    /Hosts, worst first .*client\.example\.net fails: 503 0 % 3 3 .*good\.example\.net takes callbacks 100 % 1 0/,
+  );
+});
+
+it("the overview of an operator is quiet when all is well, and names the month that was asked for", async () => {
+  await insert(aRow());
+  await cron();
+  const text = await mainOf(await visit("/?range=30d", await logIn(), {}, fresh()));
+  expect(text).toContain("All quiet 1 callback delivered in 30 d.");
+});
+
+it("the overview of an operator teaches the first task when there is none, and says when tasks are not yet counted", async () => {
+  const cookie = await logIn();
+  expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
+  await insert(aRow());
+  expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain(
+    "The cron trigger counts every 10 minutes",
+  );
+});
+
+it("the overview of an account shows its balance and its own tasks only", async () => {
+  const account = await anAccount();
+  const cookie = await logIn((await aKey(account)).key);
+  expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("No tasks yet");
+  await insert(aRow({ account, model: "own" }), aRow({ account: "other", model: "foreign" }));
+  const text = await mainOf(await visit("/", cookie, {}, fresh()));
+  expect(text).toMatch(new RegExp(`${account} .* 0 credits 1 delivered in 7 days .* own `));
+  expect(text).not.toContain("foreign");
+});
+
+it("the button of the empty overview registers a task of the sandbox and leads to it", async () => {
+  const cookie = await logIn();
+  const bindings = { ...fresh(), SANDBOX: "true" };
+  expect(await mainOf(await visit("/", cookie, {}, bindings))).toContain("Run a sandbox task");
+  const [status, location] = outcome(await submit("/sandbox", {}, cookie, {}, bindings));
+  expect([status, location]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f-]{36}$/)]);
+});
+
+it("the search box leads to a task, to an account that exists, and else to the tasks of a model", async () => {
+  const account = await anAccount();
+  const cookie = await logIn();
+  const searches = [`msg_${ID}`, account, "no-such-account", " "].map(async (text) =>
+    outcome(await visit(`/search?q=${encodeURIComponent(text)}`, cookie)),
+  );
+  expect(await Promise.all(searches)).toEqual([
+    [303, `/tasks/${ID}`],
+    [303, `/accounts/${account}`],
+    [303, "/tasks?model=no-such-account"],
+    [303, "/"],
+  ]);
+});
