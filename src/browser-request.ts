@@ -1,3 +1,5 @@
+import { originOf } from "./api/http/host.ts";
+
 /** First segments of the paths of the console (src/console). */
 const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "accounts",
@@ -27,7 +29,10 @@ const API_SEGMENTS: ReadonlySet<string> = new Set([
  * Tells whether a request that no route of the API takes is answered with a page of the console: its path is
  * one of the console, or a browser asks for a page under a path of which the API knows nothing.
  */
-export function isForBrowser({ url, headers }: Request): boolean {
+export function isForBrowser(request: Request): boolean {
+  // With a `Host` header that is not a host, the path in the URL is not the one that was asked for.
+  if (originOf(request) === null) return false;
+  const { url, headers } = request;
   const path = URL.parse(url)?.pathname;
   const segment = path?.split("/")[1];
   if (segment === undefined || API_SEGMENTS.has(segment)) return false;
