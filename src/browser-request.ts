@@ -9,6 +9,7 @@ const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
   "login",
   "logout",
   "providers",
+  "redeliveries",
   "sandbox",
   "search",
   "tasks",

@@ -10,7 +10,11 @@ import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { problemPage, type Refused } from "./pages/problem.tsx";
+import { hostPage, sendOneAgain, testHost } from "./pages/host.tsx";
+import { hostsPage } from "./pages/hosts.tsx";
 import { loginPage, logIn, logOut } from "./pages/login.tsx";
+import { sendAgainPage, sendNextPage, sendSelected } from "./pages/send-again.tsx";
+import { newerTasks, tasksPage } from "./pages/tasks.tsx";
 import { overviewPage } from "./pages/overview/overview.tsx";
 import { runSandboxTask } from "./pages/overview/sandbox.ts";
 import { searchPage } from "./pages/search.ts";
@@ -20,6 +24,15 @@ const PAGES: readonly Page[] = [
   overviewPage,
   runSandboxTask,
   searchPage,
+  tasksPage,
+  newerTasks,
+  sendAgainPage,
+  sendNextPage,
+  sendSelected,
+  hostsPage,
+  hostPage,
+  testHost,
+  sendOneAgain,
   loginPage,
   logIn,
   logOut,

@@ -6,7 +6,6 @@ import { openApiText } from "../../scripts/openapi/document.ts";
 import { DESCRIPTIONS } from "../../src/api/description/descriptions.ts";
 import { CALLBACKS, OPERATOR_EVENTS } from "../../src/api/description/webhooks.ts";
 import { ROUTES } from "../../src/api/routes.ts";
-import { requireConforming } from "../description/conforms.ts";
 import { describedBodies } from "../description/document.ts";
 
 const document = z.record(z.string(), z.unknown()).parse(JSON.parse(OPENAPI_TEXT));
@@ -76,30 +75,6 @@ it("openapi.json has an example of each body, which is valid by the schema there
   });
   expect(wrong).toEqual([]);
 });
-
-const ACCOUNT = { id: "acme", balance: 0, created_at: 1 };
-const PROBLEM = { type: "t", title: "t", status: 404, detail: "d", code: "not_found" };
-
-it.each([
-  ["as described", 200, {}, ACCOUNT, null],
-  ["with a member that its schema lacks", 200, {}, { ...ACCOUNT, secret: 1 }, "Unrecognized key"],
-  ["without a member that it must have", 200, {}, { id: "acme", balance: 0 }, "created_at"],
-  ["with a status that is not described", 418, {}, ACCOUNT, "418 is not described"],
-  ["with a header that is not described", 200, { ETag: "1" }, ACCOUNT, "ETag is not described"],
-  ["with a described problem", 404, {}, PROBLEM, null],
-  ["with a problem of another route", 409, {}, { ...PROBLEM, code: "task_open" }, "no problem"],
-])(
-  "an answer %s to GET /v1/accounts/{account} is told from others by the check of all answers in tests",
-  (_, status, headers, body, error) => {
-    const type = "code" in body ? "application/problem+json" : "application/json";
-    const sent = new Headers({ "X-Request-Id": "1", "Content-Type": type, ...headers });
-    const asked = { method: "GET", url: "https://relay.example.com/v1/accounts/acme" };
-    const check = () =>
-      requireConforming(asked, { status, headers: sent, text: JSON.stringify(body) });
-    if (error === null) expect(check).not.toThrow();
-    else expect(check).toThrow(error);
-  },
-);
 
 /** Returns the names of the fields of a body. */
 function fieldsOf(body: z.core.$ZodType | null): readonly string[] {

@@ -1,10 +1,11 @@
+import type * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import type { ListedTask } from "../../index-db/list.ts";
 import { countShards, listShards } from "../../index-db/list-shards.ts";
 import { readerOf } from "../../task-object/caller.ts";
 import { json } from "../http/answer.ts";
-import { queryRoute } from "../http/route.ts";
+import { type AuthenticatedRequest, queryRoute } from "../http/route.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { filtersOf, TaskPage } from "./filters.ts";
@@ -18,32 +19,55 @@ export const listTasksRoute = queryRoute(
     rateLimit: "LIMIT_LISTS",
   },
   TaskPage,
-  async ({ env, url, query, runtime, caller }) => {
-    const shards = requireIndex(env, runtime);
-    const filters = filtersOf(query, caller);
-    const { cursorKeys } = runtime.keyring;
-    const after = await positionOf(query.cursor, filters, cursorKeys);
-    if (query.count) {
-      const { count, isCapped } = await queryIndex(() => countShards(shards, filters, after));
-      return json({ count, is_capped: isCapped });
-    }
-    const { tasks, next } = await queryIndex(() =>
-      listShards(shards, filters, after, query.limit, Date.now()),
-    );
-    const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
-    const data = tasks.map((task) => summaryOf(task, readerOf(caller)));
-    return json({ data, next_cursor: nextCursor }, 200, {
+  async ({ url, query, ...reading }) => {
+    if (query.count) return json(await taskCount(query, reading));
+    const page = await taskPage(query, reading);
+    const next = page.next_cursor;
+    return json(page, 200, {
       "Cache-Control": "private, no-store",
-      ...(nextCursor !== null && { Link: linkTo(url, nextCursor) }),
+      ...(next !== null && { Link: linkTo(url, next) }),
     });
   },
 );
+
+/** Who lists tasks, and on which relay. */
+export type Reading = Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "caller">;
+
+/**
+ * Returns one page of a list of tasks.
+ * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor of another list.
+ */
+export async function taskPage(query: z.output<typeof TaskPage>, reading: Reading) {
+  const { env, runtime, caller } = reading;
+  const shards = requireIndex(env, runtime);
+  const filters = filtersOf(query, caller);
+  const { cursorKeys } = runtime.keyring;
+  const after = await positionOf(query.cursor, filters, cursorKeys);
+  const { tasks, next } = await queryIndex(() =>
+    listShards(shards, filters, after, query.limit, Date.now()),
+  );
+  const nextCursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
+  const data = tasks.map((task) => summaryOf(task, readerOf(caller)));
+  return { data, next_cursor: nextCursor };
+}
+
+/** Counts the tasks of a list; see `taskPage`. */
+async function taskCount(query: z.output<typeof TaskPage>, { env, runtime, caller }: Reading) {
+  const shards = requireIndex(env, runtime);
+  const filters = filtersOf(query, caller);
+  const after = await positionOf(query.cursor, filters, runtime.keyring.cursorKeys);
+  const { count, isCapped } = await queryIndex(() => countShards(shards, filters, after));
+  return { count, is_capped: isCapped };
+}
 
 function linkTo(url: URL, cursor: string): string {
   const next = new URL(url);
   next.searchParams.set("cursor", cursor);
   return `<${next.href}>; rel="next"`;
 }
+
+/** A task of a list as its reader may see it. */
+export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: ListedTask, reader: Reader) {
   const { id, status, model, account, provider, job } = task;

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
+import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import {
@@ -58,24 +59,30 @@ export const readHost = route(
     path: "/v1/hosts/{host}",
     access: "inspect",
   },
-  async ({ env, runtime, params }) => {
-    const host = params.host === OTHERS ? OTHERS : hostOf(`https://${params.host}`);
-    if (host === null) throw invalidRequest([{ path: "/host", message: "must be a host" }]);
-    const shards = requireIndex(env, runtime);
-    const now = Date.now();
-    const [counts, failed, next, deliveredAt] = await queryIndex(() =>
-      Promise.all([
-        recentCounts(env, shards, now),
-        failedCallbacksOf(host, shards, MAX_ENTRIES),
-        nextTasks(shards, MAX_TASKS),
-        lastDeliveredAt(host, shards, MAX_ENTRIES),
-      ]),
-    );
-    return json({
-      ...windowView(counts),
-      ...viewer({ counts, failed, next }, now)(host),
-      last_delivered_at: deliveredAt === null ? null : toSeconds(deliveredAt),
-      failures: failuresOf(host, { failed, next }),
-    });
-  },
+  async ({ env, runtime, params }) => json(await oneHostView(params.host, env, runtime)),
 );
+
+/**
+ * Returns one host, and how its callbacks fail.
+ * @throws Problem `invalid_request` for a text that is no host.
+ */
+export async function oneHostView(name: string, env: Env, runtime: Runtime) {
+  const host = name === OTHERS ? OTHERS : hostOf(`https://${name}`);
+  if (host === null) throw invalidRequest([{ path: "/host", message: "must be a host" }]);
+  const shards = requireIndex(env, runtime);
+  const now = Date.now();
+  const [counts, failed, next, deliveredAt] = await queryIndex(() =>
+    Promise.all([
+      recentCounts(env, shards, now),
+      failedCallbacksOf(host, shards, MAX_ENTRIES),
+      nextTasks(shards, MAX_TASKS),
+      lastDeliveredAt(host, shards, MAX_ENTRIES),
+    ]),
+  );
+  return {
+    ...windowView(counts),
+    ...viewer({ counts, failed, next }, now)(host),
+    last_delivered_at: deliveredAt === null ? null : toSeconds(deliveredAt),
+    failures: failuresOf(host, { failed, next }),
+  };
+}

@@ -1,3 +1,4 @@
+import type * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import type { ListedTask } from "../../index-db/list.ts";
 import { listShards } from "../../index-db/list-shards.ts";
@@ -10,6 +11,7 @@ import { NoFields } from "../http/fields.ts";
 import { idempotencyKeyOf } from "../tasks/idempotency-key.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import { callTasks } from "./call-tasks.ts";
+import type { Reading } from "./list-tasks.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { filtersOf, RedeliveryPage } from "./filters.ts";
@@ -28,30 +30,49 @@ export const redeliverMany = queryBodyRoute(
   },
   RedeliveryPage,
   NoFields,
-  async ({ request, env, query, runtime, caller }) => {
-    const shards = requireIndex(env, runtime);
-    const { limit, dry_run: isDryRun } = query;
-    const filters = filtersOf(query, caller);
+  async ({ request, query, ...reading }) => {
     const key = idempotencyKeyOf(request.headers);
-    if (key === null && !isDryRun) throw keyRequired();
-    if (limit > MAX_REDELIVERED && !isDryRun) throw tooMany();
-    const { cursorKeys } = runtime.keyring;
-    const after = await positionOf(query.cursor, filters, cursorKeys);
-    const { tasks, next } = await queryIndex(() =>
-      listShards(shards, filters, after, limit, Date.now()),
-    );
-    const isOrdered = key !== null && !isDryRun;
-    const effects = isOrdered ? await redeliver(tasks, key, env, caller) : tasks.map(expectedOf);
-    const skipped = effects.filter((effect) => effect !== "started");
-    return json({
-      matched: tasks.length,
-      started: isOrdered ? tasks.length - skipped.length : 0,
-      skipped: skipped.length,
-      skipped_because: countsOf(skipped),
-      next_cursor: next === null ? null : await cursorOf(next, filters, cursorKeys),
-    });
+    if (key === null && !query.dry_run) throw keyRequired();
+    if (query.limit > MAX_REDELIVERED && !query.dry_run) throw tooMany();
+    return json(await redeliverPage(query, query.dry_run ? null : key, reading));
   },
 );
+
+/**
+ * Orders one more attempt of the callback of each task of a page of a list.
+ * @param key `Idempotency-Key` of the whole run; null only tells what an order would do, by the rows of the index.
+ */
+export async function redeliverPage(
+  query: Omit<z.output<typeof RedeliveryPage>, "dry_run">,
+  key: string | null,
+  { env, runtime, caller }: Reading,
+) {
+  const shards = requireIndex(env, runtime);
+  const filters = filtersOf(query, caller);
+  const { cursorKeys } = runtime.keyring;
+  const after = await positionOf(query.cursor, filters, cursorKeys);
+  const { tasks, next } = await queryIndex(() =>
+    listShards(shards, filters, after, query.limit, Date.now()),
+  );
+  const ids = tasks.map(({ id }) => id);
+  const effects =
+    key === null ? tasks.map(expectedOf) : await redeliverTasks(ids, key, env, caller);
+  return {
+    ...countedEffects(effects, key !== null),
+    next_cursor: next === null ? null : await cursorOf(next, filters, cursorKeys),
+  };
+}
+
+/** Counts what an order did, or would do. */
+export function countedEffects(effects: readonly Effect[], isOrdered: boolean) {
+  const skipped = effects.filter((effect) => effect !== "started");
+  return {
+    matched: effects.length,
+    started: isOrdered ? effects.length - skipped.length : 0,
+    skipped: skipped.length,
+    skipped_because: countsOf(skipped),
+  };
+}
 
 /** Effect of an order on one task: `started`, or the reason why the task is skipped. */
 type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
@@ -61,14 +82,13 @@ type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
  * task skips the order when the task has no result yet, is still sending its callback, was erased, or has had
  * this order already. The list of tasks comes from the index, which may lag behind the objects.
  */
-async function redeliver(
-  tasks: readonly ListedTask[],
+export async function redeliverTasks(
+  ids: readonly string[],
   idempotencyKey: string,
   env: Env,
   caller: Caller,
 ): Promise<readonly Effect[]> {
   const event = { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey } as const;
-  const ids = tasks.map(({ id }) => id);
   const effects = await callTasks(ids, async (id): Promise<Effect> => {
     const applied = await taskClient(env, id).apply(event, caller);
     if (applied.kind === "refused") return applied.refusal.code;

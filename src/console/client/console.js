@@ -219,6 +219,28 @@ function mark(id) {
   }
 }
 
+// Lists whose rows can be selected, and runs that go on by themselves
+
+for (const form of all("[data-selection]")) {
+  const boxes = all("input[type=checkbox]", form).filter((box) => box instanceof HTMLInputElement);
+  const update = () => {
+    const count = boxes.filter((box) => box.checked).length;
+    for (const button of all("[data-selected]", form))
+      button.toggleAttribute("disabled", count === 0);
+    for (const text of all("[data-selected-count]", form))
+      text.textContent = count === 0 ? "the selected" : String(count);
+    for (const text of all("[data-selected-text]", form))
+      text.textContent = `${count} of the ${boxes.length} shown are selected.`;
+    for (const box of boxes)
+      box.closest("[data-row]")?.setAttribute("aria-selected", String(box.checked));
+  };
+  form.addEventListener("change", update);
+  if (boxes.some((box) => box.checked)) update();
+}
+
+const step = document.querySelector("form[data-step]");
+if (step instanceof HTMLFormElement) setTimeout(() => step.requestSubmit(), 300);
+
 root.dataset["scripted"] = "";
 if (root.dataset["theme"] === undefined && cookie("theme") !== "")
   root.dataset["theme"] = cookie("theme");

@@ -1,5 +1,6 @@
 // Refreshes a page: every `data-refresh` seconds the page is asked for again, and the parts that have the attribute
-// are replaced in place. The server says in each answer how long the next wait is.
+// are replaced in place. The server says in each answer how long the next wait is. A part with `data-refresh-url` is
+// replaced by what this path answers, and the page itself is not asked for.
 
 /** @type {(selector: string) => HTMLElement[]} */
 const all = (selector) =>
@@ -38,7 +39,8 @@ function plan(waitMs) {
 async function refresh() {
   if (Date.now() - activeAt > IDLE_MS) return setLive(false);
   const headers = { Accept: "text/html", "X-Refresh": "1" };
-  const answer = await fetch(location.href, { headers }).catch(() => null);
+  const path = all("[data-refresh-url]")[0]?.dataset["refreshUrl"] ?? location.href;
+  const answer = await fetch(path, { headers }).catch(() => null);
   if (answer?.status === 401) {
     showEnded(await answer.text());
     return setLive(false);

@@ -1,0 +1,135 @@
+import type { redeliverPage } from "../../api/search/redeliver-many.ts";
+import { countText, durationText } from "../format.ts";
+import type { SampleCallback, Tested } from "../host-actions.ts";
+import { Status } from "../parts/chip.tsx";
+import { Panel } from "../parts/page-head.tsx";
+import { reasonsText } from "../send-again.ts";
+import { StartForm } from "./send-again-parts.tsx";
+
+/** The way from a failing host to delivered callbacks, and how far it is gone. */
+export interface Steps {
+  readonly host: string;
+  /** URL that a test goes to; empty when none is known. */
+  readonly url: string;
+  /** Id of a task whose callback has failed; null when none is known. */
+  readonly task: string | null;
+  /** Number of failed callbacks. */
+  readonly failed: number;
+  readonly tested: Tested | null;
+  readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;
+  /** Reason why the last order was refused; null when it was not. */
+  readonly refusal: string | null;
+  /** What a run over all failed callbacks would do; null until one was delivered. */
+  readonly expected: Awaited<ReturnType<typeof redeliverPage>> | null;
+}
+
+/** Three steps: send a test, send one callback again, send all again. The next one stands out. */
+export function HostSteps(steps: Steps) {
+  const { tested, sent } = steps;
+  const isTested = tested?.outcome === "delivered" || sent !== null;
+  const isSent = sent?.callback?.status === "delivered";
+  const path = `/hosts/${encodeURIComponent(steps.host)}`;
+  return (
+    <Panel title="Deliver again">
+      <ol class="steps">
+        <li class="step">
+          <h3>Send a test</h3>
+          <form method="post" action={`${path}/test`} class="step-form">
+            <input
+              type="url"
+              name="callback_url"
+              aria-label="URL of the receiver"
+              value={steps.url}
+              required
+            />
+            <StepButton label="Send a test" isNext={!isTested} />
+          </form>
+          {tested === null ? null : <TestResult {...tested} />}
+        </li>
+        <li class="step">
+          <h3>Send one again</h3>
+          <form method="post" action={`${path}/one`} class="step-form">
+            <input type="hidden" name="task" value={steps.task ?? ""} />
+            <input type="hidden" name="run" value={crypto.randomUUID()} />
+            <StepButton
+              label="Send one again"
+              isNext={isTested && !isSent}
+              isDisabled={steps.task === null}
+            />
+          </form>
+          {sent === null ? null : <SentResult {...sent} />}
+        </li>
+        <li class="step">
+          <h3>Send all again</h3>
+          <AllAgain {...steps} isNext={isSent} />
+        </li>
+      </ol>
+      {steps.refusal === null ? null : (
+        <p class="field-error" role="alert">
+          {steps.refusal}
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function StepButton(props: {
+  readonly label: string;
+  readonly isNext: boolean;
+  readonly isDisabled?: boolean;
+}) {
+  const { label, isNext, isDisabled = false } = props;
+  return (
+    <button type="submit" class={`button${isNext ? " button-main" : ""}`} disabled={isDisabled}>
+      {label}
+    </button>
+  );
+}
+
+function TestResult({ outcome, status_code: code, duration_ms: ms, cause }: Tested) {
+  return (
+    <output class="state">
+      <Status of={outcome} /> {code ?? cause ?? ""} in {durationText(ms)}
+    </output>
+  );
+}
+
+function SentResult({ id, callback }: NonNullable<Steps["sent"]>) {
+  const last = callback?.attempts.at(-1);
+  return (
+    <output class="state">
+      <Status of={callback?.status ?? "waiting"} /> {last?.status_code ?? last?.outcome ?? ""}{" "}
+      <a href={`/tasks/${id}`}>Open the task</a>
+    </output>
+  );
+}
+
+function AllAgain({ host, failed, expected, isNext }: Steps & { readonly isNext: boolean }) {
+  const filters = new URLSearchParams({ callback: "failed", host });
+  if (expected === null) {
+    return (
+      <div class="buttons">
+        <a class="button" href={`/redeliveries?${filters.toString()}`}>
+          Send all {countText(failed)} again…
+        </a>
+      </div>
+    );
+  }
+  const count = expected.matched - expected.skipped;
+  filters.set("until", String(Math.floor(Date.now() / 1000) + 1));
+  return (
+    <>
+      <StartForm
+        filters={filters}
+        total={expected.matched}
+        label={`Send all ${countText(count)} again`}
+        isMain={isNext}
+      />
+      <p class="muted small">
+        {expected.skipped === 0
+          ? "None will be skipped."
+          : `${countText(expected.skipped)} will be skipped: ${reasonsText(expected.skipped_because)}.`}
+      </p>
+    </>
+  );
+}

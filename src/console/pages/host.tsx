@@ -1,0 +1,190 @@
+import { oneHostView } from "../../api/search/read-hosts.ts";
+import { Problem } from "../../api/http/problem.ts";
+import { may } from "../../task-object/caller.ts";
+import { html } from "../answer.ts";
+import { countText, percentText } from "../format.ts";
+import { frameOf } from "../frame.ts";
+import { callbackOf, expectedAt, sendOnce, testUrl } from "../host-actions.ts";
+import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
+import { Id } from "../parts/copy.tsx";
+import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
+import { Layout } from "../parts/layout.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { PageHead, Panel } from "../parts/page-head.tsx";
+import { Stat } from "../parts/stat.tsx";
+import { Ago, Time } from "../parts/time.tsx";
+import { HostFailures, type Sample } from "./host-failures.tsx";
+import { HostSteps, type Steps } from "./host-steps.tsx";
+
+/** Largest number of tasks whose last attempt the page shows, one of each kind of failure. */
+const MAX_SAMPLES = 4;
+
+type Host = Awaited<ReturnType<typeof oneHostView>>;
+type HostVisit = ViewerVisit<{ readonly host: string }>;
+
+export const hostPage = viewerPage("/hosts/{host}", "inspect", (visit) => showHost(visit, NOTHING));
+
+/** Sends a test to the host, and shows how it went. */
+export const testHost = formAction("/hosts/{host}/test", "operate", async (visit) => {
+  const url = visit.form.get("callback_url") ?? "";
+  const { value, refusal } = await refusalOr(() => testUrl(visit, url));
+  return showHost(visit, { ...NOTHING, tested: value, refusal, url });
+});
+
+/** Sends the callback of one task again, shows how it went, and counts the others. */
+export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (visit) => {
+  const id = visit.form.get("task") ?? "";
+  const run = visit.form.get("run") ?? "";
+  const { value, refusal } = await refusalOr(() => sendOnce(id, visit, run));
+  return showHost(visit, { ...NOTHING, sent: { id, callback: value }, refusal });
+});
+
+/** What a form of the page has done. */
+interface Done extends Pick<Steps, "tested" | "sent" | "refusal"> {
+  /** URL to which a test was sent; null for none. */
+  readonly url: string | null;
+}
+
+const NOTHING: Done = { tested: null, sent: null, refusal: null, url: null };
+
+/** Returns what a function returns, or the reason of the problem that it throws, for the page to show. */
+async function refusalOr<T>(
+  act: () => Promise<T>,
+): Promise<{ readonly value: T | null; readonly refusal: string | null }> {
+  try {
+    return { value: await act(), refusal: null };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { issues = [], detail } = error.details;
+    const [issue] = issues;
+    const refusal = issue === undefined ? (detail ?? error.code) : `The URL ${issue.message}`;
+    return { value: null, refusal };
+  }
+}
+
+async function showHost(visit: HostVisit, done: Done): Promise<Response> {
+  const host = await oneHostView(visit.params.host, visit.env, visit.runtime);
+  const samples = await samplesOf(host, visit);
+  const now = Date.now();
+  const steps = may(visit.viewer, "operate") ? await stepsOf(host, samples, visit, done) : null;
+  return html(
+    <Layout title={host.host} frame={frameOf(visit)} section="hosts">
+      <PageHead
+        title={host.host === "*" ? "Other hosts" : <Id text={host.host} what="host" />}
+        sub={
+          <a href="/hosts" class="back">
+            All hosts
+          </a>
+        }
+      />
+      <div class="stack">
+        <HostNotice host={host} now={now} />
+        {steps === null ? null : <HostSteps {...steps} />}
+        <HostFailures failures={host.failures} samples={samples} now={now} />
+        <HostDay host={host} now={now} />
+      </div>
+    </Layout>,
+  );
+}
+
+/** Returns the steps towards delivered callbacks; null for a host without failed ones, and for several hosts. */
+async function stepsOf(
+  host: Host,
+  samples: readonly Sample[],
+  visit: HostVisit,
+  { url, ...done }: Done,
+): Promise<Steps | null> {
+  const failed = failedAt(host);
+  const { sent } = done;
+  if (host.host === "*" || (failed === 0 && sent === null)) return null;
+  const isDelivered = sent?.callback?.status === "delivered";
+  return {
+    ...done,
+    host: host.host,
+    url: url ?? urlIn([...samples, ...(sent === null ? [] : [sent])]),
+    task: samples.find(({ id }) => id !== sent?.id)?.id ?? null,
+    failed,
+    expected: isDelivered ? await expectedAt(host.host, visit) : null,
+  };
+}
+
+/** Returns the first callback URL of some tasks; empty when none is known. */
+function urlIn(samples: readonly Sample[]): string {
+  return samples.flatMap(({ callback }) => callback?.url ?? [])[0] ?? "";
+}
+
+/** Returns the number of failed callbacks, by the counts or by the rows of the index, whichever knows more. */
+function failedAt({ callbacks, failing, failures }: Host): number {
+  const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;
+  return Math.max(callbacks.failed, failing?.failed ?? 0, found);
+}
+
+/** Reads from their objects the callbacks of tasks that show how the host fails. */
+async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly Sample[]> {
+  const ids = failures.outcomes.flatMap(({ task_id: id }) => id ?? []).slice(0, MAX_SAMPLES);
+  return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));
+}
+
+function HostNotice({ host, now }: { readonly host: Host; readonly now: number }) {
+  const { failing, last_delivered_at: deliveredAt } = host;
+  const last =
+    deliveredAt === null ? null : (
+      <p>
+        Last delivered <Ago at={deliveredAt * 1000} now={now} />.
+      </p>
+    );
+  if (failing === null) {
+    return (
+      <Notice tone="ok" icon="check" title="The host does not fail at present.">
+        {last}
+      </Notice>
+    );
+  }
+  const count = countText(failing.failed) + (failing.is_capped ? " or more" : "");
+  return (
+    <Notice
+      tone="bad"
+      icon="cross"
+      title={
+        <>
+          <strong>Callbacks fail: {failing.status_code ?? failing.outcome ?? "no answer"}</strong>{" "}
+          since <Time at={failing.since * 1000} />. {count} failed, {countText(failing.sending)}{" "}
+          still being tried.
+        </>
+      }
+    >
+      {last}
+    </Notice>
+  );
+}
+
+function HostDay({ host, now }: { readonly host: Host; readonly now: number }) {
+  const { callbacks, success_rate: rate, attempts_per_callback: attempts } = host;
+  const filter = `host=${encodeURIComponent(host.host)}&range=24h`;
+  const href = (query: string) => (host.host === "*" ? {} : { href: `/tasks?${filter}${query}` });
+  return (
+    <Panel
+      title="Last 24 hours"
+      aside={
+        host.counted_at === null ? (
+          "not counted yet"
+        ) : (
+          <>
+            counted <Ago at={host.counted_at * 1000} now={now} />
+          </>
+        )
+      }
+    >
+      <div class="stack-s">
+        <div class="stats">
+          <Stat value={countText(callbacks.total)} label="callbacks" {...href("")} />
+          <Stat value={rate === null ? "–" : percentText(rate)} label="delivered" />
+          <Stat value={countText(callbacks.failed)} label="failed" {...href("&callback=failed")} />
+          <Stat value={attempts?.toFixed(2) ?? "–"} label="attempts each" />
+        </div>
+        <HourStrip callbacks={host.callbacks_by_hour} failed={host.failed_by_hour} />
+        <HourLegend />
+      </div>
+    </Panel>
+  );
+}

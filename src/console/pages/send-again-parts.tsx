@@ -1,0 +1,127 @@
+import type { Child } from "hono/jsx";
+import { countText } from "../format.ts";
+import { PACES, reasonsText, type Run, runParameters, SEND_AGAIN } from "../send-again.ts";
+import { pathWith } from "../task-parameters.ts";
+
+interface StartFormProps {
+  readonly filters: URLSearchParams;
+  /** Number of tasks that were counted. */
+  readonly total: number;
+  readonly label: string;
+  /** Whether the button stands out, as the next thing to do. */
+  readonly isMain?: boolean;
+  readonly children?: Child;
+}
+
+/** The form that starts a run over the tasks with these filters. */
+export function StartForm({ filters, total, label, isMain = true, children }: StartFormProps) {
+  return (
+    <form method="post" action={SEND_AGAIN} class="buttons">
+      <Hidden values={filters} />
+      <input type="hidden" name="run" value={crypto.randomUUID()} />
+      <input type="hidden" name="total" value={String(total)} />
+      <label class="pace">
+        <select name="pace" aria-label="Pace">
+          {PACES.map((pace) => (
+            <option value={String(pace)} selected={pace === 25}>
+              {pace} at a time
+            </option>
+          ))}
+        </select>
+      </label>
+      <button
+        type="submit"
+        class={`button${isMain ? " button-main" : ""}`}
+        data-key="r"
+        disabled={total === 0}
+      >
+        {label}
+      </button>
+      {children}
+    </form>
+  );
+}
+
+/** Shows how far a run is, and lets it go on. */
+export function Progress({
+  filters,
+  run,
+}: {
+  readonly filters: URLSearchParams;
+  readonly run: Run;
+}) {
+  const skipped = Object.values(run.skipped).reduce((sum, count) => sum + count, 0);
+  const done = run.started + skipped;
+  const list = pathWith("/tasks", filters, { callback: null, outcome: null, status_code: null });
+  return (
+    <div class="card stack-s send-again" id="run">
+      <progress
+        class="progress"
+        max={Math.max(run.total, done, 1)}
+        value={run.isDone ? Math.max(run.total, done, 1) : done}
+        aria-label="Progress"
+      />
+      <output class="send-count">
+        <strong>{countText(run.started)}</strong> of {countText(Math.max(run.total, done))} sent
+        {run.isDone ? ". The run is complete." : " …"}
+      </output>
+      {skipped === 0 ? null : (
+        <p class="muted">
+          {countText(skipped)} skipped: {reasonsText(run.skipped)}.
+        </p>
+      )}
+      <div class="buttons">
+        {run.isDone ? (
+          <a class="button button-main" href={list}>
+            Show these tasks
+          </a>
+        ) : (
+          <form method="post" action={SEND_AGAIN} data-step="">
+            <Hidden values={runParameters(filters, run)} />
+            <button type="submit" class="button button-main">
+              Go on
+            </button>
+          </form>
+        )}
+        {run.isDone ? null : (
+          <a class="button" href={list}>
+            Stop
+          </a>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Hidden({ values }: { readonly values: URLSearchParams }) {
+  return (
+    <>
+      {[...values].map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+    </>
+  );
+}
+
+interface FilterTextProps {
+  readonly filters: URLSearchParams;
+  /** Text for no filters. */
+  readonly none: string;
+}
+
+/** Says in one line which tasks a run is about. */
+export function FilterText({ filters, none }: FilterTextProps) {
+  const named = [...filters].filter(([name]) => name !== "until" && name !== "since");
+  if (named.length === 0) return <>{none}</>;
+  return (
+    <>
+      Tasks with{" "}
+      {named.map(([name, value], at) => (
+        <>
+          {at === 0 ? "" : " · "}
+          {name.replace("_", " ")} <strong>{value}</strong>
+        </>
+      ))}
+    </>
+  );
+}

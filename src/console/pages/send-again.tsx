@@ -1,0 +1,144 @@
+import { countRequest } from "../../api/http/rate-limit.ts";
+import { readQuery } from "../../api/http/query.ts";
+import { TaskId } from "../../api/http/fields.ts";
+import { invalidRequest } from "../../api/http/problem.ts";
+import { RedeliveryPage } from "../../api/search/filters.ts";
+import { countedEffects, redeliverPage, redeliverTasks } from "../../api/search/redeliver-many.ts";
+import { html } from "../answer.ts";
+import { countText } from "../format.ts";
+import { frameOf } from "../frame.ts";
+import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../page.ts";
+import { Layout } from "../parts/layout.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import {
+  advanced,
+  filtersIn,
+  MAX_COUNTED,
+  PACES,
+  readRun,
+  reasonsText,
+  type Run,
+  runParameters,
+  SEND_AGAIN,
+} from "../send-again.ts";
+import { pathWith, taskParameters } from "../task-parameters.ts";
+import { FilterText, Progress, StartForm } from "./send-again-parts.tsx";
+
+/** Largest number of tasks that are selected in a list. */
+const MAX_SELECTED = 50;
+
+/** Sends the callbacks of a list again: counts them first, then shows how far the run is. */
+export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) => {
+  const run = readRun(visit.url.searchParams);
+  if (run !== null) return progressPage(visit, run);
+  const now = Date.now();
+  const filters = filtersIn(taskParameters(visit.url.searchParams, now));
+  // A task that is created from now on does not belong to what is counted here.
+  if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
+  const expected = await order(visit, filters, MAX_COUNTED, null);
+  const back = pathWith("/tasks", filters, { until: null });
+  const count = expected.matched - expected.skipped;
+  return html(
+    <Layout title="Send again" frame={frameOf(visit)} section="tasks">
+      <PageHead
+        title="Send callbacks again"
+        sub={<FilterText filters={filters} none="All tasks of the index" />}
+      />
+      <div class="card stack-s send-again">
+        <p class="send-count">
+          <strong>{countText(count)}</strong> {count === 1 ? "callback" : "callbacks"} will be sent
+          once more
+          {expected.next_cursor === null ? "." : ", and older ones that are not counted here."}
+        </p>
+        {expected.skipped === 0 ? null : (
+          <p class="muted">
+            {countText(expected.skipped)} will be skipped: {reasonsText(expected.skipped_because)}.
+          </p>
+        )}
+        {filters.get("callback") === "failed" ? null : (
+          <p class="tone-warn send-warning">
+            The list is not limited to failed callbacks: delivered ones are sent again too.
+          </p>
+        )}
+        <StartForm
+          filters={filters}
+          total={expected.matched}
+          label={`Send ${countText(count)} again`}
+        >
+          <a class="button" href={back}>
+            Back to the list
+          </a>
+        </StartForm>
+        <p class="muted small">
+          Each is sent with its own id, so that a receiver that had it can tell. A run that is
+          interrupted goes on where it was and sends nothing twice.
+        </p>
+      </div>
+    </Layout>,
+  );
+});
+
+/** Orders one page of a run, and leads to the page that shows how far it is. */
+export const sendNextPage = formAction(SEND_AGAIN, "redeliver", async (visit) => {
+  const run = readRun(visit.form);
+  if (run === null) throw invalidRequest([{ path: "/run", message: "is required" }]);
+  const filters = filtersIn(visit.form);
+  const after = run.isDone ? run : await ordered(visit, filters, run);
+  const location = pathWith(SEND_AGAIN, runParameters(filters, after));
+  return new Response(null, { status: 303, headers: { Location: location } });
+});
+
+/** Orders the callbacks of the tasks that were selected in a list, and says what was done. */
+export const sendSelected = formAction("/redeliveries/selected", "redeliver", async (visit) => {
+  const { form, viewer, env } = visit;
+  await countRequest("LIMIT_BULK", viewer, env);
+  const id = readRun(form)?.id;
+  const ids = form.getAll("id").filter((each) => TaskId.safeParse(each).success);
+  if (id === undefined) throw invalidRequest([{ path: "/run", message: "is required" }]);
+  const effects = countedEffects(
+    await redeliverTasks(ids.slice(0, MAX_SELECTED), id, env, viewer),
+    true,
+  );
+  const done = {
+    total: effects.matched,
+    started: effects.started,
+    skipped: effects.skipped_because,
+  };
+  const run: Run = { id, pace: PACES[0], cursor: "", isDone: true, ...done };
+  const location = pathWith(SEND_AGAIN, runParameters(new URLSearchParams(), run));
+  return new Response(null, { status: 303, headers: { Location: location } });
+});
+
+async function ordered(visit: FormVisit, filters: URLSearchParams, run: Run): Promise<Run> {
+  const asked = new URLSearchParams(filters);
+  if (run.cursor !== "") asked.set("cursor", run.cursor);
+  return advanced(run, await order(visit, asked, run.pace, run.id));
+}
+
+/** Orders the callbacks of one page of a list, or counts them. @param key null only counts. */
+async function order(
+  visit: ViewerVisit,
+  asked: URLSearchParams,
+  limit: number,
+  key: string | null,
+) {
+  await countRequest("LIMIT_BULK", visit.viewer, visit.env);
+  const query = readQuery(
+    RedeliveryPage,
+    new URLSearchParams([...asked, ["limit", String(limit)]]),
+  );
+  return redeliverPage(query, key, { ...visit, caller: visit.viewer });
+}
+
+function progressPage(visit: ViewerVisit, run: Run): Promise<Response> {
+  const filters = filtersIn(visit.url.searchParams);
+  return html(
+    <Layout title="Sending again" frame={frameOf(visit)} section="tasks">
+      <PageHead
+        title={run.isDone ? "Callbacks were sent again" : "Sending callbacks again"}
+        sub={<FilterText filters={filters} none="The selected tasks" />}
+      />
+      <Progress filters={filters} run={run} />
+    </Layout>,
+  );
+}

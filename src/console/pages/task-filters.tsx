@@ -1,0 +1,125 @@
+import { OUTCOMES } from "../../core/record/outcome.ts";
+import { FILTER_NAMES, pathWith, RANGES, without } from "../task-parameters.ts";
+
+/** Statuses of callbacks that the chips above the list offer. */
+const CHIPS = ["failed", "sending", "waiting"] as const;
+
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  callback: ["failed", "sending", "waiting", "delivered"],
+  status: ["pending", "processing", "completed", "failed"],
+  outcome: OUTCOMES,
+  range: Object.keys(RANGES),
+};
+
+/** The filters of the form with their names for readers; the last three are for operators only. */
+const FIELDS: readonly (readonly [name: string, title: string])[] = [
+  ["callback", "Callback"],
+  ["status", "Status"],
+  ["outcome", "Last outcome"],
+  ["status_code", "Status code"],
+  ["host", "Host"],
+  ["model", "Model"],
+  ["range", "Created within"],
+];
+const OPERATOR_FIELDS: readonly (readonly [name: string, title: string])[] = [
+  ["account", "Account"],
+  ["provider", "Provider"],
+  ["job", "Upstream job"],
+];
+
+/** Chips that limit the list to one status of the callbacks; `f` presses the failed one. */
+export function Chips({ search }: { readonly search: URLSearchParams }) {
+  const rest = without(search, "cursor", "callback");
+  const chosen = search.get("callback");
+  return (
+    <nav class="segments" aria-label="Callbacks">
+      {CHIPS.map((callback) => (
+        <a
+          href={pathWith("/tasks", rest, { callback })}
+          aria-current={chosen === callback ? "true" : undefined}
+          data-key={callback === "failed" ? "f" : undefined}
+        >
+          {callback[0]?.toUpperCase()}
+          {callback.slice(1)}
+        </a>
+      ))}
+      <a href={pathWith("/tasks", rest)} aria-current={chosen === null ? "true" : undefined}>
+        All
+      </a>
+    </nav>
+  );
+}
+
+interface FilterFormProps {
+  readonly search: URLSearchParams;
+  /** What is wrong with a filter, by its name. */
+  readonly issues: ReadonlyMap<string, string>;
+  readonly isOperator: boolean;
+}
+
+/** The form with all filters, whose names are those of the API. */
+export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
+  const isSet = FILTER_NAMES.some((name) => name !== "callback" && search.has(name));
+  const fields = isOperator ? [...FIELDS, ...OPERATOR_FIELDS] : FIELDS;
+  return (
+    <details class="details" open={isSet || search.has("range") || issues.size > 0}>
+      <summary>Filters</summary>
+      <form method="get" action="/tasks" class="filters">
+        {fields.map(([name, title]) => (
+          <Field
+            name={name}
+            title={title}
+            value={search.get(name) ?? ""}
+            issue={issues.get(name)}
+          />
+        ))}
+        <div class="buttons">
+          <button type="submit" class="button button-main">
+            Filter
+          </button>
+          <a class="button" href="/tasks">
+            Reset
+          </a>
+        </div>
+      </form>
+    </details>
+  );
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly title: string;
+  readonly value: string;
+  readonly issue: string | undefined;
+}
+
+function Field({ name, title, value, issue }: FieldProps) {
+  const id = `filter-${name}`;
+  const choices = CHOICES[name];
+  const fault =
+    issue === undefined
+      ? {}
+      : { "aria-invalid": "true" as const, "aria-describedby": `${id}-issue` };
+  return (
+    <div class="field">
+      <label for={id}>{title}</label>
+      {choices === undefined ? (
+        <input id={id} name={name} value={value} autocomplete="off" spellcheck={false} {...fault} />
+      ) : (
+        <select id={id} name={name} {...fault}>
+          <option value="">any</option>
+          {choices.map((choice) => (
+            <option value={choice} selected={choice === value}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      )}
+      {issue === undefined ? null : (
+        <p id={`${id}-issue`} class="field-error">
+          {issue}
+        </p>
+      )}
+    </div>
+  );
+}

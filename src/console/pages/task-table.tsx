@@ -1,0 +1,100 @@
+import type { TaskSummary } from "../../api/search/list-tasks.ts";
+import { Status } from "../parts/chip.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Ago, Time } from "../parts/time.tsx";
+
+/** Number of characters of a task's id that a list shows. */
+const SHORT_ID = 8;
+
+interface TaskTableProps {
+  readonly tasks: readonly TaskSummary[];
+  /** Path of the page that sends the callbacks of all that match again; null where the viewer may not. */
+  readonly again: string | null;
+  readonly now: number;
+}
+
+/** A page of tasks, some of which can be selected and sent again. */
+export function TaskTable({ tasks, again, now }: TaskTableProps) {
+  const table = (
+    <Table
+      caption="Tasks"
+      columns={columns(now, again !== null)}
+      rows={tasks}
+      rowId={({ id }) => `task-${id}`}
+    />
+  );
+  if (again === null) return table;
+  return (
+    <form method="post" action="/redeliveries/selected" class="stack-s" data-selection="">
+      <input type="hidden" name="run" value={crypto.randomUUID()} />
+      <div class="buttons selection">
+        <button type="submit" class="button" data-selected="" disabled>
+          Send <span data-selected-count="">the selected</span> again
+        </button>
+        <a class="button" href={again} data-key="r">
+          Send all that match again…
+        </a>
+        <span class="muted small" data-selected-text="">
+          Select tasks of this page, or send all that match.
+        </span>
+      </div>
+      {table}
+    </form>
+  );
+}
+
+function columns(now: number, isSelectable: boolean): readonly Column<TaskSummary>[] {
+  const task: Column<TaskSummary> = {
+    title: "Task",
+    cell: ({ id }) => (
+      <span class="task-name">
+        {isSelectable ? (
+          <input type="checkbox" name="id" value={id} aria-label={`Select task ${id}`} />
+        ) : null}
+        <a class="mono" href={`/tasks/${id}`} title={id}>
+          {id.slice(0, SHORT_ID)}
+        </a>
+      </span>
+    ),
+  };
+  return [
+    task,
+    { title: "Status", cell: ({ status }) => <Status of={status} /> },
+    { title: "Callback", cell: ({ callback }) => <CallbackCell callback={callback} /> },
+    {
+      title: "Host",
+      cell: ({ callback }) =>
+        callback?.host == null ? (
+          ""
+        ) : (
+          <a href={`/hosts/${encodeURIComponent(callback.host)}`}>{callback.host}</a>
+        ),
+    },
+    { title: "Model", cell: ({ model }) => <Hostile text={model} /> },
+    { title: "Account", cell: ({ account }) => account ?? "" },
+    { title: "Created", cell: ({ created_at: at }) => <Time at={at * 1000} /> },
+    {
+      title: "Age",
+      isNumber: true,
+      cell: ({ created_at: at }) => <Ago at={at * 1000} now={now} />,
+    },
+  ];
+}
+
+/** Status of the callback, with the outcome and code of its last attempt unless it was delivered. */
+function CallbackCell({ callback }: Pick<TaskSummary, "callback">) {
+  if (callback === null) return <span class="muted">none</span>;
+  const { status, attempts, last_outcome: outcome, last_status_code: code } = callback;
+  const fault = outcome === undefined || outcome === "delivered" ? null : (code ?? outcome);
+  return (
+    <span class="state">
+      <Status of={status} /> {fault === null ? null : <strong class="nowrap">{fault}</strong>}{" "}
+      {attempts === 0 || (attempts === 1 && fault === null) ? null : (
+        <span class="muted small nowrap">
+          {attempts} {attempts === 1 ? "attempt" : "attempts"}
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,201 @@
+import { Problem } from "../../api/http/problem.ts";
+import { readQuery } from "../../api/http/query.ts";
+import { countRequest } from "../../api/http/rate-limit.ts";
+import { TaskPage } from "../../api/search/filters.ts";
+import { taskPage } from "../../api/search/list-tasks.ts";
+import { may } from "../../task-object/caller.ts";
+import { html } from "../answer.ts";
+import { frameOf } from "../frame.ts";
+import { viewerPage, type ViewerVisit } from "../page.ts";
+import { Code } from "../parts/code.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Layout } from "../parts/layout.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Time } from "../parts/time.tsx";
+import { pathWith, taskParameters, without } from "../task-parameters.ts";
+import { Chips, FilterForm } from "./task-filters.tsx";
+import { TaskTable } from "./task-table.tsx";
+
+const PATH = "/tasks";
+const PAGE_SIZE = 50;
+/** Time in seconds after which the page asks whether there are newer tasks. */
+const REFRESH_S = 30;
+
+type Page = Awaited<ReturnType<typeof taskPage>>;
+type Listed =
+  | { readonly kind: "page"; readonly page: Page }
+  | { readonly kind: "invalid"; readonly issues: ReadonlyMap<string, string> };
+
+/** The list of tasks. Its filters and its position are in the URL, by the names of the API. */
+export const tasksPage = viewerPage(PATH, "read", async (visit) => {
+  const now = Date.now();
+  const { searchParams: search } = visit.url;
+  const asked = taskParameters(search, now);
+  const listed = await list(asked, PAGE_SIZE, visit);
+  const issues = listed.kind === "invalid" ? listed.issues : new Map<string, string>();
+  return html(
+    <Layout title="Tasks" frame={frameOf(visit)} section="tasks" isLive>
+      <PageHead title="Tasks" sub="Newest first, from the index, which is a few seconds behind." />
+      <div class="stack-s">
+        <Chips search={search} />
+        <FilterForm search={search} issues={issues} isOperator={visit.viewer.kind === "operator"} />
+        {listed.kind === "invalid" ? (
+          <p class="field-error" role="alert">
+            A filter is not valid, so nothing was looked for.
+          </p>
+        ) : (
+          <List page={listed.page} asked={asked} visit={visit} now={now} />
+        )}
+      </div>
+    </Layout>,
+    listed.kind === "invalid" ? 400 : 200,
+  );
+});
+
+/** Tells a list that is open how many newer tasks there are; the list itself does not move. */
+export const newerTasks = viewerPage("/tasks/newer", "read", async (visit) => {
+  const { searchParams: search } = visit.url;
+  const top = search.get("top") ?? "";
+  const listed = await list(taskParameters(search, Date.now()), PAGE_SIZE, visit);
+  const tasks = listed.kind === "page" ? listed.page.data : [];
+  const at = tasks.findIndex(({ id }) => id === top);
+  const count = at === -1 ? tasks.length : at;
+  return html(<Newer search={without(search, "top")} top={top} count={count} />);
+});
+
+async function list(asked: URLSearchParams, limit: number, visit: ViewerVisit): Promise<Listed> {
+  await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
+  try {
+    const query = readQuery(TaskPage, new URLSearchParams([...asked, ["limit", String(limit)]]));
+    return { kind: "page", page: await taskPage(query, { ...visit, caller: visit.viewer }) };
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
+    const issues = (error.details.issues ?? []).map(
+      ({ path, message }) => [path.slice(1), message] as const,
+    );
+    return { kind: "invalid", issues: new Map(issues) };
+  }
+}
+
+interface NewerProps {
+  readonly search: URLSearchParams;
+  /** Id of the task at the top of the list. */
+  readonly top: string;
+  readonly count: number;
+}
+
+/** Line above a list that says how many newer tasks there are, and asks again by itself. */
+function Newer({ search, top, count }: NewerProps) {
+  const more = count === PAGE_SIZE ? `${count} or more` : String(count);
+  return (
+    <output
+      id="newer"
+      class="newer"
+      data-refresh={String(REFRESH_S)}
+      data-refresh-url={pathWith("/tasks/newer", search, { top })}
+    >
+      {count === 0 ? null : (
+        <a class="button button-small" href={pathWith(PATH, search)}>
+          {more} new – show
+        </a>
+      )}
+    </output>
+  );
+}
+
+interface ListProps {
+  readonly page: Page;
+  readonly asked: URLSearchParams;
+  readonly visit: ViewerVisit;
+  readonly now: number;
+}
+
+function List({ page, asked, visit, now }: ListProps) {
+  const { searchParams: search } = visit.url;
+  const next = page.next_cursor;
+  const mayRedeliver = may(visit.viewer, "redeliver");
+  const first = page.data[0];
+  return (
+    <>
+      {asked.has("cursor") || first === undefined ? null : (
+        <Newer search={search} top={first.id} count={0} />
+      )}
+      {page.data.length === 0 ? (
+        <NoTasks asked={asked} next={next} />
+      ) : (
+        <TaskTable
+          tasks={page.data}
+          again={mayRedeliver ? pathWith("/redeliveries", without(asked, "cursor")) : null}
+          now={now}
+        />
+      )}
+      <nav class="buttons" aria-label="Pages">
+        {asked.has("cursor") ? (
+          <a class="button" href={pathWith(PATH, without(search, "cursor"))}>
+            Newest
+          </a>
+        ) : null}
+        {next === null || page.data.length === 0 ? null : (
+          <a class="button" href={nextPath(asked, next)} rel="next">
+            Older
+          </a>
+        )}
+      </nav>
+      <details class="details">
+        <summary>API</summary>
+        <Code
+          what="the request"
+          text={`curl -fsS "${visit.url.origin}${pathWith("/v1/tasks", asked)}" -H "Authorization: Bearer $KEY"`}
+        />
+      </details>
+    </>
+  );
+}
+
+/** Returns the path of the next page. Its filters are those of the API, because a cursor is valid only for them. */
+function nextPath(asked: URLSearchParams, cursor: string): string {
+  return pathWith(PATH, asked, { cursor });
+}
+
+interface NoTasksProps {
+  readonly asked: URLSearchParams;
+  readonly next: string | null;
+}
+
+/** Says what was looked for when a page has no task; a page without tasks need not be the last one. */
+function NoTasks({ asked, next }: NoTasksProps) {
+  if (next !== null) {
+    const until = Number(next.split("_")[0]);
+    return (
+      <Empty icon="search" title="None of these tasks fits">
+        <p>
+          All rows back to <Time at={until} /> were looked at. Older ones may fit.
+        </p>
+        <a class="button button-main" href={nextPath(asked, next)}>
+          Look further
+        </a>
+      </Empty>
+    );
+  }
+  if (asked.size === 0) {
+    return (
+      <Empty icon="tasks" title="No task yet">
+        <p>
+          A task appears here about 30 seconds after its registration, or when it ends. The index
+          keeps it for some days.
+        </p>
+        <a class="button" href="/docs#registerTask">
+          How a task is registered
+        </a>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="search" title="No task fits">
+      <p>All rows of the index were looked at, back to the oldest.</p>
+      <a class="button" href={PATH}>
+        Show all tasks
+      </a>
+    </Empty>
+  );
+}

@@ -1,0 +1,52 @@
+const HOURS = 24;
+
+/** Classes of the share of callbacks that failed in an hour, each with its largest share. */
+const LEVELS = [
+  ["none", 0],
+  ["few", 0.05],
+  ["some", 0.5],
+  ["most", 1],
+] as const;
+
+interface HourStripProps {
+  /** Callbacks of each of 24 hours, oldest first. */
+  readonly callbacks: readonly number[];
+  /** Those of them that failed. */
+  readonly failed: readonly number[];
+}
+
+/**
+ * Draws 24 hours as cells, coloured by the share of callbacks that failed, one path for each colour. What it
+ * shows, the numbers beside it say.
+ */
+export function HourStrip({ callbacks, failed }: HourStripProps) {
+  const levels = callbacks.map((count, at) => levelOf(count, failed[at] ?? 0));
+  const cells = (level: string | null) =>
+    levels.map((each, at) => (each === level ? `M${at} 0h.86v1h-.86z` : "")).join("");
+  return (
+    <svg class="hours" viewBox={`0 0 ${HOURS} 1`} preserveAspectRatio="none" aria-hidden="true">
+      <path class="hour" d={cells(null)} />
+      {LEVELS.map(([level]) => (
+        <path class={`hour hour-${level}`} d={cells(level)} />
+      ))}
+    </svg>
+  );
+}
+
+/** Returns the class of an hour; null for one without callbacks. */
+function levelOf(count: number, failed: number): string | null {
+  if (count === 0) return null;
+  return LEVELS.find(([, share]) => failed / count <= share)?.[0] ?? "most";
+}
+
+/** Says what the colours of the hours mean. */
+export function HourLegend() {
+  return (
+    <p class="legend">
+      <span class="hour-none">no failed callback</span>
+      <span class="hour-few">up to 5 % failed</span>
+      <span class="hour-some">up to half</span>
+      <span class="hour-most">more than half</span>
+    </p>
+  );
+}

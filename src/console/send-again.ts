@@ -1,0 +1,108 @@
+import type { redeliverPage } from "../api/search/redeliver-many.ts";
+import { FILTER_NAMES } from "./task-parameters.ts";
+
+/** Path of the page that sends callbacks again. */
+export const SEND_AGAIN = "/redeliveries";
+/** Largest number of tasks that are counted before a run. */
+export const MAX_COUNTED = 10_000;
+/** Numbers of callbacks that a run can send at a time. */
+export const PACES = [10, 25, 50] as const;
+
+const REASONS: Readonly<Record<string, string>> = {
+  task_open: "have no result yet",
+  series_running: "are being sent",
+  no_callback: "have no callback URL",
+  already_ordered: "were sent by this run already",
+  unknown_task: "are erased",
+  unreachable: "could not be reached; a further run reaches them",
+};
+
+/** Says why tasks are skipped, e.g. `3 are being sent, 1 has no result yet`. */
+export function reasonsText(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([reason, count]) => `${count} ${REASONS[reason] ?? reason}`)
+    .join(", ");
+}
+
+/**
+ * A run that sends callbacks again, page by page. Its whole state is in the URL of its page, so that a reload
+ * goes on with it; its id is the `Idempotency-Key` of all its orders, so that none is given twice.
+ */
+export interface Run {
+  readonly id: string;
+  readonly pace: number;
+  /** Number of tasks that were counted before the run. */
+  readonly total: number;
+  readonly started: number;
+  readonly skipped: Readonly<Record<string, number>>;
+  /** Position after which the run goes on; empty at its beginning. */
+  readonly cursor: string;
+  readonly isDone: boolean;
+}
+
+const UUID = /^[0-9a-f-]{36}$/;
+
+/** Reads the run from the URL of its page or from its form; null when they name none. */
+export function readRun(search: URLSearchParams): Run | null {
+  const id = search.get("run") ?? "";
+  if (!UUID.test(id)) return null;
+  const pace = numberOf(search.get("pace"));
+  const skipped = (search.get("skipped") ?? "").matchAll(/(\w+):(\d{1,9})/g);
+  return {
+    id,
+    pace: PACES.find((each) => each === pace) ?? PACES[0],
+    total: numberOf(search.get("total")),
+    started: numberOf(search.get("started")),
+    skipped: Object.fromEntries(
+      [...skipped].map(([, reason, count]) => [reason ?? "", Number(count)]),
+    ),
+    cursor: search.get("cursor") ?? "",
+    isDone: search.has("done"),
+  };
+}
+
+function numberOf(text: string | null): number {
+  return /^\d{1,9}$/.test(text ?? "") ? Number(text) : 0;
+}
+
+/** Writes a run with its filters as the parameters of its page. */
+export function runParameters(filters: URLSearchParams, run: Run): URLSearchParams {
+  const skipped = Object.entries(run.skipped).map(([reason, count]) => `${reason}:${count}`);
+  const values: Readonly<Record<string, string>> = {
+    run: run.id,
+    pace: String(run.pace),
+    total: String(run.total),
+    started: String(run.started),
+    skipped: skipped.join(","),
+    cursor: run.cursor,
+    done: run.isDone ? "1" : "",
+  };
+  const all = filtersIn(filters);
+  for (const [name, value] of Object.entries(values)) if (value !== "") all.set(name, value);
+  return all;
+}
+
+/** Returns the filters among the parameters of a run. */
+export function filtersIn(search: URLSearchParams): URLSearchParams {
+  const filters = new URLSearchParams();
+  for (const name of FILTER_NAMES) {
+    const value = search.get(name);
+    if (value !== null) filters.set(name, value);
+  }
+  return filters;
+}
+
+/** Returns the run after one page of it was ordered. */
+export function advanced(run: Run, page: Awaited<ReturnType<typeof redeliverPage>>): Run {
+  const skipped = { ...run.skipped };
+  for (const [reason, count] of Object.entries(page.skipped_because)) {
+    skipped[reason] = (skipped[reason] ?? 0) + count;
+  }
+  return {
+    ...run,
+    started: run.started + page.started,
+    skipped,
+    cursor: page.next_cursor ?? "",
+    isDone: page.next_cursor === null,
+  };
+}

@@ -1,0 +1,65 @@
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
+
+/** Ranges that a list of tasks offers, by their name in the URL, with their lengths in milliseconds. */
+export const RANGES: Readonly<Record<string, number>> = {
+  "1h": HOUR_MS,
+  "24h": DAY_MS,
+  "7d": 7 * DAY_MS,
+};
+
+/** Time in milliseconds within which a task is searched by its upstream job, unless the URL says another. */
+const JOB_RANGE_MS = 28 * DAY_MS;
+
+/** Filters of a list of tasks, by the names that the API gives its parameters. */
+export const FILTER_NAMES = [
+  "callback",
+  "status",
+  "host",
+  "model",
+  "provider",
+  "account",
+  "outcome",
+  "status_code",
+  "job",
+  "since",
+  "until",
+] as const;
+
+/**
+ * Returns the parameters of `GET /v1/tasks` that the URL of a page asks for: its filters that are not empty,
+ * `cursor`, and `since` in place of `range`.
+ * @param now current time, in Unix milliseconds.
+ */
+export function taskParameters(search: URLSearchParams, now: number): URLSearchParams {
+  const asked = new URLSearchParams();
+  for (const name of [...FILTER_NAMES, "cursor"]) {
+    const value = search.get(name)?.trim() ?? "";
+    if (value !== "") asked.set(name, value);
+  }
+  const rangeMs = RANGES[search.get("range") ?? ""] ?? (asked.has("job") ? JOB_RANGE_MS : null);
+  if (rangeMs !== null && !asked.has("since")) {
+    asked.set("since", String(Math.floor((now - rangeMs) / 1000)));
+  }
+  return asked;
+}
+
+/** Returns the parameters without some of them. */
+export function without(search: URLSearchParams, ...names: readonly string[]): URLSearchParams {
+  const rest = new URLSearchParams(search);
+  for (const name of names) rest.delete(name);
+  return rest;
+}
+
+/** Returns a path with parameters; a value replaces the one that the parameters have, and null removes it. */
+export function pathWith(
+  path: string,
+  search: URLSearchParams,
+  values: Readonly<Record<string, string | null>> = {},
+): string {
+  const all = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === null) all.delete(name);
+    else all.set(name, value);
+  }
+  return all.size === 0 ? path : `${path}?${all.toString()}`;
+}

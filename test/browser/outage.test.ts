@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import * as z from "zod";
+import { LOCAL_VARS, OPERATOR_KEY } from "../process/harness/client.ts";
+import { Receiver } from "../process/harness/receiver.ts";
+import { WranglerDev } from "../process/harness/wrangler-dev.ts";
+import { isTooWide, violationsOf } from "./axe.ts";
+import { openPage } from "./browser.ts";
+import type { TabOptions } from "./tab.ts";
+
+const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+const TASKS = 12;
+const Counted = z.object({ count: z.int() });
+
+let relay: WranglerDev;
+let receiver: Receiver;
+let host = "";
+
+beforeAll(async () => {
+  relay = await WranglerDev.start({ vars: { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,1" } });
+  receiver = await Receiver.start();
+  host = new URL(receiver.origin).host;
+});
+
+afterAll(async () => {
+  await relay[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+/** Waits until the index has so many tasks with these filters. */
+async function untilListed(query: string, tasks: number): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const { json } = await relay.client.ask("GET", `/v1/tasks?count=true&${query}`);
+    if (Counted.parse(json).count === tasks) return;
+    await sleep(100);
+  }
+  throw new Error(`the index does not have ${tasks} tasks with ${query}`);
+}
+
+/** Opens a page of the console, logged in as the operator. */
+async function visit(path: string, options: TabOptions = {}): Promise<Page> {
+  const page = await openPage(relay.url, options);
+  await page.goto(path);
+  await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  return page;
+}
+
+async function expectSound(page: Page): Promise<void> {
+  expect(await violationsOf(page)).toEqual([]);
+  expect(await isTooWide(page)).toBe(false);
+}
+
+it("from a failing host to delivered callbacks: see why, send a test, send one again, send all again, each once although the page is reloaded in between", async () => {
+  const url = receiver.at("/hook", { kind: "answer", status: 503, body: "<b>down</b>\u202E" });
+  const ids = await Promise.all(Array.from({ length: TASKS }, () => relay.client.finish(url)));
+  await untilListed("callback=failed", TASKS);
+  const page = await visit("/hosts");
+  await expectSound(page);
+
+  await page.getByRole("link", { name: host }).click();
+  await page.getByText("Callbacks fail: 503").waitFor();
+  expect(await page.locator(".kind").textContent()).toContain("<b>down</b>U+202E");
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.locator(".step output", { hasText: "rejected 503" }).waitFor();
+  await expectSound(page);
+
+  receiver.at("/hook", { kind: "answer", status: 204 });
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.locator(".step output", { hasText: "delivered 204" }).waitFor();
+  await page.getByRole("button", { name: "Send one again" }).click();
+  await page.locator(".step output", { hasText: "delivered 204" }).waitFor();
+  await page.getByLabel("Pace").selectOption("10");
+  await untilListed("callback=failed", TASKS - 1);
+  await page.getByRole("button", { name: /^Send all 1[12] again$/ }).click();
+  await page.getByText(/of 1[12] sent/).waitFor();
+  await page.reload();
+  await page.getByText("The run is complete.").waitFor();
+  await expectSound(page);
+  await untilListed("callback=delivered", TASKS);
+  const sent = ids.map(
+    (id) => receiver.posts.filter(({ headers }) => headers["x-task-id"] === id).length,
+  );
+  expect(sent).toEqual(ids.map(() => 3));
+});
+
+it("the list of tasks filters by key and by form, does not move when a newer task arrives, and sends the selected callbacks again", async () => {
+  const url = receiver.at("/list", { kind: "answer", status: 404 });
+  const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
+  await untilListed("status_code=404", 3);
+  const page = await visit("/tasks", { context: { ...PHONE, colorScheme: "dark" } });
+  await expectSound(page);
+  await page.keyboard.press("f");
+  await page.waitForURL("**/tasks?callback=failed");
+  await page.getByText("Filters").click();
+  await page.getByLabel("Status code").fill("404");
+  await page.getByRole("button", { name: "Filter" }).click();
+  const rows = page.locator("[data-row]");
+  await expect.poll(() => rows.count()).toBe(3);
+
+  await relay.client.finish(url);
+  await untilListed("status_code=404", 4);
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.getByRole("link", { name: "1 new – show" }).waitFor();
+  expect(await rows.count()).toBe(3);
+
+  receiver.at("/list", { kind: "answer", status: 200 });
+  for (const id of ids.slice(1)) await page.getByLabel(`Select task ${id}`).check();
+  await page.getByText("2 of the 3 shown are selected.").waitFor();
+  await page.getByRole("button", { name: "Send 2 again" }).click();
+  await page.getByText("2 of 2 sent. The run is complete.").waitFor();
+  await untilListed("status_code=404", 2);
+  await page.goto("/tasks?model=unknown");
+  await page.getByRole("heading", { name: "No task fits" }).waitFor();
+});

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { aKey, anAccount } from "../worker/accounts.ts";
+import { logIn, outcome, submit, visit } from "../worker/browser.ts";
+import { untilIdle } from "../worker/objects.ts";
+import { aReceiver, status } from "../worker/receiver.ts";
+import { pass, START } from "../worker/clock.ts";
+import { aRow, insert, indexedTask, useIndex } from "./support.ts";
+
+useIndex();
+
+/** Returns the ids of the tasks that a list shows, each by its link. */
+async function listed(path: string, cookie: string): Promise<readonly string[]> {
+  const text = await (await visit(path, cookie)).text();
+  return Array.from(text.matchAll(/href="\/tasks\/([0-9a-f-]{36})"/g), ([, id = ""]) => id);
+}
+
+it("the page of tasks shows an account its own tasks only, in pages of 50, and refuses it the pages of hosts", async () => {
+  const [own, other] = [await anAccount(), await anAccount()];
+  const cookie = await logIn((await aKey(own)).key);
+  const mine = Array.from({ length: 51 }, (_, n) => aRow({ account: own, createdAt: START - n }));
+  await insert(...mine, aRow({ account: other }));
+  const first = await (await visit("/tasks", cookie)).text();
+  expect(await listed("/tasks", cookie)).toEqual(mine.slice(0, 50).map(({ id }) => id));
+  const [, older = ""] = /href="([^"]+)" rel="next"/.exec(first) ?? [];
+  expect(await listed(older.replaceAll("&amp;", "&"), cookie)).toEqual([mine[50]?.id]);
+  for (const path of ["/hosts", "/hosts/client.example.net"]) {
+    expect((await visit(path, cookie)).status).toBe(403);
+  }
+  expect((await visit(`/tasks?account=${other}`, cookie)).status).toBe(400);
+  expect((await submit("/hosts/client.example.net/one", { task: "x" }, cookie)).status).toBe(403);
+});
+
+it("a filter that is not valid keeps the form and is marked with the reason", async () => {
+  const response = await visit("/tasks?status_code=9&host=a.example", await logIn());
+  expect(response.status).toBe(400);
+  const text = await response.text();
+  expect(text).toContain('value="a.example"');
+  expect(text).toContain("must be a status code from 100 to 599");
+});
+
+it("a page of tasks on which none fits says back to when it has looked, and leads on", async () => {
+  const rows = Array.from({ length: 10_001 }, (_, n) => aRow({ createdAt: START - n }));
+  await insert(...rows.slice(0, -1), { ...aRow({ createdAt: START - 20_000 }), model: "rare" });
+  const cookie = await logIn();
+  const text = await (await visit("/tasks?model=rare", cookie)).text();
+  expect(text).toContain("None of these tasks fits");
+  const [, further = ""] = /button-main" href="([^"]+)"/.exec(text) ?? [];
+  expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
+});
+
+it("a run of redeliveries counts first, sends page by page under one key, and a repeated form sends nothing twice", async () => {
+  const received = aReceiver(status(200));
+  for (let n = 0; n < 12; n++) {
+    await indexedTask();
+    pass(1);
+  }
+  const sending = aRow({ callback: "sending", settledAt: null, expiresAt: null, dueAt: START });
+  await insert(sending);
+  const cookie = await logIn();
+  const counted = await (await visit("/redeliveries", cookie)).text();
+  expect(counted).toContain("Send 12 again");
+  expect(counted).toContain("1 will be skipped: 1 are being sent");
+  const run = { run: crypto.randomUUID(), pace: "10", total: "12", callback: "delivered" };
+  const first = await submit("/redeliveries", run, cookie);
+  const again = await submit("/redeliveries", run, cookie);
+  const [, path = ""] = outcome(first);
+  const progress = new URL(String(path), "https://relay.example.com").searchParams;
+  expect(Object.fromEntries(progress)).toMatchObject({ ...run, started: "10" });
+  const repeated = new URL(String(outcome(again)[1]), "https://relay.example.com").searchParams;
+  expect(repeated.get("started")).toBe("0");
+  expect(repeated.get("skipped")).toMatch(/already_ordered:\d+/);
+  const last = await submit("/redeliveries", Object.fromEntries(progress), cookie);
+  expect(String(outcome(last)[1])).toContain("done=1");
+  const ids = received.map(({ headers }) => headers["x-task-id"] ?? "");
+  for (const id of ids) await untilIdle(id);
+  expect(received).toHaveLength(24);
+});
