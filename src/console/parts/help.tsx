@@ -13,8 +13,6 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["f", "Only failed callbacks"],
   ["r", "Redeliver"],
   ["c", "Copy the id of the row or the page"],
-  ["[", "Task before, in the list one came from"],
-  ["]", "Next task, in the list one came from"],
   ["l", "Stop and start refreshing"],
   ["?", "This help"],
 ];
