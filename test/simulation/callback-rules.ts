@@ -29,7 +29,7 @@ export function callbackFault(
       "only a new order starts a settled callback again": isOrdered || !isOver(from),
       "a series starts with nothing sent": !isOrdered || after.series.started <= 1,
       "attempts are counted": after.series.started === startedAfter(from, after, isOrdered),
-      "attempts that ended stay": isEqual(from.attempts, after.attempts),
+      "attempts that ended stay, with their URLs": isEqual(endedIn(from), endedIn(after)),
       "the first wait is the schedule's": isWaitRight(change, from, after, isOrdered),
     })
   );
@@ -121,6 +121,11 @@ function isLast(outcome: Attempt["outcome"], { series }: Callback, total: number
 
 function endOf({ startedAt, durationMs }: Attempt): number {
   return startedAt + durationMs;
+}
+
+/** Returns the attempts that have ended; each names the URL that it went to. */
+function endedIn({ attempts, url }: Callback): readonly Attempt[] {
+  return attempts.map((attempt) => ({ ...attempt, url: attempt.url ?? url }));
 }
 
 function isAlike(from: Callback, after: Callback): boolean {
