@@ -8,6 +8,11 @@ import { Problem } from "../api/http/problem.ts";
 import type { Env } from "../env.ts";
 import { assetAnswer } from "./assets.ts";
 import type { Page } from "./page.ts";
+import { accountPage } from "./pages/accounts/account.tsx";
+import { accountsPage, addAccount } from "./pages/accounts/accounts.tsx";
+import { grant } from "./pages/accounts/grant.tsx";
+import { addKey, endKey } from "./pages/accounts/keys.tsx";
+import { rotate } from "./pages/accounts/secrets.tsx";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { problemPage, type Refused } from "./pages/problem.tsx";
 import { hostPage, sendOneAgain, testHost } from "./pages/host.tsx";
@@ -36,6 +41,13 @@ const PAGES: readonly Page[] = [
   loginPage,
   logIn,
   logOut,
+  accountsPage,
+  addAccount,
+  accountPage,
+  grant,
+  addKey,
+  endKey,
+  rotate,
   referencePage,
   errorsPage,
 ];

@@ -74,7 +74,6 @@ export function viewerPage<Path extends string>(
 /**
  * Declares a change that viewers with this permission order with a form. A form of another site is refused
  * before anything is read.
- * @public
  */
 export function formAction<Path extends string>(
   path: Path,

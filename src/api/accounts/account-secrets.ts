@@ -1,5 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { Account } from "../../core/record/task.ts";
+import type { Env } from "../../env.ts";
 import { accountSecrets, publicWhpk } from "../../security/keyring.ts";
 import { callProfile, forgetAccount, requireAccount } from "./account-client.ts";
 import { ledgerObject } from "../../account/object-names.ts";
@@ -18,7 +19,7 @@ export const readAccountSecrets = route(
     access: "secrets",
   },
   async ({ env, runtime, params }) => {
-    return secretsAnswer(runtime, await requireAccount(env, params.account));
+    return json(await callbackSecrets(env, runtime, params.account));
   },
 );
 
@@ -39,18 +40,32 @@ export const rotateAccountSecrets = bodyRoute(
     await callObject(() => ledgerObject(env, id).noteGeneration(generation));
     forgetAccount(id);
     log({ event: "secret.rotate", account: id, generation, by: keyNameOf(caller) });
-    return secretsAnswer(runtime, { id, generation });
+    return json(await secretsView(runtime, { id, generation }));
   },
 );
 
-async function secretsAnswer(runtime: Runtime, account: Account): Promise<Response> {
+/** Secrets that sign the callbacks of an account, newest first, as the API shows them. */
+export type CallbackSecrets = Awaited<ReturnType<typeof secretsView>>;
+
+/**
+ * Returns the secrets that sign the callbacks of an account.
+ * @throws Problem `not_found` when the account does not exist or was deleted.
+ */
+export async function callbackSecrets(
+  env: Env,
+  runtime: Runtime,
+  id: string,
+): Promise<CallbackSecrets> {
+  return secretsView(runtime, await requireAccount(env, id));
+}
+
+async function secretsView({ config, keyring }: Runtime, account: Account) {
   const { generation } = account;
   const current = generation > 1 ? [generation, generation - 1] : [generation];
-  const secrets = await accountSecrets(runtime.config, account, current);
-  const body = {
+  const secrets = await accountSecrets(config, account, current);
+  return {
     generation,
     callbacks: secrets.map(({ text }) => text),
-    public_keys: runtime.keyring.signingKeys.map(publicWhpk),
+    public_keys: keyring.signingKeys.map(publicWhpk),
   };
-  return json(body);
 }

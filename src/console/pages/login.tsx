@@ -7,9 +7,9 @@ import { accountOf } from "../../task-object/caller.ts";
 import { measureRefusal } from "../../task-object/measure.ts";
 import { html } from "../answer.ts";
 import { requireOwnForm } from "../own-form.ts";
-import { themeOf } from "../parts/layout.tsx";
+import { type Theme, themeOf } from "../parts/layout.tsx";
+import { PublicLayout } from "../parts/public-layout.tsx";
 import { type Page, publicPage, readForm } from "../page.ts";
-import { Login } from "./login-form.tsx";
 import { safeReturnTo } from "../return-to.ts";
 import { endSession, startSession, visitorOf } from "../session.ts";
 
@@ -76,6 +76,13 @@ function seeOther(path: string, headers: Readonly<Record<string, string>> = {}):
   return new Response(null, { status: 303, headers: { Location: path, ...headers } });
 }
 
+interface LoginProps {
+  readonly theme: Theme;
+  readonly returnTo: string;
+  /** What was wrong with the key or the address; null at first. */
+  readonly fault: string | null;
+}
+
 function answer(
   request: Request,
   returnTo: string,
@@ -83,4 +90,49 @@ function answer(
   status: number,
 ): Promise<Response> {
   return html(<Login theme={themeOf(request)} returnTo={returnTo} fault={fault} />, status);
+}
+
+function Login({ theme, returnTo, fault }: LoginProps) {
+  return (
+    <PublicLayout title="Log in" theme={theme}>
+      <h1>Log in</h1>
+      <form method="post" action="/login" class="stack">
+        <input type="hidden" name="return_to" value={returnTo} />
+        <div class="field">
+          <label for="key">Operator key or account key</label>
+          <input
+            id="key"
+            type="password"
+            name="key"
+            required
+            autocomplete="current-password"
+            spellcheck={false}
+            {...(fault !== null && { "aria-invalid": "true", "aria-describedby": "fault" })}
+          />
+          {fault !== null && (
+            <p id="fault" class="field-error" role="alert">
+              {fault}
+            </p>
+          )}
+        </div>
+        <p class="buttons">
+          <button type="submit" class="button button-primary">
+            Log in
+          </button>
+        </p>
+        {returnTo !== "/" && (
+          <p class="muted small">
+            You will return to <code>{returnTo}</code>.
+          </p>
+        )}
+      </form>
+      <h2>Where the key is</h2>
+      <p>
+        The operator keys are the words of <code>OPERATOR_KEYS</code>: on your own machine in the
+        file <code>.dev.vars</code>, for a deployment in <code>.secrets</code>. Leave out the role
+        and the label before the key. An account gets its key (<code>trk_…</code>) from the
+        operator.
+      </p>
+    </PublicLayout>
+  );
 }

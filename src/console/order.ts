@@ -1,0 +1,23 @@
+import type { ProtectedRoute } from "../api/http/route.ts";
+import type { ViewerVisit } from "./page.ts";
+
+/**
+ * Hands an order of a viewer to a route of the API, which checks, books and logs it like a request with the
+ * viewer's key.
+ * @throws Problem when the route refuses the order.
+ */
+export function order(
+  { viewer, env, url: page }: ViewerVisit<unknown>,
+  { method, handleFrom }: Pick<ProtectedRoute, "method" | "handleFrom">,
+  params: Readonly<Record<string, string>>,
+  body?: object,
+): Promise<Response> {
+  const url = new URL("/v1", page);
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  return handleFrom(viewer, { request: new Request(url, { method, ...sent }), env, url, params });
+}
+
+/** Leads the browser to the page that shows what a form has changed. */
+export function seeOther(path: string): Response {
+  return new Response(null, { status: 303, headers: { Location: path } });
+}

@@ -1,0 +1,136 @@
+import * as z from "zod/mini";
+import { callLedger, callProfile } from "../../../api/accounts/account-client.ts";
+import { callbackSecrets } from "../../../api/accounts/account-secrets.ts";
+import { EntryCursor } from "../../../api/accounts/entry-view.ts";
+import { AccountId } from "../../../api/http/fields.ts";
+import { unknownAccount } from "../../../api/http/problem.ts";
+import { readQuery } from "../../../api/http/query.ts";
+import { countRequest } from "../../../api/http/rate-limit.ts";
+import { accountOf, type KeyHolder, may, readerOf } from "../../../task-object/caller.ts";
+import { html } from "../../answer.ts";
+import { countText } from "../../format.ts";
+import { frameOf } from "../../frame.ts";
+import { type ViewerVisit, viewerPage } from "../../page.ts";
+import { ApiDialog } from "../../parts/api-dialog.tsx";
+import { DialogButton } from "../../parts/dialog.tsx";
+import { Layout } from "../../parts/layout.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Stat } from "../../parts/stat.tsx";
+import { Time } from "../../parts/time.tsx";
+import { GRANT, GrantDialog } from "./grant.tsx";
+import { KeysPanel } from "./keys.tsx";
+import { ENTRIES, LedgerPanel } from "./ledger.tsx";
+import { SecretsPanel } from "./secrets.tsx";
+
+const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
+
+/** What a form of the page has done, by the word that the address has after it. */
+const DONE: Readonly<Record<string, string>> = {
+  granted: "The credits are booked.",
+  repeated: "These credits were booked before under this reference. Nothing was booked again.",
+  imported: "The key is imported.",
+  revoked: "The key is revoked. It is refused everywhere within a minute.",
+  rotated: "There is a new secret. Callbacks have a signature of the previous one, too.",
+};
+
+/** An account: balance, ledger, API keys and callback secrets, as far as the viewer may see them. */
+export const accountPage = viewerPage("/accounts/{account}", "read", async (visit) => {
+  const { url, env, viewer, params } = visit;
+  const id = ownOrAny(params.account, accountOf(viewer));
+  const { cursor, done = "" } = readQuery(Query, url.searchParams);
+  await countRequest("LIMIT_LISTS", viewer, env);
+  const account = await callLedger(env, id, (object) => object.describe());
+  const isDeleted = account.deletedAt != null;
+  const { entries, keys, secrets } = await readParts(visit, id, cursor, isDeleted);
+  const mayOrder = may(viewer, "administer") && !isDeleted;
+  const said = DONE[done];
+  return html(
+    <Layout title={id} frame={frameOf(visit)} section="accounts">
+      <Head visit={visit} id={id} createdAt={account.createdAt} mayOrder={mayOrder} />
+      <div class="stack">
+        {said === undefined ? null : <Notice tone="ok" icon="check" title={said} />}
+        {isDeleted ? (
+          <Notice tone="warn" icon="warn" title="This account is deleted.">
+            <p>Its keys and secrets are gone. Its ledger stays while a charge may be refunded.</p>
+          </Notice>
+        ) : null}
+        <Stat value={countText(account.balance)} label="credits" />
+        {entries === null ? null : (
+          <LedgerPanel account={id} entries={entries} reader={readerOf(viewer)} cursor={cursor} />
+        )}
+        {keys === null ? null : <KeysPanel account={id} keys={keys} mayOrder={mayOrder} />}
+        {secrets === null ? null : (
+          <SecretsPanel account={id} secrets={secrets} mayOrder={mayOrder} />
+        )}
+      </div>
+      {mayOrder ? <GrantDialog account={id} now={Date.now()} /> : null}
+    </Layout>,
+  );
+});
+
+interface HeadProps {
+  readonly visit: ViewerVisit<unknown>;
+  readonly id: string;
+  readonly createdAt: number;
+  readonly mayOrder: boolean;
+}
+
+function Head({ visit: { viewer, url }, id, createdAt, mayOrder }: HeadProps) {
+  return (
+    <PageHead
+      title={id}
+      sub={
+        <>
+          Account, created <Time at={createdAt} />
+        </>
+      }
+    >
+      <a class="button" href={viewer.kind === "account" ? "/tasks" : `/tasks?account=${id}`}>
+        Tasks
+      </a>
+      <ApiDialog origin={url.origin} paths={apiPaths(id, viewer)} />
+      {mayOrder ? (
+        <DialogButton opens={GRANT} class="button button-main">
+          Grant credits
+        </DialogButton>
+      ) : null}
+    </PageHead>
+  );
+}
+
+/** Checks the account in the path. @throws Problem `not_found` when it is no account of the viewer. */
+function ownOrAny(text: string, own: string | null): string {
+  const id = AccountId.safeParse(text);
+  if (!id.success || (own !== null && own !== id.data)) throw unknownAccount();
+  return id.data;
+}
+
+/** Returns the paths of the API that answer what the viewer sees of an account. */
+function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
+  const path = `/v1/accounts/${id}`;
+  return [
+    path,
+    ...(may(viewer, "ledger") ? [`${path}/entries`] : []),
+    ...(may(viewer, "keys") ? [`${path}/keys`] : []),
+    ...(may(viewer, "secrets") ? [`${path}/signing-secrets`] : []),
+  ];
+}
+
+/** Reads those parts of an account that the viewer may see; null for the others. */
+async function readParts(
+  { env, viewer, runtime }: ViewerVisit<unknown>,
+  id: string,
+  cursor: number,
+  isDeleted: boolean,
+) {
+  const isSeen = (part: "keys" | "secrets") => may(viewer, part) && !isDeleted;
+  const [entries, keys, secrets] = await Promise.all([
+    may(viewer, "ledger")
+      ? callLedger(env, id, (object) => object.entries(null, cursor, ENTRIES + 1))
+      : null,
+    isSeen("keys") ? callProfile(env, id, (object) => object.keys()) : null,
+    isSeen("secrets") ? callbackSecrets(env, runtime, id) : null,
+  ]);
+  return { entries, keys, secrets };
+}

@@ -1,0 +1,149 @@
+import * as z from "zod/mini";
+import { createAccount } from "../../../api/accounts/accounts.ts";
+import { readQuery } from "../../../api/http/query.ts";
+import { callObject } from "../../../api/http/object-call.ts";
+import { queryIndex } from "../../../api/search/query-index.ts";
+import { ledgerObject } from "../../../account/object-names.ts";
+import type { Env } from "../../../env.ts";
+import { listAccountIds } from "../../../index-db/accounts.ts";
+import { shardsOf } from "../../../index-db/shards.ts";
+import { mapConcurrently } from "../../../map-concurrently.ts";
+import { may } from "../../../task-object/caller.ts";
+import { html } from "../../answer.ts";
+import { countText } from "../../format.ts";
+import { frameOf } from "../../frame.ts";
+import { order, seeOther } from "../../order.ts";
+import { formAction, viewerPage } from "../../page.ts";
+import { ApiDialog } from "../../parts/api-dialog.tsx";
+import { DialogButton } from "../../parts/dialog.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Field } from "../../parts/field.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { Layout } from "../../parts/layout.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+
+const PAGE = 50;
+const CONCURRENCY = 6;
+const Query = z.object({ cursor: z._default(z.string().check(z.maxLength(64)), "") });
+
+/** The accounts of the relay with their balances; an account is led to its own page. */
+export const accountsPage = viewerPage("/accounts", "read", async (visit) => {
+  const { env, url, runtime, viewer } = visit;
+  if (viewer.kind === "account") return seeOther(`/accounts/${viewer.id}`);
+  const shards = shardsOf(env, runtime.config);
+  const { cursor } = readQuery(Query, url.searchParams);
+  const found = shards === null ? null : await accountsAfter(env, shards.first, cursor);
+  return html(
+    <Layout title="Accounts" frame={frameOf(visit)} section="accounts">
+      <PageHead
+        title="Accounts"
+        sub="Clients of yours with credits, API keys and a callback secret of their own"
+      >
+        <ApiDialog origin={url.origin} paths={["/v1/accounts"]} />
+        {may(viewer, "administer") ? <CreateButton /> : null}
+      </PageHead>
+      {found === null ? <NoList /> : <Accounts {...found} isFirst={cursor === ""} />}
+    </Layout>,
+  );
+});
+
+/** Creates an account, or opens it when there is one with this id. */
+export const addAccount = formAction("/accounts", "administer", async (visit) => {
+  const id = (visit.form.get("id") ?? "").trim();
+  await order(visit, createAccount, {}, { id });
+  return seeOther(`/accounts/${id}`);
+});
+
+interface Row {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly balance: number | null;
+}
+
+async function accountsAfter(env: Env, db: D1Database, cursor: string) {
+  const ids = await queryIndex(() => listAccountIds(db, cursor, PAGE + 1));
+  const rows = await mapConcurrently(ids.slice(0, PAGE), CONCURRENCY, async (account) => {
+    const state = await callObject(() => ledgerObject(env, account.id).describe());
+    return { ...account, balance: state?.balance ?? null };
+  });
+  return { rows, next: ids.length > PAGE ? (rows.at(-1)?.id ?? null) : null };
+}
+
+function Accounts(props: {
+  readonly rows: readonly Row[];
+  readonly next: string | null;
+  readonly isFirst: boolean;
+}) {
+  const { rows, next, isFirst } = props;
+  if (rows.length === 0) {
+    return (
+      <Empty icon="account" title={isFirst ? "No accounts yet" : "No further accounts"}>
+        <p>
+          Tasks work without accounts. Create one for each client that is to pay with credits, read
+          its own tasks with its own key, or verify callbacks with its own secret.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <div class="stack-s">
+      <Table caption="Accounts" columns={COLUMNS} rows={rows} rowId={({ id }) => `account-${id}`} />
+      <p class="buttons">
+        {isFirst ? null : (
+          <a class="button" href="/accounts">
+            First page
+          </a>
+        )}
+        {next === null ? null : (
+          <a class="button" href={`/accounts?cursor=${next}`}>
+            Next {PAGE}
+          </a>
+        )}
+      </p>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "Account", cell: ({ id }) => <a href={`/accounts/${id}`}>{id}</a> },
+  { title: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: "Tasks", cell: ({ id }) => <a href={`/tasks?account=${id}`}>Show its tasks</a> },
+  {
+    title: "Balance",
+    isNumber: true,
+    cell: ({ balance }) => (balance === null ? "–" : countText(balance)),
+  },
+];
+
+function NoList() {
+  return (
+    <Empty icon="account" title="Accounts are listed only with an index">
+      <p>
+        Every account works without it and has its page: search for <code>account:</code> and its id
+        in the field above.
+      </p>
+    </Empty>
+  );
+}
+
+function CreateButton() {
+  return (
+    <>
+      <DialogButton opens="create" class="button button-main">
+        Create an account
+      </DialogButton>
+      <FormDialog id="create" title="Create an account" action="/accounts" send="Create">
+        <Field
+          label="Id"
+          name="id"
+          required
+          maxlength={64}
+          pattern="[A-Za-z0-9_\-]+"
+          hint="Up to 64 of A-Z a-z 0-9 _ -. It stays in every task of the account and cannot be changed."
+        />
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,98 @@
+import type { StoredEntry } from "../../../account/entry-table.ts";
+import type { Reader } from "../../../core/views/reader.ts";
+import { countText } from "../../format.ts";
+import { Hostile } from "../../parts/hostile.tsx";
+import { Panel } from "../../parts/page-head.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+
+/** Number of entries on one page. */
+export const ENTRIES = 50;
+
+interface LedgerPanelProps {
+  readonly account: string;
+  /** Newest first; one more than a page when there are older ones. */
+  readonly entries: readonly StoredEntry[];
+  readonly reader: Reader;
+  readonly cursor: number;
+}
+
+/** The ledger of an account: each entry with the balance after it, and the task that it belongs to. */
+export function LedgerPanel({ account, entries, reader, cursor }: LedgerPanelProps) {
+  const page = entries.slice(0, ENTRIES);
+  const isFirst = cursor === Number.MAX_SAFE_INTEGER;
+  const path = `/accounts/${account}`;
+  return (
+    <Panel title="Ledger" aside="Newest first, with the balance after each entry">
+      {page.length === 0 ? (
+        <p class="muted">{isFirst ? "Nothing is booked yet." : "There are no older entries."}</p>
+      ) : (
+        <Table
+          caption="Entries of the ledger"
+          columns={columns(reader)}
+          rows={page}
+          rowId={({ seq }) => `entry-${seq}`}
+        />
+      )}
+      <p class="buttons">
+        {isFirst ? null : (
+          <a class="button" href={path}>
+            Newest entries
+          </a>
+        )}
+        {entries.length > ENTRIES ? (
+          <a class="button" href={`${path}?cursor=${page.at(-1)?.seq}`}>
+            Older entries
+          </a>
+        ) : null}
+      </p>
+    </Panel>
+  );
+}
+
+function columns(reader: Reader): readonly Column<StoredEntry>[] {
+  return [
+    { title: "Booked", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: "Entry", cell: ({ kind }) => kind },
+    { title: "For", cell: (entry) => <Purpose {...entry} /> },
+    ...(reader === "operator"
+      ? [{ title: "By key", cell: ({ bookedBy }: StoredEntry) => hostile(bookedBy) }]
+      : []),
+    { title: "Credits", isNumber: true, cell: (entry) => signed(entry) },
+    { title: "Balance", isNumber: true, cell: ({ balance }) => amountText(balance) },
+  ];
+}
+
+function Purpose({ taskId, reason, reference }: StoredEntry) {
+  if (taskId !== null) {
+    return (
+      <a href={`/tasks/${taskId}`}>
+        task <code>{taskId.slice(0, 8)}</code>
+      </a>
+    );
+  }
+  return (
+    <>
+      <Hostile text={reference} />
+      {reason === null ? null : (
+        <p class="muted small">
+          <Hostile text={reason} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function hostile(text: string | null) {
+  return text === null ? "" : <Hostile text={text} />;
+}
+
+/** Writes an amount with the sign that it has in the balance: a charge takes its amount away. */
+function signed({ kind, amount }: StoredEntry): string {
+  const change = kind === "charge" ? -amount : amount;
+  return change > 0 && kind !== "opening" ? `+${countText(change)}` : amountText(change);
+}
+
+function amountText(amount: number): string {
+  return amount < 0 ? `−${countText(-amount)}` : countText(amount);
+}

@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { LOCAL_VARS } from "../process/harness/client.ts";
+import { WranglerDev } from "../process/harness/wrangler-dev.ts";
+import { isTooWide, violationsOf } from "./axe.ts";
+import { openPage } from "./browser.ts";
+import { logIn } from "./log-in.ts";
+
+const TASK = "0f8fad5b-d9cb-469f-a165-70867728950e";
+const HOSTILE = `<script>alert(1)</script>\u202e"'`;
+let relay: WranglerDev;
+
+beforeAll(async () => {
+  relay = await WranglerDev.start({ vars: LOCAL_VARS });
+  const orders = [
+    ["", { id: "acme" }],
+    ["", { id: "other" }],
+    ["/acme/grants", { reference: HOSTILE, amount: 2500 }],
+    ["/acme/adjustments", { reference: "goodwill", amount: -500, reason: HOSTILE }],
+    ["/acme/keys", { label: HOSTILE, role: "read" }],
+  ] as const;
+  for (const [path, body] of orders) await relay.client.ask("POST", `/v1/accounts${path}`, body);
+  const task = { id: TASK, model: "m", account: "acme", credits: 60 };
+  await relay.client.ask("POST", "/v1/tasks", task);
+});
+afterAll(() => relay[Symbol.asyncDispose]());
+
+const ledger = (page: Page) => page.locator("tr[id^=entry-]");
+
+/** Opens a dialog by its button and returns it. */
+async function opened(page: Page, button: string) {
+  await page.getByRole("button", { name: button }).first().click();
+  return page.locator("dialog[open]");
+}
+
+it.each([
+  ["light", { viewport: { width: 1280, height: 800 } }],
+  ["dark", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
+] as const)(
+  "the pages of accounts are accessible in %s and fit a screen of %o",
+  async (colorScheme, settings) => {
+    const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
+    await logIn(page, "/accounts");
+    for (const path of ["/accounts", "/accounts/acme"]) {
+      await page.goto(path);
+      expect(await violationsOf(page)).toEqual([]);
+      expect(await isTooWide(page)).toBe(false);
+    }
+    await opened(page, "Rotate");
+    expect(await violationsOf(page)).toEqual([]);
+  },
+);
+
+it("an operator creates an account from the list, grants credits once, and finds them in its ledger", async () => {
+  const page = await openPage(relay.url);
+  await logIn(page, "/accounts");
+  expect(await page.locator("#account-acme").innerText()).toContain("1,940");
+  const create = await opened(page, "Create an account");
+  await create.getByLabel("Id").fill("fresh");
+  await create.getByRole("button", { name: "Create" }).click();
+  await page.getByText("Nothing is booked yet.").waitFor();
+  const grant = await opened(page, "Grant credits");
+  const reference = await grant.getByLabel("Reference").inputValue();
+  expect(reference).toMatch(/^console \d{4}-\d\d-\d\dT/);
+  await grant.getByLabel("Credits").fill("300");
+  await grant.getByRole("button", { name: "Grant" }).click();
+  await page.getByText("The credits are booked.").waitFor();
+  expect(await ledger(page).allInnerTexts()).toEqual([
+    expect.stringMatching(new RegExp(`grant\\s+${reference}\\s+\\w+\\s+\\+300\\s+300$`)),
+  ]);
+  const again = await opened(page, "Grant credits");
+  await again.getByLabel("Reference").fill(reference);
+  await again.getByLabel("Credits").fill("300");
+  await again.getByRole("button", { name: "Grant" }).click();
+  await page.getByText("Nothing was booked again.").waitFor();
+  expect(await ledger(page).count()).toBe(1);
+});
+
+it("the ledger shows the balance after each entry, leads from a charge to its task, and names what is hidden in texts", async () => {
+  const page = await openPage(relay.url);
+  await logIn(page, "/accounts/acme");
+  const cells = ledger(page).locator("td.number");
+  expect(await cells.allInnerTexts()).toEqual(["−60", "1,940", "−500", "2,000", "+2,500", "2,500"]);
+  expect(await ledger(page).getByRole("link").getAttribute("href")).toBe(`/tasks/${TASK}`);
+  expect(await ledger(page).last().innerText()).toContain("<script>alert(1)</script>U+202E");
+});
+
+it("a new API key is shown once, and works as a login to its own account until it is revoked", async () => {
+  const page = await openPage(relay.url, { expected: [/status of 404/] });
+  await logIn(page, "/accounts/other");
+  const create = await opened(page, "Create a key");
+  await create.getByLabel("Label").fill("production");
+  await create.getByRole("button", { name: "Create" }).click();
+  const key = (await page.locator("dialog pre").textContent()) ?? "";
+  expect(key).toMatch(/^trk_/);
+  expect(await violationsOf(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "I have stored the key" }).click();
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  expect(await page.content()).not.toContain(key);
+
+  const own = await openPage(relay.url, { expected: [/status of 40[134]/] });
+  await logIn(own, "/accounts/other", key);
+  for (const heading of ["Ledger", "API keys", "Callback secrets"]) {
+    await own.getByRole("heading", { name: heading }).waitFor();
+  }
+  expect(await own.getByRole("main").getByRole("button").allInnerTexts()).not.toContain("Rotate");
+  await own.goto("/accounts");
+  expect(new URL(own.url()).pathname).toBe("/accounts/other");
+  expect((await own.goto("/accounts/acme"))?.status()).toBe(404);
+
+  const revoke = await opened(page, "Revoke");
+  await revoke.getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("The key is revoked.").waitFor();
+  await own.goto("/accounts/other");
+  await own.getByRole("heading", { name: "Log in" }).waitFor();
+});
+
+it("a key is imported by its hash, and the callback secret is shown when asked and rotated", async () => {
+  const page = await openPage(relay.url);
+  await logIn(page, "/accounts/other");
+  const imported = await opened(page, "Import by hash");
+  const hash = createHash("sha256").update("a-key-of-another-system").digest("hex");
+  await imported.getByLabel("SHA-256").fill(hash);
+  await imported.getByRole("button", { name: "Import" }).click();
+  await page.getByRole("cell", { name: `sha256:${hash.slice(0, 8)}…`, exact: true }).waitFor();
+  const secret = page.locator(".masked").first();
+  const shown = secret.locator("details > code");
+  expect(await shown.isVisible()).toBe(false);
+  await secret.locator("summary").click();
+  expect(await shown.innerText()).toMatch(/^whsec_/);
+  const rotate = await opened(page, "Rotate");
+  await rotate.getByRole("button", { name: "Rotate" }).click();
+  await page.getByText("Current (no. 2)").waitFor();
+  expect(await page.getByText("Previous (no. 1)").isVisible()).toBe(true);
+});
