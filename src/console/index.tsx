@@ -23,6 +23,9 @@ import { newerTasks, tasksPage } from "./pages/tasks.tsx";
 import { overviewPage } from "./pages/overview/overview.tsx";
 import { runSandboxTask } from "./pages/overview/sandbox.ts";
 import { searchPage } from "./pages/search.ts";
+import { cancel, erase, sendAgain } from "./pages/task/actions.tsx";
+import { diagnose, doctorPage } from "./pages/task/doctor.tsx";
+import { taskPage } from "./pages/task/page.tsx";
 
 /** All pages, and all changes that their forms order. */
 const PAGES: readonly Page[] = [
@@ -38,6 +41,12 @@ const PAGES: readonly Page[] = [
   hostPage,
   testHost,
   sendOneAgain,
+  taskPage,
+  sendAgain,
+  cancel,
+  erase,
+  doctorPage,
+  diagnose,
   loginPage,
   logIn,
   logOut,

@@ -57,7 +57,7 @@ export const readAttemptRequest = queryRoute(
  * Computes the request of an attempt again.
  * @param signedAt time of a fresh signature, in Unix milliseconds; null for the request as it was sent.
  */
-async function requestOf(
+export async function requestOf(
   { message }: CallbackFacts,
   { number, startedAt, url, sentDigest }: AttemptFacts,
   signedAt: number | null,

@@ -1,3 +1,6 @@
+import type { Runtime } from "../../config/runtime.ts";
+import type { Env } from "../../env.ts";
+import type { Caller } from "../../task-object/caller.ts";
 import { route } from "../http/route.ts";
 import { removeRows } from "../../index-db/writer.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
@@ -13,19 +16,26 @@ export const eraseTask = route(
     access: "administer",
   },
   async ({ env, runtime, params: { id }, caller }) => {
-    const applied = await taskClient(env, id).apply({ type: "erase" }, caller);
-    if (applied.kind === "erased") {
-      await removeIndexRow(shardsOf(env, runtime.config), {
-        id,
-        createdAt: applied.createdAt,
-        version: applied.version,
-      });
-      return new Response(null, { status: 204 });
-    }
-    const { task } = accepted(applied);
-    throw new Error(`the task was not erased: version ${task.version}`);
+    await eraseStored(id, caller, runtime, env);
+    return new Response(null, { status: 204 });
   },
 );
+
+/** Erases a settled task and its row in the index. @throws Problem when the task is not settled. */
+export async function eraseStored(
+  id: string,
+  caller: Caller,
+  { config }: Runtime,
+  env: Env,
+): Promise<void> {
+  const applied = await taskClient(env, id).apply({ type: "erase" }, caller);
+  if (applied.kind !== "erased") {
+    const { task } = accepted(applied);
+    throw new Error(`the task was not erased: version ${task.version}`);
+  }
+  const { createdAt, version } = applied;
+  await removeIndexRow(shardsOf(env, config), { id, createdAt, version });
+}
 
 /**
  * Deletes the row of an erased task from the index. A failure is ignored, because the cron trigger deletes

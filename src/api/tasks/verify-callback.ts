@@ -41,7 +41,7 @@ export const verifyCallback = bodyRoute(
  * Judges a callback as a server has received it.
  * @param now time of the receipt, in Unix milliseconds.
  */
-async function verdictOn(
+export async function verdictOn(
   received: Received,
   { message, attempts }: CallbackFacts,
   now: number,

@@ -38,7 +38,8 @@ function plan(waitMs) {
 
 async function refresh() {
   if (Date.now() - activeAt > IDLE_MS) return setLive(false);
-  const headers = { Accept: "text/html", "X-Refresh": "1" };
+  const version = all("[data-version]")[0]?.dataset["version"] ?? "none";
+  const headers = { Accept: "text/html", "X-Refresh": version };
   const path = all("[data-refresh-url]")[0]?.dataset["refreshUrl"] ?? location.href;
   const answer = await fetch(path, { headers }).catch(() => null);
   if (answer?.status === 401) {

@@ -1,0 +1,126 @@
+import type { TaskFacts } from "../core/views/task-facts.ts";
+import { SECOND_MS } from "../core/time.ts";
+import { durationText } from "./format.ts";
+import type { Tone } from "./parts/chip.tsx";
+import type { TaskJson } from "./task-json.ts";
+
+/** What a task waits for, or how it has ended. */
+export interface NextStep {
+  readonly tone: Tone;
+  readonly text: string;
+  /** Time of the next step, in Unix milliseconds; null when it has no planned time. */
+  readonly at: number | null;
+  /** Seconds after which the page asks again; the page also asks when it comes into view again. */
+  readonly refreshS: number;
+}
+
+/** Pause between two questions of a page whose task does not change by itself. */
+const SETTLED_S = 3_600;
+const LONGEST_S = 300;
+const OPEN_S = 5;
+const OVERDUE_MS = 1_000;
+
+/** Says what a task does next, when, and why not yet: never with a negative countdown. */
+export function nextStepOf(task: TaskJson, facts: TaskFacts, now: number): NextStep {
+  const { callback } = facts;
+  if (!isEnded(task)) return waitForUpstream(task, now);
+  const refund = refundStep(task, now);
+  if (refund !== null) return refund;
+  if (callback === null) return settled("idle", "This task has no callback URL.");
+  const running = callback.attempts.find(({ durationMs }) => durationMs === null);
+  if (running !== undefined) {
+    const text = `Attempt ${running.number} runs for ${durationText(now - running.startedAt)}.`;
+    return { tone: "busy", text, at: null, refreshS: 1 };
+  }
+  if (callback.nextAttemptAt !== null) return planned(task, facts, callback.nextAttemptAt, now);
+  const count = callback.attempts.length;
+  if (task.callback?.status === "delivered")
+    return settled("ok", "Delivered. Nothing is left to do.");
+  return settled("bad", `No further attempt is planned after ${countOf(count)}.`);
+}
+
+function planned(
+  { callback: shown }: TaskJson,
+  { callback }: TaskFacts,
+  at: number,
+  now: number,
+): NextStep {
+  const { started = 0, total = 0, number = 1 } = callback?.series ?? {};
+  const what =
+    number === 1
+      ? `attempt ${started + 1} of ${total}`
+      : `attempt ${started + 1} of ${total} of redelivery ${number - 1}`;
+  const lateMs = now - at;
+  if (shown?.paused === true) {
+    const since = lateMs > 0 ? `was due ${durationText(lateMs)} ago and` : "";
+    return {
+      tone: "warn",
+      text: `The next, ${what}, ${since} waits because callbacks are paused (PAUSED).`,
+      at: null,
+      refreshS: 15,
+    };
+  }
+  if (lateMs > OVERDUE_MS) {
+    const text = `Overdue by ${durationText(lateMs)} because the alarm of this task has not fired yet: ${what}. A few seconds are usual when the platform moves objects.`;
+    return { tone: "warn", text, at: null, refreshS: 1 };
+  }
+  if (lateMs >= 0) return { tone: "busy", text: `Starts now: ${what}.`, at: null, refreshS: 1 };
+  return { tone: "busy", text: `Next: ${what}`, at, refreshS: untilS(at, now) };
+}
+
+function waitForUpstream(
+  { deadline_at: deadlineAt = 0, tracking = {} }: TaskJson,
+  now: number,
+): NextStep {
+  const { next_poll_at: nextPollAt, paused } = tracking;
+  if (paused === true) {
+    return {
+      tone: "warn",
+      text: "Waits for the result; polls are paused (PAUSED).",
+      at: null,
+      refreshS: 15,
+    };
+  }
+  if (nextPollAt !== undefined) {
+    const at = nextPollAt * SECOND_MS;
+    if (at <= now) return { tone: "busy", text: "Asks the upstream now.", at: null, refreshS: 2 };
+    const text = "Waits for the result. Asks the upstream next";
+    return { tone: "busy", text, at, refreshS: Math.min(OPEN_S, untilS(at, now)) };
+  }
+  const at = deadlineAt * SECOND_MS;
+  if (at > now)
+    return { tone: "busy", text: "Waits for the result. Fails without one", at, refreshS: OPEN_S };
+  return {
+    tone: "warn",
+    text: "The deadline has passed: the task fails now.",
+    at: null,
+    refreshS: 2,
+  };
+}
+
+function refundStep({ credits, callback }: TaskJson, now: number): NextStep | null {
+  if (credits?.state !== "refunding") return null;
+  const { amount, retry_at: retryAt, tries } = credits;
+  const what = callback === null ? "The task" : "The callback";
+  const nth = tries === undefined ? "" : `, try ${tries + 1}`;
+  const text = `${what} waits for the refund of ${amount} credits${nth}`;
+  const at = retryAt === undefined || retryAt * SECOND_MS <= now ? null : retryAt * SECOND_MS;
+  return { tone: "warn", text, at, refreshS: at === null ? 2 : untilS(at, now) };
+}
+
+function isEnded({ status }: TaskJson): boolean {
+  return status === "completed" || status === "failed";
+}
+
+/** Returns the seconds until one second before a time, so that the page sees the step itself. */
+function untilS(at: number, now: number): number {
+  return Math.min(LONGEST_S, Math.max(1, Math.floor((at - now) / SECOND_MS) - 1));
+}
+
+function settled(tone: Tone, text: string): NextStep {
+  return { tone, text, at: null, refreshS: SETTLED_S };
+}
+
+function countOf(count: number): string {
+  return count === 1 ? "1 attempt" : `${count} attempts`;
+}

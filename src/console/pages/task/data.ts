@@ -1,0 +1,65 @@
+import { taskClient } from "../../../api/tasks/task-client.ts";
+import { pollUntil } from "../../../api/tasks/wait.ts";
+import { unknownTask } from "../../../api/http/problem.ts";
+import { TaskId } from "../../../api/http/fields.ts";
+import type { CallbackFacts, TaskFacts } from "../../../core/views/task-facts.ts";
+import { Problem } from "../../../api/http/problem.ts";
+import type { ViewerVisit } from "../../page.ts";
+import type { TaskJson } from "../../task-json.ts";
+
+/** A task with everything that its page shows. */
+export interface ShownTask {
+  readonly task: TaskJson;
+  readonly facts: TaskFacts;
+  readonly version: number;
+}
+
+export type TaskVisit = ViewerVisit<{ readonly id: string }>;
+
+/** Longest time for which the answer to a refresh waits for a change, in milliseconds. */
+const LONGEST_HOLD_MS = 20_000;
+const SOON_MS = 5_000;
+
+/**
+ * Reads the task of a page. A refresh names the version that the page shows, and is answered when the task has
+ * changed, or after 20 seconds.
+ * @throws Problem `unknown_task`, also for a task of another account.
+ */
+export async function readShownTask({
+  request,
+  env,
+  params,
+  viewer,
+}: TaskVisit): Promise<ShownTask> {
+  const id = taskIdOf(params.id);
+  const known = Number(request.headers.get("X-Refresh") ?? Number.NaN);
+  const inspected = await pollUntil(
+    () => taskClient(env, id).inspect(viewer),
+    ({ task, facts }) => task.version !== known || !isAboutToChange(facts, Date.now()),
+    Number.isNaN(known) ? 0 : LONGEST_HOLD_MS,
+  );
+  if (inspected === null) throw unknownTask();
+  const { task, facts } = inspected;
+  const shown: TaskJson = JSON.parse(task.json);
+  return { task: shown, facts, version: task.version };
+}
+
+/** Tells whether a task changes soon, at a time that nobody knows; a running attempt is drawn every second. */
+function isAboutToChange({ finishedAt, callback }: TaskFacts, now: number): boolean {
+  if (callback === null) return finishedAt === null;
+  return callback.nextAttemptAt !== null && callback.nextAttemptAt - now < SOON_MS;
+}
+
+/** Checks the task id in a path. @throws Problem `unknown_task`. */
+export function taskIdOf(param: string): string {
+  const id = TaskId.safeParse(param);
+  if (!id.success) throw unknownTask();
+  return id.data;
+}
+
+/** Returns the callback of a task. @throws Problem `no_callback` or `task_open` while there is none. */
+export function callbackOf({ task, facts }: ShownTask): CallbackFacts {
+  if (facts.callback !== null) return facts.callback;
+  const code = task.callback === null ? "no_callback" : "task_open";
+  throw new Problem(code, { detail: "No callback of this task has been sent yet." });
+}

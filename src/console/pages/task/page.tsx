@@ -1,0 +1,127 @@
+import { html } from "../../answer.ts";
+import { durationText } from "../../format.ts";
+import { frameOf } from "../../frame.ts";
+import { linkEndOf } from "../../link-life.ts";
+import { nextStepOf } from "../../next-step.ts";
+import { viewerPage } from "../../page.ts";
+import { Status } from "../../parts/chip.tsx";
+import { Id } from "../../parts/copy.tsx";
+import { Hostile } from "../../parts/hostile.tsx";
+import { Layout } from "../../parts/layout.tsx";
+import { PageHead, Panel } from "../../parts/page-head.tsx";
+import { Ago, Time } from "../../parts/time.tsx";
+import { TimelineDrawing } from "../../parts/timeline.tsx";
+import { timelineOf } from "../../timeline.ts";
+import { SECOND_MS } from "../../../core/time.ts";
+import { TaskActions } from "./actions.tsx";
+import { readShownTask, type ShownTask, type TaskVisit } from "./data.ts";
+import { ResultPanel } from "./result.tsx";
+import { SeenPanel, seenOf } from "./seen.tsx";
+import { Story } from "./story.tsx";
+import { TrackingPanel } from "./tracking.tsx";
+
+/** The page of one task: what happened, what comes next, and what its client saw. */
+export const taskPage = viewerPage("/tasks/{id}", "read", async (visit) => {
+  const shown = await readShownTask(visit);
+  const { task } = shown;
+  const seen = await seenOf(visit, shown);
+  return html(
+    <Layout title={`Task ${task.id.slice(0, 8)}`} frame={frameOf(visit)} section="tasks" isLive>
+      <Head shown={shown} visit={visit} />
+      <div class="task-page">
+        <Life shown={shown} visit={visit} />
+        {seen === null ? null : <SeenPanel seen={seen} taskId={task.id} />}
+      </div>
+    </Layout>,
+  );
+});
+
+interface Shown {
+  readonly shown: ShownTask;
+  readonly visit: TaskVisit;
+}
+
+function Head({ shown, visit }: Shown) {
+  const { task } = shown;
+  const sub = (
+    <span class="task-sub">
+      <Id text={task.id} what="the id of the task" />
+      {task.account === undefined ? null : <a href={`/accounts/${task.account}`}>{task.account}</a>}
+      {task.provider === undefined ? null : <span>{task.provider}</span>}
+      {task.upstream === undefined ? null : (
+        <Id
+          text={task.upstream.id}
+          what="the id of the upstream job"
+          short={shortened(task.upstream.id)}
+        />
+      )}
+    </span>
+  );
+  return (
+    <PageHead title={<Hostile text={task.model} />} sub={sub}>
+      <TaskActions shown={shown} visit={visit} />
+    </PageHead>
+  );
+}
+
+/** The part of the page that follows the task: it is asked for again when the task can have changed. */
+function Life({ shown, visit }: Shown) {
+  const now = Date.now();
+  const { task, facts, version } = shown;
+  const next = nextStepOf(task, facts, now);
+  const timeline = timelineOf(facts, { credits: task.credits?.amount ?? null }, now);
+  const connection = visit.runtime.config.connections.get(task.provider ?? "");
+  const endedS = task.completed_at ?? task.finished_at;
+  const links = endedS === undefined ? null : linkEndOf(connection, endedS * SECOND_MS);
+  return (
+    <div
+      id="life"
+      class="task-page"
+      data-refresh={String(next.refreshS)}
+      data-version={String(version)}
+    >
+      <div class={`task-state tone-${next.tone}`}>
+        <Status of={task.status} solid />
+        {task.callback === null ? null : (
+          <span class="task-callback">
+            callback <Status of={task.callback.status} />
+          </span>
+        )}
+        <p>
+          {next.text}
+          {next.at === null ? null : (
+            <>
+              {" "}
+              <strong>
+                <Ago at={next.at} now={now} />
+              </strong>
+              , at <Time at={next.at} />
+            </>
+          )}
+        </p>
+        {task.progress === undefined ? null : (
+          <span class="task-progress">
+            <progress max="100" value={task.progress} aria-label="Progress of the job" />{" "}
+            {task.progress} %
+          </span>
+        )}
+      </div>
+      <Panel title="Timeline" aside={spanText(shown, now)}>
+        <TimelineDrawing timeline={timeline} />
+        <Story shown={shown} now={now} />
+      </Panel>
+      <ResultPanel task={task} links={links} now={now} />
+      {task.tracking === undefined ? null : <TrackingPanel tracking={task.tracking} now={now} />}
+    </div>
+  );
+}
+
+function spanText({ facts }: ShownTask, now: number): string {
+  const { createdAt, finishedAt } = facts;
+  const took = durationText((finishedAt ?? now) - createdAt);
+  return finishedAt === null ? `open for ${took}` : `result after ${took}`;
+}
+
+function shortened(id: string): string {
+  return id.length <= 22 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
+}

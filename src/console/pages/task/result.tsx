@@ -1,0 +1,119 @@
+import { HostileCode } from "../../parts/hostile-code.tsx";
+import { Hostile } from "../../parts/hostile.tsx";
+import { Panel } from "../../parts/page-head.tsx";
+import { Ago, Time } from "../../parts/time.tsx";
+import { SECOND_MS } from "../../../core/time.ts";
+import type { LinkEnd } from "../../link-life.ts";
+import type { TaskJson } from "../../task-json.ts";
+
+interface ResultProps {
+  readonly task: TaskJson;
+  readonly links: LinkEnd | null;
+  readonly now: number;
+}
+
+/** The result of a task and its other facts. */
+export function ResultPanel({ task, links, now }: ResultProps) {
+  const { output, error, credits, metadata, usage, callback } = task;
+  return (
+    <Panel title={output === undefined && error === undefined ? "Facts" : "Result"}>
+      <dl class="fields">
+        <ErrorFacts task={task} />
+        {output === undefined ? null : <Links urls={output.urls} links={links} now={now} />}
+        {callback === null ? null : (
+          <>
+            <dt>Callback URL</dt>
+            <dd>
+              <Hostile text={callback.url} />
+            </dd>
+          </>
+        )}
+        {credits === undefined ? null : (
+          <>
+            <dt>Credits</dt>
+            <dd>
+              {credits.amount} {credits.state}
+            </dd>
+          </>
+        )}
+        <dt>Registered</dt>
+        <dd>
+          <Time at={task.created_at * SECOND_MS} />
+        </dd>
+        {task.deadline_at === undefined ? null : (
+          <>
+            <dt>Fails at</dt>
+            <dd>
+              <Time at={task.deadline_at * SECOND_MS} />,{" "}
+              <Ago at={task.deadline_at * SECOND_MS} now={now} />
+            </dd>
+          </>
+        )}
+      </dl>
+      <Json title="Output metadata" value={output?.metadata} />
+      <Json title="Labels" value={metadata} />
+      <Json title="Usage" value={usage} />
+    </Panel>
+  );
+}
+
+function ErrorFacts({ task: { error, failure } }: Pick<ResultProps, "task">) {
+  if (error === undefined) return null;
+  return (
+    <>
+      <dt>Error</dt>
+      <dd>
+        <code>
+          <Hostile text={error.code} />
+        </code>{" "}
+        <Hostile text={error.message} />
+        {failure === undefined ? null : (
+          <span class="muted">
+            {" "}
+            ({failure.category}, {failure.retryable ? "may work when repeated" : "would fail again"}
+            )
+          </span>
+        )}
+      </dd>
+    </>
+  );
+}
+
+function Links({
+  urls,
+  links,
+  now,
+}: { urls: readonly string[] } & Pick<ResultProps, "links" | "now">) {
+  return (
+    <>
+      <dt>Links</dt>
+      <dd>
+        {links === null ? null : (
+          <p class="small muted">
+            {links.at > now ? (links.isLeast ? "live at least until" : "die") : "have died"}{" "}
+            <Ago at={links.at} now={now} />, <Time at={links.at} />
+          </p>
+        )}
+        <ul class="links">
+          {urls.slice(0, 20).map((url) => (
+            <li>
+              {/^https?:\/\//i.test(url) ? (
+                <a href={url} rel="noreferrer noopener">
+                  <Hostile text={url} />
+                </a>
+              ) : (
+                <Hostile text={url} />
+              )}
+            </li>
+          ))}
+        </ul>
+        {urls.length > 20 ? <p class="small muted">and {urls.length - 20} more</p> : null}
+      </dd>
+    </>
+  );
+}
+
+function Json({ title, value }: { readonly title: string; readonly value: object | undefined }) {
+  if (value === undefined || Object.keys(value).length === 0) return null;
+  return <HostileCode title={title} what={title} text={JSON.stringify(value, null, 2)} />;
+}

@@ -1,0 +1,136 @@
+import type { Bar, Timeline } from "../timeline.ts";
+import { WIDTH } from "../timeline-scale.ts";
+
+const AXIS = 74;
+const TALLEST = 188;
+/** Room that a label needs, in units of the drawing. */
+const LABEL = 118;
+const CHARACTER = 6.4;
+const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
+
+/**
+ * The life of a task on a real time axis. The list beside it says the same, so screen readers skip the
+ * drawing.
+ */
+export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
+  const { segments, breaks, bars, waits, nextX } = timeline;
+  return (
+    <svg class="timeline" viewBox={`0 0 ${WIDTH} ${TALLEST}`} aria-hidden="true">
+      {segments.map(({ title, from, to }, at) => (
+        <g>
+          <text class="timeline-title" x={round(from)} y={14}>
+            {title}
+          </text>
+          <path
+            class={at === 0 ? "axis axis-upstream" : "axis"}
+            d={`M${round(from)} ${AXIS}H${round(to)}`}
+          />
+        </g>
+      ))}
+      {waits.map(({ from, to, text, isAhead }) => (
+        <g>
+          <path
+            class={isAhead ? "wait wait-ahead" : "wait"}
+            d={`M${round(from)} ${AXIS}H${round(to)}`}
+          />
+          {to - from < text.length * CHARACTER + 16 ? null : (
+            <text class="wait-text" x={round((from + to) / 2)} y={AXIS - 9}>
+              {text}
+            </text>
+          )}
+        </g>
+      ))}
+      {breaks.map(({ at, text }) => (
+        <g>
+          <path class="break" d={`M${round(at - 2)} ${AXIS + 6}l5-12`} />
+          <path class="break" d={`M${round(at - 5)} ${AXIS + 6}l5-12m1 12l5-12`} />
+          <text class="break-text" x={round(at)} y={AXIS + 22}>
+            {text}
+          </text>
+        </g>
+      ))}
+      <Marks timeline={timeline} />
+      {placedLabels(bars).map(({ bar, row }) => (
+        <Attempt bar={bar} row={row} />
+      ))}
+      {nextX === null ? null : (
+        <g class="next">
+          <path d={`M${round(nextX)} ${AXIS - 12}v24`} />
+          <path class="promise" d={promise(nextX)} />
+        </g>
+      )}
+    </svg>
+  );
+}
+
+function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
+  let ends: readonly number[] = [0, 0, 0];
+  return (
+    <g>
+      {marks.map(({ x, name, kind }) => {
+        const width = name.length * CHARACTER;
+        const isAtEnd = kind === "result" || x + width > WIDTH;
+        const from = isAtEnd ? x - width : x;
+        const row = Math.max(
+          0,
+          ends.findIndex((end) => end <= from),
+        );
+        ends = ends.map((end, each) => (each === row ? from + width + 8 : end));
+        const y = AXIS - 14 - row * 14;
+        return (
+          <g class={`mark mark-${kind}`}>
+            <path d={`M${round(x)} ${AXIS}V${y + 3}`} />
+            <circle cx={round(x)} cy={AXIS} r={kind === "result" ? 4.5 : 3.5} />
+            <text x={round(from)} y={y}>
+              {name}
+            </text>
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+function Attempt({ bar, row }: { readonly bar: Bar; readonly row: number }) {
+  const { number, x, width, promisedX, outcome, isRunning, texts } = bar;
+  const tone = isRunning ? "busy" : GOOD.has(outcome) ? "ok" : "bad";
+  const isAtEnd = x + LABEL > WIDTH;
+  const at = round(isAtEnd ? x + width : x);
+  const y = AXIS + 30 + row * 44;
+  return (
+    <g class={`attempt tone-${tone}${isAtEnd ? " attempt-end" : ""}`}>
+      <rect x={round(x)} y={AXIS - 12} width={round(width)} height={24} rx={2} />
+      {row === 0 ? null : <path class="leader" d={`M${round(x + 1)} ${AXIS + 12}V${y - 9}`} />}
+      {promisedX === null ? null : <path class="promise" d={promise(promisedX)} />}
+      <text class="attempt-name" x={at} y={y}>
+        {`#${number} ${isRunning ? "running" : (outcome ?? "")}`}
+      </text>
+      {texts.map((text, line) => (
+        <text x={at} y={y + 14 * (line + 1)}>
+          {text}
+        </text>
+      ))}
+    </g>
+  );
+}
+
+/** Draws the open mark of a promised time above the axis. */
+function promise(x: number): string {
+  return `M${round(x - 4.5)} ${AXIS - 24}h9l-4.5 8z`;
+}
+
+/** Puts the labels of attempts that are close to each other below one another. */
+function placedLabels(bars: readonly Bar[]) {
+  let ends: readonly number[] = [0, 0];
+  return bars.map((bar) => {
+    const from = bar.x + LABEL > WIDTH ? bar.x + bar.width - LABEL : bar.x;
+    const free = ends.findIndex((end) => end <= from);
+    const row = free === -1 ? 1 : free;
+    ends = ends.map((end, at) => (at === row ? from + LABEL + 6 : end));
+    return { bar, row };
+  });
+}
+
+function round(position: number): number {
+  return Math.round(position * 10) / 10;
+}

@@ -1,0 +1,245 @@
+import { describe, expect, it } from "vitest";
+import { nextStepOf } from "../../../src/console/next-step.ts";
+import type { TaskJson } from "../../../src/console/task-json.ts";
+import { timelineOf } from "../../../src/console/timeline.ts";
+import type { TerminalTask } from "../../../src/core/record/task.ts";
+import { taskFacts } from "../../../src/core/views/task-facts.ts";
+import { taskView } from "../../../src/core/views/task-view.ts";
+import {
+  aCallback,
+  aFinishedTask,
+  anAttempt,
+  anOpenTask,
+  aPolicy,
+  DAY,
+  HOUR,
+  MINUTE,
+  NOW,
+  POLICY,
+  runningSince,
+  SECOND,
+  URL_A,
+} from "../builders.ts";
+import { aRefundingTask, credits } from "../credit-builders.ts";
+
+const REGISTERED = NOW - 2 * MINUTE;
+const SECOND_DUE = NOW + 3 * MINUTE;
+const SERIES = { number: 1, started: 2, ordered: null, keyName: null };
+
+const refused = (number: number, dueAt: number, lateMs = 0, series = 1) =>
+  anAttempt({
+    number,
+    series,
+    dueAt,
+    startedAt: dueAt + lateMs,
+    durationMs: 10,
+    outcome: "rejected",
+  });
+
+function failing(changes: Parameters<typeof aCallback>[0], task: Partial<TerminalTask> = {}) {
+  const attempts = [refused(1, NOW, 4), refused(2, SECOND_DUE, 5)];
+  const callback = aCallback({
+    attempts,
+    lastNumber: 2,
+    series: SERIES,
+    deliveredAt: null,
+    ...changes,
+  });
+  return aFinishedTask({ createdAt: REGISTERED, callback, ...task });
+}
+
+const factsOf = (task: TerminalTask, policy = POLICY) => taskFacts(task, "operator", policy);
+const drawn = (task: TerminalTask, now: number, paid: number | null = null) =>
+  timelineOf(factsOf(task), { credits: paid }, now);
+
+describe("the timeline of a task", () => {
+  const waiting = failing({ state: { kind: "due", nextAttemptAt: NOW + 13 * MINUTE } });
+
+  it("the timeline of a failing callback shows promised and real times, lateness, past waits and the next attempt", () => {
+    const { segments, bars, waits, nextX } = drawn(waiting, NOW + 4 * MINUTE);
+    expect(segments.map(({ title }) => title)).toEqual(["Upstream · 2 min", "Callback"]);
+    expect(bars).toMatchObject([
+      { number: 1, outcome: "rejected", texts: ["10 ms", "4 ms after the result"] },
+      { number: 2, outcome: "rejected", texts: ["10 ms", "5 ms late"] },
+    ]);
+    expect(waits.map(({ text, isAhead }) => [text, isAhead])).toEqual([
+      ["waited 2 min 59 s", false],
+      ["waits 9 min 59 s", true],
+    ]);
+    for (const { promisedX, x } of bars) expect(promisedX).toBeLessThanOrEqual(x);
+    // The axis is linear: 3 of 13 minutes.
+    const [from = 0, to = 0] = bars.map(({ x }) => x);
+    expect((to - from) / (Number(nextX) - from)).toBeCloseTo(3 / 13, 2);
+  });
+
+  it("the timeline names the credits that are charged, and refunded before the first attempt", () => {
+    const refunded = credits({ kind: "refunded", at: NOW + 2 });
+    const { marks, bars } = drawn(
+      failing({ state: { kind: "failed" } }, { credits: refunded }),
+      NOW + HOUR,
+      40,
+    );
+    expect(marks.map(({ name }) => name)).toEqual([
+      "registered, charged 40",
+      "result",
+      "refunded 40",
+    ]);
+    expect(marks.at(-1)?.x).toBeLessThanOrEqual(bars[0]?.x ?? 0);
+  });
+
+  it("the timeline of a task with a job shows its attachment, hook and poll, and compresses the long gap with its length", () => {
+    const upstreamTimes = { attachedAt: REGISTERED + 400, hookAt: NOW - 300, askedAt: NOW - 200 };
+    const { marks, breaks } = drawn(
+      failing({ state: { kind: "failed" } }, { upstreamTimes }),
+      NOW + HOUR,
+    );
+    expect(marks.map(({ name }) => name)).toEqual([
+      "registered",
+      "attached",
+      "hook",
+      "asked",
+      "result",
+    ]);
+    expect(breaks.map(({ text }) => text)).toEqual(["1 min 59 s"]);
+  });
+
+  it("the timeline draws redeliveries as later series, with the time between named", () => {
+    const attempts = [refused(1, NOW), refused(2, NOW + 2 * DAY, 0, 2)];
+    const { segments, breaks } = drawn(
+      failing({ attempts, state: { kind: "failed" } }),
+      NOW + 3 * DAY,
+    );
+    expect(segments.map(({ title }) => title)).toEqual([
+      "Upstream · 2 min",
+      "Callback",
+      "Redelivery 1",
+    ]);
+    expect(breaks).toMatchObject([{ text: "1 d 23 h" }]);
+  });
+
+  it("the running attempt of a timeline grows with the time", () => {
+    const task = failing({ attempts: [], lastNumber: 1, state: runningSince(NOW) });
+    const widthAt = (ms: number) => drawn(task, NOW + ms).bars[0]?.width ?? 0;
+    expect(drawn(task, NOW + SECOND).bars).toMatchObject([{ isRunning: true, outcome: null }]);
+    expect(widthAt(SECOND)).toBeGreaterThan(widthAt(100));
+  });
+
+  it.each([0, 1, 250, SECOND, HOUR, 40 * DAY])(
+    "everything in a timeline lies within the drawing and in order %i ms after the last change",
+    (ms) => {
+      const attempts = Array.from({ length: 20 }, (_, at) =>
+        refused(at + 1, NOW + at * HOUR, at, at + 1),
+      );
+      const { bars, segments } = drawn(
+        failing({ attempts, state: { kind: "failed" } }),
+        NOW + 20 * HOUR + ms,
+      );
+      const places = [
+        ...segments.map(({ from }) => from),
+        ...bars.map(({ x, width }) => x + width),
+      ];
+      for (const place of places) {
+        expect(place).toBeGreaterThanOrEqual(0);
+        expect(place).toBeLessThanOrEqual(1000);
+      }
+      expect(bars.map(({ x }) => x)).toEqual(bars.map(({ x }) => x).toSorted((a, b) => a - b));
+    },
+  );
+});
+
+const DUE = { state: { kind: "due", nextAttemptAt: NOW + 13 * MINUTE } } as const;
+const paused = aPolicy({ pausedAt: NOW });
+
+describe("the next step of a task", () => {
+  it.each([
+    [
+      "a planned attempt",
+      failing(DUE),
+      POLICY,
+      12 * MINUTE,
+      "Next: attempt 3 of 3",
+      13 * MINUTE,
+      59,
+    ],
+    [
+      "an attempt that is due now",
+      failing(DUE),
+      POLICY,
+      13 * MINUTE,
+      "Starts now: attempt 3 of 3.",
+      null,
+      1,
+    ],
+    [
+      "an attempt that is overdue",
+      failing(DUE),
+      POLICY,
+      13 * MINUTE + 4 * SECOND,
+      "Overdue by 4.0 s because the alarm of this task has not fired yet: attempt 3 of 3. A few seconds are usual when the platform moves objects.",
+      null,
+      1,
+    ],
+    [
+      "an attempt that a pause holds back",
+      failing(DUE),
+      paused,
+      13 * MINUTE + 4 * SECOND,
+      "The next, attempt 3 of 3, was due 4.0 s ago and waits because callbacks are paused (PAUSED).",
+      null,
+      15,
+    ],
+    [
+      "a callback that waits for a refund",
+      aRefundingTask(),
+      POLICY,
+      SECOND,
+      "The callback waits for the refund of 40 credits, try 1",
+      null,
+      2,
+    ],
+    [
+      "a delivered callback",
+      aFinishedTask(),
+      POLICY,
+      HOUR,
+      "Delivered. Nothing is left to do.",
+      null,
+      3600,
+    ],
+    [
+      "a failed callback",
+      failing({ state: { kind: "failed" } }),
+      POLICY,
+      HOUR,
+      "No further attempt is planned after 2 attempts.",
+      null,
+      3600,
+    ],
+    [
+      "a task without a callback URL",
+      aFinishedTask({ callback: null }),
+      POLICY,
+      HOUR,
+      "This task has no callback URL.",
+      null,
+      3600,
+    ],
+  ] as const)(
+    "the next step of %s is told with its reason and without a negative time",
+    (_, task, policy, afterMs, text, atMs, refreshS) => {
+      const view: TaskJson = JSON.parse(taskView(task, "operator", null, policy));
+      const at = atMs === null ? null : NOW + atMs;
+      const step = nextStepOf(view, factsOf(task, policy), NOW + afterMs);
+      expect(step).toMatchObject({ text, at, refreshS });
+    },
+  );
+
+  it.each([
+    ["before its deadline", MINUTE, "Waits for the result. Fails without one"],
+    ["after its deadline", 80 * HOUR, "The deadline has passed: the task fails now."],
+  ])("an open task %s says what it waits for", (_, afterMs, text) => {
+    const task = anOpenTask({ callbackUrl: URL_A });
+    const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
+    expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);
+  });
+});
