@@ -31,7 +31,7 @@ export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
         No task has been counted yet: the cron trigger counts every 10 minutes. These commands make
         one, with an operator key; the field above finds it by its id at once.
       </p>
-      <ol class="steps">
+      <ol>
         {steps.map(({ title, text }) => (
           <li>
             <h3>{title}</h3>
