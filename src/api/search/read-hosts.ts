@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -10,10 +9,7 @@ import {
   lastDeliveredAt,
   nextTasks,
 } from "../../index-db/troubled-tasks.ts";
-import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { pageLimit } from "../http/query.ts";
-import { queryRoute, route } from "../http/route.ts";
 import { failuresOf, hostViews, viewer, windowView } from "./host-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { recentCounts } from "./recent-counts.ts";
@@ -24,20 +20,6 @@ const MAX_TASKS = 1_000;
 const MAX_ENTRIES = 2_000;
 /** Name under which the counts of an hour gather the hosts that they do not name. */
 const OTHERS = "*";
-
-export const listHosts = queryRoute(
-  {
-    id: "listHosts",
-    method: "GET",
-    path: "/v1/hosts",
-    access: "inspect",
-  },
-  z.strictObject({ limit: pageLimit({ fallback: 100, max: 500 }) }),
-  async ({ env, runtime, query: { limit } }) => {
-    const { data, ...rest } = await allHosts(env, requireIndex(env, runtime));
-    return json({ ...rest, total: data.length, data: data.slice(0, limit) });
-  },
-);
 
 /** Returns the last 24 hours of every host to which callbacks go, the worst first. */
 export async function allHosts(env: Env, shards: Shards) {
@@ -51,16 +33,6 @@ export async function allHosts(env: Env, shards: Shards) {
   );
   return { ...windowView(counts), data: hostViews({ counts, failed, next }, now) };
 }
-
-export const readHost = route(
-  {
-    id: "readHost",
-    method: "GET",
-    path: "/v1/hosts/{host}",
-    access: "inspect",
-  },
-  async ({ env, runtime, params }) => json(await oneHostView(params.host, env, runtime)),
-);
 
 /**
  * Returns one host, and how its callbacks fail.

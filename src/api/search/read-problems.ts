@@ -7,8 +7,6 @@ import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { connectionsOf } from "../health.ts";
-import { json } from "../http/answer.ts";
-import { route } from "../http/route.ts";
 import { queryIndex } from "./query-index.ts";
 import { recentCounts } from "./recent-counts.ts";
 import { isRefunding } from "./troubles/task-rules.ts";
@@ -29,16 +27,6 @@ interface Known {
 
 /** Answers that were computed last, for each environment of the Worker; only operators get them. */
 const cached = new WeakMap<Env, Known>();
-
-export const readProblems = route(
-  {
-    id: "readProblems",
-    method: "GET",
-    path: "/v1/problems",
-    access: "inspect",
-  },
-  async ({ env, runtime: { config } }) => json(await presentProblems(env, config)),
-);
 
 /** Returns the problems of the relay at present, and the numbers of tasks with work to do. */
 export async function presentProblems(env: Env, config: Config) {

@@ -1,27 +1,23 @@
-import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
 import { countedAt, type HourlyCounts, stepCounts } from "../../index-db/hourly-counts.ts";
 import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
-import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
-import { queryRoute } from "../http/route.ts";
 import { callbacksView, tasksView } from "./count-views.ts";
-import { QueryTimeS } from "./filters.ts";
-import { queryIndex, requireIndex } from "./query-index.ts";
+import { queryIndex } from "./query-index.ts";
 import { recentCounts } from "./recent-counts.ts";
 
 const HOUR_S = 3600;
 const DEFAULT_STEPS = { 3600: 25, 86400: 30 } as const;
 const MAX_STEPS = 200;
 
-/** Schema of the query parameters of `GET /v1/stats/series`. */
-const SeriesQuery = z.strictObject({
-  since: QueryTimeS,
-  until: QueryTimeS,
-  step: z._default(z.enum(["3600", "86400"], "must be 3600 or 86400"), "3600"),
-});
+/** Range of time in Unix seconds, by default up to now, and the length of a step in seconds. */
+interface SeriesQuery {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly step: "3600" | "86400";
+}
 
 /** Time range in Unix seconds, divided into steps of equal length. */
 interface Steps {
@@ -31,19 +27,8 @@ interface Steps {
   readonly step: number;
 }
 
-export const readSeries = queryRoute(
-  {
-    id: "readSeries",
-    method: "GET",
-    path: "/v1/stats/series",
-    access: "statistics",
-  },
-  SeriesQuery,
-  async ({ env, runtime, query }) => json(await series(env, requireIndex(env, runtime), query)),
-);
-
 /** Returns the counts and latencies of the tasks created in each hour or day of a time range. */
-export async function series(env: Env, shards: Shards, query: z.output<typeof SeriesQuery>) {
+export async function series(env: Env, shards: Shards, query: SeriesQuery) {
   const now = Date.now();
   const steps = stepsOf(query, toSeconds(now));
   const window = { since: steps.since * 1000, until: steps.until * 1000 };
@@ -59,7 +44,7 @@ export async function series(env: Env, shards: Shards, query: z.output<typeof Se
 }
 
 /** Extends the range of time from `since` to `until`, in Unix seconds, to whole steps. */
-function stepsOf(given: z.output<typeof SeriesQuery>, nowS: number): Steps {
+function stepsOf(given: SeriesQuery, nowS: number): Steps {
   const step = given.step === "3600" ? HOUR_S : 24 * HOUR_S;
   const until = given.until ?? nowS + 1;
   const end = Math.ceil(until / step) * step;

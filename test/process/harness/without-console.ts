@@ -3,10 +3,11 @@ import { build, type Plugin } from "esbuild";
 import { ROOT } from "./child.ts";
 
 /**
- * Modules that the relay imports only when somebody looks at it: the console, the description of the API, and the
- * examination of a received callback.
+ * Modules that the relay imports only when somebody looks at it: the console, the description of the API, the
+ * examination of a received callback, and the overviews of problems, hosts and series.
  */
-const LAZY = /\/(?:console\/index\.tsx|openapi\.json|security\/doctor\/examine\.ts)$/;
+const LAZY =
+  /\/(?:console\/index\.tsx|openapi\.json|security\/doctor\/examine\.ts|search\/read-(?:problems|hosts|series)\.ts)$/;
 
 /** Replaces the lazy modules by one that fails when it is evaluated. */
 const withoutLazyModules: Plugin = {
