@@ -71,14 +71,18 @@ export async function visitorOf(
   runtime: Runtime,
   env: Env,
 ): Promise<Visitor | null> {
-  const visitor = await ofSession(request, runtime, env);
+  const visitor = await sessionVisitorOf(request, runtime, env);
   if (visitor !== null) return visitor;
   const viewer = await accessUserOf(request, runtime.config);
   return viewer === null ? null : { viewer, renewal: null };
 }
 
 /** Identifies the viewer by the session cookie; null when it is missing, invalid, expired or its key is gone. */
-async function ofSession(request: Request, runtime: Runtime, env: Env): Promise<Visitor | null> {
+export async function sessionVisitorOf(
+  request: Request,
+  runtime: Runtime,
+  env: Env,
+): Promise<Visitor | null> {
   const now = Date.now();
   const session = await read(request, runtime);
   if (session === null || !isCurrent(session, now) || (await isEnded(session, env))) return null;

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { toBase64Url } from "../../src/security/encoding.ts";
-import { HTML, outcome, visit } from "./browser.ts";
-import { call, callWith } from "./client.ts";
+import { HTML, logIn, outcome, visit } from "./browser.ts";
+import { call, callWith, OPERATOR_KEY, OPERATOR_NAME } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { answering, anOutside, type Outside } from "./outside.ts";
 
@@ -53,6 +53,19 @@ it("a user of Cloudflare Access is an operator with the role read, by the name o
   expect(await page.text()).toContain("operator ann@example.com");
   const service = await team.tokenOf({ email: undefined, common_name: "robot" });
   expect(await (await visitWith(service, team.bindings)).text()).toContain("operator robot");
+});
+
+it("a user of Cloudflare Access may log in with a key, whose session goes before, and is told how to log out of Access", async () => {
+  const team = await aTeam();
+  publish(anOutside(), team);
+  const { bindings } = team;
+  const headers = { "Cf-Access-Jwt-Assertion": await team.tokenOf() };
+  const login = await (await visit("/login", null, headers, bindings)).text();
+  expect(login).toContain("Continue as ann@example.com");
+  expect(login).toContain('href="/cdn-cgi/access/logout"');
+  const cookie = await logIn(OPERATOR_KEY, bindings);
+  expect(await (await visit("/", cookie, headers, bindings)).text()).toContain(OPERATOR_NAME);
+  expect(outcome(await visit("/login", cookie, headers, bindings))).toEqual([303, "/"]);
 });
 
 it("ACCESS_ROLE is the role of the users of Cloudflare Access", async () => {
