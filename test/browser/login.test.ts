@@ -3,6 +3,7 @@ import { beforeAll, afterAll, expect, it } from "vitest";
 import { LOCAL_VARS, OPERATOR_KEY } from "../process/harness/client.ts";
 import { LoopbackServer } from "../process/harness/loopback.ts";
 import { Workerd } from "../process/harness/workerd.ts";
+import { isTooWide, violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 
 let relay: Workerd;
@@ -115,3 +116,20 @@ it("the login page with its files is at most 30 KiB over the wire, and the front
   // Without compression, or without the files, both would hold for another reason.
   expect(ofLogin).toBeGreaterThan(8 * 1024);
 });
+
+it.each(["light", "dark"] as const)(
+  "the login after a wrong key and the page of an unknown address are accessible in %s colours, and not too wide for a phone",
+  async (colorScheme) => {
+    const context = { colorScheme, viewport: { width: 360, height: 740 } };
+    const page = await openPage(origin, { context, expected: [/status of 40[14]/] });
+    await page.goto("/login");
+    await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByRole("alert").waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+    await page.goto("/nowhere");
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+  },
+);

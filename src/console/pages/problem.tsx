@@ -87,12 +87,12 @@ function Content({ problem, request, env, requestId }: Refused & { readonly prob
         )}
         <p class="buttons">
           {status >= 500 && request.method === "GET" && (
-            <a class="button button-primary" href={pathOf(url)}>
+            <a class="button button-main" href={pathOf(url)}>
               Try again
             </a>
           )}
           {status === 400 && url.search !== "" && (
-            <a class="button button-primary" href={pathOf({ pathname: url.pathname, search: "" })}>
+            <a class="button button-main" href={pathOf({ pathname: url.pathname, search: "" })}>
               Without the filters
             </a>
           )}

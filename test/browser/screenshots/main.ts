@@ -31,7 +31,7 @@ if (unknown.length > 0) {
 await mkdir(DIRECTORY, { recursive: true });
 await using relay = await Workerd.start({ vars: LOCAL_VARS });
 for (const [look, context] of Object.entries(LOOKS)) {
-  await using tab = await Tab.open(relay.url, { context });
+  await using tab = await Tab.open(relay.url, { context, expected: [/status of 40[14]/] });
   for (const { name, path, prepare } of PAGES) {
     if (names.length > 0 && !names.includes(name)) continue;
     await tab.page.goto(path);

@@ -10,6 +10,17 @@ export interface ScreenshotPage {
 
 /** The pages that `npm run screenshots` takes, in the order of their navigation. */
 export const PAGES: readonly ScreenshotPage[] = [
+  { name: "login", path: "/login?return_to=/tasks?callback=failed" },
+  {
+    name: "login-wrong-key",
+    path: "/login",
+    prepare: async (page) => {
+      await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByRole("alert").waitFor();
+    },
+  },
+  { name: "not-found", path: "/nowhere" },
   { name: "docs", path: "/docs" },
   { name: "docs-errors", path: "/docs/errors" },
 ];
