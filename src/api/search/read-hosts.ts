@@ -12,10 +12,14 @@ import {
 import { invalidRequest } from "../http/problem.ts";
 import { failuresOf, hostViews, viewer, windowView } from "./host-views.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
-import { recentCounts } from "./recent-counts.ts";
+import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
 /** Largest number of tasks of each kind (failed, unsettled) whose rows are read; D1 bills two rows for each. */
 const MAX_TASKS = 1_000;
+/** The same number for further lists from the same counts, because pages ask for the list again and again. */
+const FEW_TASKS = 50;
+/** Counts with which a list has been made already. */
+const searched = new WeakSet<RecentCounts>();
 /** Largest number of entries of the newest failed callbacks, or rows of the newest tasks, searched for one host. */
 const MAX_ENTRIES = 2_000;
 /** Name under which the counts of an hour gather the hosts that they do not name. */
@@ -24,12 +28,11 @@ const OTHERS = "*";
 /** Returns the last 24 hours of every host to which callbacks go, the worst first. */
 export async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();
-  const [counts, failed, next] = await queryIndex(() =>
-    Promise.all([
-      recentCounts(env, shards, now),
-      failedCallbacks(shards, MAX_TASKS),
-      nextTasks(shards, MAX_TASKS),
-    ]),
+  const counts = await queryIndex(() => recentCounts(env, shards, now));
+  const limit = searched.has(counts) ? FEW_TASKS : MAX_TASKS;
+  searched.add(counts);
+  const [failed, next] = await queryIndex(() =>
+    Promise.all([failedCallbacks(shards, limit), nextTasks(shards, limit)]),
   );
   return { ...windowView(counts), data: hostViews({ counts, failed, next }, now) };
 }

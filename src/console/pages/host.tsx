@@ -6,6 +6,7 @@ import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { callbackOf, expectedAt, sendOnce, testUrl } from "../host-actions.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
+import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Id } from "../parts/copy.tsx";
 import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
 import { Layout } from "../parts/layout.tsx";
@@ -76,7 +77,12 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
             All hosts
           </a>
         }
-      />
+      >
+        <ApiDialog
+          origin={visit.url.origin}
+          paths={[`/v1/hosts/${encodeURIComponent(host.host)}`]}
+        />
+      </PageHead>
       <div class="stack">
         <HostNotice host={host} now={now} />
         {steps === null ? null : <HostSteps {...steps} />}

@@ -5,6 +5,7 @@ import { html } from "../answer.ts";
 import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { viewerPage } from "../page.ts";
+import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
 import { Layout } from "../parts/layout.tsx";
@@ -28,7 +29,9 @@ export const hostsPage = viewerPage("/hosts", "inspect", async (visit) => {
       <PageHead
         title="Hosts"
         sub={`Receivers of callbacks in the last 24 hours, worst first. ${sub}`}
-      />
+      >
+        <ApiDialog origin={visit.url.origin} paths={["/v1/hosts"]} />
+      </PageHead>
       <div id="hosts" class="stack-s" data-refresh="60">
         {data.length === 0 ? (
           <Empty icon="host" title="No callbacks in the last 24 hours">

@@ -7,7 +7,7 @@ import { may } from "../../task-object/caller.ts";
 import { html } from "../answer.ts";
 import { frameOf } from "../frame.ts";
 import { viewerPage, type ViewerVisit } from "../page.ts";
-import { Code } from "../parts/code.tsx";
+import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Layout } from "../parts/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -35,7 +35,9 @@ export const tasksPage = viewerPage(PATH, "read", async (visit) => {
   const issues = listed.kind === "invalid" ? listed.issues : new Map<string, string>();
   return html(
     <Layout title="Tasks" frame={frameOf(visit)} section="tasks" isLive>
-      <PageHead title="Tasks" sub="Newest first, from the index, which is a few seconds behind." />
+      <PageHead title="Tasks" sub="Newest first, from the index, which is a few seconds behind.">
+        <ApiDialog origin={visit.url.origin} paths={[pathWith("/v1/tasks", asked)]} />
+      </PageHead>
       <div class="stack-s">
         <Chips search={search} />
         <FilterForm search={search} issues={issues} isOperator={visit.viewer.kind === "operator"} />
@@ -141,13 +143,6 @@ function List({ page, asked, visit, now }: ListProps) {
           </a>
         )}
       </nav>
-      <details class="details">
-        <summary>API</summary>
-        <Code
-          what="the request"
-          text={`curl -fsS "${visit.url.origin}${pathWith("/v1/tasks", asked)}" -H "Authorization: Bearer $KEY"`}
-        />
-      </details>
     </>
   );
 }

@@ -32,8 +32,9 @@ type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 export async function readOperatorFacts(env: Env, config: Config, range: Range) {
   const shards = shardsOf(env, config);
   const query = { step: RANGES[range][1] };
-  const [problems, counts, hosts] = await Promise.all([
-    presentProblems(env, config),
+  // The problems read the counts of the last day first, which the others then find in memory.
+  const problems = await presentProblems(env, config);
+  const [counts, hosts] = await Promise.all([
     shards === null ? null : series(env, shards, query),
     shards === null ? null : allHosts(env, shards),
   ]);
