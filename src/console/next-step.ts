@@ -17,7 +17,8 @@ export interface NextStep {
 /** Pause between two questions of a page whose task does not change by itself. */
 const SETTLED_S = 3_600;
 const LONGEST_S = 300;
-const OPEN_S = 5;
+/** The answer to a question about an open task is held until the task changes. */
+const OPEN_S = 1;
 const OVERDUE_MS = 1_000;
 
 /** Says what a task does next, when, and why not yet: never with a negative countdown. */

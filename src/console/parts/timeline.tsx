@@ -71,9 +71,11 @@ function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
         const width = name.length * CHARACTER;
         const isAtEnd = kind === "result" || x + width > WIDTH;
         const from = isAtEnd ? x - width : x;
+        // A refund stands above the promised time of the first attempt.
+        const lowest = kind === "money" ? 1 : 0;
         const row = Math.max(
-          0,
-          ends.findIndex((end) => end <= from),
+          lowest,
+          ends.findIndex((end, each) => each >= lowest && end <= from),
         );
         ends = ends.map((end, each) => (each === row ? from + width + 8 : end));
         const y = AXIS - 14 - row * 14;

@@ -102,7 +102,7 @@ function FaultView({
   readonly fault: Fault;
 }) {
   return (
-    <li class="card">
+    <li class="card stack-s">
       <h2>{message}</h2>
       <p>{cure}</p>
       {byte === undefined ? null : (

@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { LOCAL_VARS } from "../process/harness/client.ts";
+import { Receiver } from "../process/harness/receiver.ts";
+import { Workerd } from "../process/harness/workerd.ts";
+import { isTooWide, violationsOf } from "./axe.ts";
+import { openPage } from "./browser.ts";
+import { logIn } from "./log-in.ts";
+import type { TabOptions } from "./tab.ts";
+
+/** Text of a stranger that would run as a script, or turn the direction of what follows. */
+const HOSTILE = '\u202e"><script>document.title = "owned"</script>';
+
+let relay: Workerd;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  relay = await Workerd.start({ vars: { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,7,1" } });
+});
+
+afterAll(async () => {
+  await relay[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+async function registered(path: string, status: number, fields: object = {}): Promise<string> {
+  const id = randomUUID();
+  const callback_url = receiver.at(path, { kind: "answer", status });
+  await relay.client.ask("POST", "/v1/tasks", { id, model: "seedance", callback_url, ...fields });
+  return id;
+}
+
+function fail(id: string, message: string) {
+  const error = { code: "moderation", message };
+  return relay.client.ask("POST", "/v1/events", { id, status: "failed", error });
+}
+
+async function openTask(id: string, context: TabOptions["context"] = {}): Promise<Page> {
+  const page = await openPage(relay.url, { context });
+  await logIn(page, `/tasks/${id}`);
+  return page;
+}
+
+it("the page of a task follows it without an index from pending through failing attempts to a redelivery, without a reload", async () => {
+  const id = await registered("/watched", 503);
+  const page = await openTask(id);
+  await page.getByText("Waits for the result.").waitFor();
+  await page.evaluate(() => (document.body.dataset["loaded"] = "once"));
+  await fail(id, "Refused.");
+  await page.getByText("Next: attempt 2 of 3").waitFor();
+  await page.getByText("No further attempt is planned after 3 attempts.").waitFor();
+  expect(await page.locator(".moment-attempt").count()).toBe(3);
+  expect(await page.evaluate(() => document.body.dataset["loaded"])).toBe("once");
+
+  await page.reload();
+  await page.getByRole("button", { name: "Send again" }).click();
+  await page
+    .getByLabel("URL, which replaces")
+    .fill(receiver.at("/mended", { kind: "answer", status: 204 }));
+  await page.getByRole("button", { name: "Send now" }).click();
+  await page.getByText("Delivered. Nothing is left to do.").waitFor();
+  expect(await page.locator(".timeline").textContent()).toContain("Redelivery 1");
+});
+
+it.each([
+  ["light", { colorScheme: "light" }],
+  ["dark", { colorScheme: "dark" }],
+  ["phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
+] as const)(
+  "the page of a task whose texts are hostile is accessible, names invisible characters and runs nothing (%s)",
+  async (_, context) => {
+    const metadata = { note: HOSTILE };
+    const id = await registered("/hostile", 500, { model: HOSTILE.slice(1), metadata });
+    await fail(id, HOSTILE);
+    const page = await openTask(id, context);
+    await page.getByText("U+202E").first().waitFor();
+    expect(await page.title()).toContain("Task");
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+  },
+);
+
+it("the signature doctor names the fault of what a server has received, and the exact request is shown beside it", async () => {
+  const id = await registered("/doctor", 204);
+  await fail(id, "Refused.");
+  await relay.client.settled(id);
+  const page = await openTask(id);
+  await page.getByText("byte for byte as sent").waitFor();
+  const request = await page.locator("#seen pre").first().innerText();
+  const [head = "", body = ""] = request.split("\n\n");
+  await page.getByLabel("Headers").fill(head);
+  await page
+    .getByLabel("Body, exactly as received")
+    .fill(JSON.stringify(JSON.parse(body), null, 2));
+  await page.getByRole("button", { name: "Diagnose" }).click();
+  await page.getByText("the same JSON in other bytes").waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByLabel("Body, exactly as received").fill(body);
+  await page.getByRole("button", { name: "Diagnose" }).click();
+  await page.getByText("The signature is valid").waitFor();
+});
