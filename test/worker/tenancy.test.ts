@@ -97,7 +97,8 @@ it("an account key is accepted for the account's own task and data by exactly th
     "GET /v1/accounts/{account}/grants": 200,
     "GET /v1/accounts/{account}/keys": 200,
     "GET /v1/accounts/{account}/signing-secrets": 200,
-    // Lists need the index, which is not bound in these tests.
+    // Lists and counts need the index, which is not bound in these tests.
+    "GET /v1/accounts/{account}/stats": 501,
     "GET /v1/tasks": 501,
     "GET /v1/tasks/{id}": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
