@@ -103,7 +103,8 @@ it("an account key is accepted for the account's own task and data by exactly th
     "GET /v1/tasks/{id}": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
     "POST /v1/callbacks/test": 200,
-    "POST /v1/redeliveries": 501,
+    // An order needs an Idempotency-Key.
+    "POST /v1/redeliveries": 400,
     "POST /v1/tasks/{id}/verify": 200,
     // The automatic series still runs.
     "POST /v1/tasks/{id}/redeliver": 409,
