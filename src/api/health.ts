@@ -42,14 +42,14 @@ export const readHealth = publicRoute(
     const operator = await operatorOf(request.headers, runtime);
     if (operator === null || !may(operator, "statistics")) return json(head);
     const connections = await connectionsOf(config, env);
-    const configuration = {
-      ...settingsOf(config),
-      ...operatorSettingsOf(config),
-      ...rateLimitsOf(env),
-    };
-    return json({ ...head, configuration, connections });
+    return json({ ...head, configuration: configurationOf(config, env), connections });
   },
 );
+
+/** Returns the configuration of the relay, by the names and in the units of the variables. */
+export function configurationOf(config: Config, env: Env) {
+  return { ...settingsOf(config), ...operatorSettingsOf(config), ...rateLimitsOf(env) };
+}
 
 /**
  * Returns for `/healthz` each connection that has an API key, with its faults: that the provider has refused

@@ -14,6 +14,7 @@ import { grant } from "./pages/accounts/grant.tsx";
 import { addKey, endKey } from "./pages/accounts/keys.tsx";
 import { rotate } from "./pages/accounts/secrets.tsx";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
+import { providersPage } from "./pages/providers/providers.tsx";
 import { problemPage, type Refused } from "./pages/problem.tsx";
 import { hostPage, sendOneAgain, testHost } from "./pages/host.tsx";
 import { hostsPage } from "./pages/hosts.tsx";
@@ -57,6 +58,7 @@ const PAGES: readonly Page[] = [
   addKey,
   endKey,
   rotate,
+  providersPage,
   referencePage,
   errorsPage,
 ];

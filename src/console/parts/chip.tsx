@@ -3,7 +3,7 @@ import { Icon, type IconName } from "./icon.tsx";
 /** How good or bad a status is; decides its colour. */
 export type Tone = "ok" | "bad" | "warn" | "busy" | "idle";
 
-/** Icon and tone of every status of a task, of a callback and of an attempt. */
+/** Icon and tone of every status of a task, of a callback, of an attempt and of the key of a connection. */
 const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   pending: ["idle", "clock"],
   processing: ["busy", "sync"],
@@ -18,6 +18,10 @@ const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   unreachable: ["bad", "cross"],
   blocked: ["warn", "block"],
   interrupted: ["warn", "warn"],
+  set: ["ok", "check"],
+  refused: ["bad", "block"],
+  missing: ["idle", "cross"],
+  simulated: ["idle", "sync"],
 };
 
 interface ChipProps {

@@ -1,0 +1,116 @@
+import type { connectionsOf } from "../../../api/health.ts";
+import { SECOND_MS } from "../../../core/time.ts";
+import { documentedLimits } from "../../../providers/documented-limits.ts";
+import type { Connection } from "../../../providers/provider.ts";
+import { Status } from "../../parts/chip.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+
+type States = Awaited<ReturnType<typeof connectionsOf>>;
+
+interface Row {
+  readonly connection: Connection;
+  /** Faults of a connection with a key; undefined for one without. */
+  readonly state: States[string] | undefined;
+}
+
+interface ConnectionTableProps {
+  readonly connections: readonly Connection[];
+  readonly states: States;
+}
+
+/** Every connection to a provider, those with a key first: its key, its hooks, and how long links live. */
+export function ConnectionTable({ connections, states }: ConnectionTableProps) {
+  const rows = connections
+    .map((connection) => ({ connection, state: states[connection.name] }))
+    .toSorted((a, b) => Number(a.state === undefined) - Number(b.state === undefined));
+  return (
+    <Table
+      caption="Connections to providers"
+      columns={COLUMNS}
+      rows={rows}
+      rowId={({ connection }) => `connection-${connection.name}`}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "Connection", cell: ({ connection }) => <Name {...connection} /> },
+  { title: "Key", cell: (row) => <Key {...row} /> },
+  { title: "Hooks", cell: (row) => <Hooks {...row} /> },
+  { title: "Hook URL goes into", cell: ({ connection }) => <Parameter {...connection} /> },
+  {
+    title: "Links live",
+    cell: ({ connection: { provider } }) =>
+      "linkLife" in provider ? documentedLimits(provider).linkLife : "",
+  },
+];
+
+function Name({ name, provider, baseUrl }: Connection) {
+  return (
+    <>
+      <a href={`/tasks?provider=${encodeURIComponent(provider.name)}`}>{name}</a>
+      <p class="muted small">
+        {name === provider.name ? "" : `${provider.name} · `}
+        {baseUrl.replace("https://", "")}
+      </p>
+    </>
+  );
+}
+
+function Key({ connection: { provider }, state }: Row) {
+  if (!("linkLife" in provider)) return <Status of="simulated" />;
+  if (state === undefined) return <Status of="missing" />;
+  const { unclear } = state;
+  return (
+    <>
+      <Status of={state.key} />
+      {"refused_at" in state ? (
+        <p class="muted small">
+          since <Time at={state.refused_at * SECOND_MS} />
+        </p>
+      ) : null}
+      {unclear === undefined ? null : (
+        <p class="muted small">
+          answer {unclear.status_code} not understood, <Time at={unclear.at * SECOND_MS} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Says how hooks are authenticated, as far as the connection has what that needs. */
+function Hooks({ connection: { provider, webhookSecret, jwksUrl }, state }: Row) {
+  const hooks = "linkLife" in provider ? provider.hooks : null;
+  if (hooks === null) return "none, polled";
+  const isVerified = webhookSecret !== null || jwksUrl !== null;
+  const trust =
+    hooks.assurance === "capability-url"
+      ? "by their URL; a poll decides"
+      : isVerified
+        ? `signed ${hooks.assurance === "body-signed" ? "bodies" : "requests"}`
+        : "signature not checked: no secret is set; a poll decides";
+  return (
+    <>
+      {trust}
+      {state !== undefined && "hooks" in state ? (
+        <p class="field-error">expected, and none came for the last 20 tasks</p>
+      ) : null}
+    </>
+  );
+}
+
+function Parameter({ provider }: Connection) {
+  const hooks = "linkLife" in provider ? provider.hooks : null;
+  if (hooks === null) return "";
+  return (
+    <>
+      <code>{hooks.parameter}</code>
+      {hooks.idParameter === null ? null : (
+        <p class="muted small">
+          task id into <code>{hooks.idParameter}</code>
+        </p>
+      )}
+    </>
+  );
+}

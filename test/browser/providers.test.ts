@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { LOCAL_VARS } from "../process/harness/client.ts";
+import { Workerd } from "../process/harness/workerd.ts";
+import { isTooWide, violationsOf } from "./axe.ts";
+import { openPage } from "./browser.ts";
+import { logIn } from "./log-in.ts";
+
+const ARK_API_KEY = "a-key-of-ark-0123456789";
+let relay: Workerd;
+beforeAll(async () => {
+  relay = await Workerd.start({ vars: { ...LOCAL_VARS, ARK_API_KEY, RETENTION_DAYS: "14" } });
+});
+afterAll(() => relay[Symbol.asyncDispose]());
+
+it.each([
+  ["light", { viewport: { width: 1280, height: 800 } }],
+  ["dark", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
+] as const)(
+  "the page of providers is accessible in %s, fits a screen of %o, and shows connections and configuration without secrets",
+  async (colorScheme, settings) => {
+    const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
+    await logIn(page, "/providers");
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+    const row = (name: string) => page.locator(`#connection-${name}`).innerText();
+    expect(await row("ark")).toMatch(
+      /ark\s.*\sset\s.*by their URL; a poll decides.*\scallback_url\s.*24 hours/s,
+    );
+    expect(await row("fal")).toMatch(/\smissing\s.*signed.*\s\?fal_webhook\s.*at least 7 days/s);
+    expect(await row("runway")).toContain("none, polled");
+    const text = await page.getByRole("main").innerText();
+    expect(text).toContain("ALLOW_LOCAL_CALLBACKS is on: for development only");
+    expect(text).toMatch(/RETENTION_DAYS\s+14\s/);
+    expect(text).toMatch(/RELAY_SECRET\s+1 set/);
+    expect(await page.content()).not.toContain(ARK_API_KEY);
+  },
+);
