@@ -10,7 +10,7 @@ export type VerificationFailure =
   | "too_new"
   /** No signature fits the body and one of the keys. */
   | "no_matching_signature"
-  /** The body was read before, so that its bytes are gone. */
+  /** The body was read or parsed before, so that its bytes are gone. */
   | "body_already_read"
   /** The signature is right, but the body is not JSON. */
   | "not_json"

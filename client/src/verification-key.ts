@@ -9,17 +9,29 @@ export interface VerificationKey {
 }
 
 const ED25519_KEY_BYTES = 32;
+const ED25519_SIGNATURE_BYTES = 64;
 
 /**
- * Reads a secret (`whsec_…`, for `v1` signatures) or a public key (`whpk_…`, for `v1a`).
- * @throws TypeError when the text is neither; the message does not contain it.
+ * Reads secrets (`whsec_…`, for `v1` signatures) and public keys (`whpk_…`, for `v1a`).
+ * @throws TypeError when there is none, or one is neither; the message does not contain it.
  */
-export async function readKey(text: string): Promise<VerificationKey> {
-  const [, prefix, encoded = ""] = /^(whsec_|whpk_)(.+)$/s.exec(text.trim()) ?? [];
+export async function readKeys(keys: string | readonly string[]): Promise<VerificationKey[]> {
+  const texts = [keys].flat();
+  if (texts.length === 0) throw noKey();
+  return Promise.all(texts.map(readKey));
+}
+
+async function readKey(text: unknown): Promise<VerificationKey> {
+  // A variable of the environment that is not set is undefined, whatever its type says.
+  const [, prefix, encoded = ""] = /^\s*(whsec_|whpk_)(\S+)\s*$/.exec(String(text)) ?? [];
   const bytes = decodeBase64(encoded);
   if (prefix === "whsec_" && bytes !== null) return secretKey(bytes);
   if (prefix === "whpk_" && bytes?.length === ED25519_KEY_BYTES) return publicKey(bytes);
-  throw new TypeError("A key is a secret (whsec_ and base64) or a public key (whpk_ and base64).");
+  throw noKey();
+}
+
+function noKey(): TypeError {
+  return new TypeError("A key is a secret (whsec_ and base64) or a public key (whpk_ and base64).");
 }
 
 async function secretKey(bytes: Bytes): Promise<VerificationKey> {
@@ -30,7 +42,11 @@ async function secretKey(bytes: Bytes): Promise<VerificationKey> {
 
 async function publicKey(bytes: Bytes): Promise<VerificationKey> {
   const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
-  return { version: "v1a", fits: (...signed) => crypto.subtle.verify("Ed25519", key, ...signed) };
+  const fits: Check = async (signature, content) =>
+    // Workers throw for another length, where Node and browsers return false.
+    signature.length === ED25519_SIGNATURE_BYTES &&
+    crypto.subtle.verify("Ed25519", key, signature, content);
+  return { version: "v1a", fits };
 }
 
 /** @returns null when the text is not base64, or is empty. */

@@ -1,6 +1,6 @@
 import type { FinishedTask } from "./types.ts";
 import { VerificationError } from "./verification-error.ts";
-import { type Bytes, decodeBase64, readKey, type VerificationKey } from "./verification-key.ts";
+import { type Bytes, decodeBase64, readKeys, type VerificationKey } from "./verification-key.ts";
 
 /** Largest difference between the clocks of both sides. */
 const TOLERANCE_S = 300;
@@ -8,7 +8,7 @@ const TOLERANCE_S = 300;
 /** A request as servers without the Fetch API have it: the headers, and the body before it is parsed. */
 export interface RawRequest {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: string | Uint8Array;
+  readonly body: string | Uint8Array | ArrayBuffer;
 }
 
 export interface VerifiedCallback {
@@ -29,14 +29,14 @@ export async function verify(
   request: Request | RawRequest,
   keys: string | readonly string[],
 ): Promise<VerifiedCallback> {
-  const readKeys = await Promise.all([keys].flat().map(readKey));
+  const known = await readKeys(keys);
   const webhookId = requireHeader(request.headers, "webhook-id");
   const timestamp = requireHeader(request.headers, "webhook-timestamp");
   const signatures = requireHeader(request.headers, "webhook-signature");
   const sentAt = requireRecent(timestamp);
   const body = await bodyOf(request);
   const content = joined(new TextEncoder().encode(`${webhookId}.${timestamp}.`), body);
-  await requireSignature(signatures, content, readKeys);
+  await requireSignature(signatures, content, known);
   return { webhookId, sentAt, task: taskIn(body) };
 }
 
@@ -73,12 +73,17 @@ function requireRecent(timestamp: string): number {
 }
 
 async function bodyOf(request: Request | RawRequest): Promise<Bytes> {
-  if (!("arrayBuffer" in request)) {
+  if ("arrayBuffer" in request) {
+    if (!request.bodyUsed && request.body?.locked !== true) {
+      return new Uint8Array(await request.arrayBuffer());
+    }
+  } else {
     const { body } = request;
-    return new Uint8Array(typeof body === "string" ? new TextEncoder().encode(body) : body);
+    if (typeof body === "string") return new Uint8Array(new TextEncoder().encode(body));
+    // A framework may have put what it has parsed in place of the bytes.
+    if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return new Uint8Array(body);
   }
-  if (!request.bodyUsed) return new Uint8Array(await request.arrayBuffer());
-  const message = "The body was read before; verify needs its bytes, so call it first.";
+  const message = "The body was read or parsed before; verify needs its bytes, so call it first.";
   throw new VerificationError("body_already_read", message);
 }
 

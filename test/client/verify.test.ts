@@ -56,6 +56,10 @@ it.each<[string, Parameters<typeof verify>]>([
   ["a Request under its secret", [requestOf(signed(BODY)), SECRET]],
   ["headers of Node and a text", [{ headers: capitalized, body: BODY }, SECRET]],
   ["Headers and bytes", [{ headers: new Headers(signed(BODY)), body: Buffer.from(BODY) }, SECRET]],
+  [
+    "headers of Node and an ArrayBuffer",
+    [{ headers: signed(BODY), body: new TextEncoder().encode(BODY).buffer }, SECRET],
+  ],
   ["a Request under the second of two secrets", [requestOf(signed(BODY)), [OTHER_SECRET, SECRET]]],
   ["a v1a signature under the public key", [requestOf(asymmetric(BODY)), PUBLIC_KEY]],
   [
@@ -133,10 +137,18 @@ it.each<[string, Request, Partial<VerificationError>]>([
   },
 );
 
-it("verify refuses a Request whose body was read before", async () => {
-  const request = requestOf(signed(BODY));
-  await request.text();
-  await expect(verify(request, SECRET)).rejects.toMatchObject({ failure: "body_already_read" });
+const read = requestOf(signed(BODY));
+await read.text();
+const locked = requestOf(signed(BODY));
+locked.body?.getReader();
+it.each<[string, { headers: Headers | Record<string, string>; body: unknown }]>([
+  ["a Request whose body was read before", read],
+  ["a Request whose body another reader holds", locked],
+  ["a body that was parsed before", { headers: signed(BODY), body: TASK }],
+  ["a body that is not there", { headers: signed(BODY), body: undefined }],
+])("verify refuses %s, and says so", async (_, request) => {
+  const verified: unknown = Reflect.apply(verify, null, [request, SECRET]);
+  await expect(verified).rejects.toMatchObject({ failure: "body_already_read" });
 });
 
 it.each([
@@ -146,8 +158,11 @@ it.each([
   "whsec_%%",
   PUBLIC_KEY.slice(0, -8),
   PUBLIC_KEY.replace("whpk", "sk"),
+  undefined,
+  [[]],
 ])("verify refuses the key %j as a fault of the receiver, without repeating it", async (key) => {
-  const error = await verify(requestOf(signed(BODY)), key).catch((thrown: unknown) => thrown);
+  const verified: unknown = Reflect.apply(verify, null, [requestOf(signed(BODY)), key]);
+  const error = await Promise.resolve(verified).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(TypeError);
   expect(String(error)).toBe(
     "TypeError: A key is a secret (whsec_ and base64) or a public key (whpk_ and base64).",

@@ -29,6 +29,8 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
   );
   const changed = { ...received, body: `${received.body} ` };
   const forged = await verify(requestOf(changed), keys).catch(failureOf);
+  const cutHeaders = { ...received.headers, "webhook-signature": "v1a,AAAA" };
+  const cut = await verify(requestOf({ ...received, headers: cutHeaders }), keys).catch(failureOf);
   await delivered(relay, id);
   const redelivered = await relay.redeliver(id, { attempts: 1 });
   const canceled = await relay.register({ model: "m" });
@@ -39,6 +41,7 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
     ended: ended.status === "completed" ? ended.output.urls : ended.error,
     verified,
     forged,
+    cut,
     redelivered: redelivered.callback?.status,
     erased: [await relay.erase(canceled.id), await relay.erase(canceled.id)],
     listed: await relay.list().next().catch(failureOf),
@@ -56,6 +59,7 @@ export const EXPECTED = {
   ended: ["https://cdn.example.com/a.mp4"],
   verified: ["completed", "completed"],
   forged: "no_matching_signature",
+  cut: "no_matching_signature",
   redelivered: "sending",
   erased: [true, false],
   listed: "index_disabled",
