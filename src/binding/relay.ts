@@ -17,8 +17,9 @@ import { type Outcome, runRoute } from "./run-route.ts";
  * `{ok: false, problem}` with a problem (RFC 9457) of the same codes. docs/binding.md has examples.
  */
 export class Relay extends WorkerEntrypoint<Env> implements service.RelayService {
-  async register(body: service.TaskRegistration, options: service.Repeatable = {}) {
-    return changedTaskOf(await runRoute(registerTask, { body, ...options }, this.env));
+  async register(body: service.TaskRegistration, options?: service.Repeatable) {
+    const { idempotencyKey } = { ...options };
+    return changedTaskOf(await runRoute(registerTask, { body, idempotencyKey }, this.env));
   }
 
   async attach(id: string, body: service.UpstreamJob) {
@@ -29,9 +30,9 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
     return changedTaskOf(await runRoute(reportEvent, { body }, this.env));
   }
 
-  async read(id: string, { wait }: { readonly wait?: number } = {}) {
-    const query = wait === undefined ? {} : { wait };
-    return taskOf(await runRoute(readTask, { id, query }, this.env));
+  async read(id: string, options?: { readonly wait?: number }) {
+    const { wait } = { ...options };
+    return taskOf(await runRoute(readTask, { id, query: { wait } }, this.env));
   }
 
   async list(query: service.TaskQuery = {}): Promise<service.Answer<service.TaskList>> {
@@ -40,8 +41,9 @@ export class Relay extends WorkerEntrypoint<Env> implements service.RelayService
     return { ok: true, ...(await outcome.response.json<service.TaskList>()) };
   }
 
-  async redeliver(id: string, body: service.Redelivery = {}, options: service.Repeatable = {}) {
-    return changedTaskOf(await runRoute(redeliverTask, { id, body, ...options }, this.env));
+  async redeliver(id: string, body: service.Redelivery = {}, options?: service.Repeatable) {
+    const { idempotencyKey } = { ...options };
+    return changedTaskOf(await runRoute(redeliverTask, { id, body, idempotencyKey }, this.env));
   }
 
   async cancel(id: string) {

@@ -13,11 +13,11 @@ import type { Refused } from "./relay-service.ts";
 interface Arguments {
   /** Id of the task in the path of the route. */
   readonly id?: string;
-  /** Parameters of the query. */
-  readonly query?: Readonly<Record<string, string | number>>;
+  /** Parameters of the query; one that is undefined is not sent. */
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** Value of the JSON body. */
   readonly body?: unknown;
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** Answer of a route, or the problem with which it refused the call. */
@@ -38,9 +38,9 @@ const NO_ORIGIN = "https://relay.invalid";
  */
 export async function runRoute(route: ProtectedRoute, args: Arguments, env: Env): Promise<Outcome> {
   try {
-    const { id, body } = args;
-    const request = requestOf(args, publicUrlOf(env, body) ?? NO_ORIGIN);
-    const params: Readonly<Record<string, string>> = id === undefined ? {} : { id };
+    const request = requestOf(args, publicUrlOf(env, args.body) ?? NO_ORIGIN);
+    // A Worker without types can leave out the id, which then is no id of a task.
+    const params: Readonly<Record<string, string>> = "id" in args ? { id: String(args.id) } : {};
     const url = new URL(request.url);
     return { ok: true, response: await route.handleFrom(CALLER, { request, env, url, params }) };
   } catch (error) {
@@ -57,7 +57,7 @@ export async function runRoute(route: ProtectedRoute, args: Arguments, env: Env)
 function requestOf({ query = {}, body, idempotencyKey }: Arguments, origin: string): Request {
   const url = new URL("/", origin);
   for (const [name, value] of Object.entries(query)) {
-    url.searchParams.set(name, String(value));
+    if (value !== undefined) url.searchParams.set(name, String(value));
   }
   const headers =
     idempotencyKey === undefined

@@ -74,6 +74,11 @@ async function callWith(method: keyof service.RelayService, ...args: unknown[]):
   return Reflect.apply(call, relay, args);
 }
 
+it("Relay.read takes null for its options, as a Worker without types may give", async () => {
+  const id = await registered();
+  expect(await callWith("read", id, null)).toMatchObject({ ok: true, task: { id } });
+});
+
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
 
@@ -114,6 +119,15 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
   "read of an id that is no text": [
     () => callWith("read", {}),
     { status: 404, code: "unknown_task" },
+  ],
+  "read without an id": [() => callWith("read"), { status: 404, code: "unknown_task" }],
+  "register with a body among its options": [
+    () => callWith("register", {}, { body: registration }),
+    { status: 400, code: "invalid_request", issues: [{ path: "/model" }] },
+  ],
+  "list with a status that is undefined": [
+    () => callWith("list", { status: undefined }),
+    { status: 501, code: "index_disabled" },
   ],
   "read with a wait that is no number of seconds": [
     (id) => relay.read(id, { wait: -1 }),
