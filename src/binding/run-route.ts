@@ -11,8 +11,8 @@ import type { Refused } from "./relay-service.ts";
 
 /** Arguments of a call through a service binding, by the place where the route reads them. */
 interface Arguments {
-  /** Id of the task in the path of the route. */
-  readonly id?: string;
+  /** Id of the task in the path of the route; of any type from a Worker without types. */
+  readonly id?: unknown;
   /** Parameters of the query; one that is undefined is not sent. */
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** Value of the JSON body. */
@@ -39,7 +39,6 @@ const NO_ORIGIN = "https://relay.invalid";
 export async function runRoute(route: ProtectedRoute, args: Arguments, env: Env): Promise<Outcome> {
   try {
     const request = requestOf(args, publicUrlOf(env, args.body) ?? NO_ORIGIN);
-    // A Worker without types can leave out the id, which then is no id of a task.
     const params: Readonly<Record<string, string>> = "id" in args ? { id: String(args.id) } : {};
     const url = new URL(request.url);
     return { ok: true, response: await route.handleFrom(CALLER, { request, env, url, params }) };
