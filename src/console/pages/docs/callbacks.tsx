@@ -89,11 +89,12 @@ function Signatures({ document }: Pick<CallbacksProps, "document">) {
         </h3>
         <p>
           Every callback has both kinds of signature in the header <code>webhook-signature</code>;
-          verify the one that suits you, with any{" "}
+          verify the one that suits you, over the bytes as they were received. Any{" "}
           <a href="https://www.standardwebhooks.com" rel="noreferrer">
             Standard Webhooks
           </a>{" "}
-          library, over the bytes as they were received.
+          library verifies <code>v1</code>; <code>verify</code> of the package{" "}
+          <code>task-relay-client</code> verifies both.
         </p>
         <dl class="signatures">
           <dt>
