@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { callbackBody } from "../core/record/callback-body.ts";
+import type { Account } from "../core/record/task.ts";
 import { causeOf } from "../core/record/outcome.ts";
 import type { UpstreamResult } from "../core/record/upstream.ts";
 import { log } from "../log.ts";
@@ -26,7 +27,10 @@ export const testCallback = bodyRoute(
     rateLimit: "LIMIT_TESTS",
   },
   TestOrder,
-  async (call) => json(await testResult(call)),
+  async (call) => {
+    const id = accountOf(call.caller);
+    return json(await sendTest(call, id === null ? null : await findAccount(call.env, id)));
+  },
 );
 
 type TestCall = Pick<
@@ -34,12 +38,16 @@ type TestCall = Pick<
   "env" | "runtime" | "caller" | "origin" | "body"
 >;
 
-/** Sends one sample callback, and returns its outcome and the request that was sent. */
-async function testResult({ env, runtime, caller, origin, body: order }: TestCall) {
+/**
+ * Sends one sample callback, and returns its outcome and the request that was sent.
+ * @param account whose secret signs it; null for that of tasks without an account.
+ */
+export async function sendTest(
+  { runtime, caller, origin, body: order }: TestCall,
+  account: Account | null,
+) {
   const { callback_url: url, status } = order;
   requireAcceptable(url, runtime, origin);
-  const accountId = accountOf(caller);
-  const account = accountId === null ? null : await findAccount(env, accountId);
   const taskId = crypto.randomUUID();
   const startedAt = Date.now();
   const sample = { id: taskId, model: "sample", createdAt: startedAt };

@@ -23,6 +23,7 @@ import { sendAgainPage, sendNextPage, sendSelected } from "./pages/send-again.ts
 import { newerTasks, tasksPage } from "./pages/tasks.tsx";
 import { overviewPage } from "./pages/overview/overview.tsx";
 import { runSandboxTask } from "./pages/overview/sandbox.ts";
+import { runTest, testPage } from "./pages/send-test.tsx";
 import { searchPage } from "./pages/search.ts";
 import { cancel, erase, sendAgain } from "./pages/task/actions.tsx";
 import { diagnose, doctorPage } from "./pages/task/doctor.tsx";
@@ -59,6 +60,8 @@ const PAGES: readonly Page[] = [
   endKey,
   rotate,
   providersPage,
+  testPage,
+  runTest,
   referencePage,
   errorsPage,
 ];

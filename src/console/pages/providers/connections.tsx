@@ -84,12 +84,13 @@ function Hooks({ connection: { provider, webhookSecret, jwksUrl }, state }: Row)
   const hooks = "linkLife" in provider ? provider.hooks : null;
   if (hooks === null) return "none, polled";
   const isVerified = webhookSecret !== null || jwksUrl !== null;
+  const byUrl = state === undefined ? "by their URL" : "by their URL; a poll decides";
   const trust =
     hooks.assurance === "capability-url"
-      ? "by their URL; a poll decides"
+      ? byUrl
       : isVerified
         ? `signed ${hooks.assurance === "body-signed" ? "bodies" : "requests"}`
-        : "signature not checked: no secret is set; a poll decides";
+        : `signature not checked, ${byUrl}`;
   return (
     <>
       {trust}
