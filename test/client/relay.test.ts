@@ -56,11 +56,14 @@ describe("the client", () => {
     expect(JSON.stringify(error)).not.toContain("planted");
   });
 
-  it("rejects with a problem without a code when something other than the relay answers", async () => {
-    const { relay } = connect(new Response("<h1>Forbidden</h1>", { status: 403 }));
-    const error = await outcomeOf(relay.read(ID));
-    expect(error).toMatchObject({ name: "RelayProblem", status: 403, code: null, body: null });
-  });
+  it.each(["<h1>Forbidden</h1>", '{"message": "Forbidden"}', "null"])(
+    "the client rejects with a problem without a code when something other than the relay answers 403 with %s",
+    async (text) => {
+      const { relay } = connect(new Response(text, { status: 403 }));
+      const error = await outcomeOf(relay.read(ID));
+      expect(error).toMatchObject({ name: "RelayProblem", status: 403, code: null, body: null });
+    },
+  );
 });
 
 describe("a repeated request", () => {
