@@ -21,7 +21,7 @@ const clock = (ms: number) => new Date(ms).toISOString().slice(11, 19);
 async function openOverview(context: TabOptions["context"]): Promise<Page> {
   const page = await openPage(relay.url, {
     ...(context && { context }),
-    expected: [/status of 404/],
+    expected: [/status of 501/],
   });
   await page.goto("/login");
   await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);

@@ -43,7 +43,8 @@ function routeOf({ method, url }: Asked): KnownRoute | null {
 /** Requires that an answer is as the description of its route states, and returns it. */
 export async function conforming(asked: Asked, response: Response): Promise<Response> {
   const { status, headers } = response;
-  const text = asked.method === "HEAD" ? null : await response.clone().text();
+  const text =
+    asked.method === "HEAD" ? null : new TextDecoder().decode(await response.clone().arrayBuffer());
   requireConforming(asked, { status, headers, text });
   return response;
 }

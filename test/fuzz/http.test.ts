@@ -171,7 +171,9 @@ it("the platform may repeat, after a lost connection, only calls of those method
   );
   expect(marked).toEqual([
     ["hook", "inspect", "read", "republish", "wake"],
-    ["charge", "connectionState", "describe", "knownKind", "profile", "refund", "useListedKey"],
+    "charge connectionState describe endSession isSessionEnded knownKind profile refund useListedKey".split(
+      " ",
+    ),
   ]);
 });
 

@@ -81,8 +81,8 @@ afterAll(() => {
 function expectGuarded({ headers }: Response): void {
   expect(Object.fromEntries(headers)).toMatchObject({
     "x-content-type-options": "nosniff",
-    "x-frame-options": "SAMEORIGIN",
-    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "strict-transport-security": "max-age=15552000; includeSubDomains",

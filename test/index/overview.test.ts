@@ -89,13 +89,13 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
 
 it("GET /v1/problems names a failing host, a refused API key and a pause, and counts the work at present", async () => {
   await anOutage();
-  await connectionObject(env, "ark").noteRefusedKey();
-  const answer = await answerOf("/v1/problems", { ARK_API_KEY: "k", PAUSED: "true" });
+  await connectionObject(env, "vidu").noteRefusedKey();
+  const answer = await answerOf("/v1/problems", { VIDU_API_KEY: "k", PAUSED: "true" });
   expect(answer).toMatchObject({
     at: START_S,
     data: [
       { kind: "host_failing", subject: { host: HOST } },
-      { kind: "key_refused", subject: { connection: "ark", refused_at: START_S } },
+      { kind: "key_refused", subject: { connection: "vidu", refused_at: START_S } },
       { kind: "paused" },
       { kind: "configuration", subject: { variable: "PUBLIC_URL" } },
     ],

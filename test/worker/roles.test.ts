@@ -15,7 +15,7 @@ const BINDINGS = { ...env, OPERATOR_KEYS };
 /** The requests that the roles of operator keys and of account keys permit. */
 const PERMITTED: Readonly<Record<string, RegExp>> = {
   read: /^GET (?!.*(?:signing-secrets|keys|entries|grants))|verify$/,
-  metrics: /^GET (?:\/metrics|\/v1\/stats)$/,
+  metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
     /^GET (?!.*(?:signing-secrets|keys))|^POST \/v1\/(?:tasks|events|callbacks|redeliveries|reindex|wake)/,
   all: /^/,

@@ -97,12 +97,14 @@ it("an account key is accepted for the account's own task and data by exactly th
     "GET /v1/accounts/{account}/grants": 200,
     "GET /v1/accounts/{account}/keys": 200,
     "GET /v1/accounts/{account}/signing-secrets": 200,
-    // Lists need the index, which is not bound in these tests.
+    // Lists and counts need the index, which is not bound in these tests.
+    "GET /v1/accounts/{account}/stats": 501,
     "GET /v1/tasks": 501,
     "GET /v1/tasks/{id}": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
     "POST /v1/callbacks/test": 200,
-    "POST /v1/redeliveries": 501,
+    // An order needs an Idempotency-Key.
+    "POST /v1/redeliveries": 400,
     "POST /v1/tasks/{id}/verify": 200,
     // The automatic series still runs.
     "POST /v1/tasks/{id}/redeliver": 409,
