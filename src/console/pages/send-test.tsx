@@ -72,7 +72,7 @@ interface TestFormProps {
 
 function TestForm({ url, account }: TestFormProps) {
   return (
-    <form method="post" action="/test" class="stack-s">
+    <form method="post" action="/test" class="stack-s form">
       <Field label="URL" name="url" type="url" value={url} required />
       <Select
         label="Result of the sample"

@@ -73,10 +73,10 @@ async function indexFacts(env: Env, shards: Shards, now: number) {
   for (const { measure, bucket, tasks } of latencies) {
     if (measure === "index") buckets[bucket] = (buckets[bucket] ?? 0) + tasks;
   }
-  const lags = [0.5, 0.99].map((share) => quantile(buckets, share));
+  const lags = [0.5, 0.99].flatMap((share) => quantile(buckets, share) ?? []);
   const more = open.isCapped ? "+" : "";
   return {
-    lag: lags.map((ms) => (ms === null ? "–" : durationText(ms))).join(", "),
+    lag: lags.map(durationText).join(", ") || "–",
     open: countText(open.tasks) + more,
     overdue: countText(open.overdue),
   };
