@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
-import { EXPECTED, type ScenarioInput } from "../process/client/scenario.ts";
+import { EXPECTED } from "../process/client/expected.ts";
+import type { ScenarioInput } from "../process/client/scenario.ts";
 import { scenarioInput } from "../process/client/scenario-input.ts";
 import { ROOT } from "../process/harness/child.ts";
 import { LOCAL_VARS } from "../process/harness/client.ts";

@@ -10,7 +10,7 @@ import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { PackedClient } from "./packed-client.ts";
-import { EXPECTED } from "./scenario.ts";
+import { EXPECTED } from "./expected.ts";
 import { scenarioInput } from "./scenario-input.ts";
 
 const [client, relay, receiver] = await Promise.all([

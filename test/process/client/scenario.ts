@@ -52,20 +52,6 @@ export async function drive({ url, key, callbackUrl, received, keys }: ScenarioI
   };
 }
 
-/** What `drive` returns on every runtime. */
-export const EXPECTED = {
-  states: ["pending"],
-  reported: "completed",
-  ended: ["https://cdn.example.com/a.mp4"],
-  verified: ["completed", "completed"],
-  forged: "no_matching_signature",
-  cut: "no_matching_signature",
-  redelivered: "sending",
-  erased: [true, false],
-  listed: "index_disabled",
-  timedOut: "WaitTimeoutError",
-};
-
 function requestOf({ headers, body }: ScenarioInput["received"]): Request {
   return new Request("https://client.example.com/hook", { method: "POST", headers, body });
 }

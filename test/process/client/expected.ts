@@ -1,0 +1,13 @@
+/** What `drive` in scenario.ts returns on every runtime. */
+export const EXPECTED = {
+  states: ["pending"],
+  reported: "completed",
+  ended: ["https://cdn.example.com/a.mp4"],
+  verified: ["completed", "completed"],
+  forged: "no_matching_signature",
+  cut: "no_matching_signature",
+  redelivered: "sending",
+  erased: [true, false],
+  listed: "index_disabled",
+  timedOut: "WaitTimeoutError",
+};
