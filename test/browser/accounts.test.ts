@@ -77,7 +77,7 @@ it("an operator creates an account from the list, grants credits once, and finds
   expect(await ledger(page).count()).toBe(1);
 });
 
-it("the ledger shows the balance after each entry, leads from a charge to its task, and names what is hidden in texts", async () => {
+it("the ledger shows the balance after each entry, leads from a charge to its task, and names invisible characters in its texts", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts/acme");
   const cells = ledger(page).locator("td.number");

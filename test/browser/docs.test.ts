@@ -27,7 +27,7 @@ it.each([
   },
 );
 
-it("the reference shows only what has the typed words, in the text and in the contents, and all again when they are gone", async () => {
+it("the API reference shows only the entries with the typed words, in the text and in the contents, and all entries again when the words are removed", async () => {
   const page = await openPage(relay.url);
   await page.goto("/docs");
   const sections = page.locator("[data-entry]:visible");
@@ -44,7 +44,7 @@ it("the reference shows only what has the typed words, in the text and in the co
   await expect.poll(() => sections.count()).toBe(all);
 });
 
-it("the reference is copied, changes its colours and keeps them, without a request to another page", async () => {
+it("the examples of the API reference can be copied, and its colours are changed and kept, without a request for another page", async () => {
   const permissions = ["clipboard-read", "clipboard-write"];
   const page = await openPage(relay.url, { context: { colorScheme: "light", permissions } });
   await page.goto("/docs#readTask");
@@ -63,7 +63,7 @@ it("the reference is copied, changes its colours and keeps them, without a reque
   expect(await colour()).toBe(dark);
 });
 
-it("the reference can be read without script", async () => {
+it("the API reference can be read without script", async () => {
   const page = await openPage(relay.url, { context: { javaScriptEnabled: false } });
   await page.goto("/docs#registerTask");
   expect(await page.locator("#registerTask pre").first().isVisible()).toBe(true);

@@ -29,7 +29,7 @@ it("a tab records the console errors, exceptions, violations of the Content-Secu
   await expect(tab[Symbol.asyncDispose]()).rejects.toThrow("elsewhere.invalid/pixel.png");
 });
 
-it("where no browser starts, the suite fails and says how to get one", async () => {
+it("the browser tests fail where no browser starts, and say how to get one", async () => {
   const missing = launchChromium([["CHROMIUM", async () => ({ executablePath: "/nowhere" })]]);
   await expect(missing).rejects.toThrow(
     /^no browser starts\. npm ci installs a Chromium .*\nCHROMIUM: /s,

@@ -99,7 +99,7 @@ it("a page whose login ends while it is open keeps its data and says so", async 
   await page.getByRole("heading", { name: "Log in" }).waitFor();
 });
 
-it("the login page with its files is at most 30 KiB over the wire, and the front page after it at most 15", async () => {
+it("the login page with its files is at most 30 KiB over the wire, and the front page after it at most 15 KiB", async () => {
   const page = await open();
   let bytes = 0;
   page.on("requestfinished", async (request) => {

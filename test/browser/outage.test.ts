@@ -53,7 +53,7 @@ async function expectSound(page: Page): Promise<void> {
   expect(await isTooWide(page)).toBe(false);
 }
 
-it("four clicks lead from the failing host on the overview to delivered callbacks: why, test, one again, all again; each is sent once although the page is reloaded in between", async () => {
+it("four clicks lead from the failing host on the overview to delivered callbacks: open the host, send a test, send one again, send all again; each is sent once although the page is reloaded in between", async () => {
   const url = receiver.at("/hook", { kind: "answer", status: 503, body: "<b>down</b>\u202E" });
   const ids = await Promise.all(Array.from({ length: TASKS }, () => relay.client.finish(url)));
   await untilListed("callback=failed", TASKS);

@@ -18,7 +18,7 @@ const REGISTRATION = { model: "m", callback_url: "https://client.example.com/hoo
 useFakeTime();
 
 describe("the client", () => {
-  it("sends a request with its key, path, query and body, and returns the answer", async () => {
+  it("the client sends a request with its key, path, query and body, and returns the answer", async () => {
     const { http, relay } = connect(answer(201, OPEN));
     await expect(relay.attach("a/b", { provider: "fal", id: "job" })).resolves.toEqual(OPEN);
     const [request] = http.requests;
@@ -30,7 +30,7 @@ describe("the client", () => {
     expect(http.bodies).toEqual(['{"provider":"fal","id":"job"}']);
   });
 
-  it("rejects with a problem that has the members of the answer, and not the key", async () => {
+  it("the client rejects with a problem that has the members of the answer, and not the key", async () => {
     const issues = [{ path: "/model", message: "is required" }];
     const body = {
       type: "",
@@ -73,7 +73,7 @@ describe("a repeated request", () => {
     ["429", refusal(429, "rate_limited")],
     ["a lost connection", "lost"],
     ["30 s of silence", "silent"],
-  ])("of the client follows %s, and is the same request", async (_, failure) => {
+  ])("the client sends the same request again after %s", async (_, failure) => {
     const { http } = connect(failure, failure, answer(201, OPEN));
     const retrying = new TaskRelay({
       url: "https://r.test",
@@ -87,7 +87,7 @@ describe("a repeated request", () => {
     expect(JSON.parse(http.bodies[0] ?? "")).toEqual({ ...REGISTRATION, id: expect.any(String) });
   });
 
-  it("of the client comes after Retry-After, else after pauses that double", async () => {
+  it("the client repeats a request after Retry-After, else after pauses that double", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "20" });
     const { relay, http } = connect(limited, UNAVAILABLE, "lost", answer(200, OPEN));
     await expect(outcomeOf(relay.read(ID))).resolves.toEqual(OPEN);
@@ -110,13 +110,13 @@ describe("a repeated request", () => {
       "lost",
       (relay) => relay.api.POST("/v1/callbacks/test", { body: { callback_url: "https://c.test" } }),
     ],
-  ])("of the client does not follow %s (%i in all)", async (_, sent, failure, call) => {
+  ])("the client sends no further request after %s (%i in all)", async (_, sent, failure, call) => {
     const { relay, http } = connect(failure);
     expect(await outcomeOf(call(relay))).toBeInstanceOf(Error);
     expect(http.requests).toHaveLength(sent);
   });
 
-  it("of the raw API follows 429 for every POST, and a lost connection for one with an Idempotency-Key", async () => {
+  it("the member api of the client repeats every POST after 429, and after a lost connection only one with an Idempotency-Key", async () => {
     const { relay, http } = connect(refusal(429, "rate_limited"), "lost", answer(201, OPEN));
     const params = { header: { "Idempotency-Key": "order-1" } };
     await outcomeOf(relay.api.POST("/v1/tasks", { body: REGISTRATION, params }));
@@ -125,7 +125,7 @@ describe("a repeated request", () => {
     );
   });
 
-  it("of a redelivery has the Idempotency-Key of the first one", async () => {
+  it("a repeated redelivery of the client has the Idempotency-Key of the first request", async () => {
     const { relay, http } = connect("lost", answer(202, ENDED));
     await outcomeOf(relay.redeliver(ID, { attempts: 2 }));
     const [first, second] = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
@@ -133,7 +133,7 @@ describe("a repeated request", () => {
     expect(second).toBe(first);
   });
 
-  it("is not made once the signal of the caller is aborted", async () => {
+  it("the client repeats no request once the signal of the caller is aborted", async () => {
     const { relay, http } = connect(UNAVAILABLE);
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error("enough")), 300);
@@ -145,13 +145,13 @@ describe("a repeated request", () => {
 
 describe("erase", () => {
   it.each([
-    [true, new Response(null, { status: 204 })],
-    [false, refusal(404, "unknown_task")],
-  ])("returns %s when the relay answers so", async (expected, response) => {
+    ["an existing", true, new Response(null, { status: 204 })],
+    ["an unknown", false, refusal(404, "unknown_task")],
+  ])("erase of %s task returns %s", async (_, expected, response) => {
     await expect(connect(response).relay.erase(ID)).resolves.toBe(expected);
   });
 
-  it("rejects when the task is open", async () => {
+  it("erase rejects when the task is open", async () => {
     const { relay } = connect(refusal(409, "task_open"));
     await expect(relay.erase(ID)).rejects.toMatchObject({ code: "task_open" });
   });

@@ -181,7 +181,7 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
 ];
 
 it.each(BROKEN)(
-  "npm run conformance says what is wrong with a receiver that %s",
+  "npm run conformance names the fault of a receiver that %s",
   async (_, parts, wrong, sentences) => {
     expect(await played(await listen(parts))).toEqual({
       isRight: false,
@@ -193,7 +193,7 @@ it.each(BROKEN)(
   },
 );
 
-it("npm run conformance gives up a receiver that never answers", async () => {
+it("npm run conformance gives up on a receiver that never answers", async () => {
   const url = await listen({ answer: () => "hang" });
   expect(await played(url, SECRET, 0.2)).toEqual({
     isRight: false,

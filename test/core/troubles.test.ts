@@ -58,7 +58,7 @@ const PENDING = { status: "pending", callback: "waiting", lastOutcome: null } as
 
 it.each<[string, Partial<Facts>, object[]]>([
   [
-    "two failing callbacks to a host, which may be chance,",
+    "two failing callbacks to a host, which may be chance",
     { index: indexOf({ failed: THREE.slice(1) }) },
     [],
   ],
@@ -73,7 +73,7 @@ it.each<[string, Partial<Facts>, object[]]>([
     [],
   ],
   [
-    "failures of a host since an earlier hour, of which the search found a part,",
+    "failures of a host since an earlier hour, of which the search found a part",
     {
       index: indexOf({
         failed: THREE,
@@ -110,7 +110,7 @@ it.each<[string, Partial<Facts>, object[]]>([
     ],
   ],
   [
-    "a refund that was not confirmed for six minutes, beside a younger one,",
+    "a refund that was not confirmed for six minutes, beside a younger one",
     {
       index: indexOf({
         next: [
@@ -190,6 +190,6 @@ it.each<[string, Partial<Facts>, object[]]>([
     { warnings: [{ path: "PUBLIC_URL", message: "is not set" }] },
     [{ kind: "configuration", severity: "notice", subject: { variable: "PUBLIC_URL" } }],
   ],
-])("%s makes the expected problems", (_, facts, expected) => {
+])("the problems found for %s are the expected ones", (_, facts, expected) => {
   expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
 });

@@ -42,14 +42,14 @@ it("the overview of an operator shows a failing host first, then the numbers and
   );
 });
 
-it("the overview of an operator is quiet when all is well, and names the month that was asked for", async () => {
+it("the overview of an operator says All quiet when nothing is wrong, and shows the 30 days that were asked for", async () => {
   await insert(aRow());
   await cron();
   const text = await mainOf(await visit("/?range=30d", await logIn(), {}, fresh()));
   expect(text).toContain("All quiet 1 callback delivered in 30 d.");
 });
 
-it("the overview of an operator teaches the first task when there is none, and says when tasks are not yet counted", async () => {
+it("the overview of an operator shows how to register a first task when there is none, and says when tasks are not yet counted", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());

@@ -55,7 +55,7 @@ it("a user of Cloudflare Access is an operator with the role read, by the name o
   expect(await (await visitWith(service, team.bindings)).text()).toContain("operator robot");
 });
 
-it("a user of Cloudflare Access may log in with a key, whose session goes before, and is told how to log out of Access", async () => {
+it("a user of Cloudflare Access may log in with a key, whose session takes precedence, and is told how to log out of Access", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const { bindings } = team;

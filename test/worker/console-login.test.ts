@@ -120,7 +120,7 @@ it("the session cookie of a relay with another RELAY_SECRET is no login", async 
   expect(outcome(await visit("/", await logIn(OPERATOR_KEY, other)))).toEqual(TO_LOGIN);
 });
 
-it("the session of an operator key ends when the key leaves OPERATOR_KEYS, and has its present role before", async () => {
+it("the session of an operator key ends when the key leaves OPERATOR_KEYS, and has the key's present role until then", async () => {
   const keys = `read:${OPERATOR_KEY} another-test-only-key`;
   const cookie = await logIn(OPERATOR_KEY, { ...env, OPERATOR_KEYS: OPERATOR_KEY });
   expect((await visit("/", cookie, {}, { ...env, OPERATOR_KEYS: keys })).status).toBe(200);
@@ -165,7 +165,7 @@ function stored(): Promise<number> {
   );
 }
 
-it("a login that has ended is forgotten when it would have ended anyway", async () => {
+it("a session that was ended by logging out is forgotten when it would have ended anyway", async () => {
   const before = await stored();
   for (let logins = 0; logins < 2; logins++) await submit("/logout", {}, await logIn());
   expect(await stored()).toBe(before + 2);
@@ -174,7 +174,7 @@ it("a login that has ended is forgotten when it would have ended anyway", async 
   expect(await stored()).toBe(1);
 });
 
-it("while it cannot be asked whether a session has ended, the console answers 503", async () => {
+it("the console answers 503 while the object that stores the ended sessions cannot be reached", async () => {
   const cookie = await logIn();
   vi.spyOn(AccountObject.prototype, "isSessionEnded").mockImplementation(() => {
     throw Object.assign(new Error("overloaded"), { overloaded: true });

@@ -22,7 +22,7 @@ it.each([
   expect(response.headers.has("X-Request-Id")).toBe(true);
 });
 
-it("every page forbids scripts and styles of others and inline ones, and has none itself", async () => {
+it("every page forbids scripts and styles that are inline or of another origin, and has no inline ones", async () => {
   const response = await visit("/nowhere");
   expect(response.headers.get("Content-Security-Policy")).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -33,7 +33,7 @@ it("every page forbids scripts and styles of others and inline ones, and has non
   expect(page).not.toMatch(/<style| style=| on\w+=|<script(?![^>]* src="\/)[^>]*>/);
 });
 
-it("the files that a page loads are kept for ever under their own path, and not under the path of another version", async () => {
+it("the files that a page loads may be cached for ever under their own path, and not at all under the path of another version", async () => {
   const page = await (await visit("/nowhere")).text();
   const paths = Array.from(page.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = ""]) => path);
   const kept = "public, max-age=31536000, immutable";
@@ -60,11 +60,11 @@ it("the files that a page loads are kept for ever under their own path, and not 
   expect(texts.join("\n")).toContain("var Idiomorph=");
 });
 
-it("a path of the console that is no file of it gets 404", async () => {
+it("a path under /assets that names no file of the console gets 404", async () => {
   expect((await visit("/assets/console.0.txt")).status).toBe(404);
 });
 
-it("pages and files are compressed for who accepts gzip, and redirects are not touched", async () => {
+it("pages are compressed for browsers that accept gzip, and redirects are not", async () => {
   const accepting = { ...HTML, "Accept-Encoding": "br, gzip" };
   const encodings = ["/nowhere", "/login", "/"].map(async (path) => {
     const { headers } = await callWith(env, path, { key: null, headers: accepting });

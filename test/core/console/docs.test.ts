@@ -66,7 +66,7 @@ it.each([
   ["any object", { type: "object", additionalProperties: {} }, "object"],
   ["a list of types", { type: ["string", "null"] }, "string | null"],
   ["no type", {}, "any"],
-])("the type of %s is written as %s gives it: %s", (_, schema, expected) => {
+])("the type of %s, with the schema %j, is written as %s", (_, schema, expected) => {
   const parts = typeOf(schema);
   expect(parts.map(({ text }) => text).join("")).toBe(expected);
 });

@@ -47,7 +47,7 @@ it("text of strangers is divided at characters that cannot be seen, which are na
   ]);
 });
 
-it("the tokens of JSON are together the text, and tell keys from strings", () => {
+it("the tokens of a JSON text are together that text, and tell keys from strings", () => {
   const text = '{"a": "b \\" c", "n": [-1.5e3, true, null]}';
   const tokens = codeTokens(text);
   expect(tokens.map((token) => token.text).join("")).toBe(text);
