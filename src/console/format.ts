@@ -19,7 +19,7 @@ export function percentText(share: number): string {
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`;
 }
 
-/** Writes a duration with its two largest units, as far as they say something: `4 ms`, `10.0 s`, `2 h 5 min`. */
+/** Writes a duration with its two largest units that are not 0: `4 ms`, `2.5 s`, `2 h 5 min`. */
 export function durationText(durationMs: number): string {
   const ms = Math.abs(Math.round(durationMs));
   if (ms < SECOND_MS) return `${ms} ms`;

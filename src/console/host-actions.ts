@@ -61,7 +61,7 @@ export async function callbackOf(
 }
 
 /**
- * Orders one more attempt of the callback of a task, and waits a little for its end.
+ * Orders one more attempt of the callback of a task, and waits up to 3 seconds for its end.
  * @throws Problem when the task does not take the order, e.g. `series_running`.
  */
 export async function sendOnce(
@@ -84,7 +84,7 @@ export async function sendOnce(
 }
 
 /** Counts the failed callbacks to a host that would be sent again, and those that would be skipped. */
-export async function expectedAt(host: string, visit: ViewerVisit<object>) {
+export async function countRedeliveries(host: string, visit: ViewerVisit<object>) {
   const query = { callback: "failed", host, limit: MAX_COUNTED } as const;
   return redeliverPage(query, null, { ...visit, caller: visit.viewer });
 }

@@ -20,7 +20,7 @@ const BY_CODE: readonly (readonly [codes: readonly number[], Cause])[] = [
     },
   ],
   [[404, 405, 410], { rank: 2, text: "The path is wrong, or takes no POST. Compare the URL." }],
-  [[429], { rank: 3, text: "The receiver limits the rate. Send again with a slower pace." }],
+  [[429], { rank: 3, text: "The receiver limits the rate. Send again at a slower pace." }],
   [[413], { rank: 3, text: "The receiver or its proxy takes no body of this size." }],
 ];
 

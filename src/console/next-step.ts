@@ -14,14 +14,14 @@ export interface NextStep {
   readonly refreshS: number;
 }
 
-/** Pause between two questions of a page whose task does not change by itself. */
+/** Pause between two refreshes of a page whose task does not change by itself. */
 const SETTLED_S = 3_600;
 const LONGEST_S = 300;
-/** The answer to a question about an open task is held until the task changes. */
+/** Pause between two refreshes for an open task: the answer to each is held until the task changes. */
 const OPEN_S = 1;
 const OVERDUE_MS = 1_000;
 
-/** Says what a task does next, when, and why not yet: never with a negative countdown. */
+/** Describes what a task does next, when, and why it waits; a time that has passed is not counted down. */
 export function nextStepOf(task: TaskJson, facts: TaskFacts, now: number): NextStep {
   const { callback } = facts;
   if (!isEnded(task)) return waitForUpstream(task, now);

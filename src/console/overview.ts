@@ -112,7 +112,7 @@ export interface Remedy {
   readonly path: string;
 }
 
-/** Returns the pages that say why a problem is there and help to end it, the one to open first at the front. */
+/** Returns the pages that show why a problem is there or help to end it, beginning with the one to open first. */
 export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[] {
   const text = (name: string) => encodeURIComponent(String(subject[name] ?? ""));
   switch (kind) {

@@ -14,7 +14,7 @@ import { visitorOf } from "./session.ts";
 /** Parameters of a path, as the text that was received, not yet checked. */
 type Params = Readonly<Record<string, string>>;
 
-/** A request of a browser with the parameters of its path. Nobody need be logged in. */
+/** A request of a browser with the parameters of its path. It needs no login. */
 export interface Visit<P = Params> {
   readonly request: Request;
   readonly env: Env;
@@ -104,7 +104,7 @@ export async function readForm(
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
-/** Answers to a viewer with the permission, and renews the session; leads strangers to the login. */
+/** Answers a viewer who has the permission, and renews the session; leads visitors without a login there. */
 async function asViewer(
   visit: Visit,
   access: Permission,

@@ -18,7 +18,7 @@ const PREFIX = /^(account|host|model|job):\s*(.+)$/i;
 export type SearchTarget =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "host" | "account" | "model" | "job"; readonly name: string }
-  /** A word that may be an account, and is a model when no account has this name. */
+  /** A word that names an account, or else a model. */
   | { readonly kind: "word"; readonly name: string };
 
 /**

@@ -16,7 +16,7 @@ import { newSessionId, type Session, sessionIn, sessionText } from "./session-te
 const IDLE_MS = HOUR_MS;
 /** Longest time from the login to the end of a session. */
 const MAX_AGE_MS = 12 * HOUR_MS;
-/** Age of a cookie from which on a request gets a new one. */
+/** Age from which a cookie is renewed by the next request. */
 const RENEWAL_MS = 5 * MINUTE_MS;
 
 /** A viewer, and the `Set-Cookie` header that renews the session; null when it is too early for that. */

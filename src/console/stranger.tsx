@@ -7,7 +7,7 @@ import { Problem } from "../api/http/problem.ts";
 import { hasSession } from "./session.ts";
 import { SECOND_MS } from "../core/time.ts";
 
-/** Cookie by which a browser is bounced once, and not for ever. */
+/** Cookie of a browser that has been answered with `bounce`, so that it is not answered so in a loop. */
 const BOUNCED = "task-relay-bounced";
 const BOUNCED_MS = 10 * SECOND_MS;
 

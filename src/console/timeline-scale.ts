@@ -35,6 +35,7 @@ export interface Segment {
 
 /** A compressed gap, with its true length. */
 export interface Break {
+  /** Place in the drawing. */
   readonly at: number;
   readonly text: string;
 }

@@ -13,27 +13,28 @@ import {
 const MAX_SERIES_DRAWN = 4;
 const LEAST_SERIES_MS = 2_000;
 
-/** Something that happened at one time. */
+/** Something that happened at one time, and its place in the drawing. */
 export interface Mark {
+  /** Time, in Unix milliseconds. */
   readonly at: number;
   readonly x: number;
   readonly name: string;
   readonly kind: "event" | "money" | "result";
 }
 
-/** One attempt: when it was promised, when it was made. */
+/** One attempt, with its planned and its real time. */
 export interface Bar {
   readonly number: number;
   readonly x: number;
   readonly width: number;
-  /** Place of the promised time; null when it is not known. */
-  readonly promisedX: number | null;
+  /** Place of the planned time; null when it is not known. */
+  readonly plannedX: number | null;
   readonly outcome: string | null;
   readonly isRunning: boolean;
   readonly texts: readonly string[];
 }
 
-/** The time between two attempts, or until the next one. */
+/** The time between two attempts, or until the next one, with its place in the drawing. */
 export interface Wait {
   readonly from: number;
   readonly to: number;
@@ -52,14 +53,14 @@ export interface Timeline {
   readonly nextX: number | null;
 }
 
-/** What a task's timeline is drawn from besides its times. */
-export interface Told {
+/** Facts from which the timeline of a task is drawn besides its times. */
+export interface TimelineDetails {
   /** Credits of the task; null when it costs nothing. */
   readonly credits: number | null;
 }
 
-/** Draws the life of a task up to `now`: pure, so that the same task always looks the same. */
-export function timelineOf(facts: TaskFacts, { credits }: Told, now: number): Timeline {
+/** Draws the life of a task up to `now`, in Unix milliseconds. */
+export function timelineOf(facts: TaskFacts, { credits }: TimelineDetails, now: number): Timeline {
   const series = seriesOf(facts, now).slice(-MAX_SERIES_DRAWN);
   const events = eventsOf(facts, credits);
   const end = facts.finishedAt ?? now;
@@ -162,7 +163,7 @@ function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: nu
     number,
     x,
     width,
-    promisedX: dueAt === null ? null : segment.xOf(dueAt),
+    plannedX: dueAt === null ? null : segment.xOf(dueAt),
     outcome,
     isRunning,
     texts: [took, latenessText(attempt, facts)].filter((text) => text !== ""),

@@ -1,4 +1,4 @@
-// The script of every page: copies, writes times in the reader's zone, switches colours, listens to keys and filters lists. Every page can be read without it.
+// The script of every page: copies texts, writes times in the reader's zone, switches colours, listens to keys and filters lists. Every page can be read without it.
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const root = document.documentElement;
@@ -128,7 +128,7 @@ function moveRow(step) {
   row?.scrollIntoView({ block: "nearest" });
 }
 
-/** What keys do within the row that has the focus. @type {Record<string, (row: Element | null) => void>} */
+/** Actions of the keys on the row that has the focus. @type {Record<string, (row: Element | null) => void>} */
 const ROW_KEYS = {
   j: () => moveRow(1),
   k: () => moveRow(-1),
@@ -136,7 +136,7 @@ const ROW_KEYS = {
   c: (row) => all(".copy", row ?? document.querySelector("main") ?? document)[0]?.click(),
 };
 
-/** Presses what a key stands for. @type {(key: string) => boolean} */
+/** Performs the action of a key, and tells whether it has one. @type {(key: string) => boolean} */
 function press(key) {
   const ofRow = ROW_KEYS[key];
   if (ofRow !== undefined) {
@@ -160,7 +160,7 @@ document.addEventListener("keydown", (event) => {
   if (isPressed) event.preventDefault();
 });
 
-// Filters: what is typed hides the entries that lack one of its words, and what leads to them
+// Filters: typed words hide the entries that lack one of them, and the links to these entries
 
 for (const input of all("input[data-filter]")) {
   if (!(input instanceof HTMLInputElement)) continue;

@@ -122,7 +122,7 @@ export function limitsOf(schemas: readonly Schema[]): string {
   const found = all.flatMap((schema) => [
     range(schema.minLength, schema.maxLength, "characters"),
     range(schema.minItems, schema.maxItems, "items"),
-    // A time has such a limit, which says nothing.
+    // This maximum marks a time; as a limit it would tell the reader nothing.
     schema.maximum === 99_999_999_999 ? "Unix seconds" : range(schema.minimum, schema.maximum, ""),
   ]);
   return [...new Set(found)].filter((text) => text !== "").join(", ");

@@ -9,7 +9,7 @@ export interface Reference {
   readonly anchorOf: (schema: string) => string;
 }
 
-/** Makes what the parts of the reference need of the document. */
+/** Prepares the schemas and their anchors for the parts of the reference. */
 export function referenceOf(schemas: Schemas): Reference {
   const parents = parentsOf(schemas);
   return { schemas, anchorOf: (name) => parents.get(name) ?? name };

@@ -4,7 +4,7 @@ import { may } from "../../task-object/caller.ts";
 import { html } from "../answer.ts";
 import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
-import { callbackOf, expectedAt, sendOnce, testUrl } from "../host-actions.ts";
+import { callbackOf, countRedeliveries, sendOnce, testUrl } from "../host-actions.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Id } from "../parts/copy.tsx";
@@ -100,7 +100,7 @@ async function stepsOf(
   visit: HostVisit,
   { url, ...done }: Done,
 ): Promise<Steps | null> {
-  const failed = failedAt(host);
+  const failed = failedCount(host);
   const { sent } = done;
   if (host.host === "*" || (failed === 0 && sent === null)) return null;
   const isDelivered = sent?.callback?.status === "delivered";
@@ -110,7 +110,7 @@ async function stepsOf(
     url: url ?? urlIn([...samples, ...(sent === null ? [] : [sent])]),
     task: samples.find(({ id }) => id !== sent?.id)?.id ?? null,
     failed,
-    expected: isDelivered ? await expectedAt(host.host, visit) : null,
+    expected: isDelivered ? await countRedeliveries(host.host, visit) : null,
   };
 }
 
@@ -120,7 +120,7 @@ function urlIn(samples: readonly Sample[]): string {
 }
 
 /** Returns the number of failed callbacks, by the counts or by the rows of the index, whichever knows more. */
-function failedAt({ callbacks, failing, failures }: Host): number {
+function failedCount({ callbacks, failing, failures }: Host): number {
   const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;
   return Math.max(callbacks.failed, failing?.failed ?? 0, found);
 }

@@ -14,7 +14,7 @@ import { Login } from "./login-form.tsx";
 import { safeReturnTo } from "../return-to.ts";
 import { endSession, sessionVisitorOf, startSession } from "../session.ts";
 
-const WRONG_KEY = "No operator key and no account key is like this one.";
+const WRONG_KEY = "This is neither an operator key nor the key of an account.";
 const NOT_SECURE =
   "This address is not encrypted, so the key would be readable on its way. Use the https:// address of the relay.";
 

@@ -1,4 +1,4 @@
-/** The sign of the relay: three attempts at exact times on an axis. */
+/** Logo of the relay: three attempts at exact times on an axis. */
 const SIGN = "M3.5 15.5h13M5 12.5v-8M8.6 12.5V7M15 12.5v-2.7";
 
 /** The icon of the pages, as a `data:` URL. */

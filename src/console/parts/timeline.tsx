@@ -56,7 +56,7 @@ export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
       {nextX === null ? null : (
         <g class="next">
           <path d={`M${round(nextX)} ${AXIS - 12}v24`} />
-          <path class="promise" d={promise(nextX)} />
+          <path class="planned" d={planned(nextX)} />
         </g>
       )}
     </svg>
@@ -71,7 +71,7 @@ function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
         const width = name.length * CHARACTER;
         const isAtEnd = kind === "result" || x + width > WIDTH;
         const from = isAtEnd ? x - width : x;
-        // A refund stands above the promised time of the first attempt.
+        // A refund stands above the planned time of the first attempt.
         const lowest = kind === "money" ? 1 : 0;
         const row = Math.max(
           lowest,
@@ -94,7 +94,7 @@ function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
 }
 
 function Attempt({ bar, row }: { readonly bar: Bar; readonly row: number }) {
-  const { number, x, width, promisedX, outcome, isRunning, texts } = bar;
+  const { number, x, width, plannedX, outcome, isRunning, texts } = bar;
   const tone = isRunning ? "busy" : GOOD.has(outcome) ? "ok" : "bad";
   const isAtEnd = x + LABEL > WIDTH;
   const at = round(isAtEnd ? x + width : x);
@@ -103,7 +103,7 @@ function Attempt({ bar, row }: { readonly bar: Bar; readonly row: number }) {
     <g class={`attempt tone-${tone}${isAtEnd ? " attempt-end" : ""}`}>
       <rect x={round(x)} y={AXIS - 12} width={round(width)} height={24} rx={2} />
       {row === 0 ? null : <path class="leader" d={`M${round(x + 1)} ${AXIS + 12}V${y - 9}`} />}
-      {promisedX === null ? null : <path class="promise" d={promise(promisedX)} />}
+      {plannedX === null ? null : <path class="planned" d={planned(plannedX)} />}
       <text class="attempt-name" x={at} y={y}>
         {`#${number} ${isRunning ? "running" : (outcome ?? "")}`}
       </text>
@@ -116,8 +116,8 @@ function Attempt({ bar, row }: { readonly bar: Bar; readonly row: number }) {
   );
 }
 
-/** Draws the open mark of a promised time above the axis. */
-function promise(x: number): string {
+/** Draws the open mark of a planned time above the axis. */
+function planned(x: number): string {
   return `M${round(x - 4.5)} ${AXIS - 24}h9l-4.5 8z`;
 }
 

@@ -55,7 +55,7 @@ const drawn = (task: TerminalTask, now: number, paid: number | null = null) =>
 describe("the timeline of a task", () => {
   const waiting = failing({ state: { kind: "due", nextAttemptAt: NOW + 13 * MINUTE } });
 
-  it("the timeline of a failing callback shows promised and real times, lateness, past waits and the next attempt", () => {
+  it("the timeline of a failing callback shows planned and real times, lateness, past waits and the next attempt", () => {
     const { segments, bars, waits, nextX } = drawn(waiting, NOW + 4 * MINUTE);
     expect(segments.map(({ title }) => title)).toEqual(["Upstream · 2 min", "Callback"]);
     expect(bars).toMatchObject([
@@ -66,7 +66,7 @@ describe("the timeline of a task", () => {
       ["waited 2 min 59 s", false],
       ["waits 9 min 59 s", true],
     ]);
-    for (const { promisedX, x } of bars) expect(promisedX).toBeLessThanOrEqual(x);
+    for (const { plannedX, x } of bars) expect(plannedX).toBeLessThanOrEqual(x);
     // The axis is linear: 3 of 13 minutes.
     const [from = 0, to = 0] = bars.map(({ x }) => x);
     expect((to - from) / (Number(nextX) - from)).toBeCloseTo(3 / 13, 2);
@@ -103,7 +103,7 @@ describe("the timeline of a task", () => {
     expect(breaks.map(({ text }) => text)).toEqual(["1 min 59 s"]);
   });
 
-  it("the timeline draws redeliveries as later series, with the time between named", () => {
+  it("the timeline draws redeliveries as later series, and names the time between two series", () => {
     const attempts = [refused(1, NOW), refused(2, NOW + 2 * DAY, 0, 2)];
     const { segments, breaks } = drawn(
       failing({ attempts, state: { kind: "failed" } }),

@@ -28,7 +28,7 @@ const PAGE = 50;
 const CONCURRENCY = 6;
 const Query = z.object({ cursor: z._default(z.string().check(z.maxLength(64)), "") });
 
-/** The accounts of the relay with their balances; an account is led to its own page. */
+/** The accounts of the relay with their balances; a viewer with an account key is led to the page of that account. */
 export const accountsPage = viewerPage("/accounts", "read", async (visit) => {
   const { env, url, runtime, viewer } = visit;
   if (viewer.kind === "account") return seeOther(`/accounts/${viewer.id}`);

@@ -22,7 +22,7 @@ const ROLES = [
   ["read", "read: only look"],
 ] as const;
 
-/** Creates an API key, which the answer shows this once, or imports one by its hash. */
+/** Creates an API key, which only the answer shows, or imports one by its hash. */
 export const addKey = formAction("/accounts/{account}/keys", "administer", async (visit) => {
   const { form, params } = visit;
   const sha256 = (form.get("sha256") ?? "").trim().toLowerCase();
@@ -40,8 +40,8 @@ export const addKey = formAction("/accounts/{account}/keys", "administer", async
         <h2 id="new-key">New API key of {params.account}</h2>
         <div class="stack-s">
           <p>
-            <strong>Copy it now: it is shown only this once.</strong> The relay keeps its hash and
-            cannot show it again.
+            <strong>Copy it now: it is shown only once.</strong> The relay keeps its hash and cannot
+            show it again.
           </p>
           <Code text={key} what="the key" />
         </div>
@@ -148,7 +148,7 @@ function NewKeyDialogs({ action }: { readonly action: string }) {
     <>
       <FormDialog id="new-key" title="Create an API key" action={action} send="Create">
         <KeyFields of="new" />
-        <p class="muted small">The next page shows the key, this once.</p>
+        <p class="muted small">The next page shows the key, only once.</p>
       </FormDialog>
       <FormDialog id="import-key" title="Import a key by its hash" action={action} send="Import">
         <p>Its owner keeps a key of another system. The relay never sees the key itself.</p>

@@ -29,7 +29,7 @@ interface DocsLayoutProps {
   readonly theme: Theme;
   readonly path: string;
   readonly chapters: readonly Chapter[];
-  /** What the field that filters the page says. */
+  /** Label of the field that filters the page. */
   readonly filter: string;
 }
 

@@ -52,7 +52,7 @@ interface AccountOverviewProps {
   readonly origin: string;
 }
 
-/** The front page of an account: its balance, how its callbacks fare, and its last tasks. */
+/** The front page of an account: its balance, its callbacks by status, and its last tasks. */
 export function AccountOverview({ facts, account, origin }: AccountOverviewProps) {
   const { balance, recent, since, now } = facts;
   const path = `/v1/accounts/${account}`;

@@ -16,7 +16,7 @@ const KINDS = [
 ] as const;
 
 const HOUR_S = 3600;
-/** Every so many steps one is named below an axis. */
+/** Number of steps from one label of an axis to the next. */
 const LABEL_EVERY = 6;
 
 /** Names a step of the series: its hour, or its day. */

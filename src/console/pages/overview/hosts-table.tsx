@@ -13,7 +13,7 @@ interface HostsTableProps {
   readonly now: number;
 }
 
-/** The receivers' hosts that fare worst in the last 24 hours. */
+/** The receivers' hosts with the worst results of the last 24 hours. */
 export function HostsTable({ hosts, now }: HostsTableProps) {
   if (hosts.length === 0) return null;
   const columns: readonly Column<HostView>[] = [

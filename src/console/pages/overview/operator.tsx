@@ -93,7 +93,7 @@ interface TasksProps {
   readonly origin: string;
 }
 
-/** What happens now, and how the tasks of the range fare. */
+/** The tasks with work to do now, and the counts of the range. */
 function Tasks({ facts, counts, totals, origin }: TasksProps) {
   const { range, problems, hosts, now } = facts;
   const isCounted = counts.counted_at !== null;

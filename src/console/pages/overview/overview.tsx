@@ -7,7 +7,7 @@ import { Layout } from "../../parts/layout.tsx";
 import { AccountOverview, readAccountFacts } from "./account.tsx";
 import { OperatorOverview, readOperatorFacts } from "./operator.tsx";
 
-/** The front page: for operators what is wrong and how the relay fares, for accounts their own tasks. */
+/** The front page: for operators the problems and numbers of the relay, for accounts their own tasks. */
 export const overviewPage = viewerPage("/", "read", async (visit) => {
   const { viewer } = visit;
   const content =

@@ -21,7 +21,7 @@ import { ConnectionTable } from "./connections.tsx";
 /** Largest number of unsettled tasks that are counted. */
 const MAX_OPEN = 500;
 
-/** The connections to providers with their faults, and below them how the relay is configured and fares. */
+/** The connections to providers with their faults, and below them the health and the configuration of the relay. */
 export const providersPage = viewerPage("/providers", "inspect", async (visit) => {
   const { env, url, runtime } = visit;
   const { config } = runtime;

@@ -90,7 +90,7 @@ function Links({
       <dd>
         {links === null ? null : (
           <p class="small muted">
-            {links.at > now ? (links.isLeast ? "live at least until" : "die") : "have died"}{" "}
+            {links.at > now ? (links.isLeast ? "work at least until" : "expire") : "have expired"}{" "}
             <Ago at={links.at} now={now} />, <Time at={links.at} />
           </p>
         )}

@@ -8,7 +8,7 @@ interface TrackingProps {
   readonly now: number;
 }
 
-/** What the operator sees of how the result of an open task is awaited. */
+/** The state of the upstream job of an open task: the last answer, the next poll and the hooks. */
 export function TrackingPanel({ tracking, now }: TrackingProps) {
   const { answer, answer_since: since, next_poll_at: next, next_poll_reason: reason } = tracking;
   const refused = tracking.hooks_refused ?? [];
@@ -21,7 +21,7 @@ export function TrackingPanel({ tracking, now }: TrackingProps) {
           {answer === undefined ? "none yet" : answer}
           {since === undefined ? null : <span class="muted"> since {ago(since)}</span>}
         </dd>
-        <dt>Next question</dt>
+        <dt>Next poll</dt>
         <dd>
           {next === undefined ? "none planned" : ago(next)}
           {reason === undefined ? null : (
