@@ -22,7 +22,7 @@ interface Details {
   readonly ageS?: number;
 }
 
-/** A callback that must not be trusted. Answer 400; it contains neither a secret nor the body. */
+/** A callback that must not be trusted. Answer 401; it contains neither a secret nor the body. */
 export class VerificationError extends Error {
   override readonly name = "VerificationError";
   readonly failure: VerificationFailure;

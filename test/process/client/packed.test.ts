@@ -93,7 +93,7 @@ it("the blocks of JavaScript in the README of the client run in order, and its r
     CALLBACK_SECRET: input.keys[0],
   });
   const printed = (await client.run(process.execPath, file)).trim().split("\n");
-  expect(printed.at(-1)).toBe('["ok","completed",204,400]');
+  expect(printed.at(-1)).toBe('["ok","completed",204,401]');
   expect(printed).toContain("[ 'https://cdn.example.com/a.mp4' ]");
   expect(printed.join()).toContain("404 There is no task with this id.");
 });
