@@ -91,7 +91,7 @@ async function runDemo(): Promise<void> {
   upstream.close();
 }
 
-/** Says where the console is. Nothing fires the cron trigger on this machine, whose counts it shows. */
+/** Says where the console is. Fires the cron trigger first, which makes the counts that the console shows. */
 async function showConsole(accountKey: string): Promise<void> {
   await fetch(`${relay.origin}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
   say("6. The console shows this task, and others in every state, to you and to the account.");

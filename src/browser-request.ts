@@ -28,7 +28,7 @@ const API_SEGMENTS: ReadonlySet<string> = new Set([
 
 /**
  * Tells whether a request that no route of the API takes is answered with a page of the console: its path is
- * one of the console, or a browser asks for a page under a path of which the API knows nothing.
+ * one of the console, or a browser asks for a page under a path that does not belong to the API.
  */
 export function isForBrowser(request: Request): boolean {
   // With a `Host` header that is not a host, the path in the URL is not the one that was asked for.

@@ -1,6 +1,6 @@
 /**
- * Map of a limited size and age, for the memory of an isolate: the entry that was used longest ago gives way
- * to a new one.
+ * Map of a limited size and age, for the memory of an isolate. A new entry beyond the size removes the one that
+ * was used longest ago.
  */
 export class RecentMap<V> {
   readonly #entries = new Map<string, { readonly value: V; readonly setAt: number }>();

@@ -52,8 +52,8 @@ export async function sendTest(
   const startedAt = Date.now();
   const sample = { id: taskId, model: "sample", createdAt: startedAt };
   const body = callbackBody(sample, SAMPLES[status], startedAt);
-  const letter = { taskId, account, status, body, url, origin, number: 1, startedAt };
-  const result = await deliver({ ...letter, provider: null }, runtime);
+  const input = { taskId, account, status, body, url, origin, number: 1, startedAt };
+  const result = await deliver({ ...input, provider: null }, runtime);
   const { outcome, statusCode, cloudflareError, responseExcerpt } = result;
   const cause = causeOf(result);
   const why = {
@@ -69,7 +69,7 @@ export async function sendTest(
     ...(statusCode !== null && { status_code: statusCode }),
     ...why,
     ...(isExcerptShown && { response_excerpt: responseExcerpt }),
-    request: { method: "POST", ...(await callbackRequest(letter, runtime)) },
+    request: { method: "POST", ...(await callbackRequest(input, runtime)) },
   };
 }
 

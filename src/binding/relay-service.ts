@@ -87,7 +87,7 @@ export interface UpstreamJob {
   readonly endpoint?: string | null;
 }
 
-/** News of a task: its progress or its result. With a `model` it also creates a task that nobody registered. */
+/** An event of a task: its progress or its result. With a `model` it also creates a task that nobody registered. */
 export type TaskEvent = {
   readonly id: string;
   readonly model?: string | null;

@@ -148,7 +148,7 @@ function accessOf({
   return origin === null || audience === null ? null : { origin, audience, role };
 }
 
-/** Finds which of `ACCESS_TEAM` and `ACCESS_AUD` is missing: a token for any application would suffice. */
+/** Finds which of `ACCESS_TEAM` and `ACCESS_AUD` is missing: a token is checked against both. */
 function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue[] {
   if ((ACCESS_TEAM === null) === (ACCESS_AUD === null)) return [];
   const path = ACCESS_TEAM === null ? "ACCESS_TEAM" : "ACCESS_AUD";

@@ -33,14 +33,14 @@ export async function deliver(delivery: Delivery, runtime: Runtime): Promise<Att
 }
 
 /** What the request of an attempt is computed from. */
-export type Letter = Omit<Delivery, "provider">;
+export type CallbackInput = Omit<Delivery, "provider">;
 
 /**
  * Computes the request of one attempt of a callback. The same attempt always has the same request, as long as
  * the secrets and the public address of the relay stay: both signature schemes are deterministic.
  */
 export async function callbackRequest(
-  { account, origin, taskId, status, number, startedAt, url, body }: Letter,
+  { account, origin, taskId, status, number, startedAt, url, body }: CallbackInput,
   { config, keyring }: Runtime,
 ): Promise<PostRequest> {
   const callbackSecrets =

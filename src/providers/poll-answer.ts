@@ -26,8 +26,8 @@ export function refusalIn(body: unknown): Reading | null {
 }
 
 /**
- * Reads the HTTP statuses that mean the same for every provider; null for those with a body to read. The word
- * of an error is its code.
+ * Reads the HTTP statuses that mean the same for every provider; null for those with a body to read. The `word`
+ * of an answer with an error status is the code in its body.
  */
 export function readingOfStatus({ status, body }: Answer): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };

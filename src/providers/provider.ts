@@ -222,7 +222,7 @@ export type Reading =
   /** Result for an answer by which the provider refuses the API key, although the HTTP status is 200. */
   | { readonly kind: "unauthorized" }
   | { readonly kind: "limited" }
-  /** Result for an answer that was not understood, with its word for that; the job is polled again later. */
+  /** Result for an answer that was not understood, with the state or code that it names; the job is polled again later. */
   | { readonly kind: "unclear"; readonly word?: string | null };
 
 export const UNCLEAR = { kind: "unclear" } as const satisfies Reading;

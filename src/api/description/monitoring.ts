@@ -2,9 +2,14 @@ import { jsonAnswer, type RouteDescription } from "./description.ts";
 import { limit, WINDOW_PARAMETERS } from "./parameters.ts";
 import { Host, Hosts, Series, Troubles } from "./schemas/monitoring.ts";
 
-const SINCE = 1_767_139_200;
-const HOURS = Array.from({ length: 24 }, (_, n) => SINCE + n * 3600);
-const WINDOW = { since: SINCE, until: SINCE + 86_400, counted_at: SINCE + 86_000, hours: HOURS };
+const SINCE_S = 1_767_139_200;
+const HOURS = Array.from({ length: 24 }, (_, n) => SINCE_S + n * 3600);
+const WINDOW = {
+  since: SINCE_S,
+  until: SINCE_S + 86_400,
+  counted_at: SINCE_S + 86_000,
+  hours: HOURS,
+};
 const HOST = {
   host: "client.example.com",
   callbacks: { total: 24, delivered: 24, failed: 0, sending: 0 },
@@ -12,7 +17,7 @@ const HOST = {
   attempts_per_callback: 1,
   failing: null,
   last_failed_at: null,
-  last_delivered_hour: SINCE + 82_800,
+  last_delivered_hour: SINCE_S + 82_800,
   callbacks_by_hour: HOURS.map(() => 1),
   failed_by_hour: HOURS.map(() => 0),
 };
@@ -35,13 +40,13 @@ export const MONITORING_ROUTES = {
     answers: {
       200: jsonAnswer("one entry for each step, also for those without tasks", Series, {
         counted_at: WINDOW.counted_at,
-        since: SINCE,
-        until: SINCE + 3600,
+        since: SINCE_S,
+        until: SINCE_S + 3600,
         step_s: 3600,
         bounds_ms: [100, 1000],
         steps: [
           {
-            at: SINCE,
+            at: SINCE_S,
             tasks: { total: 5, pending: 0, processing: 1, completed: 4, failed: 0 },
             callbacks: { waiting: 1, sending: 0, delivered: 4, failed: 0, attempts: 4 },
             latency: { first_attempt: [4, 0, 0], settled: [3, 1, 0] },
@@ -71,7 +76,7 @@ export const MONITORING_ROUTES = {
       200: jsonAnswer("the host, also one that the index does not know", Host, {
         ...WINDOW,
         ...HOST,
-        last_delivered_at: SINCE + 86_300,
+        last_delivered_at: SINCE_S + 86_300,
         failures: {
           outcomes: [],
           accounts: [],
@@ -88,7 +93,7 @@ export const MONITORING_ROUTES = {
     summary: "List the present problems of the relay, and count what it has to do now",
     answers: {
       200: jsonAnswer("the problems, the gravest first", Troubles, {
-        at: SINCE,
+        at: SINCE_S,
         data: [
           {
             kind: "paused",

@@ -31,7 +31,7 @@ export type OperatorEventType = (typeof OPERATOR_EVENT_TYPES)[number];
 const AboutTask = z.strictObject({ task: Task });
 const ABOUT_TASK = { task: CANCELED_TASK };
 const HOST = "client.example.com";
-const SINCE = 1_767_225_600;
+const SINCE_S = 1_767_225_600;
 
 /** The member `data` of every operator event, by its type. A type without an entry does not compile. */
 const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
@@ -41,7 +41,7 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
       AboutTask,
       z.strictObject({ host: z.string(), since: Time, failed: Count, tasks: z.array(Id) }),
     ]),
-    example: { host: HOST, since: SINCE, failed: 1, tasks: [TASK_ID] },
+    example: { host: HOST, since: SINCE_S, failed: 1, tasks: [TASK_ID] },
   },
   "refund.delayed": {
     summary: "Credits are not refunded after 5 minutes",
@@ -93,7 +93,7 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
   "events.silent": {
     summary: "No task has ended for SILENCE_MINUTES",
     schema: z.strictObject({ since: Time, minutes: z.number() }),
-    example: { since: SINCE, minutes: 30 },
+    example: { since: SINCE_S, minutes: 30 },
   },
 };
 
@@ -102,5 +102,5 @@ export const OPERATOR_EVENTS: readonly (Webhook & { readonly type: OperatorEvent
   OPERATOR_EVENT_TYPES.map((type) => {
     const { summary, schema: data, example } = EVENT_DATA[type];
     const schema = z.strictObject({ type: z.literal(type), timestamp: Time, data });
-    return { type, summary, schema, example: { type, timestamp: SINCE, data: example } };
+    return { type, summary, schema, example: { type, timestamp: SINCE_S, data: example } };
   });

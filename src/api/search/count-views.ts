@@ -28,7 +28,7 @@ function sumOf(rows: readonly Counted[], key: "status" | "callback", value: stri
   return rows.reduce((total, row) => total + (row[key] === value ? row.tasks : 0), 0);
 }
 
-/** Returns a part of a whole, to four digits; null when the whole is 0. */
+/** Divides a part by its whole, rounded to four decimal places; null when the whole is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }

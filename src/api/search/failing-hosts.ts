@@ -15,13 +15,13 @@ export interface Failures {
 /** A receiver's host whose callbacks fail at present. */
 export interface FailingHost {
   readonly host: string;
-  /** Number of callbacks that have failed since the host fails. */
+  /** Number of callbacks that have failed since the host began to fail. */
   readonly failed: number;
   /** Number of callbacks whose last attempt has failed and that are still being sent. */
   readonly sending: number;
   /** True when more callbacks may have failed than are counted. */
   readonly isCapped: boolean;
-  /** Time since when the host fails, in Unix milliseconds. */
+  /** Time at which the host began to fail, in Unix milliseconds. */
   readonly since: number;
   /** Outcome of the last failed attempt that is known. */
   readonly outcome: string | null;
@@ -48,7 +48,8 @@ export function failedAt({ settledAt, createdAt }: TroubledTask): number {
 
 /**
  * Finds the hosts that fail at present, those with the most failing callbacks first: at least 3 callbacks have
- * failed within the last hour or are being repeated after a failure, and not more were delivered.
+ * failed within the last hour or are being repeated after a failure, and not more callbacks were delivered to
+ * tasks that were created in this hour or the two before it.
  * @param now current time, in Unix milliseconds.
  */
 export function failingHosts(failures: Failures, now: number): readonly FailingHost[] {
@@ -74,7 +75,7 @@ function failingHost(
   rows: readonly HourCount[],
   failed: Found,
 ): FailingHost {
-  const run = badHours(rows);
+  const run = startOfBadHours(rows);
   const known = failed.tasks.filter((task) => task.host === host);
   const ofRun = run === null ? [] : known.filter((task) => firstAttemptAt(task) >= run);
   const first = Math.min(...[...tasks, ...ofRun].map(firstAttemptAt));
@@ -97,7 +98,7 @@ function failingHost(
  * Returns the beginning of the last run of hours in which at least as many callbacks failed as were delivered,
  * in Unix milliseconds; null when the last counted hour is none of them.
  */
-function badHours(rows: readonly HourCount[]): number | null {
+function startOfBadHours(rows: readonly HourCount[]): number | null {
   const hours = [...Map.groupBy(rows, ({ hour }) => hour)].toSorted(([a], [b]) => b - a);
   let first: number | null = null;
   for (const [hour, ofHour] of hours) {

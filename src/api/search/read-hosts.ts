@@ -16,7 +16,7 @@ import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
 /** Largest number of tasks of each kind (failed, unsettled) whose rows are read; D1 bills two rows for each. */
 const MAX_TASKS = 1_000;
-/** The same number for further lists from the same counts, because pages ask for the list again and again. */
+/** The same limit for further lists that are made from the same counts, because open pages repeat the request. */
 const FEW_TASKS = 50;
 /** Counts with which a list has been made already. */
 const searched = new WeakSet<RecentCounts>();
@@ -25,7 +25,7 @@ const MAX_ENTRIES = 2_000;
 /** Name under which the counts of an hour gather the hosts that they do not name. */
 const OTHERS = "*";
 
-/** Returns the last 24 hours of every host to which callbacks go, the worst first. */
+/** Returns every host to which callbacks go, with its last 24 hours, the worst first. */
 export async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();
   const counts = await queryIndex(() => recentCounts(env, shards, now));

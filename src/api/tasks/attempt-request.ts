@@ -64,8 +64,8 @@ export async function requestOf(
   runtime: Runtime,
   env: Env,
 ): Promise<AttemptRequest> {
-  const letter = { ...message, number, url, startedAt: signedAt ?? startedAt };
-  const { headers, body } = await callbackRequest(letter, runtime);
+  const input = { ...message, number, url, startedAt: signedAt ?? startedAt };
+  const { headers, body } = await callbackRequest(input, runtime);
   const isFresh = signedAt !== null;
   const isSame = sentDigest === null ? null : sentDigest === (await headersDigest(headers));
   const signers = await signersOfMessage(message, runtime, env);

@@ -63,8 +63,8 @@ export async function verdictOn(
     ],
     sign: async (timestamp) => {
       const startedAt = Number(timestamp) * SECOND_MS;
-      const letter = { ...message, url: "", number: 1, startedAt };
-      const { headers } = await callbackRequest(letter, runtime);
+      const input = { ...message, url: "", number: 1, startedAt };
+      const { headers } = await callbackRequest(input, runtime);
       return headers["webhook-signature"] ?? "";
     },
   };

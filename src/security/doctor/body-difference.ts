@@ -1,12 +1,12 @@
 import { jsonEqual, type JsonValue, parseJson } from "../../core/json.ts";
 import { type Bytes, bytesOf } from "../encoding.ts";
 
-/** How a body that a server has received differs from the one that was sent, and where it begins to. */
+/** How a body that a server has received differs from the one that was sent, and from which byte on. */
 export interface BodyDifference {
   readonly kind: BodyFault;
   /** Position of the first byte that differs, from 0. */
   readonly byte: number;
-  /** The bytes sent from there on, as text, and those received. */
+  /** The bytes from that position on, as text: those that were sent, and those that were received. */
   readonly sent: string;
   readonly received: string;
 }
@@ -71,7 +71,7 @@ function isFormDecoded(sent: string, received: string): boolean {
   }
 }
 
-/** Removes what another charset changes: all but ASCII, and what stands for a character that it lacks. */
+/** Removes the characters that another charset can change: all outside ASCII, and `?`, which replaces some. */
 function plainAscii(text: string): string {
   return text.replaceAll(/[^ -~]|\?/g, "");
 }

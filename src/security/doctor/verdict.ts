@@ -77,7 +77,7 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
   ],
   changed_id: [
     "webhook-id was changed after signing.",
-    "Pass webhook-id on as received, in its letters: %.",
+    "Pass webhook-id on as received, also its capital and small letters: %.",
   ],
   timestamp_in_ms: [
     "webhook-timestamp is in milliseconds.",
@@ -107,10 +107,10 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
     "The callback was signed % s in the future, and libraries accept 300 s.",
     "Set the clock of the server by NTP.",
   ],
-  body_empty: ["The body is empty.", `Something has read it before. ${RAW}`],
+  body_empty: ["The body is empty.", `Other code has read it before the verification. ${RAW}`],
   body_trimmed: ["The body has white space around it that was not sent.", RAW],
   body_quoted: ["The body was written as a JSON string once more.", RAW],
-  body_charset: ["Characters of the body were decoded with another charset than UTF-8.", RAW],
+  body_charset: ["Characters of the body were decoded with a charset other than UTF-8.", RAW],
   body_form_decoded: ["The body was decoded as a form.", RAW],
   body_reserialised: ["The body was parsed and written again: the same JSON in other bytes.", RAW],
   body_cut: [
