@@ -46,11 +46,11 @@ export interface AccountState extends Profile {
  * | `index:`                 | deployment | `told_at`, `full_told_at`, `silent_told_at`, `jurisdiction` | `claimAlertSlot`, `claimJurisdiction` |
  *
  * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), `api_keys` the list of
- * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account only books money. Requests are authenticated, and tasks
- * without a price registered, without a call to it, because it handles its calls one after the other. Both
- * objects of an account store nothing until the account is created; until then their other methods answer
- * null, false or `unknown_account`. Methods contain no `await` where possible, so that no other call can
- * change the balance between the reading and the writing of one.
+ * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account only books
+ * credits. Requests are authenticated, and tasks without a price registered, without a call to it, because it
+ * handles its calls one after the other. Both objects of an account store nothing until the account is created;
+ * until then their other methods answer null, false or `unknown_account`. Methods contain no `await` where
+ * possible, so that no other call can change the balance between the reading and the writing of one.
  */
 export class AccountObject extends KeyMethods {
   static {

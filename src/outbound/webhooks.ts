@@ -19,9 +19,9 @@ const OPERATOR_TIMEOUT_MS = 5_000;
 const DIGEST_CHARS = 16;
 
 /**
- * Sends one attempt of a callback, which core/record/attempt-plan.ts has planned. The URL is checked again, because the policy or the relay's own address
- * may have changed since the registration. The body (core/record/callback-body.ts) and `webhook-id`
- * are the same on every attempt; timestamp and signature are new.
+ * Sends one attempt of a callback, which core/record/attempt-plan.ts has planned. The URL is checked again,
+ * because the policy or the relay's own address may have changed since the registration. The body
+ * (core/record/callback-body.ts) and `webhook-id` are the same on every attempt; timestamp and signature are new.
  */
 export async function deliver(delivery: Delivery, runtime: Runtime): Promise<AttemptResult> {
   const { config } = runtime;

@@ -16,7 +16,7 @@ function pageOf(code: ProblemCode, more: Partial<ProblemDetails> = {}, path = "/
 }
 
 it.each(CODES)(
-  "the page of %s has its status, title and text, and the id of the request",
+  "the page of the problem %s has the status, title and text of the problem, and the id of the request",
   async (code) => {
     const response = await pageOf(code);
     expect(response.status).toBe(PROBLEMS[code].status);
@@ -44,7 +44,7 @@ it.each<readonly [ProblemCode, Partial<ProblemDetails>, readonly string[]]>([
   ["index_disabled", {}, ["[[d1_databases]]", "INDEX_DB"]],
   ["unavailable", {}, ['href="/tasks?a=b"', "Try again"]],
   ["forbidden", { detail: "<script>\u202e" }, ["&lt;script&gt;", "U+202E"]],
-])("the page of %s with %o says what to do", async (code, more, texts) => {
+])("the page of the problem %s with the members %o says what to do", async (code, more, texts) => {
   const page = await (await pageOf(code, more)).text();
   for (const text of texts) expect(page).toContain(text);
   expect(page).not.toContain("<script>");
@@ -56,7 +56,7 @@ it.each<readonly [ProblemCode, Readonly<Record<string, string>>, string | null]>
   ["internal_error", {}, null],
   ["rate_limited", { "Retry-After": "60" }, null],
 ])(
-  "the page of %s with the headers %o asks for itself again after: %s",
+  "the page of the problem %s with the headers %o asks for itself again after %s s (null: never)",
   async (code, headers, after) => {
     const response = await pageOf(code, { headers });
     expect(response.headers.get("Refresh")).toBe(after);
