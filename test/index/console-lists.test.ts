@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
-import { logIn, outcome, submit, visit } from "../worker/browser.ts";
+import { cookieIn, logIn, outcome, submit, visit } from "../worker/browser.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { pass, START } from "../worker/clock.ts";
@@ -48,7 +48,7 @@ it("a page of the task list on which no task matches says how far back the searc
   expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
 });
 
-it("a run of redeliveries counts first, sends page by page under one key, and a repeated form sends nothing twice", async () => {
+it("a run of redeliveries counts first, sends page by page under one key, goes on by itself only in the browser that has begun it, and a repeated form sends nothing twice", async () => {
   const received = aReceiver(status(200));
   for (let n = 0; n < 12; n++) {
     await indexedTask();
@@ -65,6 +65,13 @@ it("a run of redeliveries counts first, sends page by page under one key, and a 
   const again = await submit("/redeliveries", run, cookie);
   const [, path = ""] = outcome(first);
   const progress = new URL(String(path), "https://relay.example.com").searchParams;
+  for (const [cookies, goesOn] of [
+    [cookie, false],
+    [`${cookie}; ${cookieIn(first)}`, true],
+  ] as const) {
+    const text = await (await visit(String(path), cookies)).text();
+    expect([text.includes("Go on"), text.includes("data-step")]).toEqual([true, goesOn]);
+  }
   expect(Object.fromEntries(progress)).toMatchObject({ ...run, started: "10" });
   const repeated = new URL(String(outcome(again)[1]), "https://relay.example.com").searchParams;
   expect(repeated.get("started")).toBe("0");

@@ -42,14 +42,15 @@ export function StartForm({ filters, total, label, isMain = true, children }: St
   );
 }
 
-/** Shows how far a run is, and lets it go on. */
-export function Progress({
-  filters,
-  run,
-}: {
+interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly run: Run;
-}) {
+  /** Whether this browser has begun the run, which then goes on by itself. */
+  readonly isBegun: boolean;
+}
+
+/** Shows how far a run is, and lets it go on. */
+export function Progress({ filters, run, isBegun }: ProgressProps) {
   const skipped = Object.values(run.skipped).reduce((sum, count) => sum + count, 0);
   const done = run.started + skipped;
   const list = pathWith("/tasks", filters, { callback: null, outcome: null, status_code: null });
@@ -76,7 +77,7 @@ export function Progress({
             Show these tasks
           </a>
         ) : (
-          <form method="post" action={SEND_AGAIN} data-step="">
+          <form method="post" action={SEND_AGAIN} {...(isBegun && { "data-step": "" })}>
             <Hidden values={runParameters(filters, run)} />
             <button type="submit" class="button button-main">
               Go on

@@ -4,7 +4,9 @@ import { TaskId } from "../../api/http/fields.ts";
 import { invalidRequest } from "../../api/http/problem.ts";
 import { RedeliveryPage } from "../../api/search/filters.ts";
 import { countedEffects, redeliverPage, redeliverTasks } from "../../api/search/redeliver-many.ts";
+import { HOUR_MS } from "../../core/time.ts";
 import { html } from "../answer.ts";
+import { cookieHeader, cookieOf } from "../cookie.ts";
 import { countText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../page.ts";
@@ -26,6 +28,8 @@ import { FilterText, Progress, StartForm } from "./send-again-parts.tsx";
 
 /** Largest number of tasks that are selected in a list. */
 const MAX_SELECTED = 50;
+/** Time in milliseconds for which a run goes on by itself after its last order. */
+const BEGUN_MS = HOUR_MS;
 
 /** Sends the callbacks of a list again: counts them first, then shows how far the run is. */
 export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) => {
@@ -78,14 +82,19 @@ export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) =
   );
 });
 
-/** Orders one page of a run, and leads to the page that shows how far it is. */
+/**
+ * Orders one page of a run, and leads to the page that shows how far it is. A cookie tells that page that this
+ * browser has begun the run, which a link that somebody else has written does not.
+ */
 export const sendNextPage = formAction(SEND_AGAIN, "redeliver", async (visit) => {
   const run = readRun(visit.form);
   if (run === null) throw invalidRequest([{ path: "/run", message: "is required" }]);
   const filters = filtersIn(visit.form);
   const after = run.isDone ? run : await ordered(visit, filters, run);
   const location = pathWith(SEND_AGAIN, runParameters(filters, after));
-  return new Response(null, { status: 303, headers: { Location: location } });
+  const keptMs = after.isDone ? 0 : BEGUN_MS;
+  const cookie = cookieHeader(visit.request, begunName(run), "1", keptMs);
+  return new Response(null, { status: 303, headers: { Location: location, "Set-Cookie": cookie } });
 });
 
 /** Orders the callbacks of the tasks that were selected in a list, and says what was done. */
@@ -130,15 +139,22 @@ async function order(
   return redeliverPage(query, key, { ...visit, caller: visit.viewer });
 }
 
+/** Returns the name of the cookie of a browser that has begun a run. */
+function begunName({ id }: Run): string {
+  return `task-relay-run-${id}`;
+}
+
 function progressPage(visit: ViewerVisit, run: Run): Promise<Response> {
   const filters = filtersIn(visit.url.searchParams);
+  const isBegun = cookieOf(visit.request, begunName(run)) !== null;
+  const none = run.isDone ? "The selected tasks" : "All tasks of the index";
   return html(
     <Layout title="Sending again" frame={frameOf(visit)} section="tasks">
       <PageHead
         title={run.isDone ? "Callbacks were sent again" : "Sending callbacks again"}
-        sub={<FilterText filters={filters} none="The selected tasks" />}
+        sub={<FilterText filters={filters} none={none} />}
       />
-      <Progress filters={filters} run={run} />
+      <Progress filters={filters} run={run} isBegun={isBegun} />
     </Layout>,
   );
 }
