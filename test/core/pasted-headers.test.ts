@@ -55,6 +55,10 @@ it.each([
   ["other headers", "Host: a.example\nContent-Type: application/json"],
   ["a header without a value", "webhook-id:\nwebhook-timestamp: "],
   ["a value that is no object", 7],
+  [
+    "values that are objects without a text",
+    { "webhook-id": { toString: 1 }, "webhook-timestamp": [{ toString: 1 }] },
+  ],
   ["a text that only mentions a header", "the webhook-id was missing"],
 ])("no header of a callback is read from %s", (_, pasted) => {
   expect(readPastedHeaders(pasted)).toEqual({ id: null, timestamp: null, signature: null });

@@ -44,7 +44,12 @@ export function readPastedHeaders(pasted: unknown): PastedHeaders {
 function linesOf(headers: unknown): string {
   if (typeof headers !== "object" || headers === null) return "";
   return Object.entries(headers)
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(" ") : String(value)}`)
+    .map(([name, value]) => `${name}: ${valueText(value)}`)
     .join("\n");
+}
+
+/** Writes the value of a header, or its list of values; what is no text and no number is left out. */
+function valueText(value: unknown): string {
+  const values = Array.isArray(value) ? value : [value];
+  return values.filter((each) => typeof each === "string" || typeof each === "number").join(" ");
 }
