@@ -145,6 +145,16 @@ it.each([
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
+it("the session of a revoked key does not come back when another account imports the key", async () => {
+  const [account, next] = [await anAccount(), await anAccount()];
+  const { id, key } = await anImportedKey(account);
+  const cookie = await logIn(key);
+  await call(`/v1/accounts/${account}/keys/${id}`, { method: "DELETE" });
+  await anImportedKey(next, key);
+  expect((await call(`/v1/accounts/${next}`, { key })).status).toBe(200);
+  expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
+});
+
 it("logging out ends the session, also for a copy of its cookie, and logs out of no other session and no other site of the domain", async () => {
   const [cookie, other] = [await logIn(), await logIn()];
   pass(10 * MINUTE_MS);

@@ -79,7 +79,8 @@ export async function ownerOfHash(
   hash: string,
 ): Promise<KeyOwner | null> {
   const known = owners.get(hash);
-  if (known !== undefined) return known;
+  // A revoked key may have been imported into another account since.
+  if (known?.accountId === accountId) return known;
   const owner = await findListed(env, accountId, hash, Math.floor(Date.now() / DAY_MS));
   if (owner !== null) owners.set(hash, owner);
   return owner;
