@@ -6,13 +6,13 @@ const TASK_PLACES = [
   `^(?:msg_)?(${UUID})$`,
   `/hooks/[^/\\s]+/(${UUID})(?![0-9a-f-])`,
   `/tasks/(${UUID})(?![0-9a-f-])`,
-  `\\b(?:webhook-id|x-task-id)\\b["']?\\s*[:=,]?\\s*["']?(?:msg_)?(${UUID})(?![0-9a-f-])`,
+  `\\b(?:webhook-id|x-task-id)\\b["']?\\s*(?:[:=,]\\s*)?["']?(?:msg_)?(${UUID})(?![0-9a-f-])`,
 ].map((pattern) => new RegExp(pattern, "i"));
 /** A name with a dot whose last part is no number, or an address, each perhaps with a port. */
 const HOST =
   /^(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*|localhost|\d+(?:\.\d+){3}|\[[0-9a-f:.]+\])(?::\d+)?$/i;
 const ACCOUNT = /^[\w-]{1,64}$/;
-const PREFIX = /^(account|host|model|job):\s*(.+)$/i;
+const PREFIX = /^(account|host|model|job):\s*(\S.*)$/i;
 
 /** What the text in the search box asks for. */
 export type SearchTarget =

@@ -1,0 +1,47 @@
+import { it } from "vitest";
+import { searchTarget } from "../../src/console/search.ts";
+import { readPastedHeaders } from "../../src/security/doctor/pasted-headers.ts";
+import { expectLinear, repeated } from "./linear.ts";
+
+it.each([
+  " ",
+  "\n",
+  "a",
+  "a.",
+  "a-",
+  "1.",
+  ":",
+  "/hooks/",
+  "/hooks/a",
+  "/tasks/",
+  "webhook-id",
+  "msg_",
+])("a search that repeats %j is understood in linear time", (part) => {
+  for (const before of ["", "webhook-id", "x-task-id:", "account:", "https://", "["]) {
+    expectLinear((length) => {
+      const text = `${before}${repeated(part, length)}a\nb!`;
+      return () => searchTarget(text);
+    }, 8_192);
+  }
+});
+
+it.each([
+  " ",
+  "> ",
+  "\n ",
+  "\n v1,",
+  "webhook-id",
+  "webhook-id ",
+  "webhook-id:",
+  "[",
+  "b'",
+  '\\"',
+  "v1,a ",
+])("pasted headers that repeat %j are read in linear time", (part) => {
+  for (const before of ["", "webhook-id", "webhook-signature: "]) {
+    expectLinear((length) => {
+      const text = `${before}${repeated(part, length)}x`;
+      return () => readPastedHeaders(text);
+    }, 16_000);
+  }
+});
