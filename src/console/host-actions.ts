@@ -1,11 +1,13 @@
 import * as z from "zod/mini";
 import { redeliverPage } from "../api/search/redeliver-many.ts";
-import { accepted, taskClient } from "../api/tasks/task-client.ts";
+import { redeliverTask } from "../api/tasks/redeliver-task.ts";
+import { taskClient } from "../api/tasks/task-client.ts";
 import { testCallback } from "../api/test-callback.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { Env } from "../env.ts";
 import type { KeyHolder } from "../task-object/caller.ts";
-import type { FormVisit, ViewerVisit } from "./page.ts";
+import { order } from "./order.ts";
+import type { ViewerVisit } from "./page.ts";
 import { MAX_COUNTED } from "./send-again.ts";
 
 /** Longest time in milliseconds for which a page waits for the attempt that it has ordered. */
@@ -42,12 +44,8 @@ const Sample = z.object({
 export type SampleCallback = NonNullable<z.output<typeof Sample>["callback"]>;
 
 /** Sends a test callback to a URL, as `POST /v1/callbacks/test` does. */
-export async function testUrl(visit: FormVisit<object>, callbackUrl: string): Promise<Tested> {
-  const { viewer, env, url } = visit;
-  const body = JSON.stringify({ callback_url: callbackUrl });
-  const request = new Request(new URL("/v1/callbacks/test", url), { method: "POST", body });
-  const call = { request, env, url: new URL(request.url), params: {} };
-  const response = await testCallback.handleFrom(viewer, call);
+export async function testUrl(visit: ViewerVisit<object>, callbackUrl: string): Promise<Tested> {
+  const response = await order(visit, testCallback, {}, { callback_url: callbackUrl });
   return Tested.parse(await response.json());
 }
 
@@ -66,11 +64,10 @@ export async function callbackOf(
  */
 export async function sendOnce(
   id: string,
-  visit: { readonly env: Env; readonly viewer: KeyHolder },
+  visit: ViewerVisit<object>,
   idempotencyKey: string,
 ): Promise<SampleCallback | null> {
-  const order = { type: "redeliver", attempts: 1, callbackUrl: null, idempotencyKey } as const;
-  accepted(await taskClient(visit.env, id).apply(order, visit.viewer));
+  await order(visit, redeliverTask, { id }, { attempts: 1 }, idempotencyKey);
   let callback = await callbackOf(id, visit);
   for (
     let waitedMs = 0;

@@ -1,4 +1,5 @@
 import type { ProtectedRoute } from "../api/http/route.ts";
+import { requireIdempotencyKey } from "../api/tasks/idempotency-key.ts";
 import type { ViewerVisit } from "./page.ts";
 
 /**
@@ -11,10 +12,14 @@ export function order(
   { method, handleFrom }: Pick<ProtectedRoute, "method" | "handleFrom">,
   params: Readonly<Record<string, string>>,
   body?: object,
+  idempotencyKey: string | null = null,
 ): Promise<Response> {
   const url = new URL("/v1", page);
   const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-  return handleFrom(viewer, { request: new Request(url, { method, ...sent }), env, url, params });
+  const headers =
+    idempotencyKey === null ? {} : { "Idempotency-Key": requireIdempotencyKey(idempotencyKey) };
+  const request = new Request(url, { method, headers, ...sent });
+  return handleFrom(viewer, { request, env, url, params });
 }
 
 /** Leads the browser to the page that shows what a form has changed. */

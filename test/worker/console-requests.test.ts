@@ -49,6 +49,15 @@ it("a form whose browser sends no Sec-Fetch-Site is accepted by its origin", asy
   expect((await callWith(env, "/login", message)).status).toBe(303);
 });
 
+it.each([
+  ["of 256 characters", "x".repeat(256)],
+  ["outside ASCII", "\u{1F511}"],
+])("a form that sends a callback again under a key %s is refused with 400", async (_, key) => {
+  const path = `/tasks/${crypto.randomUUID()}/redeliver`;
+  const response = await submit(path, { idempotency_key: key }, await logIn());
+  expect(response.status).toBe(400);
+});
+
 it("the API does not read the session cookie", async () => {
   const headers = { Cookie: await logIn() };
   for (const path of ["/v1/tasks", "/v1/accounts", "/metrics"]) {

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount } from "./accounts.ts";
+import { logIn, submit, visit } from "./browser.ts";
 import { callWith, type Message, refusal } from "./client.ts";
 import { pass, useClock } from "./clock.ts";
 import { aRateLimit, LIMITED, sendFrom } from "./rate-limits.ts";
@@ -52,6 +53,22 @@ it.each(limitedRoutes)(
     expect(await refusal(refused)).toEqual(LIMITED);
   },
 );
+
+it("the front page of an account and the console's forms that send a callback again and diagnose one count under LIMIT_LISTS, for accounts only", async () => {
+  const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
+  const task = `/tasks/${crypto.randomUUID()}`;
+  const statusesOf = async (cookie: string) => {
+    const answers = await Promise.all([
+      visit("/", cookie, {}, bindings),
+      submit(`${task}/redeliver`, {}, cookie, {}, bindings),
+      submit(`${task}/verify`, {}, cookie, {}, bindings),
+    ]);
+    return answers.map(({ status }) => status);
+  };
+  const account = await logIn((await aKey(await anAccount())).key);
+  expect(await statusesOf(account)).toEqual([429, 429, 429]);
+  expect(await statusesOf(await logIn())).toEqual([200, 404, 404]);
+});
 
 it("while LIMIT_REFUSALS refuses requests from an address, the log has one line a minute for the address, and none for each refused request", async () => {
   const bindings = { ...env, LOG: "normal", LIMIT_REFUSALS: aRateLimit(0) };

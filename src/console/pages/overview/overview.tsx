@@ -1,4 +1,5 @@
 import { linkOrigin } from "../../../api/http/link-origin.ts";
+import { countRequest } from "../../../api/http/rate-limit.ts";
 import { shardsOf } from "../../../index-db/shards.ts";
 import { html } from "../../answer.ts";
 import { frameOf } from "../../frame.ts";
@@ -19,7 +20,8 @@ export const overviewPage = viewerPage("/", "read", async (visit) => {
   );
 });
 
-async function ofAccount({ request, env, runtime }: ViewerVisit, account: string) {
+async function ofAccount({ request, env, runtime, viewer }: ViewerVisit, account: string) {
+  await countRequest("LIMIT_LISTS", viewer, env);
   const facts = await readAccountFacts(env, shardsOf(env, runtime.config), account);
   return <AccountOverview facts={facts} account={account} origin={linkOrigin(env, request)} />;
 }

@@ -1,14 +1,12 @@
-import { requireAcceptable } from "../../../api/callback-url.ts";
+import { redeliverTask } from "../../../api/tasks/redeliver-task.ts";
 import { accepted, taskClient } from "../../../api/tasks/task-client.ts";
 import { eraseStored } from "../../../api/tasks/erase-task.ts";
-import { invalidRequest } from "../../../api/http/problem.ts";
 import { may } from "../../../task-object/caller.ts";
+import { order } from "../../order.ts";
 import { formAction } from "../../page.ts";
 import { CloseButton, Dialog, DialogButton } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { type ShownTask, taskIdOf, type TaskVisit } from "./data.ts";
-
-const MOST_ATTEMPTS = 3;
 
 interface ActionsProps {
   readonly shown: ShownTask;
@@ -129,18 +127,13 @@ function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
 
 /** Orders a redelivery, and leads back to the task. A form that is sent twice orders it once. */
 export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
-  const { form, env, runtime, viewer, params, url } = visit;
-  const id = taskIdOf(params.id);
-  const attempts = Number(form.get("attempts") ?? 1);
-  if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS) {
-    throw invalidRequest([{ path: "/attempts", message: "must be 1, 2 or 3" }]);
-  }
-  const callbackUrl = form.get("callback_url") || null;
-  const idempotencyKey = form.get("idempotency_key");
-  requireAcceptable(callbackUrl, runtime, url.origin);
-  const order = { type: "redeliver", attempts, callbackUrl, idempotencyKey } as const;
-  accepted(await taskClient(env, id).apply(order, viewer));
-  return leadTo(`/tasks/${id}`);
+  const { form, params } = visit;
+  const body = {
+    attempts: Number(form.get("attempts") ?? 1),
+    callback_url: form.get("callback_url") || null,
+  };
+  await order(visit, redeliverTask, params, body, form.get("idempotency_key"));
+  return leadTo(`/tasks/${taskIdOf(params.id)}`);
 });
 
 /** Cancels a task, and leads back to it. */

@@ -1,3 +1,4 @@
+import { countRequest } from "../../../api/http/rate-limit.ts";
 import { verdictOn } from "../../../api/tasks/verify-callback.ts";
 import type { Fault, Verdict } from "../../../security/doctor/verdict.ts";
 import { html } from "../../answer.ts";
@@ -23,7 +24,8 @@ export const doctorPage = viewerPage(PATH, "read", async (visit) => {
 
 /** The verdict of the signature doctor on what a server has received. It changes nothing. */
 export const diagnose = formAction(PATH, "read", async (visit) => {
-  const { form, runtime, env } = visit;
+  const { form, runtime, env, viewer } = visit;
+  await countRequest("LIMIT_LISTS", viewer, env);
   const callback = callbackOf(await readShownTask(visit));
   const headers = form.get("headers") ?? "";
   // A form sends the ends of lines as CRLF, and the body of a callback has none.
