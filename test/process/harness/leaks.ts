@@ -53,6 +53,9 @@ const GIVEN: readonly (readonly [RegExp, readonly Shape[]])[] = [
   [/^(?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/, ["hmacSecret"]],
   [/^POST \/v1\/accounts\/[^/]+\/keys$/, ["accountKey"]],
   [/^POST \/v1\/tasks$/, ["hookUrl"]],
+  // They show a request as the receiver gets it.
+  [/^POST \/v1\/callbacks\/test$/, ["signature"]],
+  [/^GET \/v1\/tasks\/[^/]+\/attempts\/\d+\/request$/, ["signature"]],
 ];
 
 /** @throws when an answer holds a secret that its route does not give on purpose. */

@@ -41,8 +41,8 @@ const FOR_ACCOUNTS =
   /^(?:operator|older|account) (?:GET|POST) \/v1\/accounts\/[^/]+\/signing-secrets$/;
 const ACCOUNT_KEYS = /^operator POST \/v1\/accounts\/[^/]+\/keys$/;
 const EXCERPTS = /^(?:operator|older) \w+ \/v1\/tasks|^sent \/operator/;
-/** Routes and notices that show the `callback_url` of a task. */
-const TASKS = /^(?:operator|older|account) \w+ \/v1\/(?:tasks|events)|^sent \/operator/;
+/** Routes and notices that show a `callback_url`. */
+const TASKS = /^(?:operator|older|account) \w+ \/v1\/(?:tasks|events|callbacks)|^sent \/operator/;
 
 export const CONFIGURED = { SIGNING_SECRETS: SIGNING.join(" "), EVENTS_SECRETS: EVENTS };
 
