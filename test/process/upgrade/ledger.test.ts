@@ -11,9 +11,14 @@ it("the balance and the ledger of an account, also a negative balance, survive a
   const [earlier = ""] = await earlierBundles();
   await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
   const client = new Client(relay);
-  const post = (path: string, body: object) => client.ask("POST", path, body);
+  // The answers of the earlier release are not those that openapi.json describes, so `client.ask` is not used.
+  const ask = async (method: string, path: string, body?: object) => {
+    const response = await client.send(method, path, body);
+    return { status: response.status, json: await response.json() };
+  };
+  const post = (path: string, body: object) => ask("POST", path, body);
   const books = async () => {
-    const { json } = await client.ask("GET", "/v1/accounts/acme/entries");
+    const { json } = await ask("GET", "/v1/accounts/acme/entries");
     return Entries.parse(json).data.map(({ kind, amount }) => `${kind} ${amount}`);
   };
   const id = randomUUID();
