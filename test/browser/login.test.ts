@@ -47,7 +47,7 @@ it("a visitor logs in with a key after a wrong one, returns to the page that was
   await page.goto("/?since=1");
   await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
   await page.getByRole("button", { name: "Log in" }).click();
-  expect(await page.getByRole("alert").textContent()).toContain("No operator key");
+  expect(await page.getByRole("alert").textContent()).toContain("neither an operator key");
   await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
   await page.getByLabel("Operator key or account key").press("Enter");
   await page.getByRole("heading", { name: "Overview" }).waitFor();
