@@ -1,15 +1,17 @@
 /**
  * Takes a screenshot of every page, light, dark and on a phone, into `dist/screenshots`. Takes only those
- * pages whose names are given: `npm run screenshots -- docs-errors`.
+ * pages whose names are given: `npm run screenshots -- task docs`. With `readme`, takes instead the two
+ * pictures of the README, which needs three minutes.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { BrowserContextOptions } from "playwright-core";
 import { ROOT } from "../../process/harness/child.ts";
-import { LOCAL_VARS } from "../../process/harness/client.ts";
-import { Workerd } from "../../process/harness/workerd.ts";
+import { logIn } from "../log-in.ts";
 import { closeBrowser, Tab } from "../tab.ts";
-import { PAGES } from "./pages.ts";
+import { pagesOf, type ScreenshotPage } from "./pages.ts";
+import { takeReadmePictures } from "./readme.ts";
+import { SeededRelay } from "./seeded-relay.ts";
 
 const DIRECTORY = join(ROOT, "dist/screenshots");
 const WIDE = { viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1.25 };
@@ -21,24 +23,37 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 };
 
 const names = process.argv.slice(2);
-const unknown = names.filter((name) => !PAGES.some((page) => page.name === name));
-if (unknown.length > 0) {
-  console.error(
-    `no page is called ${unknown.join(", ")}; there are: ${PAGES.map((p) => p.name).join(", ")}`,
-  );
-  process.exit(2);
-}
-await mkdir(DIRECTORY, { recursive: true });
-await using relay = await Workerd.start({ vars: LOCAL_VARS });
-for (const [look, context] of Object.entries(LOOKS)) {
-  await using tab = await Tab.open(relay.url, { context, expected: [/status of 40[14]/] });
-  for (const { name, path, prepare } of PAGES) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    await tab.page.goto(path);
-    await prepare?.(tab.page);
-    const file = join(DIRECTORY, `${name}-${look}.png`);
-    await tab.page.screenshot({ path: file, fullPage: true });
-    console.log(file);
+if (names.includes("readme")) await takeReadmePictures();
+else await takeScreenshots();
+await closeBrowser();
+
+async function takeScreenshots(): Promise<void> {
+  await using relay = await SeededRelay.start();
+  const pages = pagesOf(relay).filter(({ name }) => names.length === 0 || names.includes(name));
+  const known = new Set(pages.map(({ name }) => name));
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length > 0) throw new Error(`no page is called ${unknown.join(", ")}`);
+  await mkdir(DIRECTORY, { recursive: true });
+  const [own, open] = [
+    pages.filter((page) => page.isLoggedIn),
+    pages.filter((page) => !page.isLoggedIn),
+  ];
+  for (const [look, context] of Object.entries(LOOKS)) {
+    await using tab = await Tab.open(relay.url, { context, expected: [/status of 40[14]/] });
+    for (const page of open) await takeScreenshot(tab, page, look);
+    await logIn(tab.page);
+    for (const page of own) await takeScreenshot(tab, page, look);
   }
 }
-await closeBrowser();
+
+async function takeScreenshot(
+  { page }: Tab,
+  { name, path, prepare }: ScreenshotPage,
+  look: string,
+): Promise<void> {
+  await page.goto(path);
+  await prepare?.(page);
+  const file = join(DIRECTORY, `${name}-${look}.png`);
+  await page.screenshot({ path: file, fullPage: true });
+  console.log(file);
+}

@@ -1,26 +1,49 @@
 import type { Page } from "playwright-core";
+import { ACCOUNT } from "../../../scripts/demo/seed.ts";
+
+/** What the pages show of the relay whose screenshots are taken. */
+export interface Shown {
+  /** Id of a task whose callback failed. */
+  readonly failedTask: string;
+  /** Host and port of a receiver that is down. */
+  readonly downHost: string;
+}
 
 export interface ScreenshotPage {
   /** Name of the file, without the look and the ending. */
   readonly name: string;
   readonly path: string;
+  /** False for a page that is shown before the login. */
+  readonly isLoggedIn: boolean;
   /** Brings the opened page into the state that is shown. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
-/** The pages that `npm run screenshots` takes, in the order of their navigation. */
-export const PAGES: readonly ScreenshotPage[] = [
-  { name: "login", path: "/login?return_to=/tasks?callback=failed" },
-  {
-    name: "login-wrong-key",
-    path: "/login",
-    prepare: async (page) => {
-      await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
-      await page.getByRole("button", { name: "Log in" }).click();
-      await page.getByRole("alert").waitFor();
-    },
-  },
-  { name: "not-found", path: "/nowhere" },
-  { name: "docs", path: "/docs" },
-  { name: "docs-errors", path: "/docs/errors" },
-];
+/** Lists the pages of which `npm run screenshots` takes pictures, in the order of their navigation. */
+export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPage[] {
+  const own = { isLoggedIn: true };
+  const open = { isLoggedIn: false };
+  return [
+    { name: "login", path: "/login?return_to=/tasks?callback=failed", ...open },
+    { name: "login-wrong-key", path: "/login", ...open, prepare: tryWrongKey },
+    { name: "docs", path: "/docs", ...open },
+    { name: "docs-errors", path: "/docs/errors", ...open },
+    { name: "overview", path: "/", ...own },
+    { name: "tasks", path: "/tasks", ...own },
+    { name: "tasks-failed", path: "/tasks?callback=failed", ...own },
+    { name: "task", path: `/tasks/${failedTask}`, ...own },
+    { name: "hosts", path: "/hosts", ...own },
+    { name: "host", path: `/hosts/${downHost}`, ...own },
+    { name: "accounts", path: "/accounts", ...own },
+    { name: "account", path: `/accounts/${ACCOUNT}`, ...own },
+    { name: "providers", path: "/providers", ...own },
+    { name: "send-test", path: "/test", ...own },
+    { name: "not-found", path: "/nowhere", ...own },
+  ];
+}
+
+async function tryWrongKey(page: Page): Promise<void> {
+  await page.getByLabel("Operator key or account key").fill("a-wrong-key-0123456789");
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("alert").waitFor();
+}
