@@ -27,7 +27,7 @@ type Inputs<Operation> = Names<Query<Operation>> | Names<Body<Operation>>;
 type Request<Operation> = [Part<Operation, "parameters">, Part<Operation, "requestBody">];
 type Answers<Operation> = Part<Operation, "responses">;
 
-/** What has changed between two operations so that clients of the old one break; never when nothing has. */
+/** Changes between two operations that break clients of the old one; never when there is none. */
 type Break<Old, New> = Old extends object
   ? New extends object
     ?

@@ -10,9 +10,9 @@ export type Issue = NonNullable<ProblemBody["issues"]>[number];
 export class RelayProblem extends Error {
   override readonly name = "RelayProblem";
   readonly status: number;
-  /** Null when the answer is not the relay's own, e.g. that of a proxy. */
+  /** Code of the problem; null when the answer is not the relay's own, e.g. that of a proxy. */
   readonly code: ProblemCode | null;
-  /** What is wrong in this case. */
+  /** Fault in this case, as a sentence. */
   readonly detail: string;
   /** The invalid fields, parameters and headers. */
   readonly issues: readonly Issue[];

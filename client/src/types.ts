@@ -2,7 +2,7 @@ import type { RequestBodyOption } from "openapi-fetch";
 import type { components, operations } from "./schema.d.ts";
 
 type Schemas = components["schemas"];
-/** What the client may send as the body of a request. */
+/** Body of a request of an operation, as the client may send it. */
 type BodyOf<Id extends keyof operations> = NonNullable<RequestBodyOption<operations[Id]>["body"]>;
 
 /** A task as it is read: open, completed or failed. */

@@ -23,9 +23,9 @@ export class WaitTimeoutError extends Error {
 
 /** State of a task at one read. */
 export interface ReadState {
-  /** Null when the task is still that of the ETag. */
+  /** The task; null when it is still that of the ETag. */
   readonly task: Task | null;
-  /** Null when the answer has none. */
+  /** ETag of the answer; null when it has none. */
   readonly etag: string | null;
 }
 

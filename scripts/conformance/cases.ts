@@ -8,7 +8,7 @@ import type { RequestBuilder, SentRequest } from "./requests.ts";
  */
 type Expectation = "act" | "acknowledge" | "refuse";
 
-/** What is particular about a request, and why a receiver may answer it wrongly. */
+/** Particularity of a request, and why a receiver may answer it wrongly. */
 export interface Particular {
   /** A clause about the request that follows "when" or "although". */
   readonly when: string;
@@ -20,7 +20,7 @@ export interface Particular {
 export interface Expected {
   readonly expected: Expectation;
   readonly request: SentRequest;
-  /** What is particular about a request that only prepares the case; absent for the others. */
+  /** Particularity of a request that only prepares the case; absent for the others. */
   readonly preparation?: Particular;
 }
 

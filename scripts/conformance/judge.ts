@@ -1,6 +1,6 @@
 import type { Expected, Particular } from "./cases.ts";
 
-/** What can be seen of a receiver after a request. */
+/** Behaviour of a receiver after a request, as far as it can be seen from outside. */
 export type Observation =
   | {
       readonly kind: "answer";

@@ -4,7 +4,7 @@ import { durationText } from "./format.ts";
 import type { Tone } from "./parts/chip.tsx";
 import type { TaskJson } from "./task-json.ts";
 
-/** What a task waits for, or how it has ended. */
+/** The next step of a task, or its end. */
 export interface NextStep {
   readonly tone: Tone;
   readonly text: string;

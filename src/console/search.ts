@@ -14,7 +14,7 @@ const HOST =
 const ACCOUNT = /^[\w-]{1,64}$/;
 const PREFIX = /^(account|host|model|job):\s*(\S.*)$/i;
 
-/** What the text in the search box asks for. */
+/** Target of a search: the thing that the text in the search box names. */
 export type SearchTarget =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "host" | "account" | "model" | "job"; readonly name: string }

@@ -53,7 +53,7 @@ export interface AttemptJson {
   readonly ordered_by?: string;
 }
 
-/** What the operator sees of an open task (core/views/tracking-view.ts). */
+/** Facts about an open task that only the operator sees (core/views/tracking-view.ts). */
 export interface TrackingJson {
   readonly paused?: boolean;
   readonly answer?: string;

@@ -32,7 +32,7 @@ export async function deliver(delivery: Delivery, runtime: Runtime): Promise<Att
   return { ...result, sentDigest: await headersDigest(request.headers) };
 }
 
-/** What the request of an attempt is computed from. */
+/** Data from which the request of an attempt is computed. */
 export type CallbackInput = Omit<Delivery, "provider">;
 
 /**

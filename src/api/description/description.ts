@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import type { ProblemCode } from "../http/problem-list.ts";
 import type { AnswerHeader, RequestHeader } from "./headers.ts";
 
-/** Who uses a route: who has tasks made, who runs the relay, or the upstream that does the work. */
+/** Group of users of a route: clients, who have tasks made; operators, who run the relay; or upstreams. */
 export type Audience = "client" | "operator" | "upstream";
 
 /** The body of an answer in one media type, with an example. */
@@ -30,7 +30,7 @@ export interface Parameter {
   readonly integer?: { readonly min: number; readonly max?: number; readonly fallback?: number };
 }
 
-/** What a request must or may contain besides its path. */
+/** Parameters and body of a request, besides its path. */
 interface RequestDescription {
   /** Description of each field of the body. */
   readonly fields?: Readonly<Record<string, string>>;
@@ -40,11 +40,11 @@ interface RequestDescription {
   readonly headers?: readonly RequestHeader[];
 }
 
-/** What only describes a route: the documents and tests read it, and the running relay does not. */
+/** Description of a route, which only documents and tests read and the running relay does not. */
 export interface RouteDescription {
   readonly audience: Audience;
   readonly summary: string;
-  /** What the summary leaves out; absent where it says all. */
+  /** Details that the summary leaves out; absent where there are none. */
   readonly details?: string;
   readonly request?: RequestDescription;
   /** The answers other than problems, by HTTP status. */

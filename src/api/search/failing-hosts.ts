@@ -3,7 +3,7 @@ import type { HourCount } from "../../index-db/hourly-counts.ts";
 import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
-/** What the index knows about failures: the counts of the last day, and tasks in trouble. */
+/** Failures as the index has them: the counts of the last day, and tasks in trouble. */
 export interface Failures {
   readonly counts: RecentCounts;
   /** Failed callbacks of the newest tasks. */

@@ -30,7 +30,7 @@ export const listTasksRoute = queryRoute(
   },
 );
 
-/** Who lists tasks, and on which relay. */
+/** The caller that lists tasks, and the relay on which it does. */
 export type Reading = Pick<AuthenticatedRequest<unknown>, "env" | "runtime" | "caller">;
 
 /**

@@ -1,4 +1,4 @@
-/** What the reference page reads of the description of the API (openapi.json). */
+/** The parts of the description of the API (openapi.json) that the reference page reads. */
 
 export interface ApiDocument {
   readonly info: { readonly version: string; readonly description: string };

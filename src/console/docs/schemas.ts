@@ -2,7 +2,7 @@ import { type ApiDocument, refName, type Schema } from "./document.ts";
 
 type Schemas = ApiDocument["components"]["schemas"];
 
-/** What the parts of the reference need of the document: its schemas, and where each is described. */
+/** Schemas of the document, and the place where the reference describes each. */
 export interface Reference {
   readonly schemas: Schemas;
   /** Returns the id of the section that describes a schema: its own, or that of which it is a kind. */

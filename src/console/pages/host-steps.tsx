@@ -19,7 +19,7 @@ export interface Steps {
   readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;
   /** Reason why the last order was refused; null when it was not. */
   readonly refusal: string | null;
-  /** What a run over all failed callbacks would do; null until one was delivered. */
+  /** Count of what a run over all failed callbacks would do; null until one was delivered. */
   readonly expected: Awaited<ReturnType<typeof redeliverPage>> | null;
 }
 

@@ -40,7 +40,7 @@ export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (vi
   return showHost(visit, { ...NOTHING, sent: { id, callback: value }, refusal });
 });
 
-/** What a form of the page has done. */
+/** Result of a form of the page. */
 interface Done extends Pick<Steps, "tested" | "sent" | "refusal"> {
   /** URL to which a test was sent; null for none. */
   readonly url: string | null;

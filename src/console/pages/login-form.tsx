@@ -4,7 +4,7 @@ import { PublicLayout } from "../parts/public-layout.tsx";
 interface LoginProps {
   readonly theme: Theme;
   readonly returnTo: string;
-  /** What was wrong with the key or the address; null at first. */
+  /** Fault of the key or the address; null at first. */
   readonly fault: string | null;
   /** Whom Cloudflare Access has let through; null for nobody. */
   readonly accessUser: string | null;

@@ -127,7 +127,7 @@ function Issues({ issues }: { readonly issues: readonly Issue[] }) {
   );
 }
 
-/** What a person can do about a problem, where that differs from what a program can do. */
+/** Advice for a person about a problem, where it differs from that for a program. */
 const ADVICE: Partial<Record<ProblemCode, string>> = {
   unauthenticated: "Log in again, then repeat what you did.",
   not_found:

@@ -52,7 +52,7 @@ export function Chips({ search }: { readonly search: URLSearchParams }) {
 
 interface FilterFormProps {
   readonly search: URLSearchParams;
-  /** What is wrong with a filter, by its name. */
+  /** Fault of each wrong filter, by its name. */
   readonly issues: ReadonlyMap<string, string>;
   readonly isOperator: boolean;
 }

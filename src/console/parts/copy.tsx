@@ -1,7 +1,7 @@
 import { Icon } from "./icon.tsx";
 
 interface CopyProps {
-  /** What is copied; null for the text of the code beside the button. */
+  /** Text that is copied; null for the text of the code beside the button. */
   readonly text: string | null;
   /** Name of what is copied, for screen readers. */
   readonly what: string;

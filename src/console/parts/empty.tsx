@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** What a page shows in place of an empty list: what it looked for, and what to do. */
+/** Notice in place of an empty list, with the filters of the search and the next thing to do. */
 export function Empty({
   icon,
   title,

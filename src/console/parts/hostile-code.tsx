@@ -3,7 +3,7 @@ import { Hostile } from "./hostile.tsx";
 
 interface HostileCodeProps {
   readonly text: string;
-  /** What the code is, for the button that copies it. */
+  /** Name of the code, for the button that copies it. */
   readonly what: string;
   /** Heading above the code. */
   readonly title?: string;

@@ -46,14 +46,14 @@ export function Document({ title, theme, children }: PropsWithChildren<DocumentP
   );
 }
 
-/** Who reads a page, and what the frame shows because of it. */
+/** The reader of a page, and the parts of the frame that depend on the reader. */
 export interface Frame {
   readonly theme: Theme;
   /** Account of the reader; null for the operator. */
   readonly account: string | null;
   /** Name of the reader's key or role, shown beside the way out. */
   readonly who: string;
-  /** What everybody must know on every page, e.g. that callbacks are paused. */
+  /** Notices on every page, e.g. that callbacks are paused. */
   readonly warnings: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 
 interface PageHeadProps {
   readonly title: Child;
-  /** What the page says about itself, below the title. */
+  /** Line about the page, below the title. */
   readonly sub?: Child;
 }
 
@@ -21,7 +21,7 @@ export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadPro
 
 interface PanelProps {
   readonly title: string;
-  /** What stands at the right of the title: a count, a range, a link. */
+  /** Content at the right of the title: a count, a range, a link. */
   readonly aside?: Child;
 }
 

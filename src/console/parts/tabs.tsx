@@ -9,7 +9,7 @@ interface Tab {
 interface TabsProps {
   /** Name of the choice; tabs of the same page have different ones. */
   readonly name: string;
-  /** What is chosen, for screen readers. */
+  /** Name of the choice, for screen readers. */
   readonly label: string;
   /** At most five tabs; the first is shown at first. */
   readonly tabs: readonly Tab[];

@@ -21,7 +21,7 @@ export interface TaskFacts {
 }
 
 export interface CallbackFacts {
-  /** What all requests of the callback have in common. */
+  /** Parts that all requests of the callback share. */
   readonly message: Pick<TerminalTask, "account" | "status" | "body" | "origin"> & {
     readonly taskId: string;
   };

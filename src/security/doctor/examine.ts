@@ -13,7 +13,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** What the relay knows of the callback. */
+/** The callback as the relay sent it. */
 export interface Sent {
   readonly taskId: string;
   readonly body: string;

@@ -1,16 +1,16 @@
 import type { SignerName } from "../signers.ts";
 import { BODY_FAULTS } from "./body-difference.ts";
 
-/** What is wrong with a callback as a server has received it. */
+/** A fault of a callback as a server has received it. */
 export interface Fault {
   readonly code: FaultCode;
   /** One sentence about what is wrong. */
   readonly message: string;
-  /** What to do about it. */
+  /** Action that ends the fault. */
   readonly cure: string;
   /** Name of the missing or changed header. */
   readonly header?: string;
-  /** What the header should say. */
+  /** Value that the header should have. */
   readonly expected?: string;
   /** Seconds by which the timestamp is too far from now. */
   readonly by_s?: number;
@@ -52,7 +52,7 @@ export interface Verdict {
   readonly attempt: number | null;
   /** Age of the timestamp in seconds; null when it cannot be read. */
   readonly age_s: number | null;
-  /** What is wrong, gravest first; empty when nothing is. */
+  /** Faults, gravest first; empty when there is none. */
   readonly faults: readonly Fault[];
 }
 
@@ -61,7 +61,7 @@ type Text = readonly [message: string, cure: string];
 const RAW =
   "Verify the raw bytes of the body, before any framework parses or decodes it: express.raw(), await request.text(), request.get_data(), file_get_contents('php://input').";
 
-/** What each fault means, and its cure. `%` stands for what differs from case to case. */
+/** Meaning and cure of each fault. `%` stands for the part that differs from case to case. */
 const TEXTS: Readonly<Record<FaultCode, Text>> = {
   missing_header: [
     "The header % is missing.",

@@ -12,14 +12,14 @@ interface ConnectionFaults {
   readonly unclearAt: number | null;
 }
 
-/** What the rules look at. */
+/** Facts from which the rules find problems. */
 export interface Facts {
   /** Current time, in Unix milliseconds. */
   readonly now: number;
   readonly isPaused: boolean;
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
-  /** Null when no index is bound. */
+  /** Counts and tasks of the index; null when no index is bound. */
   readonly index: IndexFacts | null;
 }
 
@@ -43,7 +43,7 @@ export interface Trouble {
   readonly since: number | null;
   /** Number of tasks that are affected; null when the problem is not about tasks. */
   readonly tasks: { readonly count: number; readonly is_capped: boolean } | null;
-  /** What the problem is about: a host, a connection, a task or a variable, and its particulars. */
+  /** Subject of the problem: a host, a connection, a task or a variable, and its particulars. */
   readonly subject: Readonly<Record<string, string | number | null>>;
   readonly actions: readonly Action[];
 }

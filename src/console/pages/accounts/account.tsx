@@ -25,7 +25,7 @@ import { SecretsPanel } from "./secrets.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
 
-/** What a form of the page has done, by the word that the address has after it. */
+/** Result of a form of the page, by the word that the address has after it. */
 const DONE: Readonly<Record<string, string>> = {
   granted: "The credits are booked.",
   repeated: "These credits were booked before under this reference. Nothing was booked again.",

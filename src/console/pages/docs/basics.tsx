@@ -6,7 +6,7 @@ interface Topic extends ContentsEntry {
   readonly text: (origin: string) => Child;
 }
 
-/** What holds for all operations. */
+/** Section of rules that hold for all operations. */
 const TOPICS: readonly Topic[] = [
   {
     id: "requests",

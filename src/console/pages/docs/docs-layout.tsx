@@ -8,7 +8,7 @@ import { ThemeButton } from "../../parts/topbar.tsx";
 export interface ContentsEntry {
   readonly id: string;
   readonly title: string;
-  /** What stands before the title: the method of a route, the status of a problem. */
+  /** Content before the title: the method of a route, the status of a problem. */
   readonly badge?: string;
 }
 

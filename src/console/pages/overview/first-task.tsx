@@ -7,7 +7,7 @@ interface FirstTaskProps {
   readonly isSandboxOn: boolean;
 }
 
-/** What the overview shows before the first task: how to make one. */
+/** Instructions on the overview before the first task: how to make one. */
 export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
   const auth = '-H "Authorization: Bearer $KEY"';
   const steps = [

@@ -3,7 +3,7 @@ import { Empty } from "../../parts/empty.tsx";
 
 const BINDING = '[[d1_databases]]\nbinding = "INDEX_DB"';
 
-/** What the overview shows in place of lists and numbers on a relay without an index. */
+/** Notice in place of lists and numbers on a relay without an index. */
 export function NoIndex() {
   return (
     <Empty icon="search" title="No index is bound">

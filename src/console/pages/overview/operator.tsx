@@ -25,7 +25,7 @@ import { Problems } from "./problems.tsx";
 const RANGES = { "24h": ["24 h", "3600"], "30d": ["30 d", "86400"] } as const;
 type Range = keyof typeof RANGES;
 
-/** What the overview of operators shows. */
+/** Data of the overview of operators. */
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
 /** Reads what the overview of operators shows; without an index there are only problems. */

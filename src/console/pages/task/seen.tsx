@@ -40,7 +40,7 @@ export async function seenOf(
   };
 }
 
-/** What the client saw: the exact request of an attempt, and help to verify it. */
+/** Section on what the client saw: the exact request of an attempt, and help to verify it. */
 export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly taskId: string }) {
   const { number, numbers, sent, fresh } = seen;
   return (
