@@ -44,9 +44,12 @@ export interface Task {
 }
 
 /** A task in a list: its callback with the number of attempts and the outcome of the last one. */
-export interface ListedTask extends Omit<Task, "callback"> {
+export interface ListedTask extends Omit<Task, "callback" | "output" | "error" | "metadata"> {
+  readonly settled_at?: number;
+  readonly provider?: string;
+  readonly upstream?: { readonly id: string };
   readonly callback: {
-    readonly host: string;
+    readonly host: string | null;
     readonly status: "waiting" | "sending" | "delivered" | "failed";
     readonly attempts: number;
     readonly last_outcome?: string;

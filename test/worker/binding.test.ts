@@ -1,6 +1,7 @@
 import { exports } from "cloudflare:workers";
 import { expect, expectTypeOf, it } from "vitest";
 import type * as z from "zod/mini";
+import type * as schemas from "../../src/api/description/schemas/task.ts";
 import type { TaskPage } from "../../src/api/search/filters.ts";
 import type { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import type { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";
@@ -160,6 +161,20 @@ it("the arguments of Relay have the members that the schemas of the routes have"
   expectTypeOf<keyof service.Redelivery>().toEqualTypeOf<Members<typeof RedeliverOrder>>();
 });
 
+it("the answers of Relay are typed as openapi.json describes those of the routes", () => {
+  expectTypeOf<Present<Described["Task"]>>().toExtend<service.Task>();
+  expectTypeOf<Present<Described["RegisteredTask"]>>().toExtend<service.RegisteredTask>();
+  expectTypeOf<Present<Described["ListedTask"]>>().toExtend<service.ListedTask>();
+});
+
+type Schemas = typeof schemas;
+type Described = { [Name in keyof Schemas]: z.output<Schemas[Name]> };
+/** A member that is there has a value: JSON has no undefined. */
+type Present<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]: Present<Exclude<T[K], undefined>> }
+    : T;
 type Members<S extends z.ZodMiniType> = keyof z.input<S>;
 /** Members of events of every status. */
 type SharedMembers = Exclude<Members<typeof TaskFinishEvent>, "completed_at" | "output" | "error">;
