@@ -105,9 +105,14 @@ export async function answerProblem(problem: Problem, refused: Refused): Promise
   return compressed(await problemPage(problem, refused), refused.request);
 }
 
-/** Has the platform compress an answer, which workerd does when it is told to and Cloudflare by itself. */
-function compressed(response: Response, { headers }: Request): Response {
-  const acceptsGzip = /\bgzip\b/.test(headers.get("Accept-Encoding") ?? "");
+/**
+ * Has the platform compress an answer, which workerd does when it is told to and Cloudflare by itself. Between
+ * client and Worker, Cloudflare and `wrangler dev` replace the header `Accept-Encoding`, and keep that of the
+ * client in `clientAcceptEncoding`.
+ */
+function compressed(response: Response, { headers, cf }: Request): Response {
+  const accepted = cf?.["clientAcceptEncoding"] ?? headers.get("Accept-Encoding");
+  const acceptsGzip = typeof accepted === "string" && /\bgzip\b/.test(accepted);
   if (response.body === null || !acceptsGzip) return response;
   response.headers.set("Content-Encoding", "gzip");
   response.headers.append("Vary", "Accept-Encoding");

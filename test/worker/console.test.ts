@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { app } from "../../src/app.ts";
 import { HTML } from "./browser.ts";
-import { call, callWith } from "./client.ts";
+import { call, callWith, ORIGIN } from "./client.ts";
 
 /** Sends a request as a browser does, without a key. */
 function visit(path: string, headers: Readonly<Record<string, string>> = HTML) {
@@ -72,4 +73,12 @@ it("pages are compressed for browsers that accept gzip, and redirects are not", 
   });
   expect(await Promise.all(encodings)).toEqual(["gzip", "gzip", null]);
   expect((await visit("/login")).headers.has("Content-Encoding")).toBe(false);
+});
+
+it("a page is not compressed for a client that does not accept gzip, although the platform puts gzip into Accept-Encoding", async () => {
+  const headers = { ...HTML, "Accept-Encoding": "br, gzip" };
+  const cf = { clientAcceptEncoding: "" };
+  const response = await app.fetch(new Request(`${ORIGIN}/login`, { headers, cf }), env);
+  expect(response.status).toBe(200);
+  expect(response.headers.has("Content-Encoding")).toBe(false);
 });
