@@ -1,4 +1,4 @@
-import { retryAfterS } from "./problem.ts";
+import { RelayProblem, retryAfterS } from "./problem.ts";
 
 /** Sends one request. */
 export type Send = (request: Request) => Promise<Response>;
@@ -68,9 +68,13 @@ function discard({ body }: Response): void {
   body?.cancel().catch(() => {});
 }
 
+/** @throws RelayProblem for a web page with a status of success, e.g. the login of a proxy before the relay. */
 function settled(outcome: Outcome): Response {
   if ("error" in outcome) throw outcome.error;
-  return outcome.response;
+  const { response } = outcome;
+  const isPage = response.headers.get("Content-Type")?.startsWith("text/html") === true;
+  if (response.ok && isPage) throw new RelayProblem(response, null);
+  return response;
 }
 
 /** Waits. @throws the reason of the signal when it is aborted. */

@@ -2468,7 +2468,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description one page; it may be short, the last one has no next_cursor */
+            /** @description one page; it may be short; next_cursor of the last one is null */
             200: {
                 headers: {
                     /**

@@ -64,6 +64,13 @@ describe("the client", () => {
       expect(error).toMatchObject({ name: "RelayProblem", status: 403, code: null, body: null });
     },
   );
+
+  it("the client rejects with a problem without a code when a proxy answers 200 with a login page", async () => {
+    const headers = { "Content-Type": "text/html; charset=utf-8" };
+    const { relay } = connect(new Response("<h1>Log in</h1>", { headers }));
+    const error = await outcomeOf(relay.read(ID));
+    expect(error).toMatchObject({ name: "RelayProblem", status: 200, code: null, body: null });
+  });
 });
 
 describe("a repeated request", () => {

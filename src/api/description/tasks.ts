@@ -81,7 +81,7 @@ export const TASK_ROUTES = {
     },
     answers: {
       200: jsonAnswer(
-        "one page; it may be short, the last one has no next_cursor",
+        "one page; it may be short; next_cursor of the last one is null",
         z.union([pageOf(ListedTask), TaskCount]),
         { data: [LISTED_TASK], next_cursor: null },
         { Link: "sometimes" },

@@ -71,8 +71,8 @@ const TOPICS: readonly Topic[] = [
     text: () => (
       <p>
         Lists are newest first, in pages of <code>limit</code> entries. Ask for the next page with
-        the <code>next_cursor</code> of the answer as <code>cursor</code>; the last page has none. A
-        page may be short.
+        the <code>next_cursor</code> of the answer as <code>cursor</code>; it is null on the last
+        page. A page may be short.
       </p>
     ),
   },
