@@ -1,13 +1,18 @@
 // Writes the documents that are generated from the code; run by `npm run docs`.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { vectorFiles } from "./conformance/vectors.ts";
-import { errorsDoc } from "./errors-doc.ts";
+import { configurationDoc } from "./docs/configuration.ts";
+import { errorsDoc } from "./docs/errors.ts";
 import { openApiText } from "./openapi/document.ts";
 
-const write = (path: string, text: string) =>
-  writeFileSync(join(import.meta.dirname, "..", path), text);
+const inTree = (path: string) => join(import.meta.dirname, "..", path);
+const write = (path: string, text: string) => writeFileSync(inTree(path), text);
+/** Rewrites the generated parts of a page whose other parts are written by hand. */
+const rewrite = (path: string, doc: (page: string) => string) =>
+  write(path, doc(readFileSync(inTree(path), "utf8")));
 
 write("docs/errors.md", errorsDoc());
+rewrite("docs/configuration.md", configurationDoc);
 write("openapi.json", openApiText());
 for (const [name, text] of await vectorFiles()) write(`conformance/${name}`, text);

@@ -5,22 +5,29 @@ import { describe, expect, it } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 // The commands of `bench` install packages of their own there.
 const exclude = ["**/node_modules/**"];
-const PAGES = globSync(["*.md", "{bench,conformance,docs,test}/**/*.md"], { cwd: ROOT, exclude });
+const PAGES = globSync(["*.md", "{bench,client,conformance,docs,test}/**/*.md"], {
+  cwd: ROOT,
+  exclude,
+});
 
-it("README.md links to every page of docs", () => {
-  const pages = PAGES.filter((page) => page.startsWith("docs/"));
-  const readme = readPage("README.md");
-  expect(pages.filter((page) => !readme.includes(`](${page})`))).toEqual([]);
+it("every page of the repository can be reached by links from docs/README.md, and this page from README.md", () => {
+  const reached = new Set(["docs/README.md"]);
+  for (const page of reached) for (const link of linksIn(page)) reached.add(link.target);
+  expect(PAGES.filter((page) => !reached.has(page))).toEqual([]);
+  expect(linksIn("README.md").map(({ target }) => target)).toContain("docs/README.md");
+});
+
+it("docs/README.md links to every page of docs", () => {
+  const linked = linksIn("docs/README.md").map(({ target }) => target);
+  const pages = PAGES.filter((page) => dirname(page) === "docs" && page !== "docs/README.md");
+  expect(pages.filter((page) => !linked.includes(page))).toEqual([]);
 });
 
 describe.each(PAGES)("%s", (page) => {
   const text = readPage(page);
 
   it(`${page} links only to files and headings that exist`, () => {
-    const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)]*)\)/g)].map(([, to = ""]) => to);
-    const broken = links.filter((link) => {
-      const [path = "", anchor] = link.split("#");
-      const target = path === "" ? page : normalize(join(dirname(page), path));
+    const broken = linksIn(page).filter(({ target, anchor }) => {
       if (!existsSync(join(ROOT, target))) return true;
       return anchor !== undefined && !anchorsOf(target).includes(anchor);
     });
@@ -46,6 +53,16 @@ describe.each(PAGES)("%s", (page) => {
 
 function readPage(page: string): string {
   return readFileSync(join(ROOT, page), "utf8");
+}
+
+/** Links of a page into the repository: the file, by its path in the repository, and the heading. */
+function linksIn(page: string) {
+  if (!PAGES.includes(page)) return [];
+  const links = readPage(page).matchAll(/\]\((?!https?:|mailto:)([^)]*)\)/g);
+  return Array.from(links, ([, to = ""]) => {
+    const [path = "", anchor] = to.split("#");
+    return { target: path === "" ? page : normalize(join(dirname(page), path)), anchor };
+  });
 }
 
 /** Anchors of a page as GitHub derives them from its headings. */

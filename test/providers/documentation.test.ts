@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import CONFIGURATION from "../../docs/configuration.md?raw";
 import PROVIDER_PAGE from "../../docs/providers.md?raw";
 import README from "../../README.md?raw";
-import { DAY_MS, HOUR_MS } from "../../src/core/time.ts";
-import { Variables } from "../../src/config/variables.ts";
+import { HOUR_MS } from "../../src/core/time.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
@@ -30,30 +28,6 @@ function table(page: string, heading: string): readonly (readonly string[])[] {
 function codes(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }
-
-const settings = table(CONFIGURATION, "name | default | meaning");
-
-it("docs/configuration.md has exactly one entry for each variable that the relay reads, and none for any other", () => {
-  const bindings = table(CONFIGURATION, "binding | type | purpose").flatMap(([name = ""]) =>
-    codes(name),
-  );
-  const named = settings.flatMap(([name = ""]) => codes(name));
-  const parts = ["CONNECTIONS", "CONNECTIONS_2", "CONNECTIONS_3"];
-  const known = [...Object.keys(Variables.shape), ...parts];
-  expect(named.toSorted()).toEqual(known.filter((name) => !bindings.includes(name)).toSorted());
-});
-
-it("docs/configuration.md states the default of every variable as src/config/variables.ts has it", () => {
-  const shape = new Map(Object.entries(Variables.shape));
-  const defaults = settings.flatMap(([name = "", byDefault = ""]) =>
-    codes(byDefault).map((value) => ({ schema: shape.get(codes(name)[0] ?? ""), value })),
-  );
-  const parsed = defaults.map(({ schema, value }) => schema?.parse(value));
-  expect(parsed).toEqual(defaults.map(({ schema }) => schema?.parse(undefined)));
-  const times = [[0, 180_000, 600_000], 10_000, 28 * DAY_MS, 72 * HOUR_MS];
-  const words = ["normal", false, "standard", "upstream", "read", false];
-  expect(parsed).toEqual([...times, 262_144, false, false, ...words]);
-});
 
 const rows = table(
   PROVIDER_PAGE,

@@ -1,4 +1,4 @@
-import { EXPLAINED_PROBLEMS } from "../src/api/http/problem-help.ts";
+import { EXPLAINED_PROBLEMS } from "../../src/api/http/problem-help.ts";
 
 /**
  * Returns the text of `docs/errors.md`, made from the list of all problem codes with their causes and cures.

@@ -1,0 +1,33 @@
+import type { Variables } from "../variables.ts";
+
+/** A variable or a secret; `INDEX_DB` in the schema is a binding, and `connections.ts` reads `CONNECTIONS`. */
+export type VariableName = Exclude<keyof typeof Variables.shape, "INDEX_DB"> | "CONNECTIONS";
+
+/** The whole numbers that a variable takes. */
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  readonly unit: string;
+  /** Largest number of comma-separated numbers; absent for a single number. */
+  readonly maxCount?: number;
+}
+
+/** Description of a variable, which only documents and tests read and the running relay does not. */
+export interface VariableDescription {
+  /** Value that has the same effect as leaving the variable out; null when no value has. */
+  readonly fallback: string | null;
+  /** What holds without the variable, where `fallback` does not say it: `required`, `derived` … */
+  readonly without?: string;
+  /** The words or the numbers that the variable takes, or its form in words. */
+  readonly values: readonly string[] | NumberRange | string;
+  /** Further names, such as those of numbered secrets. */
+  readonly aliases?: readonly string[];
+  /** What the variable changes, in Markdown, with links as in `docs`. */
+  readonly meaning: string;
+}
+
+/** Descriptions of some of the variables. */
+export type Descriptions = Readonly<Partial<Record<VariableName, VariableDescription>>>;
+
+/** The common part of the description of a variable that switches something on. */
+export const FLAG = { fallback: "false", values: ["true", "false"] } as const;

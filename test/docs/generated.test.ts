@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
+import ERRORS_PAGE from "../../docs/errors.md?raw";
+import { configurationDoc } from "../../scripts/docs/configuration.ts";
+import { errorsDoc } from "../../scripts/docs/errors.ts";
+import { fillRegions } from "../../scripts/docs/regions.ts";
+
+const DOCUMENTS = [
+  ["docs/errors.md", "the table of all problem codes", ERRORS_PAGE, errorsDoc],
+  [
+    "docs/configuration.md",
+    "the descriptions of variables and bindings",
+    CONFIGURATION_PAGE,
+    configurationDoc,
+  ],
+] as const;
+
+it.each(DOCUMENTS)(
+  "%s is what `npm run docs` generates from %s",
+  (_path, _source, page, generate) => {
+    expect(generate(page)).toBe(page);
+  },
+);
+
+it("fillRegions replaces the text between the marks of a region, keeps all other text, and throws for a region that the page lacks or that has no text", () => {
+  const page = "before\n<!-- generated: one -->\nold\n<!-- end of one -->\nafter\n";
+  const filled = "before\n<!-- generated: one -->\n\nnew\n\n<!-- end of one -->\nafter\n";
+  expect(fillRegions(page, { one: "new" })).toBe(filled);
+  expect(() => fillRegions(page, { one: "new", two: "more" })).toThrow("lacks the region two");
+  expect(() => fillRegions(page, {})).toThrow("the region one is unknown");
+});
