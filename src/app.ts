@@ -31,7 +31,7 @@ app.use((c, next) => {
 });
 
 app.use(async (c, next) => {
-  // Hono's router would ignore the slash, so that each route had two paths.
+  // Hono's router would ignore a final slash, so that each route had two paths.
   if (c.req.path.length > 1 && c.req.path.endsWith("/")) throw noRoute();
   await next();
 });

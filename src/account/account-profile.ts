@@ -59,8 +59,8 @@ export class AccountProfile {
   }
 
   /**
-   * Stores the generation of the callback secret after the account's other object has raised it; a lower one
-   * than the stored is ignored.
+   * Stores the generation of the callback secret after the account's other object has raised it; ignores a
+   * generation lower than the stored one.
    */
   noteGeneration(generation: number): void {
     const profile = this.read();

@@ -3,14 +3,14 @@ import { MINUTE_MS } from "../core/time.ts";
 /** Tasks whose callbacks to one host have failed in one period. */
 interface Digest {
   readonly host: string;
-  /** Time of the first of them, in Unix milliseconds. */
+  /** Time of the first of these failures, in Unix milliseconds. */
   readonly since: number;
-  /** Time at which the operator is to be told, in Unix milliseconds. */
+  /** Time at which the event is to be sent to the operator, in Unix milliseconds. */
   readonly dueAt: number;
   readonly failed: number;
   /** Ids of the first of these tasks. */
   readonly tasks: readonly string[];
-  /** Number of failed tries to tell the operator. */
+  /** Number of failed tries to send the event. */
   readonly tries: number;
 }
 
@@ -47,9 +47,9 @@ export class CallbackDigest {
   }
 
   /**
-   * Sends the digest, which gets no further tasks from then on, and repeats a try that has failed after a
-   * minute, nine times. Erases the object when nothing is left.
-   * @param post returns true when the digest is done with.
+   * Sends the digest, which gets no further tasks from then on. A failed try is repeated after a minute, at
+   * most nine times. Erases the object when no digest is left.
+   * @param post sends the event; returns true when no further try is needed.
    */
   async send(post: (digest: Digest) => Promise<boolean>): Promise<void> {
     const { kv } = this.#storage;
@@ -67,7 +67,10 @@ export class CallbackDigest {
     else await this.#storage.setAlarm(nextAt);
   }
 
-  /** Keeps the digest for a minute longer, because the configuration is not valid: no try counts. */
+  /**
+   * Keeps the digest for a minute longer, because the configuration is not valid; this does not count as a
+   * try.
+   */
   postpone(): Promise<void> {
     return this.#storage.setAlarm(Date.now() + MINUTE_MS);
   }

@@ -79,7 +79,10 @@ export abstract class FailureMethods extends DurableObject<object> {
     return isAlertDue;
   }
 
-  /** Adds a task to the digest of callbacks to this object's host that have failed. @returns true. */
+  /**
+   * Adds a task to the digest of callbacks to this object's host that have failed.
+   * @returns true, by which the caller tells a stored task from a failed call.
+   */
   async noteFailedCallback(host: string, taskId: string, periodMs: number): Promise<true> {
     await this.digest.add(host, taskId, periodMs, Date.now());
     return true;

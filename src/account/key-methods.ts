@@ -27,7 +27,10 @@ export abstract class KeyMethods extends FailureMethods {
     return this.storedProfile.rotate(seen);
   }
 
-  /** Adds an API key. @returns the stored key, which is an older one when its hash is known already. */
+  /**
+   * Adds an API key to the list of the account.
+   * @returns the stored key, which is an older one when its hash is known already.
+   */
   addListedKey(key: StoredKey): StoredKey | null {
     return this.storedProfile.active() === null ? null : this.#keys.add(key);
   }

@@ -40,7 +40,8 @@ type TestCall = Pick<
 
 /**
  * Sends one sample callback, and returns its outcome and the request that was sent.
- * @param account whose secret signs it; null for that of tasks without an account.
+ * @param account account whose secret signs the callback; null for the relay's own secret, which signs the
+ * callbacks of tasks without an account.
  */
 export async function sendTest(
   { runtime, caller, origin, body: order }: TestCall,

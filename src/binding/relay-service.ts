@@ -127,7 +127,7 @@ export interface TaskQuery {
   readonly cursor?: string;
 }
 
-/** An order to send a callback again: one to three `attempts`, and a corrected URL. */
+/** An order to send a callback again: one to three `attempts`, and the URL for them, if it is another one. */
 export interface Redelivery {
   readonly attempts?: 1 | 2 | 3;
   readonly callback_url?: string;
@@ -145,7 +145,7 @@ export type Changed<T> = Answer<{ readonly isNew: boolean; readonly task: T }>;
 export interface RelayService {
   /** Registers a task before it is submitted upstream. A `provider` needs `PUBLIC_URL`, for the hook URL. */
   register(task: TaskRegistration, options?: Repeatable): Promise<Changed<RegisteredTask>>;
-  /** Attaches the upstream job that the submit call returned. Needs `PUBLIC_URL` too. */
+  /** Attaches the upstream job that the submit call returned. Requires that `PUBLIC_URL` is configured. */
   attach(id: string, job: UpstreamJob): Promise<Answer<{ readonly task: Task }>>;
   /** Reports a task's progress or result. */
   report(event: TaskEvent): Promise<Changed<Task>>;

@@ -52,9 +52,14 @@ export interface Config extends Secrets, Placement, IndexConfig, LogSettings {
   readonly operatorCallbackUrl: string | null;
   /** Types of operator events that are not sent, because `OPERATOR_EVENTS` does not name them. */
   readonly unwantedEvents: ReadonlySet<string>;
-  /** Time for which the failed callbacks to a host are gathered, in milliseconds; null when they are not. */
+  /**
+   * Time for which the failed callbacks to a host are gathered, in milliseconds; null when each failed
+   * callback is reported at once.
+   */
   readonly digestMs: number | null;
-  /** Time without the end of a task after which the operator is alerted, in milliseconds; null for never. */
+  /**
+   * Time after which the operator is alerted when no task has ended in it, in milliseconds; null for never.
+   */
   readonly silenceMs: number | null;
   /** States that operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
   readonly isOperatorOnSlack: boolean;
@@ -148,7 +153,7 @@ function accessOf({
   return origin === null || audience === null ? null : { origin, audience, role };
 }
 
-/** Finds which of `ACCESS_TEAM` and `ACCESS_AUD` is missing: a token is checked against both. */
+/** Finds which of `ACCESS_TEAM` and `ACCESS_AUD` is missing: both are needed to check a token. */
 function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue[] {
   if ((ACCESS_TEAM === null) === (ACCESS_AUD === null)) return [];
   const path = ACCESS_TEAM === null ? "ACCESS_TEAM" : "ACCESS_AUD";

@@ -8,8 +8,8 @@ const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
 /** Age of a job at which its hook is late, in milliseconds, where only the hook's URL is secret. */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
 /**
- * Life of links below which polls do not wait for a hook: if it is lost, the links could be dead when a poll
- * finds them.
+ * Life of a provider's output links below which polls do not wait for a hook: after a lost hook, the links
+ * could be dead when a poll finds them.
  */
 const SHORT_LINK_LIFE_MS = HOUR_MS;
 

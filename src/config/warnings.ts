@@ -5,7 +5,7 @@ import type { Config } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { Variables } from "./variables.ts";
 
-/** Largest part of the letters of a name that may differ from that of a known variable. */
+/** Largest fraction of the letters of a name in which a misspelt name may differ from a known variable. */
 const CLOSE = 1 / 4;
 const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
 /** Endings of the variables of providers, which other variables have too: only what stands before tells them apart. */
@@ -57,7 +57,10 @@ function misspelt(vars: object): ConfigIssue[] {
   });
 }
 
-/** Returns how many letters of a name may differ; none for a short name of a provider before the same ending. */
+/**
+ * Returns in how many letters a name may differ from a known one; 0 for a short name of a provider before the
+ * same ending.
+ */
 function maxDistance(path: string, name: string): number {
   const ending = SHARED.exec(name)?.[0] ?? "";
   const stem = path.length - ending.length;

@@ -2,8 +2,8 @@ import { MINUTE_MS } from "./time.ts";
 
 const MIN_LOOK_MS = MINUTE_MS;
 /**
- * Something, e.g. a pause of the relay, can prevent work on a task. This is the longest wait, in
- * milliseconds, between two checks of whether it still does.
+ * Longest wait, in milliseconds, between two checks whether something (e.g. a pause of the relay) still
+ * prevents the work on a task.
  */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
 /** Largest random addition to a wait, as a fraction of the wait. */

@@ -97,7 +97,8 @@ export async function removeExpired(
   const hasOldErased = current === null && (await removeOldErased(database, now));
   const pass = current ?? { startedAt: now, createdAt: 0, id: "" };
   const { removed, hasKept, last } = await removePages(database, pass, retention, now, budget);
-  // Without rows that stay, a run that begins with the oldest row reads as little.
+  // When no read row stays in the index, the next run begins with the oldest row and reads no more than from a
+  // stored position.
   if (hasKept || hasOldErased) {
     await database.batch([
       database.prepare(END_PASSES).bind(pass.startedAt),

@@ -50,7 +50,7 @@ function read({ body }: Answer): Reading {
   if (refusal === "InvalidApiKey") return { kind: "unauthorized" };
   if (refusal.startsWith("Throttling")) return { kind: "limited" };
   const output = at(body, "output");
-  // Model Studio says so of a job that it does not know or no longer keeps.
+  // Model Studio answers so about a job that it does not know or no longer keeps.
   const state = textAt(output, "task_status");
   if (state === "UNKNOWN") return { kind: "unclear", word: state };
   return readingOf(observe(output, at(body, "usage")));
@@ -82,7 +82,10 @@ function observe(output: unknown, usage: unknown): Observation | null {
   };
 }
 
-/** Reads the duration of a video, in seconds, which talking heads call `video_duration`; null for images. */
+/**
+ * Reads the duration of a video, in seconds, which models for talking heads call `video_duration`; null for
+ * images.
+ */
 function durationIn(usage: unknown): number | null {
   return integerAt(usage, "duration") ?? integerAt(usage, "video_duration");
 }

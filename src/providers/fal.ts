@@ -76,7 +76,8 @@ async function authenticate(
   const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
   if (isValid === null) return "unavailable";
   if (!isValid) return "refused";
-  // Any customer of fal can make it sign a hook: without our own user id the body proves nothing.
+  // Any customer of fal can make fal sign a hook: without the operator's own user id the signature proves
+  // nothing.
   return userId === null ? "unsigned" : "signed";
 }
 
@@ -113,7 +114,8 @@ function readStatus({ body }: Answer, job: Job): Reading {
 /**
  * Reads the result of a job at fal whose status is COMPLETED, although it may have failed. The result of a
  * failed job has the HTTP status of the failure, which can also be that of an outage (503) or of a wrong key
- * (403): it is the failure when the body names an error as fal does, or when the status of the job did.
+ * (403): an answer with such a status counts as the failure only when its body has an error in the form of
+ * fal, or when the status of the job named one.
  */
 function readResult({ status, body }: Answer, reported: UpstreamError | null): Reading {
   if (status >= 200 && status < 300 && body !== undefined) {
@@ -127,7 +129,7 @@ function readResult({ status, body }: Answer, reported: UpstreamError | null): R
   return status === 429 ? { kind: "limited" } : UNCLEAR;
 }
 
-/** Adds to a report on a job what its status says that it has consumed. */
+/** Adds to a report on a job the consumption that the status of the job states. */
 function withUsage(reading: Reading, usage: Amounts): Reading {
   if (reading.kind !== "observed") return reading;
   return { ...reading, observation: { ...reading.observation, usage } };

@@ -1,7 +1,9 @@
 import type { Observation } from "./observation.ts";
 import { type Reading, readingOf, UNCLEAR } from "./provider.ts";
 
-/** States with which servers describe themselves or their answer, e.g. `{"status": "ok"}` of a proxy. */
+/**
+ * States by which a server describes itself or its answer and not a job, e.g. `{"status": "ok"}` of a proxy.
+ */
 const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
 
 /**

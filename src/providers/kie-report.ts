@@ -16,7 +16,7 @@ const FLAGS: ReadonlyMap<number, string> = new Map([
   [2, "fail"],
   [3, "fail"],
 ]);
-/** Steps of a job of Suno before the last. */
+/** Steps of a Suno job that come before the last one. */
 const STEPS: readonly string[] = ["text", "first"];
 /** Paths of the links in the reports of the APIs, below `data`. */
 const OUTPUTS: readonly (readonly string[])[] = [
@@ -85,7 +85,7 @@ function stateOf(job: unknown, urls: readonly string[]): string | null {
   const flag = numberAt(job, "successFlag");
   if (flag !== null) return FLAGS.get(flag) ?? String(flag);
   const state = textAt(job, "state") ?? textAt(job, "status");
-  // Only the hook of the job failed.
+  // The job has succeeded; only the delivery of its hook has failed.
   if (state === "CALLBACK_EXCEPTION" && urls.length > 0) return "success";
   return STATES.get(state ?? "") ?? state;
 }
@@ -106,7 +106,7 @@ function errorOf(job: unknown): UpstreamError {
 
 function hookError(code: number, body: unknown): UpstreamError {
   const error = { code: String(code), text: textAt(body, "msg") };
-  // Suno: the audio matches an existing work.
+  // With this code Suno reports that the audio matches an existing work.
   if (code === 413) return { ...error, category: "moderation" };
   return code === 451 ? { ...error, category: "invalid_input" } : error;
 }

@@ -100,7 +100,7 @@ function observe(task: unknown): Observation | null {
   };
 }
 
-/** Reads the first of these members that an output has; null when it has none. */
+/** Reads the first of the members `names` that an output has; null when it has none of them. */
 function firstOf<T>(
   output: unknown,
   names: readonly string[],

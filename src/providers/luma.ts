@@ -8,7 +8,7 @@ import { bearer, noSignature, type UpstreamProvider, readingOf } from "./provide
 const DREAM_MACHINE = "https://api.lumalabs.ai/dream-machine/v1";
 const AGENTS = "https://agents.lumalabs.ai/v1";
 
-/** Failure codes of Luma Agents by their category; those of no other category are failures of Luma. */
+/** Failure codes of Luma Agents by their category; codes that are not listed are failures of Luma itself. */
 const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
   ["content_moderated", "moderation"],
   ["image_too_large", "invalid_input"],

@@ -86,7 +86,9 @@ function observe(
   };
 }
 
-/** Collects the fields that may contain the link, best first; older releases use that of the failure. */
+/**
+ * Collects the fields that may contain the link, best first. Older releases write the link into `fail_reason`.
+ */
 function linksIn(body: unknown, task: unknown): readonly unknown[] {
   return [
     at(task, "result_url"),

@@ -23,11 +23,11 @@ export interface Observation {
   /** Time at which the job completed, in Unix milliseconds; null when not reported. */
   readonly completedAt: number | null;
   readonly error: UpstreamError | null;
-  /** Part of the work that is done, in percent, as the provider states it; null or absent when it does not. */
+  /** Progress of the job in percent, as the provider states it; null or absent when it states none. */
   readonly progress?: number | null;
   /**
    * Consumption or cost of the job, as the provider states it; counts only with the end of the job. Null or
-   * absent when the provider does not state it.
+   * absent when not stated.
    */
   readonly usage?: Amounts | null;
 }

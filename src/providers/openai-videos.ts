@@ -40,7 +40,7 @@ export const openaiVideos: UpstreamProvider = {
   },
 };
 
-/** Reads an event. Its type says "failed" also of a canceled job, so the state of the job counts. */
+/** Reads an event. Its type says "failed" also of a canceled job, so the state of the job is read instead. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   if (event === null) return null;

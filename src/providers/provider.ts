@@ -66,7 +66,7 @@ export interface UpstreamProvider {
   readonly polls: PollAdapter;
 }
 
-/** A set of hosts, which only the provider can give out. */
+/** Pattern of hosts that only the provider can give out. */
 export interface HostPattern {
   /** Text that describes the hosts, e.g. `https://{workspace}.{region}.example.com`. */
   readonly form: string;
@@ -145,8 +145,8 @@ export type Authenticity =
   /** Result for a hook whose body the provider has signed. */
   | "signed"
   /**
-   * Result for a hook that decides nothing while the job can be polled: anyone who knows its URL may have
-   * written it, or a poll finds better links.
+   * Result for a hook that does not end its task while the job can be polled, because anyone who knows its URL
+   * may have written it, or because a poll finds better links.
    */
   | "unsigned"
   /** Result for a hook whose signature is missing or wrong. */

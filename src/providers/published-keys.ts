@@ -3,8 +3,8 @@ import { verifyAny } from "../security/hmac.ts";
 import type { HookContext } from "./provider.ts";
 
 /**
- * Verifies the Ed25519 signature of a hook with the keys that its provider publishes, whichever of them made
- * it. Null when the keys cannot be fetched.
+ * Verifies the Ed25519 signature of a hook with the keys that its provider publishes, any of which may have
+ * made it. Null when the keys cannot be fetched.
  * @param url URL of the JWK set.
  */
 export async function verifyPublished(

@@ -9,7 +9,7 @@ import { standardWebhook } from "./standard-webhook.ts";
 import { amountsAt } from "./usage.ts";
 
 const MAX_OUTPUT_DEPTH = 4;
-/** The error of a job that succeeded, whose output was removed before the relay could read it. */
+/** Error for a job that succeeded but whose output Replicate removed before the relay could read it. */
 const REMOVED: UpstreamError = {
   code: "data_removed",
   text: "The job succeeded, but Replicate removed its output, which it keeps for an hour.",

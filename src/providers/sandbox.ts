@@ -19,8 +19,8 @@ const MODERATED = {
 };
 
 /**
- * Simulated models: the time until their job ends, how it ends, and their deadline where it is not the
- * default.
+ * Simulated models, each with the time until its job ends, the way in which it ends, and its deadline if it
+ * has one of its own.
  */
 const MODELS = {
   "sandbox/ok": { doneMs: 0, error: null, deadlineMs: null },

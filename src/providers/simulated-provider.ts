@@ -3,7 +3,7 @@ import type { Job } from "../core/record/upstream.ts";
 import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
 
-/** A simulated provider: nothing is called, and its jobs proceed with time. */
+/** A simulated provider. The relay calls no service for it, and its jobs proceed with time. */
 export interface SimulatedProvider {
   readonly name: string;
   readonly hooks: null;

@@ -2,15 +2,15 @@ import type { Usage } from "../core/record/upstream.ts";
 import { at } from "./json-fields.ts";
 
 /**
- * Amounts that a provider states for a job, by their names; an amount is null when it is not stated. What is
- * kept of them, `usageOf` decides.
+ * Amounts that a provider states for a job, by their names; an amount is null when it is not stated. `usageOf`
+ * decides which of them are kept.
  */
 export type Amounts = Readonly<Record<string, number | null>>;
 
 /** Largest size of what is kept of the usage of a job, as JSON, in bytes. */
 const MAX_USAGE_BYTES = 1_024;
 const MAX_DEPTH = 3;
-/** Names that are kept: words in ASCII, with dots between them. A sentence or a link is none. */
+/** Pattern of the names that are kept: ASCII words with dots between them, and no sentences or links. */
 const NAME = /^[a-z][\w-]*(?:\.[a-z][\w-]*)*$/i;
 const MAX_NAME_CHARS = 64;
 

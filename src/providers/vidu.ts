@@ -48,7 +48,7 @@ async function authenticate(
   { key }: Connection,
   { now }: HookContext,
 ): Promise<Authenticity> {
-  // Vidu signs with the API key.
+  // Vidu signs hooks with the API key of the account.
   if (key === null) return "unsigned";
   const { headers } = hook;
   if (headers.get("X-HMAC-ALGORITHM")?.toLowerCase() !== "hmac-sha256") return "refused";

@@ -39,7 +39,8 @@ function read(answer: Answer): Reading {
 
 /**
  * Reads the answer with HTTP 400, with which xAI reports a job that its moderation has stopped and an API key
- * that it does not know. Null for any other, because young jobs get it in passing.
+ * that it does not know. Null for any other answer with this status, because new jobs sometimes get one for a
+ * short time.
  */
 function readRefusal(body: unknown): Reading | null {
   const error = errorOf(body, "failed");
@@ -52,7 +53,7 @@ function readRefusal(body: unknown): Reading | null {
 /** Reads the state of a job, which is missing in some answers; null when nothing in the answer tells it. */
 function stateIn({ status, body }: Answer): string | null {
   const state = textAt(body, "status");
-  // A waiting job is one at work: xAI has no other word for it.
+  // xAI has only the word "pending" for jobs at work, whether they wait or run.
   if (state === "pending" || (state === null && status === 202)) return "processing";
   return state ?? (linksIn(body).length > 0 ? DONE : null);
 }
@@ -88,6 +89,6 @@ function isRejected(body: unknown): boolean {
 function errorOf(body: unknown, state: string): UpstreamError {
   const code = textAt(body, "error", "code") ?? textAt(body, "code");
   const text = textAt(body, "error", "message") ?? textAt(body, "error");
-  // xAI gave up the job: its word means no limit of time that the client has set.
+  // With this state xAI has given up the job itself; it does not mean a time limit of the client.
   return state === "expired" ? { code, text, category: "provider" } : { code, text };
 }

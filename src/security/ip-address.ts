@@ -45,7 +45,7 @@ function withoutBrackets(host: string): string {
   return host.replaceAll(/[[\]]/g, "");
 }
 
-/** Returns the bits with which the addresses of some ranges begin, as texts of 0 and 1. */
+/** Returns the bits that all addresses of a range begin with, for each of some ranges, as texts of 0 and 1. */
 function prefixesOf(ranges: string): readonly string[] {
   return ranges.split(" ").map((range) => {
     const [address = "", length] = range.split("/");

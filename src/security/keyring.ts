@@ -121,8 +121,8 @@ export function publicWhpk({ x }: SigningKey): string {
 }
 
 /**
- * Imports an Ed25519 key pair; null when its halves do not match, because its signatures would verify
- * nowhere.
+ * Imports an Ed25519 key pair; null when its halves do not match, because no receiver could then verify its
+ * signatures.
  */
 async function importPair(key: unknown): Promise<SigningKey | null> {
   const { kty, crv, x, d } = Ed25519JwkSchema.parse(key);

@@ -71,7 +71,7 @@ export function mayAccount(role: AccountRole, permission: Permission): boolean {
   return holdersOf(permission).accounts.includes(role);
 }
 
-/** Tells whether any key of an account has the permission. */
+/** Tells whether at least one role of an account's API key has the permission. */
 export function isForAccounts(permission: Permission): boolean {
   return holdersOf(permission).accounts.length > 0;
 }

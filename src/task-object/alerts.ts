@@ -50,7 +50,8 @@ export class Alerts {
   /** Reports the answer to a poll where the operator should know of it. */
   async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
     if (answer.kind === "unauthorized") await this.#reportRefusedKey(poll, runtime);
-    // That an answer about a kept job does not name the task is no fault of the provider.
+    // A provider is not at fault when its answer about a job that only a hook has named does not name the
+    // task.
     if (answer.kind === "unclear" && poll.purpose !== "kept_job") {
       await this.#reportUnclear(poll, answer);
     }

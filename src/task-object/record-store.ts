@@ -16,7 +16,7 @@ export class RecordStore {
     this.#storage = storage;
   }
 
-  /** @throws when this release cannot read the stored record. */
+  /** Returns the stored record; null when there is none. @throws when this release cannot read the record. */
   load(): TaskRecord | null {
     const kept = this.#kept?.deref();
     if (kept !== undefined) return kept;

@@ -95,7 +95,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return isUnknown ? "unknown_task" : "taken";
   }
 
-  /** Notes that a hook to the task's own URL was not taken. */
+  /** Stores that a hook which came to a valid hook URL of the task was refused. */
   async refuseHook(event: HookRefusedEvent): Promise<void> {
     await this.#platform.prepare(this.env);
     this.#loop.apply(event);

@@ -44,7 +44,7 @@ export class TriedUntil {
   noteAlarm(scheduledAt: number, watchdogMs: number): void {
     this.#indexTriedAt = scheduledAt - 1;
     if (this.#askedAt > 0) return;
-    // The alarm may be that of a poll which an instance that is gone has begun or deferred.
+    // The alarm may belong to a poll that an earlier instance of the object has begun or deferred.
     const untriedSince = Math.max(0, scheduledAt - Math.max(watchdogMs, DEFERRED_MS) - 1);
     this.#polledAt = Math.min(this.#polledAt ?? Infinity, untriedSince);
   }
@@ -78,7 +78,8 @@ export class TriedUntil {
    * assumes that everything that was planned for a time before `now` has been tried.
    */
   at(now: number): TriedTimes {
-    // An alarm that found no task has not moved the clock of the loop, which may have been put back since.
+    // An alarm of an object without a task has not moved the clock of the work loop, and the machine's clock
+    // may have been put back since then.
     this.#indexTriedAt = Math.min(this.#indexTriedAt ?? now - 1, now);
     this.#polledAt = Math.min(this.#polledAt ?? now - 1, now);
     return {

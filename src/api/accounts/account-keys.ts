@@ -64,7 +64,7 @@ export const revokeKey = route(
   },
 );
 
-/** Generates an API key of the account, with its hash and what the relay shows of it later. */
+/** Generates an API key of the account, with its hash and the prefix that lists show in place of the key. */
 async function newKey(accountId: string, { keyring }: Runtime) {
   const { key, prefix } = await generateAccountKey(accountId, keyring.accountMacKeys);
   return { sha256: await sha256Hex(key), prefix, key };

@@ -4,7 +4,7 @@ import { AttemptRequest, Verdict } from "./schemas/verdict.ts";
 
 const SIGNER = { scheme: "v1", age: "current", generation: 1 } as const;
 
-/** Descriptions of the routes that show what a receiver got, and why it refuses that. */
+/** Descriptions of the routes that show what a receiver got, and why its check of the signature fails. */
 export const DELIVERY_ROUTES = {
   readAttemptRequest: {
     audience: "client",

@@ -20,7 +20,7 @@ import { countFailedCredential } from "../http/rate-limit.ts";
 import { publicRoute, requireRuntime } from "../http/route.ts";
 import { HOOK_PATH, authenticateHookUrl, type HookParams, type HookTarget } from "./hook-url.ts";
 
-/** Longest wait in milliseconds for the task object to note a hook that was not taken. */
+/** Longest wait in milliseconds for the task object to store that a hook was refused. */
 const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 
 const hookRoute = publicRoute(
@@ -88,7 +88,7 @@ function badSignature(): Problem {
   });
 }
 
-/** Notes in the log and with the task that a hook with a right token was not taken, and why. */
+/** Logs that a hook with a valid token was refused, and why, and stores both with the task. */
 async function noteRefusal(
   { connection: { name: connection }, taskId }: HookTarget,
   reason: HookRefusal,

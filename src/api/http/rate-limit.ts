@@ -39,8 +39,8 @@ export async function countRequest(limit: AccountLimit, caller: Caller, env: Env
 }
 
 /**
- * Counts a credential that has failed, or that is about to be looked up, for the address of the request's
- * sender. The log names the address once a minute.
+ * Counts a credential that has failed, or is about to be looked up, against the limit of the sender's IP
+ * address. The log names the address once a minute.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
  */
 export async function countFailedCredential(headers: Headers, env: Env): Promise<void> {

@@ -21,7 +21,8 @@ export type HostView = ReturnType<typeof hostView>;
 
 /**
  * Lists the hosts to which callbacks of the last 24 hours go, or that still fail: first those that fail at
- * present, then those with the most failed callbacks. `*` counts the hosts that an hour does not name.
+ * present, then those with the most failed callbacks. The host `*` stands for all hosts without a count of
+ * their own.
  * @param now current time, in Unix milliseconds.
  */
 export function hostViews(failures: Failures, now: number): readonly HostView[] {

@@ -16,13 +16,19 @@ import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
 /** Largest number of tasks of each kind (failed, unsettled) whose rows are read; D1 bills two rows for each. */
 const MAX_TASKS = 1_000;
-/** The same limit for further lists that are made from the same counts, because open pages repeat the request. */
+/**
+ * Smaller limit in place of `MAX_TASKS` when a list was made from the same counts before: open pages repeat
+ * the request.
+ */
 const FEW_TASKS = 50;
-/** Counts with which a list has been made already. */
+/** Counts of recent hours from which a list of hosts was made before. */
 const searched = new WeakSet<RecentCounts>();
-/** Largest number of entries of the newest failed callbacks, or rows of the newest tasks, searched for one host. */
+/**
+ * Largest number of the newest failed callbacks, or of the newest tasks, that are searched for those of one
+ * host.
+ */
 const MAX_ENTRIES = 2_000;
-/** Name under which the counts of an hour gather the hosts that they do not name. */
+/** Name under which the counts of an hour sum up the hosts that have no count of their own. */
 const OTHERS = "*";
 
 /** Returns every host to which callbacks go, with its last 24 hours, the worst first. */

@@ -27,7 +27,8 @@ const cached = new WeakMap<Env, Known>();
 
 /**
  * Returns the counts of the last 24 hours. They are kept in memory and read again when the cron trigger has
- * counted, because they change only then; whether it has is asked at most every 30 seconds.
+ * counted, because they change only then. At most every 30 seconds it is checked whether the cron trigger has
+ * counted.
  */
 export async function recentCounts(env: Env, shards: Shards, now: number): Promise<RecentCounts> {
   const until = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;

@@ -40,7 +40,8 @@ export const redeliverMany = queryBodyRoute(
 
 /**
  * Orders one more attempt of the callback of each task of a page of a list.
- * @param key `Idempotency-Key` of the whole run; null only tells what an order would do, by the rows of the index.
+ * @param key `Idempotency-Key` of the whole run; with null nothing is ordered, and the rows of the index tell
+ * what an order would do.
  */
 export async function redeliverPage(
   query: Omit<z.output<typeof RedeliveryPage>, "dry_run">,
@@ -63,7 +64,7 @@ export async function redeliverPage(
   };
 }
 
-/** Counts what an order did, or would do. */
+/** Counts the effects that an order had on the tasks, or would have. */
 export function countedEffects(effects: readonly Effect[], isOrdered: boolean) {
   const skipped = effects.filter((effect) => effect !== "started");
   return {

@@ -55,7 +55,7 @@ export const readAttemptRequest = queryRoute(
 
 /**
  * Computes the request of an attempt again.
- * @param signedAt time of a fresh signature, in Unix milliseconds; null for the request as it was sent.
+ * @param signedAt time of a fresh signature, in Unix milliseconds; null to compute the request as it was sent.
  */
 export async function requestOf(
   { message }: CallbackFacts,

@@ -5,10 +5,10 @@ import type { Duty } from "./duty.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
- * Plans, for the deadline of a task without an attached job, a poll of a job that only a hook has named. Each
- * such job is polled once, and only if the provider's answers show for which task a job was submitted
- * (events/kept-jobs.ts). Null when there is no such job, and while the relay is paused, because a pause
- * delays no deadline.
+ * Polls, at the deadline of a task without an attached job, a job that only a hook has named. Each such job is
+ * polled once, and only if the provider's answers show for which task a job was submitted
+ * (events/kept-jobs.ts). Null when there is no such job. Null also while the relay is paused: nothing is
+ * polled then, and the task fails at its deadline all the same.
  */
 export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null) return null;

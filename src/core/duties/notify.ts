@@ -64,8 +64,8 @@ export function notify(record: TaskRecord, policy: Policy): Duty<NotifyStep> | n
 
 /**
  * Tells whether a call for which no client waits could delay the next planned refund or attempt of the
- * callback. A call that is overdue starts after the last change of the task, whose time is the version: the
- * wait after an interrupted attempt is shorter than such a call may take.
+ * callback. An overdue call counts as starting at `version`, which is never lower than the time of the task's
+ * last change, because the wait after an interrupted attempt is shorter than such a call may take.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

@@ -69,7 +69,10 @@ export function redeliver(
   return changed(withCallback(record, next, policy, now));
 }
 
-/** Joins an order to the attempt that a pause of the relay holds back; null when it holds none back. */
+/**
+ * Applies an order for a redelivery to the attempt that waits while the relay is paused; null when no attempt
+ * waits for that reason.
+ */
 function joinPaused(
   record: TerminalTask,
   event: RedeliverEvent,

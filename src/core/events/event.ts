@@ -98,7 +98,7 @@ export interface HookEvent {
   readonly progress?: number;
 }
 
-/** Event of a hook to the right URL of a task that was not taken. */
+/** Event of a hook that came to a valid hook URL of the task and was refused, e.g. for its signature. */
 export interface HookRefusedEvent {
   readonly type: "hook_refused";
   readonly connection: string;
@@ -131,9 +131,9 @@ export type ChargeAnswer =
   | { readonly kind: "unknown" };
 
 /**
- * Reason for a poll of a job: for the `result` of the job that is attached to an open task; because a kept hook named
- * the job (`kept_job`), so that only an answer counts that names the task; or for a `late_result` of a task
- * that has failed at its deadline.
+ * Reason for a poll of a job: for the `result` of the job that is attached to an open task; because a hook
+ * that came before any job was attached named the job (`kept_job`), so that only an answer counts that names
+ * the task; or for a `late_result` of a task that has failed at its deadline.
  */
 export type PollPurpose = "result" | "kept_job" | "late_result";
 

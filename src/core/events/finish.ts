@@ -47,7 +47,10 @@ export function finish(
   };
 }
 
-/** Keeps the times of a task's job, for readers; null when the task had none. */
+/**
+ * Returns the times of a task's job that are stored with the result, for readers; null when the task had no
+ * job.
+ */
 function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamTimes | null {
   if (tracking.poll === null) return null;
   const { attachedAt, hint } = tracking.poll;
@@ -55,9 +58,9 @@ function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamT
 }
 
 /**
- * Ends a task with the upstream's news. When the result is too large to be stored, the task fails instead: it
- * could not be refused, because a hook or the answer to a poll has no sender who would send a smaller one,
- * and the task would stay open.
+ * Ends a task with the upstream's news. When the result is too large to be stored, the task fails instead.
+ * Refusing the result would leave the task open, because the sender of a hook or of the answer to a poll would
+ * not send a smaller one.
  */
 export function finishFromNews(
   task: OpenTask,

@@ -66,7 +66,7 @@ export function attach(
   return changed(withEach(hooks, attached, policy, now));
 }
 
-/** Attaches a job, plans its polls, and drops the kept hooks. */
+/** Attaches a job, plans its polls, and removes the hooks that were stored until a job is attached. */
 export function attachJob(
   record: OpenTask,
   upstream: AttachedJob,
@@ -98,7 +98,7 @@ function withProvenJob(
   return withEach([...earlier, { jobId: id, news }], attached, policy, now);
 }
 
-/** Applies kept hooks, which were not verified, to a task whose job is attached now. */
+/** Applies the unverified hooks that arrived before the job of a task was attached. */
 function withEach(
   hooks: readonly KeptHook[],
   attached: OpenTask,

@@ -40,9 +40,9 @@ export function kindOf(model: string, endpoint: string | null): string {
 }
 
 /**
- * Returns what the task has to tell the Durable Object of its connection after an event: the end of a job, if
- * the job was chosen for this when it was attached; or that a hook came where none was expected, before or
- * after the end of the task. Null when there is nothing to tell.
+ * Returns the report of a task to the Durable Object of its connection after an event; null when there is
+ * nothing to report. A report states the end of a job, if the job was chosen for this at its attachment, or
+ * that a hook came although none was expected, before or after the end of the task.
  * @param before the task before the event.
  * @param after the task after the event.
  */
@@ -60,8 +60,7 @@ export function reportOf(
 }
 
 /**
- * Returns what to tell the connection about an event that ended a task with news of its job; null for
- * nothing.
+ * Returns the report to the connection about an event that ended a task with news of its job; null for none.
  */
 function jobEnd(
   task: OpenTask,
@@ -84,7 +83,7 @@ function jobEnd(
 }
 
 /**
- * Returns what to tell the connection about a hook that came after the end of its task; null for other
+ * Returns the report to the connection about a hook that came after the end of its task; null for other
  * events.
  */
 function lateHook({ upstream }: TerminalTask, event: TaskEvent): JobReport | null {
@@ -107,8 +106,8 @@ function newsOf(event: TaskEvent): UpstreamNews | null {
 }
 
 /**
- * Tells whether the time of a report on a job says when the job ended. That of success without output does
- * not, because such a report ends a task only after it has been repeated for minutes.
+ * Tells whether the time at which news of a job arrives says when the job ended. The time of a success without
+ * output does not, because such news ends a task only after it has been repeated for ten minutes.
  */
 function isEnd(news: UpstreamNews): news is End {
   return news.status === "completed" || news.status === "failed";

@@ -19,8 +19,8 @@ export function isLateSuccess(
 
 /**
  * Handles a hook that arrives after the end of its task. It does not change the result. A success of a task
- * that has failed at its deadline is reported to the operator: at once when the hook is signed or nobody can
- * be asked, else when a poll confirms it.
+ * that has failed at its deadline is reported to the operator: at once when the hook is signed or the job
+ * cannot be polled, else when a poll confirms it.
  */
 export function applyLateHook(
   record: TerminalTask,

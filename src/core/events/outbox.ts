@@ -1,5 +1,5 @@
-// Events of the index and of notices. They do not change what readers see, so the version of the task
-// stays.
+// Events about the index and about notices. They change nothing that readers see, so the task keeps its
+// version.
 
 import { changed, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { NoticeEndedEvent, PublishEndedEvent, RepublishEvent } from "./event.ts";
@@ -20,8 +20,9 @@ export function endPublication(
 }
 
 /**
- * Applies the result of a try to send a notice to the operator: removes a notice that has arrived or was
- * tried 10 times, else plans its next try. A notice of an erased task of the same id is unknown.
+ * Applies the result of a try to send a notice to the operator: removes a notice that has arrived or was tried
+ * 10 times, else plans its next try. Changes nothing when the task has no such notice, e.g. when it belonged
+ * to an erased task with the same id.
  */
 export function endNotice(
   record: TaskRecord | null,

@@ -82,10 +82,11 @@ function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent):
 }
 
 /**
- * Stores in the task what the answer to a poll adds: its kind when it differs from the previous one, since
- * when there is none, and the wait that the provider names when the next poll is planned earlier; returns the same record when it adds
- * nothing. The version rises when the status changes, or when the answers become unclear or clear again,
- * which the operator sees; readers of the task see no other field that changes here.
+ * Stores in the task what is new in the answer to a poll: its kind, if the previous answer was of another
+ * kind; the time since which polls have got no answer; and the wait that the provider demands, if the next
+ * poll is planned earlier. Returns the same record when nothing is new. The version rises when the status
+ * changes, or when the answers become unclear or clear again, which the operator sees; readers of the task see
+ * no other field that changes here.
  */
 function withAnswer(
   task: OpenTask,
@@ -130,7 +131,7 @@ function planAfter(
   };
 }
 
-/** Stores since when polls get no answer, so that a poll that gets none like the one before stores nothing. */
+/** Stores the time since which polls have got no answer. A further poll without an answer changes nothing. */
 function withSilence(plan: PollPlan, isUnanswered: boolean, now: number): PollPlan {
   const unansweredSince = isUnanswered ? (plan.unansweredSince ?? now) : null;
   return unansweredSince === plan.unansweredSince ? plan : { ...plan, unansweredSince };
@@ -141,9 +142,9 @@ function isUnclear({ answer }: PollPlan): boolean {
 }
 
 /**
- * Tells whether success without output stays the kind of the last answer, because less than ten minutes have
- * passed since and the new answer does not state the status of the job. Otherwise a rate limit would begin the
- * ten minutes anew or, after the deadline, end the task before they are over.
+ * Tells whether the stored answer stays "success without output" after a new one. It stays for ten minutes,
+ * unless the new answer states the status of the job. Otherwise a rate limit would begin the ten minutes anew
+ * or, after the deadline, end the task before they are over.
  */
 function isNoOutputKept({ answer: last }: PollPlan, { kind }: PollAnswer, now: number): boolean {
   return last?.kind === "no_output" && kind !== "news" && now < lastNoOutputPollAt(last);

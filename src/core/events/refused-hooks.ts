@@ -4,8 +4,8 @@ import { isOpen, type TaskRecord } from "../record/task.ts";
 import { noteRefusedHook } from "../record/tracking.ts";
 
 /**
- * Notes with an open task that a hook was not taken, and why, for the operator. The version does not rise,
- * because the index shows none of it.
+ * Stores in the record of an open task that a hook was refused, and the reason, for the operator. The version
+ * stays, because the row of the index shows none of this.
  */
 export function refuseHook(
   record: TaskRecord | null,

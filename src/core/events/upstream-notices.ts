@@ -11,10 +11,11 @@ import { HOUR_MS } from "../time.ts";
 const UNCLEAR_MS = HOUR_MS;
 
 /**
- * Adds a notice to the operator about a task whose upstream answers oddly, once for each kind: after an hour
- * of answers that were not understood, and at the second answer that reports success without output.
+ * Adds a notice to the operator about a task whose polls get unusable answers, once for each kind of notice:
+ * after an hour of answers that were not understood, and at the second answer that reports success without
+ * output.
  * @param before the task before the answer.
- * @param after the task with the answer noted.
+ * @param after the task with the answer stored.
  */
 export function withUpstreamNotice(
   before: OpenTask,

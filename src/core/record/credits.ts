@@ -17,7 +17,7 @@ export interface Credits {
 export type CreditsState =
   | { readonly kind: "charged" }
   | ({ readonly kind: "refunding" } & Retry)
-  /** `at` is null for a refund that a build confirmed which did not store the time. */
+  /** `at` is null for a refund that was confirmed under an earlier build, which did not store the time. */
   | { readonly kind: "refunded"; readonly at: number | null };
 
 /** Credits whose charge the ledger has not answered yet. */

@@ -42,9 +42,9 @@ export function isLateResultKnown({ late }: TerminalTask): boolean {
 }
 
 /**
- * Returns the time of the first poll after `policy.polledAt` of the job of a task that has failed at its
- * deadline: an hour and a day after that, and after an unverified hook that claims success. Null when no poll
- * is planned any more.
+ * Returns the time of the next poll, after `policy.polledAt`, of the job of a task that has failed at its
+ * deadline. The job is polled an hour and a day after the failure, and after an unverified hook that claims
+ * success. Null when no poll is planned any more.
  */
 export function latePollAt(task: TerminalTask, policy: Policy): number | null {
   const { finishedAt, upstream, failure } = task;

@@ -55,7 +55,8 @@ export function nextPollTime(cadence: Cadence, after: number): number {
 export function previousPollTime(cadence: Cadence, askedAt: number): number {
   const { attachedAt, gapMs } = cadence;
   const longestMs = Math.max(LATE_WAIT_MS * (1 + JITTER), gapMs);
-  // All waits are this long at most once the first ages, which the gap may have moved, are over.
+  // From this age on, no wait is longer than `longestMs`: the first ages, which the gap may have moved, are
+  // over.
   const regularMs = HOUR_MS + 2 * (firstAges(cadence).at(-1) ?? 0) + 10 * gapMs;
   let previous = Math.max(attachedAt, Math.floor(askedAt - 3 * longestMs));
   if (previous < attachedAt + regularMs) previous = attachedAt;

@@ -21,9 +21,9 @@ export const NOTHING_EXPECTED: Expectation = {
 };
 
 /**
- * Plan of the polls of the attached job. Regular polls follow from the age of the job
- * (`poll-cadence.ts`), so their times are not stored; what delays a poll or causes an additional one is. Times
- * are in Unix milliseconds.
+ * Plan of the polls of the attached job. Regular polls follow from the age of the job (`poll-cadence.ts`), so
+ * their times are not stored. The plan stores only what delays a poll or causes an additional one. Times are
+ * in Unix milliseconds.
  */
 export interface PollPlan {
   /**
@@ -39,11 +39,14 @@ export interface PollPlan {
   readonly hookWaitMs: number | null;
   /** States that the duration of this job is recorded at its end, to predict later jobs of its kind. */
   readonly isReported: boolean;
-  /** Time to which a hook has postponed the next poll; null when that follows from the age of the job. */
+  /** Time to which a hook has postponed the next poll; null when the age of the job alone decides it. */
   readonly at: number | null;
   /** Earliest time of the next poll, which the provider named with `Retry-After`. */
   readonly notBefore: number;
-  /** States that hooks have reported; only the first hook of each state postpones the next poll. */
+  /**
+   * Job states (queued, running) that hooks have reported; only the first hook of each state postpones the
+   * next poll.
+   */
   readonly heard: readonly HeardStatus[];
   /** Latest unverified hook that claimed the end of the job; null when there was none. */
   readonly hint: Hint | null;
@@ -151,7 +154,7 @@ export function allowedPollAt(task: OpenTask, { notBefore }: PollPlan, policy: P
 export function lastPollAt({ deadlineAt, tracking }: OpenTask): number {
   const { answer = null } = tracking.poll ?? {};
   if (answer?.kind !== "no_output") return deadlineAt;
-  // The limit ends a task whose upstream goes on to change its mind.
+  // The limit ends a task whose upstream alternates between states and would never end it.
   const endAt = Math.min(lastNoOutputPollAt(answer), deadlineAt + MAX_OVERTIME_MS);
   return Math.max(deadlineAt, endAt);
 }

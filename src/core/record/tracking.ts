@@ -19,9 +19,9 @@ export interface Tracking {
   readonly keptHooks: readonly KeptHook[];
   /** States that the deadline has been extended, which happens at most once. */
   readonly isExtended: boolean;
-  /** Kinds of the notices about polls that were planned; each is sent once for a task. */
+  /** Kinds of notices about polls that this task has caused already, because each is sent once for a task. */
   readonly told: readonly NoticeKind[];
-  /** Hooks to the right URL of the task that were not taken: the first three of each reason. */
+  /** Hooks that came to a valid hook URL of the task and were refused: the first three for each reason. */
   readonly refusedHooks: readonly RefusedHook[];
 }
 
@@ -73,7 +73,9 @@ export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
   return { ...tracking, keptHooks: [...others, hook].slice(-MAX_KEPT) };
 }
 
-/** Stores that a hook was not taken; returns the same tracking when three of this reason are stored already. */
+/**
+ * Stores that a hook was refused; returns the same tracking when three with this reason are stored already.
+ */
 export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: number): Tracking {
   const { refusedHooks } = tracking;
   if (refusedHooks.filter((hook) => hook.reason === reason).length >= MAX_REFUSED) return tracking;

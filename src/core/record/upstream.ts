@@ -77,7 +77,7 @@ export type UpstreamNews =
 
 /** Part of the news that ends a job. */
 interface Used {
-  /** Absent when the upstream does not state it. */
+  /** Consumption or cost of the job; absent when the upstream does not state it. */
   readonly usage?: Usage;
 }
 

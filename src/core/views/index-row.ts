@@ -32,7 +32,7 @@ export interface IndexRow {
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
   readonly attempts: number;
-  /** Numbers of those that have ended, by outcome. */
+  /** Numbers of attempts that have ended, by outcome. */
   readonly outcomes: OutcomeCounts;
   readonly lastOutcome: string | null;
   readonly lastStatusCode: number | null;

@@ -7,8 +7,8 @@ import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
 
 /**
- * What a task's view leaves out: times to the millisecond, and what the requests of the callback are computed
- * from. Times (`…At`) are Unix milliseconds, and null where nothing is stored.
+ * Facts of a task that its view leaves out: times to the millisecond, and the values from which the requests
+ * of the callback are computed. Times (`…At`) are Unix milliseconds, and null where nothing is stored.
  */
 export interface TaskFacts {
   readonly createdAt: number;
@@ -41,7 +41,7 @@ export interface AttemptFacts extends Pick<
   "number" | "series" | "dueAt" | "startedAt" | "sentDigest"
 > {
   readonly url: string;
-  /** Null while the attempt runs, like `outcome`. */
+  /** Duration of the attempt in milliseconds; null while the attempt runs, like `outcome`. */
   readonly durationMs: number | null;
   readonly outcome: Outcome | null;
 }

@@ -7,9 +7,9 @@ import { toSeconds } from "../time.ts";
 import { optional } from "./optional.ts";
 
 /**
- * Shows the operator what an open task waits for: the jobs that hooks have named while none is attached, the
- * first of the answers that were not understood, and, with a policy, what the upstream answers, when it is
- * asked next, and which hooks came.
+ * Shows the operator what an open task waits for: the jobs that hooks have named while none is attached, and
+ * the first of the answers to polls that were not understood. With a policy it also shows the kind of the
+ * latest answer, when the upstream is polled next, and which hooks came.
  */
 export function trackingView(task: OpenTask, policy: Policy | null) {
   const { tracking } = task;

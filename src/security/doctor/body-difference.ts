@@ -6,7 +6,9 @@ export interface BodyDifference {
   readonly kind: BodyFault;
   /** Position of the first byte that differs, from 0. */
   readonly byte: number;
-  /** The bytes from that position on, as text: those that were sent, and those that were received. */
+  /**
+   * Bytes of the body that was sent, from position `byte` on, as text; `received` has those of the other body.
+   */
   readonly sent: string;
   readonly received: string;
 }

@@ -22,7 +22,7 @@ export interface Sent {
   readonly sign: (timestamp: string) => Promise<string>;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
-  /** Secrets of the relay that sign other messages, with what these are. */
+  /** Secrets of the relay that sign messages other than callbacks; `what` names these messages. */
   readonly others: readonly { readonly what: string; readonly signer: Signer }[];
 }
 
@@ -36,13 +36,14 @@ interface Parts {
 
 const HEADERS = ["id", "timestamp", "signature"] as const;
 const DIGITS = /^\d{1,13}$/;
-/** Number of the latest attempts whose times are tried. */
+/** Number of the latest attempts whose times are tried as the time that was signed. */
 const MAX_TRIED = 5;
 const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
 /**
  * Judges a callback as a server has received it: whether a verifier accepts it, under which secret, and what
- * was changed on its way. Finds a change by putting back what was sent, part by part, until a signature fits.
+ * was changed on its way. Finds a change by replacing received parts with the sent ones until a signature is
+ * valid.
  * @param now time of the receipt, in Unix milliseconds.
  */
 export async function examine(received: Received, sent: Sent, now: number): Promise<Verdict> {
@@ -70,7 +71,9 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
   return { verdict: "invalid", signed_by: [], ...time, faults: [...faults, ...time.faults] };
 }
 
-/** Finds the attempt that has this timestamp, and the age of the timestamp with what is wrong with it. */
+/**
+ * Finds the attempt that was sent with this timestamp, the age of the timestamp, and the faults of that age.
+ */
 function timeOf(timestamp: string, { attempts }: Sent, now: number) {
   const attempt = attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);
   const ageS = DIGITS.test(timestamp) ? toSeconds(now) - Number(timestamp) : null;
@@ -82,8 +85,8 @@ function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly 
 }
 
 /**
- * Finds the message that was signed: what was received, with as few parts as possible put back to what was
- * sent. Null when no signature fits any of them.
+ * Finds the message that was signed: the received one, with as few parts as possible replaced by the sent
+ * ones. Null when no signature is valid for any such message.
  */
 async function closest(
   given: Parts,
@@ -129,10 +132,7 @@ function headerFaults(headers: PastedHeaders): readonly Fault[] {
   });
 }
 
-/**
- * Tells what was changed on the way.
- * @param signed message that was signed, as `closest` has found it.
- */
+/** Lists the differences between the message that was signed and the one that was received. */
 async function changesOf(
   given: Parts,
   signed: Parts | null,
@@ -172,7 +172,7 @@ function timestampFaults(given: string, signed: string): readonly Fault[] {
   return [fault(code, signed, { header: "webhook-timestamp", expected: signed })];
 }
 
-/** Tells why no signature of a header fits, not even with everything else as it was sent. */
+/** Describes why no signature of the header is valid, not even for the message as it was sent. */
 async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise<Fault> {
   const meant = entriesOf((await sent.sign(truth.timestamp)).toLowerCase());
   const lowered = entriesOf(given.signature.toLowerCase());

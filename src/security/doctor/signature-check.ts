@@ -33,7 +33,7 @@ export function repaired(header: string): string {
     .replaceAll(/(v1a,[A-Za-z\d+/]{86})(?![A-Za-z\d+/=])/g, "$1==");
 }
 
-/** Returns the signers of which an entry is a valid signature of the message. */
+/** Returns those of the signers that made one of the signatures (`entries`) of the message. */
 export async function validSigners(
   entries: readonly Entry[],
   message: SignedMessage,

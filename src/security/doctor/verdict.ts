@@ -16,7 +16,10 @@ export interface Fault {
   readonly by_s?: number;
   /** Task for which the callback was signed. */
   readonly task_id?: string;
-  /** Position of the first byte of the body that differs, from 0, and the bytes from there on. */
+  /**
+   * Position of the first byte of the body that differs, from 0; `sent` and `received` have the bytes from
+   * there on.
+   */
   readonly byte?: number;
   readonly sent?: string;
   readonly received?: string;
@@ -42,8 +45,8 @@ export type FaultCode = (typeof FAULT_CODES)[number];
 /** The judgement on a callback as a server has received it. */
 export interface Verdict {
   /**
-   * `valid`: a library with the right secret accepts it now. `stale`: as valid, but for its age. `invalid`: no
-   * library accepts it.
+   * `valid`: a library with the right secret accepts it now. `stale`: the signature is valid, but too old or
+   * too new. `invalid`: no library accepts it.
    */
   readonly verdict: "valid" | "stale" | "invalid";
   /** Secrets and keys under which a signature of the header is valid, for what was received. */

@@ -93,8 +93,8 @@ function halfOf({ createdAt, dueAt }: TroubledTask): number {
 }
 
 /**
- * Builds the problem of tasks that last too long; an operator looks at the oldest of them. Without such tasks
- * there is none.
+ * Builds the problem of tasks that last too long, about the oldest of them, at which an operator looks first.
+ * Returns no problem when there are no such tasks.
  * @param sinceOf returns the time since when a task lasts too long, in Unix milliseconds.
  */
 function aboutOldest(
@@ -123,8 +123,8 @@ function isOpen({ status }: TroubledTask): boolean {
 
 /**
  * Tells whether an unsettled task waits for its refund: it has failed, its callback, if it has one, has had no
- * attempt, and the next step of the task lies ahead. The first attempt of a callback is due at the end of the
- * task, and stays so while the relay is paused.
+ * attempt, and the next step of the task is due in the future. The first attempt of a callback is due at the
+ * end of the task, and stays so while the relay is paused.
  */
 export function isRefunding(task: TroubledTask, now: number): boolean {
   const { status, callback, attempts, dueAt, finishedAt } = task;

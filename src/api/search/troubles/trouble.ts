@@ -39,7 +39,7 @@ export interface Trouble {
   /** `error` when tasks are affected now, `warning` when they may be, `notice` for doubtful settings. */
   readonly severity: "error" | "warning" | "notice";
   readonly detail: string;
-  /** Time since when it lasts, in Unix seconds; null when it is not known. */
+  /** Time since when the problem lasts, in Unix seconds; null when it is not known. */
   readonly since: number | null;
   /** Number of tasks that are affected; null when the problem is not about tasks. */
   readonly tasks: { readonly count: number; readonly is_capped: boolean } | null;
@@ -48,7 +48,7 @@ export interface Trouble {
   readonly actions: readonly Action[];
 }
 
-/** Builds a problem; what is not given is not known. */
+/** Builds a problem; fields that are not given count as not known. */
 export function trouble(fields: Pick<Trouble, "severity" | "detail"> & Partial<Trouble>): Trouble {
   return { since: null, tasks: null, subject: {}, actions: [], ...fields };
 }
