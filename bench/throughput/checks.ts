@@ -73,9 +73,23 @@ const TARGETS: readonly Target[] = [
       return turnByTurn(relay, floor, (own, bare) => own.readsPerS / bare.readsPerS);
     },
   },
+  ...(["acceptMs", "callbackMs"] as const).map((times): Target => ({
+    what: `${times === "acceptMs" ? "accept" : "callback"} p50 as a multiple of that of a relay without console and documentation, 1 connection`,
+    place: "tmpfs",
+    limit: 1.05,
+    goal: null,
+    isCost: true,
+    unit: "×",
+    values: ({ series }) =>
+      turnByTurn(
+        roundsOf(series, "event", CALM),
+        roundsOf(series, "headless", CALM),
+        (whole, headless) => quantile(whole[times], 0.5) / quantile(headless[times], 0.5),
+      ),
+  })),
 ];
 
-/** Compares the relay with the floor in every respect that was measured. */
+/** Compares the relay with the servers of its targets in every respect that was measured. */
 export function checksOf(places: readonly PlaceResult[]): readonly Check[] {
   return TARGETS.flatMap(({ values, ...target }) => {
     const measured = places.filter(({ place }) => place.key === target.place).flatMap(values);

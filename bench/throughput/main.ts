@@ -7,24 +7,30 @@ import { checksOf, keeps } from "./checks.ts";
 import { machineNow } from "./machine.ts";
 import { measurePlace } from "./measure.ts";
 import { checkLines, page, tablesOf } from "./page.ts";
-import { fullPlan, type Plan, QUICK, shareMs, turnMs, turnsOf } from "./plan.ts";
+import { CONSOLE, fullPlan, type Plan, QUICK, shareMs, turnMs, turnsOf } from "./plan.ts";
 import { Receiver } from "./receiver.ts";
 import type { PlaceResult } from "./results.ts";
 import { startServers } from "./servers.ts";
 
 // Compares the relay with the least that a Worker and an object must do for the same callback, and with other
 // servers: `npm run bench`, less than 8 minutes. Writes `RESULTS.md` and `results.svg` beside this folder. With
-// `-- --quick` it compares the relay with the floor only, in less than a minute, with `-- --place tmpfs` (`disk`,
-// `dev`) it measures one place for as long as all; both write nothing.
+// `-- --quick` it compares the relay with the floor only, in less than a minute, with `-- --console` with a
+// relay without console and documentation, in two minutes, and with `-- --place tmpfs` (`disk`, `dev`) it measures
+// one place for as long as all; these write nothing.
 
 const BENCH = join(import.meta.dirname, "..");
 const CHART = "results.svg";
 
 const { values } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, place: { type: "string" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    console: { type: "boolean", default: false },
+    place: { type: "string" },
+  },
 });
-const plan = values.quick ? QUICK : await wholePlan();
-const isWhole = !values.quick && values.place === undefined;
+const short = values.quick ? QUICK : values.console ? CONSOLE : null;
+const plan = short ?? (await wholePlan());
+const isWhole = short === null && values.place === undefined;
 const machine = isWhole ? machineNow() : null;
 const deadline = performance.now() + plan.limitMs;
 await using receiver = await Receiver.start();

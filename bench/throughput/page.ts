@@ -2,7 +2,7 @@ import { quantile } from "../figures.ts";
 import { table } from "../markdown.ts";
 import { type Check, checkLine, checksOf } from "./checks.ts";
 import type { Machine } from "./machine.ts";
-import { baseOf, CONTENDERS } from "./plan.ts";
+import { CONTENDERS } from "./plan.ts";
 import {
   figuresOf,
   median,
@@ -96,10 +96,11 @@ function driverCpuMs(places: readonly PlaceResult[]): number {
 }
 
 function taskRows({ place, series }: PlaceResult): readonly (readonly string[])[] {
+  const [first] = place.contenders;
   return series.map(({ contender, connections, rounds }) => {
-    const base = roundsOf(series, baseOf(place), connections);
+    const base = roundsOf(series, first, connections);
     const figures = figuresOf(rounds);
-    const isBase = contender === baseOf(place);
+    const isBase = contender === first;
     const perS = turnByTurn(rounds, base, (own, other) => own.deliveredPerS / other.deliveredPerS);
     const cpu = turnByTurn(rounds, base, (own, other) => own.cpuMs - other.cpuMs);
     return [

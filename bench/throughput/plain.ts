@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { LOCAL_VARS } from "../../test/process/harness/client.ts";
+import { bundleWithoutConsole } from "../../test/process/harness/without-console.ts";
 import { Workerd, type WorkerdOptions } from "../../test/process/harness/workerd.ts";
 import type { Served } from "./server.ts";
 import { charged, eventOnly, openAccount, plainEvent, registered } from "./tasks.ts";
@@ -13,6 +14,14 @@ export function startFloor(parent: string): Promise<Served> {
 /** Starts a relay whose tasks are created by the events that end them. */
 export function startRelay(parent: string): Promise<Served> {
   return started({ vars: LOCAL_VARS, parent }, eventOnly);
+}
+
+/** Starts the same relay from a bundle that lacks its console and its documentation. */
+export async function startHeadlessRelay(parent: string): Promise<Served> {
+  return await started(
+    { vars: LOCAL_VARS, parent, script: await bundleWithoutConsole() },
+    eventOnly,
+  );
 }
 
 /** Starts a relay whose tasks are registered before their event. */

@@ -10,7 +10,8 @@ export interface Plan {
 export interface Place {
   readonly key: "tmpfs" | "disk" | "dev";
   readonly title: string;
-  readonly contenders: readonly ContenderKey[];
+  /** The others are compared with the first. */
+  readonly contenders: readonly [ContenderKey, ...ContenderKey[]];
   /** Numbers of connections, each measured on its own. */
   readonly connections: readonly number[];
   /** True when reads are compared too. */
@@ -23,6 +24,7 @@ export type ContenderKey = keyof typeof CONTENDERS;
 export const CONTENDERS = {
   floor: "floor",
   event: "relay, event only",
+  headless: "relay, event only, bundled without console and documentation",
   registered: "relay, registered then event",
   credits: "relay, with credits",
   indexed: "relay, with credits and index",
@@ -62,7 +64,7 @@ const DEV: Place = {
 /** Returns the whole comparison. @param hasRedis whether BullMQ takes part. */
 export function fullPlan(hasRedis: boolean): Plan {
   const rivals = hasRedis ? (["bullmq"] as const) : [];
-  const withRivals = (place: Place) => ({ ...place, contenders: [...PLAIN, ...rivals] });
+  const withRivals = (place: Place): Place => ({ ...place, contenders: [...PLAIN, ...rivals] });
   return { places: [withRivals(TMPFS), withRivals(DISK), DEV], rounds: 3, limitMs: 450_000 };
 }
 
@@ -73,10 +75,14 @@ export const QUICK: Plan = {
   limitMs: 50_000,
 };
 
-/** Returns the server that the others at a place are compared with. */
-export function baseOf({ key }: Place): ContenderKey {
-  return key === "dev" ? "event" : "floor";
-}
+/** A comparison of the relay with one whose bundle has no console and no documentation. */
+export const CONSOLE: Plan = {
+  places: [
+    { ...TMPFS, contenders: ["headless", "event"], connections: [CALM, BUSY], hasReads: false },
+  ],
+  rounds: 15,
+  limitMs: 110_000,
+};
 
 /** Time in milliseconds that a turn needs besides the time in which it sends tasks. */
 const TURN_OVERHEAD_MS = 400;

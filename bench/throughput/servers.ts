@@ -1,7 +1,8 @@
 import { DISK_DIRECTORY, FASTEST_DIRECTORY } from "../figures.ts";
 import { startBullMq } from "./bullmq.ts";
 import { startDevRelay, startIndexedRelay, startQueues, startWorkflows } from "./dev.ts";
-import { startChargingRelay, startFloor, startRegisteringRelay, startRelay } from "./plain.ts";
+import { startChargingRelay, startFloor, startHeadlessRelay } from "./plain.ts";
+import { startRegisteringRelay, startRelay } from "./plain.ts";
 import type { ContenderKey, Place } from "./plan.ts";
 import type { Served } from "./server.ts";
 
@@ -11,6 +12,7 @@ type Starts = Readonly<Partial<Record<ContenderKey, (parent: string) => Promise<
 const PLAIN: Starts = {
   floor: startFloor,
   event: startRelay,
+  headless: startHeadlessRelay,
   registered: startRegisteringRelay,
   credits: startChargingRelay,
   bullmq: startBullMq,
