@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { vectorFiles } from "./conformance/vectors.ts";
+import { apiDoc } from "./docs/api.ts";
 import { configurationDoc } from "./docs/configuration.ts";
 import { errorsDoc } from "./docs/errors.ts";
 import { openApiText } from "./openapi/document.ts";
@@ -14,5 +15,7 @@ const rewrite = (path: string, doc: (page: string) => string) =>
 
 write("docs/errors.md", errorsDoc());
 rewrite("docs/configuration.md", configurationDoc);
-write("openapi.json", openApiText());
+const openApi = openApiText();
+write("openapi.json", openApi);
+rewrite("docs/api.md", (page) => apiDoc(page, JSON.parse(openApi)));
 for (const [name, text] of await vectorFiles()) write(`conformance/${name}`, text);

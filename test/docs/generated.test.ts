@@ -1,11 +1,20 @@
 import { expect, it } from "vitest";
+import API_PAGE from "../../docs/api.md?raw";
 import CONFIGURATION_PAGE from "../../docs/configuration.md?raw";
 import ERRORS_PAGE from "../../docs/errors.md?raw";
+import openApi from "../../openapi.json" with { type: "json" };
+import { apiDoc } from "../../scripts/docs/api.ts";
 import { configurationDoc } from "../../scripts/docs/configuration.ts";
 import { errorsDoc } from "../../scripts/docs/errors.ts";
 import { fillRegions } from "../../scripts/docs/regions.ts";
 
 const DOCUMENTS = [
+  [
+    "docs/api.md",
+    "the description of the API in openapi.json",
+    API_PAGE,
+    (page: string) => apiDoc(page, openApi),
+  ],
   ["docs/errors.md", "the table of all problem codes", ERRORS_PAGE, errorsDoc],
   [
     "docs/configuration.md",

@@ -34,6 +34,11 @@ describe.each(PAGES)("%s", (page) => {
     expect(broken).toEqual([]);
   });
 
+  it(`${page} has no two headings with the same anchor`, () => {
+    const anchors = anchorsOf(page);
+    expect(anchors.filter((anchor, at) => anchors.indexOf(anchor) !== at)).toEqual([]);
+  });
+
   it(`${page} names only paths of the repository that exist`, () => {
     const named = [
       ...text.matchAll(/`((?:src|test|docs|scripts|bench|conformance)\/[\w./*-]*)[`:]/g),

@@ -12,6 +12,7 @@ export const ACCOUNT_ROUTES = {
   createAccount: {
     audience: "operator",
     summary: "Create an account: a tenant with its own API keys, callback secret and credits",
+    details: "The id of a deleted account is refused with `reference_reused`.",
     request: {
       example: { id: "acme" },
       fields: { id: "Id of the account: 1 to 64 of `A-Z a-z 0-9 _ -`." },
@@ -49,6 +50,7 @@ export const ACCOUNT_ROUTES = {
   readAccountStats: {
     audience: "client",
     summary: "Count the tasks of an account and their callbacks by status, in a window of time",
+    details: "The window is that of the creation of the tasks, by default the last 7 days.",
     request: { query: WINDOW_PARAMETERS },
     answers: {
       200: jsonAnswer("the counts of at most 10,000 tasks, the newest", AccountStats, {
@@ -72,6 +74,8 @@ export const ACCOUNT_ROUTES = {
   deleteAccount: {
     audience: "operator",
     summary: "Delete an account: its keys end and nothing can be registered for it",
+    details:
+      "Refused with `task_open` while the index knows open tasks of it, unless `force` is true, which also needs no index.",
     request: {
       query: {
         force: { description: "`true` deletes it in spite of open tasks.", example: true },

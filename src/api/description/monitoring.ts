@@ -28,6 +28,7 @@ export const MONITORING_ROUTES = {
   readSeries: {
     audience: "operator",
     summary: "Read the counts and latency histograms of the tasks created in each hour or day",
+    details: "At most 200 steps; by default those of the last 25 hours, or of 30 days.",
     request: {
       query: {
         ...WINDOW_PARAMETERS,
@@ -91,6 +92,7 @@ export const MONITORING_ROUTES = {
   readProblems: {
     audience: "operator",
     summary: "List the present problems of the relay, and count what it has to do now",
+    details: "Each comes with the requests that help. Needs no index.",
     answers: {
       200: jsonAnswer("the problems, the gravest first", Troubles, {
         at: SINCE_S,

@@ -67,6 +67,8 @@ export const OPERATOR_ROUTES = {
   readHealth: {
     audience: "operator",
     summary: "Report whether the relay is configured; the operator also sees the settings",
+    details:
+      "Also says which version is deployed (null where the platform names none), and whether the relay is paused.",
     answers: {
       200: jsonAnswer("configured", Health, { status: "ok", version: null, paused: false }),
       503: jsonAnswer(
@@ -84,6 +86,7 @@ export const OPERATOR_ROUTES = {
   readOpenApi: {
     audience: "client",
     summary: "Read this description of the API (OpenAPI 3.1)",
+    details: "The callbacks and operator events are its `webhooks`.",
     answers: {
       200: jsonAnswer("the description", AnyObject, { openapi: "3.1.1" }),
     },

@@ -35,6 +35,8 @@ export const SEARCH_ROUTES = {
   readStats: {
     audience: "operator",
     summary: "Read counts, rates and latencies of the tasks created in a window of whole hours",
+    details:
+      "The tasks are those created in the window. `found_late_ms` says how late results were found.",
     request: {
       query: {
         since: {

@@ -18,7 +18,7 @@ export const TASK_ROUTES = {
     audience: "client",
     summary: "Register a task before it is submitted upstream, and charge its price",
     details:
-      "Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task.",
+      "Repeating the same registration changes nothing. Without `id`, an `Idempotency-Key` derives the id, so that a repeated registration finds its task. With `provider` the answer has the `hook_url` for the provider, and in `hook_parameter` the field of its submit call that takes it.",
     request: {
       headers: ["Idempotency-Key"],
       example: REGISTRATION,
@@ -93,7 +93,7 @@ export const TASK_ROUTES = {
     audience: "client",
     summary: "Read a task; ?wait=N or Prefer: wait=N waits up to N seconds until it is terminal",
     details:
-      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress.",
+      "With `If-None-Match` the wait ends as soon as the task differs from that version, e.g. by its progress. The operator also sees why an open task waits (`tracking`), and what the job of a finished one consumed (`usage`).",
     request: {
       headers: ["If-None-Match", "Prefer"],
       query: {
@@ -120,6 +120,8 @@ export const TASK_ROUTES = {
   redeliverTask: {
     audience: "client",
     summary: "Send a settled callback again, optionally to a corrected URL",
+    details:
+      "While the relay is paused, an order for a callback whose next attempt waits starts no further series: that attempt is sent after the pause, to the new URL if one is given; `callback.paused` says so.",
     request: {
       headers: ["Idempotency-Key"],
       example: { attempts: 3, callback_url: "https://client.example.com/new-hook" },

@@ -11,7 +11,7 @@ export const UPSTREAM_ROUTES = {
     audience: "upstream",
     summary: "Report a task's progress or result",
     details:
-      "The body is the task object. An unknown task is created when `model` is given; otherwise the registration wins. Send an operator key, or sign the body with the events secret.",
+      "The body is the task object: `processing`, `completed` with `output.urls`, or `failed` with `error`. An unknown task is created when `model` is given; otherwise the registration wins. A result that differs from the first one is refused with 409. Send an operator key, or sign the body with the events secret.",
     request: {
       headers: ["webhook-id", "webhook-timestamp"],
       example: COMPLETED_CALLBACK,

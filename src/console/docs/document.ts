@@ -16,6 +16,7 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string | undefined;
   readonly security: readonly Readonly<Record<string, readonly string[] | undefined>>[];
+  readonly "x-access"?: string | undefined;
   readonly "x-problems"?: readonly string[] | undefined;
   readonly "x-rate-limit"?: string | undefined;
   readonly parameters?: readonly Parameter[] | undefined;
@@ -69,6 +70,7 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema | undefined;
   readonly enum?: readonly Scalar[] | undefined;
   readonly const?: Scalar | undefined;
+  readonly default?: Scalar | undefined;
   readonly format?: string | undefined;
   readonly minimum?: number | undefined;
   readonly maximum?: number | undefined;
