@@ -1,6 +1,7 @@
 import idiomorph from "idiomorph/dist/idiomorph.min.js" with { type: "text" };
 import stylesheet from "./client/console.css" with { type: "text" };
 import script from "./client/console.js" with { type: "text" };
+import lists from "./client/lists.js" with { type: "text" };
 import refresh from "./client/refresh.js" with { type: "text" };
 
 const CSS = "text/css; charset=utf-8";
@@ -17,6 +18,7 @@ interface Asset {
 export const ASSETS = {
   stylesheet: asset("console", "css", stylesheet, CSS),
   script: asset("console", "js", script, JAVASCRIPT),
+  lists: asset("lists", "js", lists, JAVASCRIPT),
   refresh: asset("refresh", "js", refresh, JAVASCRIPT),
   idiomorph: asset("idiomorph", "js", idiomorph, JAVASCRIPT),
 } as const;

@@ -12,7 +12,6 @@ const REASONS: Readonly<Record<string, string>> = {
   task_open: "have no result yet",
   series_running: "are being sent",
   no_callback: "have no callback URL",
-  already_ordered: "were sent by this run already",
   unknown_task: "are erased",
   unreachable: "could not be reached; a further run reaches them",
 };
@@ -38,6 +37,8 @@ export interface Run {
   /** Position after which the run goes on; empty at its beginning. */
   readonly cursor: string;
   readonly isDone: boolean;
+  /** Seconds for which the run waits, because its last order was refused for the moment; 0 for none. */
+  readonly waitS: number;
 }
 
 const UUID = /^[0-9a-f-]{36}$/;
@@ -58,6 +59,7 @@ export function readRun(search: URLSearchParams): Run | null {
     ),
     cursor: search.get("cursor") ?? "",
     isDone: search.has("done"),
+    waitS: numberOf(search.get("wait")),
   };
 }
 
@@ -76,6 +78,7 @@ export function runParameters(filters: URLSearchParams, run: Run): URLSearchPara
     skipped: skipped.join(","),
     cursor: run.cursor,
     done: run.isDone ? "1" : "",
+    wait: run.waitS === 0 ? "" : String(run.waitS),
   };
   const all = filtersIn(filters);
   for (const [name, value] of Object.entries(values)) if (value !== "") all.set(name, value);
@@ -92,16 +95,27 @@ export function filtersIn(search: URLSearchParams): URLSearchParams {
   return filters;
 }
 
-/** Returns the run after one page of it was ordered. */
+/** Returns a run over so many tasks that has ordered nothing yet. */
+export function newRun(id: string, total: number): Run {
+  const nothing = { started: 0, skipped: {}, cursor: "", isDone: false, waitS: 0 };
+  return { id, pace: PACES[0], total, ...nothing };
+}
+
+/**
+ * Returns the run after one page of it was ordered. Tasks that have the order already got it from this run, by
+ * a form whose answer the browser did not receive.
+ */
 export function advanced(run: Run, page: Awaited<ReturnType<typeof redeliverPage>>): Run {
+  const { already_ordered: repeated = 0, ...reasons } = page.skipped_because;
   const skipped = { ...run.skipped };
-  for (const [reason, count] of Object.entries(page.skipped_because)) {
+  for (const [reason, count] of Object.entries(reasons)) {
     skipped[reason] = (skipped[reason] ?? 0) + count;
   }
   return {
     ...run,
-    started: run.started + page.started,
+    started: run.started + page.started + repeated,
     skipped,
+    waitS: 0,
     cursor: page.next_cursor ?? "",
     isDone: page.next_cursor === null,
   };

@@ -65,7 +65,7 @@ export function curlOf({ headers, body, url: own }: AttemptRequest, url = own): 
   const options = Object.entries(headers).map(
     ([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`,
   );
-  return [`curl -i ${quoted(url)}`, ...options, `  --data-binary ${quoted(body)}`].join(" \\\n");
+  return [`curl -gi ${quoted(url)}`, ...options, `  --data-binary ${quoted(body)}`].join(" \\\n");
 }
 
 /** Writes a request as it goes over the wire. */

@@ -88,7 +88,7 @@ it("four clicks lead from the failing host on the overview to delivered callback
   expect(sent).toEqual(ids.map(() => 3));
 });
 
-it("the list of tasks filters by key and by form, does not move when a newer task arrives, and sends the selected callbacks again", async () => {
+it("the list of tasks filters by key and by form, leads from task to task by the keys ] and [, does not move when a newer task arrives, and sends the selected callbacks again", async () => {
   const url = receiver.at("/list", { kind: "answer", status: 404 });
   const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
   await untilListed("status_code=404", 3);
@@ -101,6 +101,20 @@ it("the list of tasks filters by key and by form, does not move when a newer tas
   await page.getByRole("button", { name: "Filter" }).click();
   const rows = page.locator("[data-row]");
   await expect.poll(() => rows.count()).toBe(3);
+
+  const paths = await rows
+    .getByRole("link")
+    .evaluateAll((links) =>
+      links.map((link) => link.getAttribute("href")).filter((path) => path?.startsWith("/tasks/")),
+    );
+  await rows.first().getByRole("link").first().click();
+  await page.getByRole("link", { name: "Next task" }).click();
+  await page.waitForURL(`**${paths[1]}`);
+  await page.keyboard.press("]");
+  await page.waitForURL(`**${paths[2]}`);
+  await page.keyboard.press("[");
+  await page.waitForURL(`**${paths[1]}`);
+  await page.goto("/tasks?status_code=404");
 
   await relay.client.finish(url);
   await untilListed("status_code=404", 4);
@@ -116,4 +130,27 @@ it("the list of tasks filters by key and by form, does not move when a newer tas
   await untilListed("status_code=404", 2);
   await page.goto("/tasks?model=unknown");
   await page.getByRole("heading", { name: "No task fits" }).waitFor();
+});
+
+it("the dialog that sends a list again counts first, sends nothing when it is closed, and is a page for a browser without scripts", async () => {
+  const url = receiver.at("/dialog", { kind: "answer", status: 410 });
+  const id = await relay.client.finish(url);
+  await untilListed("status_code=410", 1);
+  const page = await visit("/tasks?status_code=410");
+  await page.keyboard.press("r");
+  const dialog = page.getByRole("dialog", { name: "Send callbacks again" });
+  await dialog.getByText("1 callback will be sent once more.").waitFor();
+  await expectSound(page);
+  await dialog.getByRole("link", { name: "Not now" }).click();
+  expect([await page.getByRole("dialog").count(), new URL(page.url()).pathname]).toEqual([
+    0,
+    "/tasks",
+  ]);
+
+  const path = await page.getByRole("link", { name: "Send all that match" }).getAttribute("href");
+  const plain = await visit(path ?? "", { context: { javaScriptEnabled: false } });
+  await plain.getByRole("button", { name: "Send 1 again" }).click();
+  await plain.getByText("1 of 1 sent. The run is complete.").waitFor();
+  await untilListed("status_code=410", 1);
+  expect(receiver.posts.filter(({ headers }) => headers["x-task-id"] === id)).toHaveLength(3);
 });

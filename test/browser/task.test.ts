@@ -82,6 +82,17 @@ it.each([
   },
 );
 
+it("the page of a task copies the story of the task for an incident, and shows the request to the API as curl", async () => {
+  const id = await registered("/copied", 204);
+  const page = await openTask(id, { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.getByRole("button", { name: "Copy for the incident" }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain(`Task ${id} (seedance): pending, callback waiting`);
+  expect(copied).toContain(`${relay.url}/tasks/${id}`);
+  await page.getByRole("button", { name: "API" }).click();
+  await page.getByText(`curl -gfsS "${relay.url}/v1/tasks/${id}"`).waitFor();
+});
+
 it("the signature doctor names the fault of what a server has received, and the exact request is shown beside it", async () => {
   const id = await registered("/doctor", 204);
   await fail(id, "Refused.");

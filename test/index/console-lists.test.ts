@@ -74,8 +74,7 @@ it("a run of redeliveries counts first, sends page by page under one key, goes o
   }
   expect(Object.fromEntries(progress)).toMatchObject({ ...run, started: "10" });
   const repeated = new URL(String(outcome(again)[1]), "https://relay.example.com").searchParams;
-  expect(repeated.get("started")).toBe("0");
-  expect(repeated.get("skipped")).toMatch(/already_ordered:\d+/);
+  expect(repeated.toString()).toBe(progress.toString());
   const last = await submit("/redeliveries", Object.fromEntries(progress), cookie);
   expect(String(outcome(last)[1])).toContain("done=1");
   const ids = received.map(({ headers }) => headers["x-task-id"] ?? "");

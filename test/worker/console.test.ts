@@ -55,6 +55,7 @@ it("the files that a page loads may be cached for ever under their own path, and
     ["text/javascript; charset=utf-8", kept, 200, "no-store"],
     ["text/javascript; charset=utf-8", kept, 200, "no-store"],
     ["text/javascript; charset=utf-8", kept, 200, "no-store"],
+    ["text/javascript; charset=utf-8", kept, 200, "no-store"],
   ]);
   const texts = await Promise.all(paths.map(async (path) => (await visit(path, {})).text()));
   expect(texts.join("\n")).toContain("color-scheme");

@@ -70,6 +70,15 @@ it("the front page of an account and the console's forms that send a callback ag
   expect(await statusesOf(await logIn())).toEqual([200, 404, 404]);
 });
 
+it("a run of redeliveries of the console waits for a minute, and keeps its place, while the account has reached LIMIT_LISTS", async () => {
+  const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
+  const run = { run: crypto.randomUUID(), pace: "10", total: "30", started: "10" };
+  const cookie = await logIn((await aKey(await anAccount())).key);
+  const answer = await submit("/redeliveries", run, cookie, {}, bindings);
+  const held = new URL(answer.headers.get("Location") ?? "", "https://relay.example.com");
+  expect(Object.fromEntries(held.searchParams)).toEqual({ ...run, wait: "60" });
+});
+
 it("while LIMIT_REFUSALS refuses requests from an address, the log has one line a minute for the address, and none for each refused request", async () => {
   const bindings = { ...env, LOG: "normal", LIMIT_REFUSALS: aRateLimit(0) };
   const [address, other] = [anAddress(), anAddress()];

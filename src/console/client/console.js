@@ -1,4 +1,5 @@
-// The script of every page: copies texts, writes times in the reader's zone, switches colours, listens to keys and filters lists. Every page can be read without it.
+// The script of every page: copies texts, writes times in the reader's zone, switches colours, listens to keys and
+// filters what is listed. Every page can be read without it.
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const root = document.documentElement;
@@ -143,7 +144,7 @@ function press(key) {
     ofRow(document.activeElement?.closest("[data-row]") ?? null);
     return true;
   }
-  const found = all(`[data-key="${CSS.escape(key)}"]`)[0];
+  const found = all(`[data-key="${CSS.escape(key)}"]:not([hidden])`)[0];
   if (found instanceof HTMLInputElement) found.focus();
   else found?.click();
   return found !== undefined;
@@ -218,28 +219,6 @@ function mark(id) {
     else link.removeAttribute("aria-current");
   }
 }
-
-// Lists whose rows can be selected, and runs that go on by themselves
-
-for (const form of all("[data-selection]")) {
-  const boxes = all("input[type=checkbox]", form).filter((box) => box instanceof HTMLInputElement);
-  const update = () => {
-    const count = boxes.filter((box) => box.checked).length;
-    for (const button of all("[data-selected]", form))
-      button.toggleAttribute("disabled", count === 0);
-    for (const text of all("[data-selected-count]", form))
-      text.textContent = count === 0 ? "the selected" : String(count);
-    for (const text of all("[data-selected-text]", form))
-      text.textContent = `${count} of the ${boxes.length} shown are selected.`;
-    for (const box of boxes)
-      box.closest("[data-row]")?.setAttribute("aria-selected", String(box.checked));
-  };
-  form.addEventListener("change", update);
-  if (boxes.some((box) => box.checked)) update();
-}
-
-const step = document.querySelector("form[data-step]");
-if (step instanceof HTMLFormElement) setTimeout(() => step.requestSubmit(), 300);
 
 root.dataset["scripted"] = "";
 if (root.dataset["theme"] === undefined && cookie("theme") !== "")

@@ -109,22 +109,16 @@ function AllAgain({ host, failed, expected, isNext }: Steps & { readonly isNext:
   if (expected === null) {
     return (
       <div class="buttons">
-        <a class="button" href={`/redeliveries?${filters.toString()}`}>
+        <a class="button" href={`/redeliveries?${filters.toString()}`} data-dialog="">
           Send all {countText(failed)} again…
         </a>
       </div>
     );
   }
-  const count = expected.matched - expected.skipped;
   filters.set("until", String(Math.floor(Date.now() / 1000) + 1));
   return (
     <>
-      <StartForm
-        filters={filters}
-        total={expected.matched}
-        label={`Send all ${countText(count)} again`}
-        isMain={isNext}
-      />
+      <StartForm filters={filters} expected={expected} verb="Send all" isMain={isNext} />
       <p class="muted small">
         {expected.skipped === 0
           ? "None will be skipped."

@@ -1,4 +1,5 @@
 import { oneHostView } from "../../api/search/read-hosts.ts";
+import { linkOrigin } from "../../api/http/link-origin.ts";
 import { Problem } from "../../api/http/problem.ts";
 import { may } from "../../task-object/caller.ts";
 import { html } from "../answer.ts";
@@ -6,8 +7,9 @@ import { countText, percentText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { callbackOf, countRedeliveries, sendOnce, testUrl } from "../host-actions.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../page.ts";
+import { hostIncident } from "../incident.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
-import { Id } from "../parts/copy.tsx";
+import { CopyButton, Id } from "../parts/copy.tsx";
 import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
 import { Layout } from "../parts/layout.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -67,6 +69,10 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
   const host = await oneHostView(visit.params.host, visit.env, visit.runtime);
   const samples = await samplesOf(host, visit);
   const now = Date.now();
+  const [origin, path] = [
+    linkOrigin(visit.env, visit.request),
+    `/hosts/${encodeURIComponent(host.host)}`,
+  ];
   const steps = may(visit.viewer, "operate") ? await stepsOf(host, samples, visit, done) : null;
   return html(
     <Layout title={host.host} frame={frameOf(visit)} section="hosts">
@@ -78,13 +84,10 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
           </a>
         }
       >
-        <ApiDialog
-          origin={visit.url.origin}
-          paths={[`/v1/hosts/${encodeURIComponent(host.host)}`]}
-        />
+        <ApiDialog origin={origin} paths={[`/v1${path}`]} />
       </PageHead>
       <div class="stack">
-        <HostNotice host={host} now={now} />
+        <HostNotice host={host} link={`${origin}${path}`} now={now} />
         {steps === null ? null : <HostSteps {...steps} />}
         <HostFailures failures={host.failures} samples={samples} now={now} />
         <HostDay host={host} now={now} />
@@ -131,7 +134,15 @@ async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly
   return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));
 }
 
-function HostNotice({ host, now }: { readonly host: Host; readonly now: number }) {
+interface HostNoticeProps {
+  readonly host: Host;
+  /** Address of the page. */
+  readonly link: string;
+  readonly now: number;
+}
+
+/** Says whether the host fails, with what to paste into a chat about it. */
+function HostNotice({ host, link, now }: HostNoticeProps) {
   const { failing, last_delivered_at: deliveredAt } = host;
   const last =
     deliveredAt === null ? null : (
@@ -151,6 +162,7 @@ function HostNotice({ host, now }: { readonly host: Host; readonly now: number }
     <Notice
       tone="bad"
       icon="cross"
+      actions={<CopyButton text={hostIncident(host, link)} label="Copy for the incident" />}
       title={
         <>
           <strong>Callbacks fail: {failing.status_code ?? failing.outcome ?? "no answer"}</strong>{" "}

@@ -1,25 +1,52 @@
 import type { Child } from "hono/jsx";
+import type { redeliverPage } from "../../api/search/redeliver-many.ts";
 import { countText } from "../format.ts";
 import { PACES, reasonsText, type Run, runParameters, SEND_AGAIN } from "../send-again.ts";
 import { pathWith } from "../task-parameters.ts";
 
+/** What a run would do, by the rows of the index. */
+type Counted = Awaited<ReturnType<typeof redeliverPage>>;
+
+/** Says how many callbacks a run would send, and which tasks it would skip for which reasons. */
+export function Expected({
+  matched,
+  skipped,
+  skipped_because: because,
+  next_cursor: next,
+}: Counted) {
+  const count = matched - skipped;
+  return (
+    <>
+      <p class="send-count">
+        <strong>{countText(count)}</strong> {count === 1 ? "callback" : "callbacks"} will be sent
+        once more{next === null ? "." : ", and older ones that are not counted here."}
+      </p>
+      {skipped === 0 ? null : (
+        <p class="muted">
+          {countText(skipped)} will be skipped: {reasonsText(because)}.
+        </p>
+      )}
+    </>
+  );
+}
+
 interface StartFormProps {
   readonly filters: URLSearchParams;
-  /** Number of tasks that were counted. */
-  readonly total: number;
-  readonly label: string;
+  readonly expected: Counted;
+  readonly verb: "Send" | "Send all";
   /** Whether the button stands out, as the next thing to do. */
   readonly isMain?: boolean;
   readonly children?: Child;
 }
 
 /** The form that starts a run over the tasks with these filters. */
-export function StartForm({ filters, total, label, isMain = true, children }: StartFormProps) {
+export function StartForm({ filters, expected, verb, isMain = true, children }: StartFormProps) {
+  const count = expected.matched - expected.skipped;
   return (
     <form method="post" action={SEND_AGAIN} class="buttons">
       <Hidden values={filters} />
       <input type="hidden" name="run" value={crypto.randomUUID()} />
-      <input type="hidden" name="total" value={String(total)} />
+      <input type="hidden" name="total" value={String(expected.matched)} />
       <label class="pace">
         <select name="pace" aria-label="Pace">
           {PACES.map((pace) => (
@@ -33,9 +60,10 @@ export function StartForm({ filters, total, label, isMain = true, children }: St
         type="submit"
         class={`button${isMain ? " button-main" : ""}`}
         data-key="r"
-        disabled={total === 0}
+        disabled={count === 0}
       >
-        {label}
+        {verb} {countText(count)}
+        {expected.next_cursor === null ? "" : "+"} again
       </button>
       {children}
     </form>
@@ -66,6 +94,11 @@ export function Progress({ filters, run, isBegun }: ProgressProps) {
         <strong>{countText(run.started)}</strong> of {countText(Math.max(run.total, done))} sent
         {run.isDone ? ". The run is complete." : " …"}
       </output>
+      {run.waitS === 0 ? null : (
+        <p class="tone-warn send-warning">
+          The relay takes no further order at the moment. The run goes on after {run.waitS} s.
+        </p>
+      )}
       {skipped === 0 ? null : (
         <p class="muted">
           {countText(skipped)} skipped: {reasonsText(run.skipped)}.
@@ -77,20 +110,27 @@ export function Progress({ filters, run, isBegun }: ProgressProps) {
             Show these tasks
           </a>
         ) : (
-          <form method="post" action={SEND_AGAIN} {...(isBegun && { "data-step": "" })}>
-            <Hidden values={runParameters(filters, run)} />
-            <button type="submit" class="button button-main">
-              Go on
-            </button>
-          </form>
-        )}
-        {run.isDone ? null : (
-          <a class="button" href={list}>
-            Stop
-          </a>
+          <GoOn filters={filters} run={run} isBegun={isBegun} list={list} />
         )}
       </div>
     </div>
+  );
+}
+
+function GoOn(props: ProgressProps & { readonly list: string }) {
+  const { filters, run, isBegun, list } = props;
+  return (
+    <>
+      <form method="post" action={SEND_AGAIN} {...(isBegun && { "data-step": String(run.waitS) })}>
+        <Hidden values={runParameters(filters, run)} />
+        <button type="submit" class="button button-main">
+          Go on
+        </button>
+      </form>
+      <a class="button" href={list}>
+        Stop
+      </a>
+    </>
   );
 }
 

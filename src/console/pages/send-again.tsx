@@ -1,13 +1,12 @@
 import { countRequest } from "../../api/http/rate-limit.ts";
 import { readQuery } from "../../api/http/query.ts";
 import { TaskId } from "../../api/http/fields.ts";
-import { invalidRequest } from "../../api/http/problem.ts";
+import { invalidRequest, Problem } from "../../api/http/problem.ts";
 import { RedeliveryPage } from "../../api/search/filters.ts";
 import { countedEffects, redeliverPage, redeliverTasks } from "../../api/search/redeliver-many.ts";
 import { HOUR_MS } from "../../core/time.ts";
 import { html } from "../answer.ts";
 import { cookieHeader, cookieOf } from "../cookie.ts";
-import { countText } from "../format.ts";
 import { frameOf } from "../frame.ts";
 import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../page.ts";
 import { Layout } from "../parts/layout.tsx";
@@ -16,15 +15,14 @@ import {
   advanced,
   filtersIn,
   MAX_COUNTED,
-  PACES,
+  newRun,
   readRun,
-  reasonsText,
   type Run,
   runParameters,
   SEND_AGAIN,
 } from "../send-again.ts";
 import { pathWith, taskParameters } from "../task-parameters.ts";
-import { FilterText, Progress, StartForm } from "./send-again-parts.tsx";
+import { Expected, FilterText, Progress, StartForm } from "./send-again-parts.tsx";
 
 /** Largest number of tasks that are selected in a list. */
 const MAX_SELECTED = 50;
@@ -39,44 +37,33 @@ export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) =
   const filters = filtersIn(taskParameters(visit.url.searchParams, now));
   // A task that is created from now on does not belong to what is counted here.
   if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
+  await countRequest("LIMIT_BULK", visit.viewer, visit.env);
   const expected = await order(visit, filters, MAX_COUNTED, null);
   const back = pathWith("/tasks", filters, { until: null });
-  const count = expected.matched - expected.skipped;
   return html(
     <Layout title="Send again" frame={frameOf(visit)} section="tasks">
-      <PageHead
-        title="Send callbacks again"
-        sub={<FilterText filters={filters} none="All tasks of the index" />}
-      />
-      <div class="card stack-s send-again">
-        <p class="send-count">
-          <strong>{countText(count)}</strong> {count === 1 ? "callback" : "callbacks"} will be sent
-          once more
-          {expected.next_cursor === null ? "." : ", and older ones that are not counted here."}
-        </p>
-        {expected.skipped === 0 ? null : (
-          <p class="muted">
-            {countText(expected.skipped)} will be skipped: {reasonsText(expected.skipped_because)}.
+      <div class="send-again" data-dialog-content="">
+        <PageHead
+          title="Send callbacks again"
+          sub={<FilterText filters={filters} none="All tasks of the index" />}
+        />
+        <div class="card stack-s">
+          <Expected {...expected} />
+          {filters.get("callback") === "failed" ? null : (
+            <p class="tone-warn send-warning">
+              The list is not limited to failed callbacks: delivered ones are sent again too.
+            </p>
+          )}
+          <StartForm filters={filters} expected={expected} verb="Send">
+            <a class="button" href={back} data-close="">
+              Not now
+            </a>
+          </StartForm>
+          <p class="muted small">
+            Each is sent with its own id, so that a receiver that had it can tell. A run that is
+            interrupted goes on where it was and sends nothing twice.
           </p>
-        )}
-        {filters.get("callback") === "failed" ? null : (
-          <p class="tone-warn send-warning">
-            The list is not limited to failed callbacks: delivered ones are sent again too.
-          </p>
-        )}
-        <StartForm
-          filters={filters}
-          total={expected.matched}
-          label={`Send ${countText(count)} again`}
-        >
-          <a class="button" href={back}>
-            Back to the list
-          </a>
-        </StartForm>
-        <p class="muted small">
-          Each is sent with its own id, so that a receiver that had it can tell. A run that is
-          interrupted goes on where it was and sends nothing twice.
-        </p>
+        </div>
       </div>
     </Layout>,
   );
@@ -90,7 +77,7 @@ export const sendNextPage = formAction(SEND_AGAIN, "redeliver", async (visit) =>
   const run = readRun(visit.form);
   if (run === null) throw invalidRequest([{ path: "/run", message: "is required" }]);
   const filters = filtersIn(visit.form);
-  const after = run.isDone ? run : await ordered(visit, filters, run);
+  const after = run.isDone ? run : await orderedOrHeld(visit, filters, run);
   const location = pathWith(SEND_AGAIN, runParameters(filters, after));
   const keptMs = after.isDone ? 0 : BEGUN_MS;
   const cookie = cookieHeader(visit.request, begunName(run), "1", keptMs);
@@ -108,20 +95,24 @@ export const sendSelected = formAction("/redeliveries/selected", "redeliver", as
     await redeliverTasks(ids.slice(0, MAX_SELECTED), id, env, viewer),
     true,
   );
-  const done = {
-    total: effects.matched,
-    started: effects.started,
-    skipped: effects.skipped_because,
-  };
-  const run: Run = { id, pace: PACES[0], cursor: "", isDone: true, ...done };
+  const run = advanced(newRun(id, effects.matched), { ...effects, next_cursor: null });
   const location = pathWith(SEND_AGAIN, runParameters(new URLSearchParams(), run));
   return new Response(null, { status: 303, headers: { Location: location } });
 });
 
-async function ordered(visit: FormVisit, filters: URLSearchParams, run: Run): Promise<Run> {
+/** Orders the next page of a run; a run that is refused only for the moment waits and goes on later. */
+async function orderedOrHeld(visit: FormVisit, filters: URLSearchParams, run: Run): Promise<Run> {
   const asked = new URLSearchParams(filters);
   if (run.cursor !== "") asked.set("cursor", run.cursor);
-  return advanced(run, await order(visit, asked, run.pace, run.id));
+  try {
+    // A page is a tenth of what one request to the API may order, so it counts under the wider limit.
+    await countRequest("LIMIT_LISTS", visit.viewer, visit.env);
+    return advanced(run, await order(visit, asked, run.pace, run.id));
+  } catch (error) {
+    const waitS = error instanceof Problem ? Number(error.details.headers?.["Retry-After"]) : 0;
+    if (!(waitS > 0)) throw error;
+    return { ...run, waitS };
+  }
 }
 
 /** Orders the callbacks of one page of a list, or counts them. @param key null only counts. */
@@ -131,7 +122,6 @@ async function order(
   limit: number,
   key: string | null,
 ) {
-  await countRequest("LIMIT_BULK", visit.viewer, visit.env);
   const query = readQuery(
     RedeliveryPage,
     new URLSearchParams([...asked, ["limit", String(limit)]]),

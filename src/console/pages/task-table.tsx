@@ -32,7 +32,7 @@ export function TaskTable({ tasks, again, now }: TaskTableProps) {
         <button type="submit" class="button" data-selected="" disabled>
           Send <span data-selected-count="">the selected</span> again
         </button>
-        <a class="button" href={again} data-key="r">
+        <a class="button" href={again} data-key="r" data-dialog="">
           Send all that match again…
         </a>
         <span class="muted small" data-selected-text="">

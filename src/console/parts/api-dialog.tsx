@@ -14,7 +14,7 @@ interface ApiDialogProps {
 /** A button that shows the requests to the API which answer what is on the page. */
 export function ApiDialog({ origin, paths }: ApiDialogProps) {
   const commands = paths.map(
-    (path) => `curl -fsS "${origin}${path}" \\\n  -H "Authorization: Bearer $KEY"`,
+    (path) => `curl -gfsS "${origin}${path}" \\\n  -H "Authorization: Bearer $KEY"`,
   );
   return (
     <>

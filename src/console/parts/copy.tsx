@@ -24,6 +24,17 @@ export function Copy({ text, what }: CopyProps) {
   );
 }
 
+/** A button with a label that copies a text. */
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    <button type="button" class="button button-small copy needs-script" data-copy={text}>
+      <Icon name="copy" class="icon-copy" />
+      <Icon name="check" class="icon-done" />
+      {label}
+    </button>
+  );
+}
+
 interface IdProps {
   readonly text: string;
   readonly what: string;

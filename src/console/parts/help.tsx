@@ -12,6 +12,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["x", "Select the row"],
   ["f", "Only failed callbacks"],
   ["r", "Redeliver"],
+  ["[", "Task before, in the list shown last"],
+  ["]", "Next task of that list"],
   ["c", "Copy the id of the row or the page"],
   ["l", "Stop and start refreshing"],
   ["?", "This help"],

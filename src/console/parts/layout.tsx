@@ -34,6 +34,7 @@ export function Document({ title, theme, children }: PropsWithChildren<DocumentP
         <link rel="stylesheet" href={ASSETS.stylesheet.path} />
         <script src={ASSETS.idiomorph.path} defer />
         <script src={ASSETS.script.path} type="module" />
+        <script src={ASSETS.lists.path} type="module" />
         <script src={ASSETS.refresh.path} type="module" />
       </head>
       <body>

@@ -31,6 +31,7 @@ export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPag
     { name: "overview", path: "/", ...own },
     { name: "tasks", path: "/tasks", ...own },
     { name: "tasks-failed", path: "/tasks?callback=failed", ...own },
+    { name: "send-again", path: "/tasks?callback=failed", ...own, prepare: openSendAgain },
     { name: "task", path: `/tasks/${failedTask}`, ...own },
     { name: "hosts", path: "/hosts", ...own },
     { name: "host", path: `/hosts/${downHost}`, ...own },
@@ -40,6 +41,11 @@ export function pagesOf({ failedTask, downHost }: Shown): readonly ScreenshotPag
     { name: "send-test", path: "/test", ...own },
     { name: "not-found", path: "/nowhere", ...own },
   ];
+}
+
+async function openSendAgain(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Send all that match" }).click();
+  await page.getByRole("dialog", { name: "Send callbacks again" }).waitFor();
 }
 
 async function tryWrongKey(page: Page): Promise<void> {

@@ -1,19 +1,24 @@
+import { linkOrigin } from "../../../api/http/link-origin.ts";
 import { html } from "../../answer.ts";
 import { durationText } from "../../format.ts";
 import { frameOf } from "../../frame.ts";
+import { taskIncident } from "../../incident.ts";
 import { linkEndOf } from "../../link-life.ts";
 import { nextStepOf } from "../../next-step.ts";
 import { viewerPage } from "../../page.ts";
+import { ApiDialog } from "../../parts/api-dialog.tsx";
 import { Status } from "../../parts/chip.tsx";
-import { Id } from "../../parts/copy.tsx";
+import { CopyButton, Id } from "../../parts/copy.tsx";
 import { Hostile } from "../../parts/hostile.tsx";
 import { Layout } from "../../parts/layout.tsx";
+import { Neighbour } from "../../parts/neighbour.tsx";
 import { PageHead, Panel } from "../../parts/page-head.tsx";
 import { Ago, Time } from "../../parts/time.tsx";
 import { TimelineDrawing } from "../../parts/timeline.tsx";
 import { timelineOf } from "../../timeline.ts";
 import { SECOND_MS } from "../../../core/time.ts";
 import { TaskActions } from "./actions.tsx";
+import type { TaskJson } from "../../task-json.ts";
 import { readShownTask, type ShownTask, type TaskVisit } from "./data.ts";
 import { ResultPanel } from "./result.tsx";
 import { SeenPanel, seenOf } from "./seen.tsx";
@@ -59,9 +64,19 @@ function Head({ shown, visit }: Shown) {
   );
   return (
     <PageHead title={<Hostile text={task.model} />} sub={sub}>
+      <Neighbour by={-1} icon="back" hotkey="[" label="Task before" />
+      <Neighbour by={1} icon="arrow" hotkey="]" label="Next task" />
+      <ApiDialog origin={linkOrigin(visit.env, visit.request)} paths={apiPaths(shown)} />
       <TaskActions shown={shown} visit={visit} />
     </PageHead>
   );
+}
+
+/** Returns the paths of the API that answer what the page shows. */
+function apiPaths({ task: { id }, facts: { callback } }: ShownTask): readonly string[] {
+  const last = callback?.attempts.at(-1);
+  const path = `/v1/tasks/${id}`;
+  return last === undefined ? [path] : [path, `${path}/attempts/${last.number}/request`];
 }
 
 /** The part of the page that follows the task: it is asked for again when the task can have changed. */
@@ -72,6 +87,7 @@ function Life({ shown, visit }: Shown) {
   const timeline = timelineOf(facts, { credits: task.credits?.amount ?? null }, now);
   const connection = visit.runtime.config.connections.get(task.provider ?? "");
   const endedS = task.completed_at ?? task.finished_at;
+  const link = `${linkOrigin(visit.env, visit.request)}/tasks/${task.id}`;
   const links = endedS === undefined ? null : linkEndOf(connection, endedS * SECOND_MS);
   return (
     <div
@@ -80,38 +96,59 @@ function Life({ shown, visit }: Shown) {
       data-refresh={String(next.refreshS)}
       data-version={String(version)}
     >
-      <div class={`task-state tone-${next.tone}`}>
-        <Status of={task.status} solid />
-        {task.callback === null ? null : (
-          <span class="task-callback">
-            callback <Status of={task.callback.status} />
+      <State task={task} next={next} now={now} />
+      <Panel
+        title="Timeline"
+        aside={
+          <span class="state">
+            {spanText(shown, now)}
+            <CopyButton text={taskIncident(task, facts, link)} label="Copy for the incident" />
           </span>
-        )}
-        <p>
-          {next.text}
-          {next.at === null ? null : (
-            <>
-              {" "}
-              <strong>
-                <Ago at={next.at} now={now} />
-              </strong>
-              , at <Time at={next.at} />
-            </>
-          )}
-        </p>
-        {task.progress === undefined ? null : (
-          <span class="task-progress">
-            <progress max="100" value={task.progress} aria-label="Progress of the job" />{" "}
-            {task.progress} %
-          </span>
-        )}
-      </div>
-      <Panel title="Timeline" aside={spanText(shown, now)}>
+        }
+      >
         <TimelineDrawing timeline={timeline} />
         <Story shown={shown} now={now} />
       </Panel>
       <ResultPanel task={task} links={links} now={now} />
       {task.tracking === undefined ? null : <TrackingPanel tracking={task.tracking} now={now} />}
+    </div>
+  );
+}
+
+interface StateProps {
+  readonly task: TaskJson;
+  readonly next: ReturnType<typeof nextStepOf>;
+  readonly now: number;
+}
+
+/** The line that says how the task and its callback stand, and what comes next. */
+function State({ task, next, now }: StateProps) {
+  return (
+    <div class={`task-state tone-${next.tone}`}>
+      <Status of={task.status} solid />
+      {task.callback === null ? null : (
+        <span class="task-callback">
+          callback <Status of={task.callback.status} />
+        </span>
+      )}
+      <p>
+        {next.text}
+        {next.at === null ? null : (
+          <>
+            {" "}
+            <strong>
+              <Ago at={next.at} now={now} />
+            </strong>
+            , at <Time at={next.at} />
+          </>
+        )}
+      </p>
+      {task.progress === undefined ? null : (
+        <span class="task-progress">
+          <progress max="100" value={task.progress} aria-label="Progress of the job" />{" "}
+          {task.progress} %
+        </span>
+      )}
     </div>
   );
 }

@@ -1,0 +1,94 @@
+import type { failuresOf, HostView } from "../api/search/host-views.ts";
+import { hostOf } from "../core/url.ts";
+import type { TaskFacts } from "../core/views/task-facts.ts";
+import { countOf, countText, durationText, utcText } from "./format.ts";
+import { textParts } from "./hostile-text.ts";
+import { causeOf } from "./host-causes.ts";
+import type { TaskJson } from "./task-json.ts";
+import { latenessText } from "./timeline.ts";
+
+/** Largest number of attempts that the story of a task names; older ones are counted. */
+const MAX_ATTEMPTS = 12;
+
+/**
+ * Writes the story of a task for a chat or a report: times in UTC, attempts with their outcomes, and the link.
+ * It names the host of the callback and leaves out its URL, which may contain a token, and all answers.
+ * @param link address of the task's page.
+ */
+export function taskIncident(task: TaskJson, facts: TaskFacts, link: string): string {
+  const { account, callback } = task;
+  const { finishedAt, createdAt } = facts;
+  const state = callback === null ? task.status : `${task.status}, callback ${callback.status}`;
+  const owner = account === undefined ? "" : `, account ${account}`;
+  const ended =
+    finishedAt === null
+      ? ", no result yet"
+      : `, result after ${durationText(finishedAt - createdAt)}`;
+  return [
+    `Task ${task.id} (${plain(task.model)}${owner}): ${state}`,
+    `Registered ${utcText(createdAt, "ms")} UTC${ended}`,
+    ...(task.error === undefined ? [] : [`Error ${plain(task.error.code)}`]),
+    ...attemptLines(task, facts),
+    link,
+  ].join("\n");
+}
+
+function attemptLines({ callback }: TaskJson, facts: TaskFacts): readonly string[] {
+  if (facts.callback === null) return [];
+  const { attempts, url, nextAttemptAt } = facts.callback;
+  const shown = attempts.slice(-MAX_ATTEMPTS);
+  const earlier = attempts.length - shown.length;
+  const lines = shown.map((attempt) => {
+    const { number, startedAt, durationMs, outcome } = attempt;
+    const view = callback?.attempts.find((each) => each.number === number);
+    const result = [outcome ?? "running", view?.status_code, view?.cause].filter(Boolean).join(" ");
+    const took = durationMs === null ? "" : ` in ${durationText(durationMs)}`;
+    const lateness = latenessText(attempt, facts);
+    return `#${number} ${utcText(startedAt, "ms")} ${plain(result)}${took}${lateness && `, ${lateness}`}`;
+  });
+  return [
+    `Callback to ${hostOf(url) ?? "an invalid URL"}`,
+    ...(earlier === 0 ? [] : [countOf(earlier, "earlier attempt")]),
+    ...lines,
+    ...(nextAttemptAt === null ? [] : [`Next attempt ${utcText(nextAttemptAt)} UTC`]),
+  ];
+}
+
+/** Writes how callbacks to a host fail, for a chat or a report. @param link address of the host's page. */
+export function hostIncident(
+  { host, failing, failures, last_delivered_at: deliveredAt }: HostFacts,
+  link: string,
+): string {
+  const kinds = failures.outcomes.map((kind) => {
+    const name = [kind.outcome ?? "failed", kind.status_code].filter(Boolean).join(" ");
+    return `${name}: ${countOf(kind.tasks, "callback")}. ${causeOf(kind).text}`;
+  });
+  const accounts = failures.accounts.map(
+    ({ account, tasks }) => `${account ?? "without account"} ${countText(tasks)}`,
+  );
+  return [
+    failing === null
+      ? `Host ${host}: does not fail at present`
+      : `Host ${host}: callbacks fail since ${secondsText(failing.since)}, ${countText(failing.failed)}${failing.is_capped ? " or more" : ""} failed, ${countText(failing.sending)} still being tried`,
+    ...(deliveredAt === null ? [] : [`Last delivered ${secondsText(deliveredAt)}`]),
+    ...kinds,
+    ...(accounts.length === 0 ? [] : [`Accounts: ${accounts.join(", ")}`]),
+    link,
+  ].join("\n");
+}
+
+interface HostFacts extends Pick<HostView, "host" | "failing"> {
+  readonly failures: ReturnType<typeof failuresOf>;
+  /** Time in Unix seconds; null when none is known. */
+  readonly last_delivered_at: number | null;
+}
+
+function secondsText(atS: number): string {
+  return `${utcText(atS * 1000)} UTC`;
+}
+
+/** Names the characters of a stranger's text that cannot be seen, and puts it on one line. */
+function plain(text: string): string {
+  const parts = textParts(text.replaceAll(/\s+/g, " "));
+  return parts.map((part) => part.text).join("");
+}
