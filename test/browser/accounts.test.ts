@@ -35,11 +35,11 @@ async function opened(page: Page, button: string) {
 }
 
 it.each([
-  ["light", { viewport: { width: 1280, height: 800 } }],
-  ["dark", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
+  ["light", "desktop", { viewport: { width: 1280, height: 800 } }],
+  ["dark", "phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the pages of accounts are accessible in %s and fit a screen of %o",
-  async (colorScheme, settings) => {
+  "the pages of accounts are accessible in %s colours and fit the screen of a %s",
+  async (colorScheme, _screen, settings) => {
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     await logIn(page, "/accounts");
     for (const path of ["/accounts", "/accounts/acme"]) {

@@ -13,13 +13,13 @@ afterAll(() => relay[Symbol.asyncDispose]());
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
 
 it.each([
-  ["/docs", "light", {}],
-  ["/docs", "dark", PHONE],
-  ["/docs/errors", "light", PHONE],
-  ["/docs/errors", "dark", {}],
+  ["/docs", "light", "desktop", {}],
+  ["/docs", "dark", "phone", PHONE],
+  ["/docs/errors", "light", "phone", PHONE],
+  ["/docs/errors", "dark", "desktop", {}],
 ] as const)(
-  "the page %s is accessible and not too wide in %s colours, with the settings %o",
-  async (path, colorScheme, settings) => {
+  "the page %s is accessible in %s colours and not too wide for the screen of a %s",
+  async (path, colorScheme, _screen, settings) => {
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     expect((await page.goto(path))?.status()).toBe(200);
     expect(await violationsOf(page)).toEqual([]);
@@ -27,7 +27,7 @@ it.each([
   },
 );
 
-it("the API reference shows only the entries with the typed words, in the text and in the contents, and all entries again when the words are removed", async () => {
+it("a filter in the API reference shows only the entries that contain the typed words, also in the table of contents, and all entries when the words are removed", async () => {
   const page = await openPage(relay.url);
   await page.goto("/docs");
   const sections = page.locator("[data-entry]:visible");
@@ -63,7 +63,7 @@ it("the examples of the API reference can be copied, and its colours are changed
   expect(await colour()).toBe(dark);
 });
 
-it("the API reference can be read without script", async () => {
+it("the API reference can be read in a browser that runs no scripts", async () => {
   const page = await openPage(relay.url, { context: { javaScriptEnabled: false } });
   await page.goto("/docs#registerTask");
   expect(await page.locator("#registerTask pre").first().isVisible()).toBe(true);

@@ -74,7 +74,7 @@ it("a link in a chat leads somebody who is logged in to the page, and a stranger
   expect(page.url()).toBe(`${origin}/?from=chat`);
 });
 
-it("a form of another site changes nothing", async () => {
+it("a form on another site that posts to the console changes nothing", async () => {
   const page = await open(403);
   await logIn(page);
   await page.goto(chat.origin);
@@ -84,7 +84,7 @@ it("a form of another site changes nothing", async () => {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-it("a page whose login ends while it is open keeps its data and says so", async () => {
+it("an open page of the console whose login ends keeps its data and shows that the login has ended", async () => {
   const page = await open(401);
   await logIn(page);
   await page.context().clearCookies();

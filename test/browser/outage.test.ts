@@ -88,7 +88,7 @@ it("four clicks lead from the failing host on the overview to delivered callback
   expect(sent).toEqual(ids.map(() => 3));
 });
 
-it("the list of tasks filters by key and by form, leads from task to task by the keys ] and [, does not move when a newer task arrives, and sends the selected callbacks again", async () => {
+it("the list of tasks can be filtered by keyboard and by form, leads from task to task by the keys ] and [, does not move when a newer task arrives, and sends the callbacks of selected tasks again", async () => {
   const url = receiver.at("/list", { kind: "answer", status: 404 });
   const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
   await untilListed("status_code=404", 3);

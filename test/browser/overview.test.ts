@@ -31,18 +31,18 @@ async function openOverview(context: TabOptions["context"]): Promise<Page> {
 }
 
 it.each([
-  ["light", {}],
-  ["dark", PHONE],
+  ["light", "desktop", {}],
+  ["dark", "phone", PHONE],
 ] as const)(
-  "the overview is accessible and not too wide in %s colours, with the settings %o",
-  async (colorScheme, settings) => {
+  "the overview is accessible in %s colours and not too wide for the screen of a %s",
+  async (colorScheme, _screen, settings) => {
     const page = await openOverview({ ...settings, colorScheme });
     expect(await violationsOf(page)).toEqual([]);
     expect(await isTooWide(page)).toBe(false);
   },
 );
 
-it("keys open the help, the search box and other pages, and not while they are switched off or a field has the focus", async () => {
+it("keyboard shortcuts open the help, the search box and other pages, except while they are switched off or an input field has the focus", async () => {
   const page = await openOverview({});
   const help = page.getByRole("dialog", { name: "Keyboard" });
   await page.keyboard.press("?");

@@ -13,11 +13,11 @@ beforeAll(async () => {
 afterAll(() => relay[Symbol.asyncDispose]());
 
 it.each([
-  ["light", { viewport: { width: 1280, height: 800 } }],
-  ["dark", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
+  ["light", "desktop", { viewport: { width: 1280, height: 800 } }],
+  ["dark", "phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the page of providers is accessible in %s, fits a screen of %o, and shows connections and configuration without secrets",
-  async (colorScheme, settings) => {
+  "the page of providers is accessible in %s colours, fits the screen of a %s, and shows connections and configuration without secrets",
+  async (colorScheme, _screen, settings) => {
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     await logIn(page, "/providers");
     expect(await violationsOf(page)).toEqual([]);

@@ -19,11 +19,11 @@ afterAll(async () => {
 });
 
 it.each([
-  ["light", { viewport: { width: 1280, height: 800 } }],
-  ["dark", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
+  ["light", "desktop", { viewport: { width: 1280, height: 800 } }],
+  ["dark", "phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the page of tests, in %s on a screen of %o, sends a callback signed for the chosen account, and shows the request and the answer",
-  async (colorScheme, settings) => {
+  "the page that sends test callbacks, in %s colours on the screen of a %s, sends one signed for the chosen account, and shows the request and the answer",
+  async (colorScheme, _screen, settings) => {
     const url = receiver.at(`/${colorScheme}`, { kind: "answer", status: 503 });
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     await logIn(page, `/test?account=acme&url=${encodeURIComponent(url)}`);

@@ -69,7 +69,7 @@ it.each([
   ["dark", { colorScheme: "dark" }],
   ["phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the page of a task whose texts are hostile is accessible, names invisible characters and runs nothing (%s)",
+  "the page of a task with hostile texts is accessible, names invisible characters and runs no script of these texts (%s)",
   async (_, context) => {
     const metadata = { note: HOSTILE };
     const id = await registered("/hostile", 500, { model: HOSTILE.slice(1), metadata });

@@ -94,7 +94,7 @@ describe("a repeated request", () => {
     expect(JSON.parse(http.bodies[0] ?? "")).toEqual({ ...REGISTRATION, id: expect.any(String) });
   });
 
-  it("the client repeats a request after Retry-After, else after pauses that double", async () => {
+  it("the client repeats a failed request after the time that Retry-After names, else after pauses that double", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "20" });
     const { relay, http } = connect(limited, UNAVAILABLE, "lost", answer(200, OPEN));
     await expect(outcomeOf(relay.read(ID))).resolves.toEqual(OPEN);
@@ -117,7 +117,7 @@ describe("a repeated request", () => {
       "lost",
       (relay) => relay.api.POST("/v1/callbacks/test", { body: { callback_url: "https://c.test" } }),
     ],
-  ])("the client sends no further request after %s (%i in all)", async (_, sent, failure, call) => {
+  ])("the client sends no further request after %s, %i in all", async (_, sent, failure, call) => {
     const { relay, http } = connect(failure);
     expect(await outcomeOf(call(relay))).toBeInstanceOf(Error);
     expect(http.requests).toHaveLength(sent);
@@ -154,11 +154,11 @@ describe("erase", () => {
   it.each([
     ["an existing", true, new Response(null, { status: 204 })],
     ["an unknown", false, refusal(404, "unknown_task")],
-  ])("erase of %s task returns %s", async (_, expected, response) => {
+  ])("the client's erase of %s task returns %s", async (_, expected, response) => {
     await expect(connect(response).relay.erase(ID)).resolves.toBe(expected);
   });
 
-  it("erase rejects when the task is open", async () => {
+  it("the client's erase rejects when the task is open", async () => {
     const { relay } = connect(refusal(409, "task_open"));
     await expect(relay.erase(ID)).rejects.toMatchObject({ code: "task_open" });
   });
@@ -167,7 +167,7 @@ describe("erase", () => {
 const settled = (task: object) =>
   answer(409, { type: "", title: "", status: 409, code: "task_settled", detail: "…", task });
 
-it("cancel returns a task that an earlier request has canceled, and rejects when the task has ended otherwise", async () => {
+it("the client's cancel returns a task that an earlier request has canceled, and rejects when the task has ended otherwise", async () => {
   await expect(outcomeOf(connect("lost", settled(ENDED)).relay.cancel(ID))).resolves.toEqual(ENDED);
   const completed = { ...ENDED, status: "completed" };
   const { relay } = connect(settled(completed));
@@ -177,7 +177,7 @@ it("cancel returns a task that an earlier request has canceled, and rejects when
 const page = (id: string, next_cursor: string | null) =>
   answer(200, { data: [{ id }], next_cursor });
 
-it("list reads page after page with the same filter, as far as its tasks are read", async () => {
+it("list reads one page after another with the same filter, and no page beyond the tasks that the caller takes", async () => {
   const { relay, http } = connect(page("a", "c1"), page("b", "c2"), page("c", null));
   const ids: string[] = [];
   for await (const { id } of relay.list({ status: "failed", limit: 1 })) ids.push(id);

@@ -72,12 +72,12 @@ it.each<[string, Parameters<typeof verify>]>([
       [SECRET, PUBLIC_KEY],
     ],
   ],
-])("verify accepts %s", async (_, args) => {
+])("verify, which checks the signature of a callback, accepts %s", async (_, args) => {
   await expect(verify(...args)).resolves.toEqual(VERIFIED);
 });
 
 it.each([NOW_S - 300, NOW_S + 300])(
-  "verify accepts a timestamp of %i s at 1795254355 s",
+  "verify, which checks the signature of a callback, accepts a timestamp (%i) that is 300 s from the present time 1795254355",
   async (sentAt) => {
     await expect(verify(requestOf(signed(BODY, sentAt)), SECRET)).resolves.toMatchObject({
       sentAt,
@@ -160,11 +160,14 @@ it.each([
   PUBLIC_KEY.replace("whpk", "sk"),
   undefined,
   [[]],
-])("verify refuses the key %j as a fault of the receiver, without repeating it", async (key) => {
-  const verified: unknown = Reflect.apply(verify, null, [requestOf(signed(BODY)), key]);
-  const error = await Promise.resolve(verified).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(TypeError);
-  expect(String(error)).toBe(
-    "TypeError: A key is a secret (whsec_ and base64) or a public key (whpk_ and base64).",
-  );
-});
+])(
+  "verify throws a TypeError, which does not contain the key, when the receiver passes the invalid key %j",
+  async (key) => {
+    const verified: unknown = Reflect.apply(verify, null, [requestOf(signed(BODY)), key]);
+    const error = await Promise.resolve(verified).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toBe(
+      "TypeError: A key is a secret (whsec_ and base64) or a public key (whpk_ and base64).",
+    );
+  },
+);

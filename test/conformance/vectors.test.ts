@@ -41,7 +41,7 @@ const publicKey = createPublicKey({ key: asymmetric.jwk ?? {}, format: "jwk" });
 beforeEach(() => void vi.useFakeTimers({ now: symmetric.now * 1000, toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-it("the files of conformance are what `npm run docs` generates", async () => {
+it("the files in the folder conformance are what `npm run docs` generates", async () => {
   for (const [name, text] of await vectorFiles()) expect(textOf(name)).toBe(text);
 });
 

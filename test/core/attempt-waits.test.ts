@@ -36,7 +36,7 @@ const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], w
   ];
 
 it.each(SERIES)(
-  "the automatic attempts of a callback end after as many attempts as the schedule has, with the right waits, when %s",
+  "when %s, the automatic attempts of a callback under the schedule %j (seconds), whose outcomes are %j, follow these waits: %j",
   (_when, scheduleS, outcomes, waitsS) => {
     expect(play(null, report, scheduleS, outcomes)).toMatchObject({
       waitsS,
@@ -46,7 +46,7 @@ it.each(SERIES)(
 );
 
 it.each(SERIES)(
-  "a redelivery of three attempts after an interrupted series ends after three attempts, the first at once and the others with the right waits, when %s",
+  "when %s, a redelivery of three attempts under the schedule %j (seconds), whose outcomes are %j, starts at once and then has the same waits as automatic attempts: %j",
   (_when, scheduleS, outcomes, [, ...waitsS]) => {
     const failed = play(null, report, DEFAULT_S, [i, i, i]).task;
     const series = play(failed, aRedelivery({ attempts: 3 }), scheduleS, outcomes);
@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "callback attempts that end as %j under a schedule of five take only the first one's interruption out of the schedule",
+  "callback attempts under the schedule [0,1,2,3,4] (seconds) that end as %j follow the waits %j: only the first interrupted attempt takes no wait from the schedule",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

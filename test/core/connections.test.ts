@@ -69,18 +69,19 @@ it.each([
 );
 
 it.each([
-  ["https://llm-1.cn-beijing.maas.aliyuncs.com", true],
-  ["https://ws-1.ap-southeast-1.maas.aliyuncs.com/", true],
-  ["http://llm-1.cn-beijing.maas.aliyuncs.com", false],
-  ["https://cn-beijing.maas.aliyuncs.com", false],
-  ["https://a.llm-1.cn-beijing.maas.aliyuncs.com", false],
-  ["https://llm-1.beijing.maas.aliyuncs.com", false],
-  ["https://llm-1.cn-beijing.maas.aliyuncs.com.example", false],
-  ["https://example.net/llm-1.cn-beijing.maas.aliyuncs.com", false],
-  ["https://llm-1.cn-beijing.maas.aliyuncs.com:8443", false],
+  ["accepts", "https://llm-1.cn-beijing.maas.aliyuncs.com"],
+  ["accepts", "https://ws-1.ap-southeast-1.maas.aliyuncs.com/"],
+  ["refuses", "http://llm-1.cn-beijing.maas.aliyuncs.com"],
+  ["refuses", "https://cn-beijing.maas.aliyuncs.com"],
+  ["refuses", "https://a.llm-1.cn-beijing.maas.aliyuncs.com"],
+  ["refuses", "https://llm-1.beijing.maas.aliyuncs.com"],
+  ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com.example"],
+  ["refuses", "https://example.net/llm-1.cn-beijing.maas.aliyuncs.com"],
+  ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com:8443"],
 ])(
-  "the configuration accepts %s as the base URL of a connection to dashscope, because it is the host of a workspace: %s",
-  (base_url, isAccepted) => {
+  "the configuration %s the base URL %s for a connection to dashscope, where each workspace has a host of its own",
+  (verb, base_url) => {
+    const isAccepted = verb === "accepts";
     const vars = connections({ a: { ...KEY, provider: "dashscope", base_url } });
     expect(configuredWith(vars).ok).toBe(isAccepted);
     expect(configuredWith({ DASHSCOPE_BASE_URL: base_url }).ok).toBe(isAccepted);
@@ -89,21 +90,22 @@ it.each([
 );
 
 it.each([
-  ["https://gw.example.com/v1/acme/ark", true],
-  ["https://GW.example.com:443/", true],
-  ["https://proxy.example.com:8443", true],
-  ["http://gw.example.com", false],
-  ["https://gw.example.com:8443", false],
-  ["https://proxy.example.com", false],
-  ["https://a.gw.example.com", false],
-  ["https://gw.example.com.example", false],
-  ["https://user@gw.example.com", false],
-  ["https://gw.example.com/?a=b", false],
-  ["https://10.0.0.1", false],
-  ["https://relay.example.com", false],
+  ["accepts", "https://gw.example.com/v1/acme/ark"],
+  ["accepts", "https://GW.example.com:443/"],
+  ["accepts", "https://proxy.example.com:8443"],
+  ["refuses", "http://gw.example.com"],
+  ["refuses", "https://gw.example.com:8443"],
+  ["refuses", "https://proxy.example.com"],
+  ["refuses", "https://a.gw.example.com"],
+  ["refuses", "https://gw.example.com.example"],
+  ["refuses", "https://user@gw.example.com"],
+  ["refuses", "https://gw.example.com/?a=b"],
+  ["refuses", "https://10.0.0.1"],
+  ["refuses", "https://relay.example.com"],
 ])(
-  "with EXTRA_BASE_HOSTS the base URL %s of a provider with hosts of its own is accepted: %s",
-  (base_url, isAccepted) => {
+  "with gw.example.com and proxy.example.com:8443 as EXTRA_BASE_HOSTS, the configuration %s the base URL %s for a connection to ark",
+  (verb, base_url) => {
+    const isAccepted = verb === "accepts";
     const hosts = "gw.example.com Proxy.example.com:8443 10.0.0.1 relay.example.com";
     const extra = { EXTRA_BASE_HOSTS: hosts, PUBLIC_URL: "https://relay.example.com" };
     for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {

@@ -26,7 +26,7 @@ it.each([
     [1, 0, 1],
   ],
   [
-    "passes failures that it held back on together with the next one when the clock was put back meanwhile",
+    "passes on the failures that it held back, together with the next failure, when the clock was put back meanwhile",
     [0, 1, -MINUTE],
     [1, 0, 2],
   ],

@@ -16,7 +16,7 @@ it.each([
   ["1:2:3", null],
   ["", null],
 ])(
-  "failed credentials in requests from the address %j are counted under the network %j",
+  "failed credentials in requests from the address %j are counted under the network %j (null: with all unreadable addresses)",
   (address, network) => {
     expect(clientNetwork(address)).toBe(network);
   },
@@ -33,7 +33,7 @@ const addresses = fc
   .map((drawn) => ipaddr.fromByteArray(drawn));
 const GLOBAL = ipaddr.IPv6.parseCIDR("2000::/3");
 
-it("an IP address is global unicast exactly when ipaddr.js says so, for IPv6 within 2000::/3", () => {
+it("isGlobalUnicast agrees with the package ipaddr.js on every IP address, except that it accepts IPv6 addresses only within 2000::/3", () => {
   fc.assert(
     fc.property(addresses, (address) => {
       const isIPv6 = address instanceof ipaddr.IPv6;

@@ -111,7 +111,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     ["is erased within a day", [HOUR], { ...timedOut, expiresAt: endedAt + 2 * HOUR }, POLICY],
     ["is known to have succeeded since", [], toldOf(timedOut), POLICY],
   ])(
-    "after its end, a task that %s is polled at the following times in milliseconds: %j",
+    "the milliseconds from the end of a task to its polls ([]: it is not polled), for a task that %s: %j",
     (_what, times, record, policy) => {
       expect(pollsOf(record, policy)).toEqual(times);
     },

@@ -20,7 +20,7 @@ import {
 const task = anAttachedTask();
 const deadlineAt = NOW + 4 * HOUR;
 
-it("a poll whose answer is not understood shows the operator the answer and since when, until the upstream is understood again", () => {
+it("after a poll whose answer is not understood, the operator sees in the task the answer and its time, until a poll is understood again", () => {
   const unclear = { kind: "unclear", statusCode: 200, word: "complete?" } as const;
   const record = apply(task, aPollEnd(unclear), FIRST_POLL);
   const poll = aPlan({

@@ -122,12 +122,17 @@ describe("the time of the next poll", () => {
     ],
     ["the end of the provider's rate limit", { notBefore: NOW + HOUR }, POLICY, NOW + HOUR],
     [
-      "the end of the provider's rate limit, after which a new instance knows of no poll",
+      "the end of the provider's rate limit, even by a new instance of the task's object, which knows of no earlier poll",
       { notBefore: NOW + HOUR },
       aPolicy({ polledAt: NOW + HOUR - 15_001 }),
       NOW + HOUR,
     ],
-    ["the next check of a pause", {}, aPolicy({ pausedAt: NOW + 30 * SECOND }), NOW + 90 * SECOND],
+    [
+      "the next check whether a pause of the relay is over",
+      {},
+      aPolicy({ pausedAt: NOW + 30 * SECOND }),
+      NOW + 90 * SECOND,
+    ],
   ] as const)("a poll is not made before %s", (_what, plan, policy, at) => {
     const task = anAttachedTask(plan);
     expect(wakeAt(task, policy)).toBe(at);

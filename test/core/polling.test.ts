@@ -123,7 +123,7 @@ describe("a poll that reports no end", () => {
     },
   );
 
-  it("a poll without an answer stores only since when there is none, a second one stores nothing, and the next answer removes the time", () => {
+  it("the first poll without an answer stores its time and nothing else, a second one stores nothing, and the next answer removes the time", () => {
     const silent = after(UNANSWERED);
     const tracking = { ...task.tracking, poll: aPlan({ unansweredSince: THEN }) };
     expect(silent).toEqual({ ...task, tracking, counts: ONE_POLL });

@@ -64,9 +64,13 @@ describe("a change is written to the index", () => {
     ["at once when the callback is delivered", aFinishedTask(), NOW],
     ["at once when the callback has failed", undelivered, NOW],
     ["at once when there is no callback", aFinishedTask({ callback: null }), NOW],
-    ["never while its price is being charged", aChargingTask(), null],
-    ["never when its version is in the index", aFinishedTask(known(NOW)), null],
-    ["never when its version is in the index and the task is open", anOpenTask(known(NOW)), null],
+    ["at no time while its price is being charged", aChargingTask(), null],
+    ["at no time when its version is in the index already", aFinishedTask(known(NOW)), null],
+    [
+      "at no time when its version is in the index already and the task is open",
+      anOpenTask(known(NOW)),
+      null,
+    ],
   ])("the index write of a task is due %s", (_what, record, at) => {
     expect(publishAt(record)).toBe(at);
   });

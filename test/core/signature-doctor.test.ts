@@ -192,9 +192,9 @@ const BROKEN: readonly Broken[] = [
   ],
 ];
 
-it.each(BROKEN.map(([receiver, received, ...faults]) => ({ receiver, received, faults })))(
-  "the signature doctor names the fault of a receiver that $receiver",
-  async ({ received, faults }) => {
+it.each(BROKEN.map(([receiver, received, ...faults]) => [receiver, received, faults] as const))(
+  "the signature doctor names the fault of a receiver that %s",
+  async (_, received, faults) => {
     const verdict = await verdictOn(received);
     expect(verdict).toMatchObject({ verdict: "invalid", signed_by: [], faults });
     expect(verdict.faults).toHaveLength(faults.length);

@@ -89,7 +89,7 @@ it.each([
   ],
   ["is asked last at the deadline", {}, { polledAt: DEADLINE - 1 }, next(DEADLINE, "deadline")],
 ] as const)(
-  "the operator sees in tracking what the upstream answers, when it is asked next and why, of a task whose upstream %s",
+  "the view of a task shows the operator, in its member tracking, the latest answer, the next poll and its reason, when the upstream %s",
   (_what, plan, policy, expected) => {
     const task = anAttachedTask(plan, { deadlineAt: DEADLINE });
     const { tracking } = view(task, aPolicy({ polledAt: NOW, ...policy }));
@@ -97,7 +97,7 @@ it.each([
   },
 );
 
-it("tracking says paused: true while the relay is paused, and only where a poll would be made", () => {
+it("the member tracking of a task has paused: true only while the relay is paused and a poll would otherwise be made", () => {
   const pausedAt = NOW + MINUTE;
   const paused = aPolicy({ polledAt: NOW, pausedAt });
   expect(view(anAttachedTask(), paused).tracking).toEqual({
@@ -112,7 +112,7 @@ it("tracking says paused: true while the relay is paused, and only where a poll 
   expect(view(anAttachedTask(), paused, "account")).not.toHaveProperty("tracking");
 });
 
-it("the callback of a finished task says whether it waits for the end of a pause or for the refund, and the operator sees when the refund is tried again", () => {
+it("the view of a finished task shows whether its callback waits for the end of a pause or for the refund, and the operator sees when the refund is tried again", () => {
   const due = aCallback({ state: { kind: "due", nextAttemptAt: NOW } });
   const waiting = aFinishedTask({ callback: due });
   expect(view(waiting, aPolicy()).callback).not.toHaveProperty("paused");
@@ -128,7 +128,7 @@ it("the callback of a finished task says whether it waits for the end of a pause
   expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
 });
 
-it("a refused hook is noted at most three times of each reason, without a new version, and only for an open task of its connection", () => {
+it("a refused hook is stored at most three times for each reason, without a new version of the task, and only for an open task of the connection that sent it", () => {
   const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
   const task = anAttachedTask();
   const signed = times.reduce<TaskRecord>(

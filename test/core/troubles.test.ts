@@ -23,13 +23,13 @@ const QUIET: Facts = {
   index: indexOf({}),
 };
 
-it("a relay without faults has no problems", () => {
+it("a relay without faults has no entries in its list of problems", () => {
   const counts = [aCount(0, "delivered", 50), aCount(0, "failed", 2)];
   expect(troublesOf({ ...QUIET, index: indexOf({ counts, failed: THREE.slice(1) }) })).toEqual([]);
   expect(troublesOf({ ...QUIET, index: null })).toEqual([]);
 });
 
-it("a host whose callbacks fail is a problem with its size, its beginning and what to do", () => {
+it("a host with three failed callbacks is in the list of problems, with the number of tasks, the time of the first failure and requests that help", () => {
   const index = indexOf({ failed: THREE, next: [aRepeat(2), aRepeat(1, { host: "other" })] });
   expect(troublesOf({ ...QUIET, index })).toEqual([
     {
@@ -56,24 +56,28 @@ it("a host whose callbacks fail is a problem with its size, its beginning and wh
 const REFUND = { status: "failed", callback: "sending", attempts: 0, lastOutcome: null } as const;
 const PENDING = { status: "pending", callback: "waiting", lastOutcome: null } as const;
 
-it.each<[string, Partial<Facts>, object[]]>([
+const FOUND: readonly (readonly [
+  string,
+  Partial<Facts>,
+  readonly { kind: string; [member: string]: unknown }[],
+])[] = [
   [
     "two failing callbacks to a host, which may be chance",
     { index: indexOf({ failed: THREE.slice(1) }) },
     [],
   ],
   [
-    "failures of a host that an hour ago became better",
+    "three failures of a host more than an hour ago",
     { index: indexOf({ failed: [61, 62, 63].map((age) => aFailure(age)) }) },
     [],
   ],
   [
-    "failures of a host to which more callbacks are delivered",
+    "three failures of a host that takes four other callbacks",
     { index: indexOf({ failed: THREE, counts: [aCount(1, "delivered", 4)] }) },
     [],
   ],
   [
-    "failures of a host since an earlier hour, of which the search found a part",
+    "failures of a host for three hours, of which only some rows were read",
     {
       index: indexOf({
         failed: THREE,
@@ -190,6 +194,13 @@ it.each<[string, Partial<Facts>, object[]]>([
     { warnings: [{ path: "PUBLIC_URL", message: "is not set" }] },
     [{ kind: "configuration", severity: "notice", subject: { variable: "PUBLIC_URL" } }],
   ],
-])("the problems found for %s are the expected ones", (_, facts, expected) => {
+];
+
+it.each(
+  FOUND.map(([what, facts, expected]) => {
+    const kinds = expected.map(({ kind }) => kind).join(", ");
+    return [what, kinds === "" ? "none" : kinds, facts, expected] as const;
+  }),
+)("the list of problems of a relay with %s has the kinds: %s", (_, _kinds, facts, expected) => {
   expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
 });

@@ -27,19 +27,25 @@ const BILLS = Object.entries(LIVES).map(([name, meters]) => {
   return { name, meters, bill: billOf(usageOf(meters, { receiverMs, isQueued: false }), MILLION) };
 });
 
-it.each(BILLS)("docs/cost.md states the meters and the price of the life $name", (life) => {
-  const { name, meters, bill } = life;
-  const columns = COLUMNS.map((column) =>
-    bill.lines.reduce((sum, { meter, dollars }) => sum + (column.includes(meter) ? dollars : 0), 0),
-  );
-  const dollars = [...columns, bill.dollars].map((price) => price.toFixed(2));
-  const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
-  const { logLines, subrequests, polls, indexWrites, attempts } = meters;
-  const objects = [workerRequests, objectRequests, rowsWritten, rowsRead];
-  const others = [d1Written, d1Read, logLines, subrequests, polls, indexWrites, attempts];
-  expect(LINES).toContain(`| ${name} | ${[...objects, ...others].join(" | ")} |`);
-  expect(LINES).toContain(`| ${name} | ${dollars.join(" | ")} |`);
-});
+it.each(BILLS)(
+  "docs/cost.md states the counts of billed operations and the price for tasks of the kind: $name",
+  (life) => {
+    const { name, meters, bill } = life;
+    const columns = COLUMNS.map((column) =>
+      bill.lines.reduce(
+        (sum, { meter, dollars }) => sum + (column.includes(meter) ? dollars : 0),
+        0,
+      ),
+    );
+    const dollars = [...columns, bill.dollars].map((price) => price.toFixed(2));
+    const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
+    const { logLines, subrequests, polls, indexWrites, attempts } = meters;
+    const objects = [workerRequests, objectRequests, rowsWritten, rowsRead];
+    const others = [d1Written, d1Read, logLines, subrequests, polls, indexWrites, attempts];
+    expect(LINES).toContain(`| ${name} | ${[...objects, ...others].join(" | ")} |`);
+    expect(LINES).toContain(`| ${name} | ${dollars.join(" | ")} |`);
+  },
+);
 
 it("docs/cost.md lists the price of every meter with its source and its date", () => {
   const listed = LINES.filter((line) => / \| \[[\w\s]+\]\(https:\/\/\S+\) \| /.test(line));
@@ -89,22 +95,22 @@ function given(options: string) {
 
 const JOB: Job = { retryRate: 0, receiverMs: 300, polls: 0, isQueued: false };
 
-it.each<readonly [string, Job, readonly number[]]>([
-  ["without polls and failures", JOB, [20.93, 20.33, 2.97, 11.68]],
-  ["with one poll", { ...JOB, polls: 1 }, [23.75, 20.39, 4.26, 22.04]],
-  ["with six polls", { ...JOB, polls: 6 }, [38.28, 20.69, 6.71, 73.84]],
-  ["whose attempts all fail", { ...JOB, retryRate: 1 }, [41.9, 22.25, 5.75, 33.48]],
-  ["through the queue", { ...JOB, isQueued: true }, [23.33, 20.33, 2.97, 11.68]],
-  ["whose receivers hang", { ...JOB, receiverMs: 10_000 }, [36.45, 20.33, 2.97, 11.68]],
+it.each<readonly [string, readonly number[], Job]>([
+  ["without polls and failures", [20.93, 20.33, 2.97, 11.68], JOB],
+  ["with one poll", [23.75, 20.39, 4.26, 22.04], { ...JOB, polls: 1 }],
+  ["with six polls", [38.28, 20.69, 6.71, 73.84], { ...JOB, polls: 6 }],
+  ["whose attempts all fail", [41.9, 22.25, 5.75, 33.48], { ...JOB, retryRate: 1 }],
+  ["through the queue", [23.33, 20.33, 2.97, 11.68], { ...JOB, isQueued: true }],
+  ["whose receivers hang", [36.45, 20.33, 2.97, 11.68], { ...JOB, receiverMs: 10_000 }],
 ])(
-  "a million tasks %s have these prices on the relay, Workflows, Queues and QStash",
-  (_, job, prices) => {
+  "the price in dollars of a million tasks %s on the relay, Workflows, Queues and QStash is %j",
+  (_, prices, job) => {
     const bills = Object.values(CONTENDERS).map((usage) => billOf(usage(job), MILLION).dollars);
     expect(bills.map((dollars) => Number(dollars.toFixed(2)))).toEqual(prices);
   },
 );
 
-it("a bill beyond the plan leaves out what the plan includes of each meter", () => {
+it("the bill for usage beyond the paid plan leaves out, for each kind of operation, the amount that the plan includes", () => {
   expect(
     billOf({ logLines: 2, queueOperations: 3, objectGbMonths: 0.000_001 }, 11 * MILLION),
   ).toEqual({
@@ -129,7 +135,7 @@ it.each<readonly [string, Partial<Order>]>([
     "--tasks 2k --receiver-ms 25000 --polls 3 --queue",
     { tasks: 2_000, receiverMs: 25_000, polls: 3, isQueued: true },
   ],
-])("`npm run cost` reads the options `%s`", (options, order) => {
+])("`npm run cost` understands the options %j", (options, order) => {
   expect(orderOf(...given(options))).toEqual({ ...JOB, tasks: MILLION, ...order });
 });
 

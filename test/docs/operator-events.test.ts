@@ -21,7 +21,7 @@ it.each([
   expect(others).toEqual(expect.arrayContaining(left));
 });
 
-it("a Slack message of the operator event upstream.unclear shows the upstream's word on one line with &, < and > escaped, and nothing of the task but its id, account and host", () => {
+it("a Slack message of the operator event upstream.unclear shows the upstream's word escaped and on one line, and of the task only its id, account and host", () => {
   const event = {
     type: "upstream.unclear",
     taskId: "t",

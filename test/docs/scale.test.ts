@@ -40,7 +40,7 @@ function databases(tasksPerS: number): string {
 }
 
 it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
-  "docs/scale.md states what %i tasks per second with hooks take",
+  "docs/scale.md states the rows, databases, log lines and price of %i tasks per second, as computed from the counts of one task",
   (tasksPerS) => {
     const usage = usageOf(LIVES["Ark with hooks, index"], { receiverMs: 300, isQueued: false });
     const { dollars } = billOf(usage, tasksPerS * MONTH_S);
@@ -77,21 +77,27 @@ it.each([
   ["2,500", "one queue", PLATFORM.messagesPerS / indexWrites],
   ["4,600", "1 TB of D1", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
   ["5,260", "5 billion log lines", PLATFORM.logLinesPerDay / DAY_S / 11],
-])("docs/scale.md states from %s tasks per second that a limit binds: %s", (from, limit, rate) => {
-  const row = LINES.find((line) => line.startsWith(`| ${from} | ${limit}`)) ?? "";
-  const stated = Number(/[\d,]+/.exec(row)?.[0].replaceAll(",", ""));
-  expect(Math.abs(stated - rate) / rate).toBeLessThan(0.02);
-});
+])(
+  "docs/scale.md states the tasks per second, %s, from which this limit is reached: %s",
+  (from, limit, rate) => {
+    const row = LINES.find((line) => line.startsWith(`| ${from} | ${limit}`)) ?? "";
+    const stated = Number(/[\d,]+/.exec(row)?.[0].replaceAll(",", ""));
+    expect(Math.abs(stated - rate) / rate).toBeLessThan(0.02);
+  },
+);
 
-it("docs/scale.md states the limits of the size of a task", () => {
+it("docs/scale.md states the largest size of a stored task", () => {
   expect(SCALE_PAGE).toContain(`a stored task ${MAX_ENDED_BYTES / MILLION} MB`);
 });
 
-it.each([1, 16, 64, 256])("docs/scale.md states what tasks with payloads of %i KB take", (kb) => {
-  const bytes = kb * 1_024;
-  const stored = gbMonths(ASSUMED.objectBytes + bytes, ASSUMED.objectDays) * MILLION;
-  const dollars = stored * PRICES.objectGbMonths.dollars;
-  const inIsolate = Math.floor((128 * MILLION) / (5 * bytes));
-  const cells = [`${kb} KB`, `$${dollars.toFixed(2)}`, inIsolate.toLocaleString("en-US")];
-  expect(LINES).toContain(`| ${cells.join(" | ")} |`);
-});
+it.each([1, 16, 64, 256])(
+  "docs/scale.md states the price of storage and the number of tasks in memory for payloads of %i KB",
+  (kb) => {
+    const bytes = kb * 1_024;
+    const stored = gbMonths(ASSUMED.objectBytes + bytes, ASSUMED.objectDays) * MILLION;
+    const dollars = stored * PRICES.objectGbMonths.dollars;
+    const inIsolate = Math.floor((128 * MILLION) / (5 * bytes));
+    const cells = [`${kb} KB`, `$${dollars.toFixed(2)}`, inIsolate.toLocaleString("en-US")];
+    expect(LINES).toContain(`| ${cells.join(" | ")} |`);
+  },
+);

@@ -14,16 +14,19 @@ const PAGES = [
   "/.//x",
 ];
 
-fuzz("wherever a login is to return to, it leads to a path of the relay that is not another host", {
-  inputs: changedText(fc.constantFrom(...PAGES, "https://evil.example/a", "/\\evil.example")),
-  cases: 20_000,
-  check: (text) => {
-    const path = safeReturnTo(text, ORIGIN);
-    if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) throw new Error(`leads to ${path}`);
-    if (new URL(path, ORIGIN).origin !== ORIGIN) throw new Error(`leads away: ${path}`);
-    return path !== "/";
+fuzz(
+  "whatever return path a login to the console is given, it redirects to a path of the relay and never to another host",
+  {
+    inputs: changedText(fc.constantFrom(...PAGES, "https://evil.example/a", "/\\evil.example")),
+    cases: 20_000,
+    check: (text) => {
+      const path = safeReturnTo(text, ORIGIN);
+      if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) throw new Error(`leads to ${path}`);
+      if (new URL(path, ORIGIN).origin !== ORIGIN) throw new Error(`leads away: ${path}`);
+      return path !== "/";
+    },
   },
-});
+);
 
 const KEYS = [await hmacKey(new Uint8Array(32).fill(7))];
 const session: Session = {
@@ -35,7 +38,7 @@ const session: Session = {
 };
 const TEXT = await sessionText(session, KEYS);
 
-fuzz("a session cookie that was changed anywhere is no session", {
+fuzz("a session cookie of the console that was changed in any place is not accepted", {
   inputs: changedText(TEXT, 2),
   cases: 20_000,
   check: async (text) => {

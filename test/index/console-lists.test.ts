@@ -48,7 +48,7 @@ it("a page of the task list on which no task matches says how far back the searc
   expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
 });
 
-it("a run of redeliveries counts first, sends page by page under one key, goes on by itself only in the browser that has begun it, and a repeated form sends nothing twice", async () => {
+it("a bulk redelivery ordered in the console counts the tasks first, then sends page by page under one Idempotency-Key, continues by itself only in the browser that began it, and sends nothing twice when its form is sent again", async () => {
   const received = aReceiver(status(200));
   for (let n = 0; n < 12; n++) {
     await indexedTask();

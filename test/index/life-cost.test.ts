@@ -201,7 +201,7 @@ function failing(times: number, meters: Meters): Life {
     pass(300);
     return answering({}, left-- > 0 ? 500 : 200)(sent, signal);
   };
-  const kind = `ends by an event, with an index, and of whose attempts ${times} fail,`;
+  const kind = `ends by an event, and whose first ${times} callback attempts fail, in a relay with an index`;
   // Failed attempts and delivered ones are two totals.
   const totals = times < 3 ? 4 : 3;
   return { kind, hasIndex: true, live: (life) => report(life, created), receiver, totals, meters };

@@ -125,7 +125,7 @@ it("the operator event callback.failed is neither stored nor sent when OPERATOR_
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event callback.failed is a Slack message with the task id and the host only, and with &, < and > escaped, when OPERATOR_CALLBACK_FORMAT is slack", async () => {
+it("the operator event callback.failed is a Slack message with only the task id and the host, both escaped, when OPERATOR_CALLBACK_FORMAT is slack", async () => {
   const outside = receivers(500);
   const PUBLIC_URL = "https://relay.example.com";
   const id = await failedTask({

@@ -77,7 +77,7 @@ it.each(["before", "after"])(
   },
 );
 
-it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and refuses what is no host", async () => {
+it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and refuses a text that is not a host", async () => {
   expect(await answerOf("/v1/hosts/unknown.example.net")).toMatchObject({
     callbacks: { total: 0 },
     failing: null,

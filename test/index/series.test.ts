@@ -65,7 +65,7 @@ it("GET /v1/stats/series has a step for each of the last 25 hours, with the task
   expect(steps).toEqual(expected);
 });
 
-it("GET /v1/stats/series sums days with ?step=86400, and takes a window of its own", async () => {
+it("GET /v1/stats/series sums whole days with ?step=86400, and covers the time range from ?since to ?until", async () => {
   await tasksOfThreeHours();
   const days = await answerOf("/v1/stats/series?step=86400");
   expect(days).toMatchObject({ step_s: 86_400 });

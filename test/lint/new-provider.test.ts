@@ -19,11 +19,11 @@ it("no adapter, fixture or page still has a placeholder that npm run providers:n
 });
 
 it.each([
-  [true, "by the poll that its hook causes"],
-  [false, "by polls alone"],
+  ["with hooks", true, "by the poll that its hook causes"],
+  ["without hooks", false, "by polls alone"],
 ])(
-  "npm run providers:new finds its places in all lists of providers (a provider with hooks: %s)",
-  (hasHooks, finding) => {
+  "npm run providers:new adds a provider %s to every list of providers in the repository",
+  (_, hasHooks, finding) => {
     const provider: NewProvider = { name: "a-b", identifier: "aB", prefix: "A_B", hasHooks };
     const files = filesOf(provider, new Map(LISTS.map((path) => [path, read(path)])));
     const added = [...files].flatMap(([path, text]) => {

@@ -85,12 +85,12 @@ it.each<[string, object, number | undefined]>([
 );
 
 it.each([
-  [{ challenge: 'a "quoted" ü' }, '{"challenge":"a \\"quoted\\" ü"}'],
-  [{ challenge: "abc", task_id: "1" }, '{"challenge":"abc"}'],
-  [{ challenge: "x".repeat(512) }, `{"challenge":"${"x".repeat(512)}"}`],
+  ["with quotes", { challenge: 'a "quoted" ü' }, '{"challenge":"a \\"quoted\\" ü"}'],
+  ["beside a task id", { challenge: "abc", task_id: "1" }, '{"challenge":"abc"}'],
+  ["of 512 characters", { challenge: "x".repeat(512) }, `{"challenge":"${"x".repeat(512)}"}`],
 ])(
-  "a hook of MiniMax with the body %j is answered with its challenge alone: %s",
-  (body, answer) => {
+  "a hook of MiniMax that contains a challenge %s is answered with JSON that contains the challenge alone",
+  (_, body, answer) => {
     expect(minimax.hooks?.preflight?.(body)).toBe(answer);
   },
 );

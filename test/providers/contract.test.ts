@@ -45,8 +45,8 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
     },
   );
 
-  it.each(polls.map((fixture) => [fixture.name, kindOf(fixture.means), fixture] as const))(
-    `an example answer of ${name} to a poll (%s) is read as: %s`,
+  it.each(polls.map((fixture) => [fixture.name, wordsFor(fixture.means), fixture] as const))(
+    `an example answer of ${name} to a poll (%s) is read as %s`,
     (_name, _kind, fixture) => {
       expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
     },
@@ -55,14 +55,17 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
   it.each([
     ["polls", fixtures.polls],
     ["hooks", fixtures.hooks],
-  ])(`the examples of ${name} for %s mean what they are filed as`, (_, reports) => {
-    const { others: _others, ...named } = reports ?? { others: [] };
-    const kinds = Object.entries(named).map(([kind, example]) => [
-      kind,
-      "exempt" in example ? kind : kindOf(example.means),
-    ]);
-    expect(kinds).toEqual(kinds.map(([kind]) => [kind, kind]));
-  });
+  ])(
+    `the fixtures of ${name} for %s that are named after a meaning, e.g. success, have this meaning`,
+    (_, reports) => {
+      const { others: _others, ...named } = reports ?? { others: [] };
+      const kinds = Object.entries(named).map(([kind, example]) => [
+        kind,
+        "exempt" in example ? kind : kindOf(example.means),
+      ]);
+      expect(kinds).toEqual(kinds.map(([kind]) => [kind, kind]));
+    },
+  );
 
   it(`a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`, () => {
     const answers = polls.flatMap(({ exchanges, means, ...fixture }) => {
@@ -106,8 +109,8 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
   });
 
   describe.runIf(adapter !== null)("for hooks", () => {
-    it.each(hooks.map((fixture) => [fixture.name, kindOf(fixture.means), fixture] as const))(
-      `an example hook of ${name} (%s) is read as: %s`,
+    it.each(hooks.map((fixture) => [fixture.name, wordsFor(fixture.means), fixture] as const))(
+      `an example hook of ${name} (%s) is read as %s`,
       (_name, _kind, fixture) => {
         const observation = readHook(provider, fixture, parseJson(fixture.body));
         expect(observation?.jobId ?? null).toBe(fixture.jobId);
@@ -161,6 +164,22 @@ function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unkno
   if (reading?.kind === "unclear" && reading.word != null) return `unclear: ${reading.word}`;
   return reading?.kind;
 }
+
+/** Describes the meaning of a fixture in words, for a title. */
+function wordsFor(means: HookFixture["means"] | PollFixture["means"]): string {
+  const kind = kindOf(means);
+  return WORDS.get(kind) ?? kind;
+}
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["success", "a success"],
+  ["noOutput", "a success without output"],
+  ["moderation", "a failure by moderation"],
+  ["failure", "a failure"],
+  ["running", "a job in progress"],
+  ["unknownState", "an unknown state"],
+  ["unreadable", "not readable"],
+]);
 
 function kindOf(means: HookFixture["means"] | PollFixture["means"]): string {
   if (means === null) return "unknownState";

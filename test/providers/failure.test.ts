@@ -58,7 +58,7 @@ it.each([
   ["failed", null, "User is locked. Reason: Exhausted balance.", "provider", false],
   ["failed", null, "The account is out of credits", "provider", false],
 ] as const)(
-  "a failure with state %s, code %j and text %j has category %s, and is worth a retry: %s",
+  "a failure with the state %s, the code %j and the text %j gets the category %s and retryable: %s",
   (state, code, text, category, retryable) => {
     expect(failureOf(state, { code, text }, SHOWN).failure).toEqual({ category, retryable });
   },

@@ -55,14 +55,14 @@ describe.each(REDACTIONS)("redaction of the $what", ({ what, redact }) => {
 });
 
 it.each([
-  "The input image is too large (5 MB > 4 MB).",
-  "Is 16:9 supported? See https://docs.example/ratios",
-  "token limit exceeded",
-  "Ungültige Eingabe: 画像が大きすぎます 🦊",
-  "x".repeat(1024),
+  ["a sentence with sizes", "The input image is too large (5 MB > 4 MB)."],
+  ["a question with a ratio and a URL", "Is 16:9 supported? See https://docs.example/ratios"],
+  ["the word token", "token limit exceeded"],
+  ["letters beyond ASCII", "Ungültige Eingabe: 画像が大きすぎます 🦊"],
+  ["1,024 letters", "x".repeat(1024)],
 ])(
-  "publicText, which removes secrets from a provider's text, leaves a harmless text as it is: %j",
-  (text) => {
+  "publicText, which removes secrets from a provider's text, leaves a harmless text as it is: %s",
+  (_, text) => {
     expect(publicText(text, [])).toBe(text);
   },
 );

@@ -17,7 +17,7 @@ const HOOK_EVENTS = ["task.hook", "hook.ignored", "request.refused"];
 useClock();
 
 describe.each(CASES)("$name", (hookCase) => {
-  it(`${hookCase.name} that is empty, no JSON, of another shape or about an unknown state changes nothing but the noted reasons, and writes a log line`, async () => {
+  it(`${hookCase.name} that is empty, no JSON, of another shape or about an unknown state changes nothing, except that the reason of the refusal is stored and logged`, async () => {
     const scene = await attached(hookCase);
     const { hooks } = hookCase.sender;
     const unknown = hooks.flatMap(({ body, means }) => (means === null ? [body] : []));
@@ -38,7 +38,7 @@ describe.each(CASES)("$name", (hookCase) => {
   });
 
   it.runIf(hookCase.sender.namesJobs)(
-    `${hookCase.name} about another job than the one attached to the task changes nothing but the noted reason, and writes a log line`,
+    `${hookCase.name} about another job than the one attached to the task changes nothing, except that the reason of the refusal is stored and logged`,
     async () => {
       const scene = await attached(hookCase);
       const { body } = hookOf(hookCase, "completed");

@@ -143,7 +143,7 @@ const REFUSED: Readonly<Record<string, [(id: string) => Promise<unknown>, object
 };
 
 it.each(Object.entries(REFUSED))(
-  "Relay.%s answers ok false with the problem of the route",
+  "Relay.%s returns { ok: false } with the same problem that the HTTP route answers",
   async (_, [call, problem]) => {
     const id = await registered();
     expect(await call(id)).toMatchObject({ ok: false, problem });

@@ -34,7 +34,7 @@ it("GET /healthz shows the name and the provider of each configured connection a
 it.each([
   ["newapi", "is not configured: it needs NEWAPI_API_KEY and NEWAPI_BASE_URL"],
   ["sandbox", "is not configured: it needs SANDBOX=true"],
-  ["nobody", "must be one of ark, "],
+  ["nobody", "must be one of ark, replicate"],
 ])(
   "a task with the provider %s, which has no connection, is refused because it %s",
   async (provider, reason) => {

@@ -45,7 +45,7 @@ const publish = (outside: Outside, { certs, jwk }: Team) =>
 const visitWith = (token: string, bindings: object) =>
   visit("/", null, { "Cf-Access-Jwt-Assertion": token }, bindings);
 
-it("a user of Cloudflare Access is an operator with the role read, by the name of the email", async () => {
+it("a user of Cloudflare Access is an operator with the role read, whose name is the email address", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const page = await visitWith(await team.tokenOf(), team.bindings);
@@ -112,7 +112,7 @@ it("a token of Cloudflare Access is no login where Access is not configured, and
   expect((await call("/v1/accounts", message)).status).toBe(401);
 });
 
-it("while the team of Cloudflare Access cannot be reached, its users are led to the login, and known keys go on serving", async () => {
+it("while the keys of the Cloudflare Access team cannot be fetched, users with a token of an unknown key are led to the login, and keys fetched before still verify tokens", async () => {
   const team = await aTeam();
   const outside = anOutside();
   const token = await team.tokenOf();
@@ -143,8 +143,11 @@ it.each([
   [{ ACCESS_AUD: AUDIENCE }, "ACCESS_TEAM"],
   [{ ACCESS_TEAM: "https://evil.example/", ACCESS_AUD: AUDIENCE }, "ACCESS_TEAM"],
   [{ ACCESS_TEAM: "acme", ACCESS_AUD: AUDIENCE, ACCESS_ROLE: "admin" }, "ACCESS_ROLE"],
-])("with the variables %o the relay is not configured, and names %s", async (vars, name) => {
-  const response = await callWith({ ...env, ...vars }, "/v1/tasks");
-  expect(response.status).toBe(503);
-  expect(await response.text()).toContain(name);
-});
+])(
+  "with the variables %j the relay answers 503 not_configured and names the variable %s",
+  async (vars, name) => {
+    const response = await callWith({ ...env, ...vars }, "/v1/tasks");
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain(name);
+  },
+);

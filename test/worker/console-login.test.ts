@@ -131,9 +131,9 @@ it("the session of an operator key ends when the key leaves OPERATOR_KEYS, and h
 });
 
 it.each([
-  ["generated", aKey],
-  ["imported", anImportedKey],
-] as const)("the session of a %s account key ends when the key is revoked", async (_, make) => {
+  ["a generated", aKey],
+  ["an imported", anImportedKey],
+] as const)("the session of %s account key ends when the key is revoked", async (_, make) => {
   const account = await anAccount();
   const { id, key } = await make(account);
   const cookie = await logIn(key);

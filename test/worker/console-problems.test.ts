@@ -44,25 +44,25 @@ it.each<readonly [ProblemCode, Partial<ProblemDetails>, readonly string[]]>([
   ["index_disabled", {}, ["[[d1_databases]]", "INDEX_DB"]],
   ["unavailable", {}, ['href="/tasks?a=b"', "Try again"]],
   ["forbidden", { detail: "<script>\u202e" }, ["&lt;script&gt;", "U+202E"]],
-])("the page of the problem %s with the members %o says what to do", async (code, more, texts) => {
-  const page = await (await pageOf(code, more)).text();
-  for (const text of texts) expect(page).toContain(text);
-  expect(page).not.toContain("<script>");
-});
-
-it.each<readonly [ProblemCode, Readonly<Record<string, string>>, string | null]>([
-  ["unavailable", { "Retry-After": "3" }, "3"],
-  ["not_configured", {}, "10"],
-  ["internal_error", {}, null],
-  ["rate_limited", { "Retry-After": "60" }, null],
 ])(
-  "the page of the problem %s with the headers %o asks for itself again after %s s (null: never)",
-  async (code, headers, after) => {
-    const response = await pageOf(code, { headers });
-    expect(response.headers.get("Refresh")).toBe(after);
-    expect(response.headers.get("Retry-After")).toBe(headers["Retry-After"] ?? null);
+  "the page of the problem %s with the members %j tells the reader what to do",
+  async (code, more, texts) => {
+    const page = await (await pageOf(code, more)).text();
+    for (const text of texts) expect(page).toContain(text);
+    expect(page).not.toContain("<script>");
   },
 );
+
+it.each<readonly [ProblemCode, Readonly<Record<string, string>>, string, string | null]>([
+  ["unavailable", { "Retry-After": "3" }, "reloads itself after 3 s", "3"],
+  ["not_configured", {}, "reloads itself after 10 s", "10"],
+  ["internal_error", {}, "does not reload itself", null],
+  ["rate_limited", { "Retry-After": "60" }, "does not reload itself", null],
+])("the page of the problem %s with the headers %j %s", async (code, headers, _, after) => {
+  const response = await pageOf(code, { headers });
+  expect(response.headers.get("Refresh")).toBe(after);
+  expect(response.headers.get("Retry-After")).toBe(headers["Retry-After"] ?? null);
+});
 
 it("the page of a problem has the frame of the console for viewers, and for nobody else", async () => {
   const frame = "Log out";

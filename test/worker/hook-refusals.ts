@@ -25,7 +25,7 @@ export function testRefusedHooks(hookCase: HookCase): void {
   });
 
   it.runIf(PROVIDERS.get(provider)?.hooks?.idParameter != null)(
-    `${hookCase.name} with the id of another task in its body changes nothing but the noted reason`,
+    `${hookCase.name} with the id of another task in its body changes nothing, except that the reason of the refusal is stored`,
     async () => {
       const scene = await aScene(hookCase);
       await scene.attach();
@@ -45,7 +45,7 @@ export function testSignatures(hookCase: HookCase): void {
   const { sender } = hookCase;
   const failure = hookOf(hookCase, "failed");
 
-  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401 and is noted at most three times`, async () => {
+  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401, and is stored as refused at most three times`, async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     const body = bodyFor(failure, scene.task);

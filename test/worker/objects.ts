@@ -40,7 +40,7 @@ const Refused = z.looseObject({
   }),
 });
 
-/** Expects hooks to change nothing but the noted reasons why they were not taken; returns these reasons. */
+/** Expects hooks to change nothing, except that the reasons of their refusal are stored; returns these reasons. */
 export async function refusalsOf(id: string, act: () => Promise<unknown>): Promise<string[]> {
   const before = Refused.parse(await stored(id));
   await act();

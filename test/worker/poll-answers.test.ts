@@ -16,7 +16,7 @@ const UNKNOWN_STATE: object = { ...UNCLEAR, word: expect.any(String) };
 const UNANSWERED = { kind: "unanswered" };
 const UNAUTHORIZED = { kind: "unauthorized" };
 
-/** Answers of any provider that say nothing about the job, although some contain its success. */
+/** Answers of any provider that do not state the state of the job, although some have the body of a success. */
 const SILENT: readonly (readonly [string, (success: string) => Response, object])[] = [
   ["HTTP 401 with the body of a success", withStatus(401), UNAUTHORIZED],
   ["HTTP 403 with the body of a success", withStatus(403), UNAUTHORIZED],
@@ -40,7 +40,7 @@ describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, for
   const { others: _others, success, ...others } = polls;
 
   it.each(Object.entries({ success, ...others }))(
-    `an answer of ${provider} to a poll that is its example of %s reports what the example means`,
+    `the example answer of ${provider} to a poll with the meaning %s is read with this meaning`,
     async (_, example) => {
       if ("exempt" in example) return expect(example.exempt).toMatch(/\.$/);
       const { means } = example;
@@ -49,9 +49,12 @@ describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, for
     },
   );
 
-  it.each(SILENT)(`%s is no news of a job of ${provider}`, async (_, answer, expected) => {
-    expect(await asked(provider, success, answer)).toEqual(expected);
-  });
+  it.each(SILENT)(
+    `an answer of ${provider} to a poll that is %s leaves the state of the job unknown`,
+    async (_, answer, expected) => {
+      expect(await asked(provider, success, answer)).toEqual(expected);
+    },
+  );
 
   it(`the success of another job of ${provider} ${foreignJob === undefined ? "is not understood" : "cannot be told from that of the job"}`, async () => {
     const other = { ...success, jobId: "another-job" };

@@ -100,15 +100,15 @@ it.each<[string, Site]>([
 const FAL = "fal-ai/kling-video/v2/master/text-to-video";
 const TIMED_OUT = { error: "Request timed out", error_type: "request_timeout" };
 
-it.each<[number, string, object, string]>([
-  [504, "completed with an error", TIMED_OUT, "failed"],
-  [403, "completed with an error", TIMED_OUT, "failed"],
-  [429, "completed with an error", TIMED_OUT, "failed"],
-  [503, "completed without an error", {}, "unanswered"],
-  [403, "completed without an error", {}, "unclear"],
+it.each<[number, string, string, object]>([
+  [504, "completed with an error", "failed", TIMED_OUT],
+  [403, "completed with an error", "failed", TIMED_OUT],
+  [429, "completed with an error", "failed", TIMED_OUT],
+  [503, "completed without an error", "unanswered", {}],
+  [403, "completed without an error", "unclear", {}],
 ])(
-  "a poll of a fal job whose result has HTTP status %i and whose status is %s leaves the task: %s",
-  async (httpStatus, _, error, expected) => {
+  "a poll of a fal job whose result has HTTP status %i and whose status is %s has the outcome: %s",
+  async (httpStatus, _, expected, error) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering("thank you"));
     outside.on("https://queue.fal.run/", ({ url }) =>

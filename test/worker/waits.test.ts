@@ -11,7 +11,7 @@ import { report, taskOf } from "./tasks.ts";
 
 useClock();
 
-it("a task whose callback waits because the relay is paused says so, also in the answer to a redelivery", async () => {
+it("GET /v1/tasks/{id} and the answer to a redelivery show that a callback waits because the relay is paused", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, { ...env, PAUSED: "true" });
@@ -24,7 +24,7 @@ it("a task whose callback waits because the relay is paused says so, also in the
   expect(received).toEqual([]);
 });
 
-it("a task whose upstream never answers shows the operator since when, and when the upstream is asked next", async () => {
+it("GET /v1/tasks/{id} of a task whose upstream never answers shows the operator since when it has not answered, and the time of the next poll", async () => {
   anOutside().on("https://ark.", () => new Response(null, { status: 503 }));
   const task = await hooked({ provider: "ark", bindings: { ...env, ARK_API_KEY: "k".repeat(20) } });
   await attach(task, "cgt-1");
@@ -44,7 +44,7 @@ it("a task whose upstream never answers shows the operator since when, and when 
   });
 });
 
-it("a task whose hook has a wrong signature shows the operator that it was refused", async () => {
+it("GET /v1/tasks/{id} shows the operator that a hook of the task was refused for its signature", async () => {
   const REPLICATE_WEBHOOK_SECRET = `whsec_${btoa("s".repeat(24))}`;
   const bindings = { ...env, REPLICATE_WEBHOOK_SECRET };
   const task = await hooked({ provider: "replicate", bindings });
@@ -53,7 +53,7 @@ it("a task whose hook has a wrong signature shows the operator that it was refus
   expect(tracking).toMatchObject({ hooks_refused: [{ at: START_S, reason: "bad_signature" }] });
 });
 
-it("a task whose receiver answers 526 shows the cause tls of its attempt, and when the relay took the end", async () => {
+it("GET /v1/tasks/{id} of a task whose receiver answers 526 shows the cause tls of the attempt, and the time at which the relay accepted the result", async () => {
   aReceiver(status(526));
   expect(await read(await completed())).toMatchObject({
     finished_at: START_S,
@@ -64,7 +64,7 @@ it("a task whose receiver answers 526 shows the cause tls of its attempt, and wh
   });
 });
 
-it("a failed task whose refund is pending shows that its callback waits for it, and when the refund is tried again", async () => {
+it("GET /v1/tasks/{id} of a failed task whose refund is pending shows that the callback waits for the refund, and the time of the next try", async () => {
   aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);

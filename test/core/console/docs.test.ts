@@ -48,9 +48,12 @@ it.each<[string, Omit<Endpoint, keyof typeof OPERATION>, string[]]>([
     { method: "POST", path: "/hooks/{provider}", security: [] },
     ["curl -fsS 'https://relay.example.com/hooks/{provider}' \\", "  -X POST"],
   ],
-])("the command of %s can be pasted into a shell", (_, endpoint, lines) => {
-  expect(curlOf({ ...OPERATION, ...endpoint }, ORIGIN)).toBe(lines.join("\n"));
-});
+])(
+  "the API reference shows %s as a curl command that can be pasted into a shell",
+  (_, endpoint, lines) => {
+    expect(curlOf({ ...OPERATION, ...endpoint }, ORIGIN)).toBe(lines.join("\n"));
+  },
+);
 
 it.each([
   ["a reference", { $ref: "#/components/schemas/Task" }, "Task"],
@@ -65,8 +68,8 @@ it.each([
   ["a map", { type: "object", additionalProperties: { type: "integer" } }, "object of integer"],
   ["any object", { type: "object", additionalProperties: {} }, "object"],
   ["a list of types", { type: ["string", "null"] }, "string | null"],
-  ["no type", {}, "any"],
-])("the type of %s, with the schema %j, is written as %s", (_, schema, expected) => {
+  ["a value of any type", {}, "any"],
+])("the API reference writes the type of %s, with the schema %j, as %s", (_, schema, expected) => {
   const parts = typeOf(schema);
   expect(parts.map(({ text }) => text).join("")).toBe(expected);
 });
@@ -78,7 +81,7 @@ const kind = (status: string, required: string[], output: object) => ({
   required,
 });
 
-it("the members of an object of several kinds are listed once, each with the kinds that require it", () => {
+it("the API reference lists each member of a schema with oneOf once, with the alternatives that require the member", () => {
   const inner = { type: "object", properties: { url: { type: "string", maxLength: 1024 } } };
   const schemas = { Failed: kind("failed", ["status"], { type: "null" }) };
   const schema = {
@@ -118,7 +121,7 @@ it.each([
   [{ minItems: 0, maxItems: 1000 }, "at most 1,000 items"],
   [{ minimum: 0, maximum: 99_999_999_999 }, "Unix seconds"],
   [{ type: "string" }, ""],
-])("the limits of %j are written as %s", (schema, expected) => {
+])("the API reference writes the limits in the schema %j as %j", (schema, expected) => {
   expect(limitsOf([schema])).toBe(expected);
 });
 
@@ -126,6 +129,6 @@ it.each([
   ["registerTask", "Register task"],
   ["readOpenApi", "Read OpenAPI"],
   ["readJwks", "Read JWKS"],
-])("the operation %s has the title %s", (id, title) => {
+])("the API reference shows the operation id %s as the title %s", (id, title) => {
   expect(titleOf(id)).toBe(title);
 });

@@ -24,7 +24,7 @@ function aStep(callbacks: Partial<Step["callbacks"]>, buckets: Record<number, nu
   };
 }
 
-it("the totals of a range are the sums of its steps, and unknown where nothing has ended", () => {
+it("the overview's totals of a time range are the sums over its hours, and its success rate is unknown while no callback has ended", () => {
   const steps = [
     aStep({ delivered: 6, failed: 1, attempts: 9 }, { 5: 6 }),
     aStep({ delivered: 3, sending: 2, attempts: 6 }, { 1000: 2 }),
@@ -42,7 +42,7 @@ it("the totals of a range are the sums of its steps, and unknown where nothing h
   expect(totalsOf([])).toEqual({ ...nothing, ...unknown });
 });
 
-it("the heatmap shows each bucket in the row of its bound, darker with more tasks, and what exceeds all bounds in the last row", () => {
+it("the latency heatmap of the overview shows tasks in the row of their latency, darker for more tasks, and latencies beyond the largest bound in the last row", () => {
   const steps = [aStep({}, { 5: 100, 10: 20, 250: 1 }), aStep({}, { 3_600_000: 1, 60_000: 11 })];
   expect(heatCells(steps)).toEqual([
     { column: 0, row: 0, shade: 8 },
@@ -63,7 +63,7 @@ it.each([
   ["refund_delayed", { task_id: "7" }, ["/tasks/7"]],
   ["deadline_near", { task_id: "7" }, ["/tasks/7"]],
   ["index_full", { bytes: 9 }, []],
-])("the problem %s about %j leads to the pages %j", (kind, subject, paths) => {
+])("the overview links the problem %s about %j to the pages %j", (kind, subject, paths) => {
   const head = { severity: "error", detail: "", since: null, tasks: null, actions: [] } as const;
   const problem: PresentProblem = { ...head, kind, subject };
   expect(remediesOf(problem).map(({ path }) => path)).toEqual(paths);
@@ -75,6 +75,6 @@ it.each([
   [9, [0, 5, 10]],
   [100, [0, 50, 100]],
   [1_284, [0, 500, 1_000, 1_500]],
-])("the axis of a chart whose largest number is %i names %j", (most, ticks) => {
+])("the axis of a chart whose largest number is %i is labelled with %j", (most, ticks) => {
   expect(axisTicks(most)).toEqual(ticks);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { samplePage } from "./sample-page.tsx";
 
-it("a page with every part and hostile text has no script, style or event handler of its own", async () => {
+it("a console page with every component and hostile text contains no inline script, style or event handler", async () => {
   const page = await samplePage(null);
   const tags = page.replaceAll(/(?<!src)="[^"]*"/g, "=");
   expect(/<style|<[^>]* style=|<\w[^<>]* on\w+=|<script(?! src="\/assets)/.exec(tags)).toBeNull();
@@ -10,11 +10,11 @@ it("a page with every part and hostile text has no script, style or event handle
 });
 
 it.each([
-  [null, ["/", "/tasks", "/hosts", "/accounts", "/providers", "/test", "/docs"]],
-  ["acme", ["/", "/tasks", "/accounts/acme", "/test", "/docs"]],
+  ["the operator", null, ["/", "/tasks", "/hosts", "/accounts", "/providers", "/test", "/docs"]],
+  ["the account acme", "acme", ["/", "/tasks", "/accounts/acme", "/test", "/docs"]],
 ])(
-  "the rail for the account %s (null: the operator) leads to %j and marks the page's own part",
-  async (account, paths) => {
+  "the navigation of the console for %s links to %j and marks the entry of the current page",
+  async (_, account, paths) => {
     const [rail = ""] = /<nav class="rail"[\s\S]*?<\/nav>/.exec(await samplePage(account)) ?? [];
     const links = Array.from(rail.matchAll(/<a (?!class)[^>]*href="([^"]*)"([^>]*)>/g));
     expect(links.map(([, path]) => path)).toEqual(paths);

@@ -12,27 +12,31 @@ import { textParts } from "../../../src/console/hostile-text.ts";
 const AT = Date.UTC(2026, 8, 2, 14, 31, 7, 41);
 
 it.each([
-  [durationText(4), "4 ms"],
-  [durationText(9_940), "9.9 s"],
-  [durationText(10_000), "10 s"],
-  [durationText(180_000), "3 min"],
-  [durationText(128_300), "2 min 8 s"],
-  [durationText(7_500_000), "2 h 5 min"],
-  [durationText(90_000_000), "1 d 1 h"],
-  [relativeText(AT - 3_000, AT), "3 s ago"],
-  [relativeText(AT + 125_000, AT), "in 2 min"],
-  [relativeText(AT - 40, AT), "now"],
-  [utcText(AT), "02 Sep 14:31:07"],
-  [utcText(AT, "ms"), "02 Sep 14:31:07.041"],
-  [percentText(0.99996), "99.9 %"],
-  [percentText(1), "100 %"],
-  [percentText(0.0002), "0.1 %"],
-  [countText(12_403), "12,403"],
-])("a duration, a time, a share or a count is written as %s, expected %s", (text, expected) => {
+  ["the duration 4 ms", "4 ms", durationText(4)],
+  ["the duration 9,940 ms", "9.9 s", durationText(9_940)],
+  ["the duration 10,000 ms", "10 s", durationText(10_000)],
+  ["the duration 180,000 ms", "3 min", durationText(180_000)],
+  ["the duration 128,300 ms", "2 min 8 s", durationText(128_300)],
+  ["the duration 7,500,000 ms", "2 h 5 min", durationText(7_500_000)],
+  ["the duration 90,000,000 ms", "1 d 1 h", durationText(90_000_000)],
+  ["a time 3,000 ms ago", "3 s ago", relativeText(AT - 3_000, AT)],
+  ["a time 125,000 ms ahead", "in 2 min", relativeText(AT + 125_000, AT)],
+  ["a time 40 ms ago", "now", relativeText(AT - 40, AT)],
+  ["the time 2026-09-02T14:31:07.041Z", "02 Sep 14:31:07", utcText(AT)],
+  [
+    "the time 2026-09-02T14:31:07.041Z to the millisecond",
+    "02 Sep 14:31:07.041",
+    utcText(AT, "ms"),
+  ],
+  ["the share 0.99996", "99.9 %", percentText(0.99996)],
+  ["the share 1", "100 %", percentText(1)],
+  ["the share 0.0002", "0.1 %", percentText(0.0002)],
+  ["the count 12403", "12,403", countText(12_403)],
+])("the console writes %s as %j", (_, expected, text) => {
   expect(text).toBe(expected);
 });
 
-it("text of strangers is divided at characters that cannot be seen, which are named, and cut at 2,000 characters", () => {
+it("the console divides untrusted text at invisible characters, which it names (U+202E), and cuts the text at 2,000 characters", () => {
   expect(textParts("a\u202Eb\u0000\nc\ud800")).toEqual([
     { kind: "text", text: "a" },
     { kind: "hidden", text: "U+202E" },
@@ -47,7 +51,7 @@ it("text of strangers is divided at characters that cannot be seen, which are na
   ]);
 });
 
-it("the tokens of a JSON text are together that text, and tell keys from strings", () => {
+it("codeTokens divides a JSON text into tokens for highlighting, which together are the same text and have kinds such as key, string and number", () => {
   const text = '{"a": "b \\" c", "n": [-1.5e3, true, null]}';
   const tokens = codeTokens(text);
   expect(tokens.map((token) => token.text).join("")).toBe(text);

@@ -225,7 +225,7 @@ describe("the next step of a task", () => {
       3600,
     ],
   ] as const)(
-    "the next step of %s is told with its reason and without a negative time",
+    "the console shows the next step of %s with its reason and without a negative time",
     (_, task, policy, afterMs, text, atMs, refreshS) => {
       const view: TaskJson = JSON.parse(taskView(task, "operator", null, policy));
       const at = atMs === null ? null : NOW + atMs;
@@ -237,7 +237,7 @@ describe("the next step of a task", () => {
   it.each([
     ["before its deadline", MINUTE, "Waits for the result. Fails without one"],
     ["after its deadline", 80 * HOUR, "The deadline has passed: the task fails now."],
-  ])("an open task %s says what it waits for", (_, afterMs, text) => {
+  ])("the console shows what an open task waits for %s", (_, afterMs, text) => {
     const task = anOpenTask({ callbackUrl: URL_A });
     const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
     expect(nextStepOf(view, taskFacts(task, "operator", POLICY), NOW + afterMs).text).toBe(text);

@@ -54,22 +54,25 @@ describe("the plan of npm run bench", () => {
     ["the whole run with BullMQ", fullPlan(true), 480_000],
     ["the whole run without Redis", fullPlan(false), 480_000],
     ["the short run", QUICK, 60_000],
-  ])("%s keeps its limit, and gives each turn more than half a second", (_, plan, limitMs) => {
-    const startMs = 20_000 * plan.places.length;
-    const leftMs = plan.limitMs - startMs;
-    const turns = plan.places.map((each) => turnsOf(each, plan.rounds));
-    const firstMs = shareMs(plan.places, plan.rounds, leftMs + startMs - 20_000);
-    const [first = 0] = turns;
-    expect(turnMs(firstMs, first)).toBeGreaterThan(500);
-    expect(firstMs / first).toBeCloseTo(leftMs / turns.reduce((sum, each) => sum + each, 0));
-    expect(plan.limitMs).toBeLessThan(limitMs);
-  });
+  ])(
+    "%s of npm run bench stays within its time limit, and measures each server for more than half a second at a time",
+    (_, plan, limitMs) => {
+      const startMs = 20_000 * plan.places.length;
+      const leftMs = plan.limitMs - startMs;
+      const turns = plan.places.map((each) => turnsOf(each, plan.rounds));
+      const firstMs = shareMs(plan.places, plan.rounds, leftMs + startMs - 20_000);
+      const [first = 0] = turns;
+      expect(turnMs(firstMs, first)).toBeGreaterThan(500);
+      expect(firstMs / first).toBeCloseTo(leftMs / turns.reduce((sum, each) => sum + each, 0));
+      expect(plan.limitMs).toBeLessThan(limitMs);
+    },
+  );
 
-  it("a turn that took too long shortens those after it, down to a third of a second", () => {
+  it("a measurement of npm run bench that took too long shortens the later ones, down to 300 ms", () => {
     expect([turnMs(9_000, 3), turnMs(4_000, 2), turnMs(-500, 1)]).toEqual([2_600, 1_600, 300]);
   });
 
-  it("another server is the first in each round", () => {
+  it("npm run bench begins each round of measurements with another server", () => {
     expect([0, 1, 2, 3].map((by) => rotated(["a", "b", "c"], by).join(""))).toEqual([
       "abc",
       "bca",
@@ -80,7 +83,7 @@ describe("the plan of npm run bench", () => {
 });
 
 describe("the report of npm run bench", () => {
-  it("compares the relay with the floor's round of the same turn, with limits and goals", () => {
+  it("the report of npm run bench compares the relay with the minimal Worker (floor) measured next to it, and states limits and goals", () => {
     expect(checkLines(checksOf([MEASURED])).split("\n")).toEqual([
       "- pass: CPU time per task above the floor, 32 connections (tmpfs): 0.20 ms, at most 0.45 ms; goal 0.25 ms: reached",
       "- pass: delivered/s as a part of the floor's, 32 connections (tmpfs): 0.80 ×, at least 0.77 ×; goal 0.85 ×: not reached",
@@ -89,7 +92,7 @@ describe("the report of npm run bench", () => {
     ]);
   });
 
-  it("the table of a place has one row per server and load, with faults added up", () => {
+  it("a table in the report of npm run bench has one row per server and load, with the sums of lost, doubled and refused requests", () => {
     const lines = tablesOf(MEASURED).split("\n");
     expect(lines[2]).toBe(
       "| floor | 1 | 500 | 500 |  | 1.00 ms | 2.00 ms | 2.00 ms | 2.00 ms | 1.00 ms |  | 1 | 0 | 2 |",
@@ -100,7 +103,7 @@ describe("the report of npm run bench", () => {
     expect(lines).toHaveLength(6 + 1 + 4);
   });
 
-  it("the page holds the tables, the verdicts, the machine and a link to the chart", () => {
+  it("the report of npm run bench has the tables, the comparisons with the limits, the machine and a link to the chart", () => {
     const text = page([MEASURED], MACHINE, "results.svg");
     const parts = [tablesOf(MEASURED), checkLines(checksOf([MEASURED])), "(results.svg)"];
     for (const part of [...parts, "2 cores", "workerd 1", "1970-01-01", "used 0.25 ms of CPU"]) {
@@ -108,7 +111,7 @@ describe("the report of npm run bench", () => {
     }
   });
 
-  it("the chart's longest bar belongs to the largest figure of its panel", () => {
+  it("in the chart of npm run bench the largest figure of each panel has the longest bar", () => {
     const widths = [...chart([MEASURED]).matchAll(/<rect x="260".* width="([\d.]+)"/g)];
     const [floorPerS, relayPerS, floorMs, relayMs] = widths.map(([, width]) => Number(width));
     expect([floorPerS, relayMs]).toEqual([330, 330]);
@@ -118,7 +121,7 @@ describe("the report of npm run bench", () => {
 });
 
 describe("the README's line on a dead receiver", () => {
-  it("npm run bench:outage replaces the line of the run before", () => {
+  it("npm run bench:outage replaces the line that an earlier run has written into the README", () => {
     const plan = { tasks: 8, ratePerS: 60, waitMs: 20_000 };
     const relay = { accepted: 4, latenciesMs: [9, 10, 11, 50] };
     const bullmq = { accepted: 4, latenciesMs: [25_000] };

@@ -25,7 +25,7 @@ const CASES: readonly [string, string | null, string[], string[], RegExp][] = [
 ];
 
 it.each(CASES)(
-  "npm run receive with the options %j, for a task of the account %s, makes its attempts end with %j, and prints the answers and what the signature is worth",
+  "the receiver of npm run receive with the options %j, for a task of the account %s, makes the callback attempts end with %j, and prints its answers and whether the signature is valid",
   async (options, account, outcomes, answers, verdict) => {
     const port = await freePort();
     const given = options.split(" ").filter((word) => word !== "");
