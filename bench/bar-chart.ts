@@ -2,7 +2,7 @@
 export interface Bar {
   readonly name: string;
   readonly value: number;
-  /** Text beside the bar. */
+  /** Text that stands beside the bar. */
   readonly label: string;
 }
 
@@ -10,7 +10,7 @@ export interface Bar {
 export interface BarPanel {
   readonly title: string;
   readonly bars: readonly Bar[];
-  /** Value of the longest possible bar. */
+  /** Value to which a bar of full length corresponds. */
   readonly longest: number;
 }
 

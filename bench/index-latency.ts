@@ -8,7 +8,7 @@ import { FASTEST_DIRECTORY, quantile } from "./figures.ts";
 
 const ROUNDS = 6;
 /**
- * Loads that are compared. In the one with a pause, work after a callback does not compete with the next
+ * Loads that are compared. In the load with a pause, work that follows a callback does not delay the next
  * task.
  */
 const LOADS = [
@@ -27,7 +27,7 @@ interface Measured {
   readonly delivered: number[];
 }
 
-/** Compares the latency of tasks with and without an index, alternating round by round. */
+/** Compares the latency of tasks with and without an index, in rounds that alternate between the two. */
 export async function compareLatencies(): Promise<void> {
   await using receiver = await Receiver.start();
   const parent = FASTEST_DIRECTORY;
@@ -73,7 +73,7 @@ async function round(
   for (const { path, arrivedAt } of receiver.posts) {
     delivered.push(Math.max(0, arrivedAt - (begun.get(path) ?? arrivedAt)));
   }
-  // Rows are written after the callbacks, and must not slow down the other relay's round.
+  // Rows are written after the callbacks; the pause keeps these writes out of the other relay's round.
   await sleep(1_000);
 }
 

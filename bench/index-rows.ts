@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from "../src/core/time.ts";
 
 /** Retention of the rows in the benchmark. */
 export const KEPT_MS = 28 * DAY_MS;
-/** Number of newest rows, whose tasks are open or still send their callback. */
+/** Number of the newest rows, whose tasks are open or whose callbacks are still being sent. */
 const UNSETTLED = 5_000;
 
 /** Inserts rows of the 28 days before `?4`; see `fillOver`. */

@@ -32,7 +32,7 @@ export interface PageOrder {
   readonly limit: number;
 }
 
-/** Durations of the measured calls, and the number of rows that all of them read or wrote. */
+/** Durations of the measured calls, and the total number of rows that they read or wrote. */
 interface Measurement {
   readonly ms: readonly number[];
   readonly rows: number;
@@ -89,12 +89,12 @@ async function measure({ order, seed, now }: Body, db: D1Database): Promise<Meas
   }
 }
 
-/** Marks the six hours before `?1` for the next count. */
+/** Statement that marks the six hours before `?1`, so that the next run of the cron trigger counts them. */
 const MARK_HOURS = `
   INSERT OR IGNORE INTO dirty_hours (hour, run)
   SELECT CAST(?1 AS INTEGER) - value * ${HOUR_MS}, '' FROM json_each('[1, 2, 3, 4, 5, 6]')`;
 
-/** Returns the steps of the cron trigger. */
+/** Returns the steps of the cron trigger, to be measured one by one. */
 function cronSteps(db: D1Database, now: number) {
   // On the hour the cron also counts older hours.
   const fullHour = now - (now % HOUR_MS);
@@ -130,7 +130,7 @@ async function timed<T>(
   return { ms, rows };
 }
 
-/** Returns a batch of rows of open tasks; every second batch settles the tasks of the one before. */
+/** Returns a batch of rows of open tasks; every second batch settles the tasks of the batch before. */
 function batchOf(i: number, size: number, now: number): MessageBatch {
   const timestamp = new Date(now);
   const messages = Array.from({ length: size }, (_, j): Message => {

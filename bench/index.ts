@@ -15,7 +15,7 @@ const ROWS = Number(process.env["BENCH_ROWS"] ?? 1_000_000);
 const SEED = Number(process.env["BENCH_SEED"] ?? 1);
 const CALLS = 300;
 const FILL_AT_ONCE = 50_000;
-/** Tasks of one hour at 83 per second. */
+/** Number of tasks that are created in one hour at a rate of 83 per second. */
 const HOUR_ROWS = 300_000;
 const TARGET_MS = 50;
 const TARGET_ROWS_PER_S = 1_000;
@@ -62,7 +62,10 @@ async function measureIndex(): Promise<void> {
   await measureWrites(bench);
 }
 
-/** Measures how long the cron trigger counts one hour with many tasks, alone in its database. */
+/**
+ * Measures how long the cron trigger needs to count one hour with many tasks, in a database without other
+ * rows.
+ */
 async function measureBusyHour(): Promise<void> {
   await using bench = await WranglerDev.start({ vars: {}, config: await writeConfig() });
   await fill(bench, "fillHour", HOUR_ROWS);

@@ -7,11 +7,11 @@ type Account = DurableObjectStub<AccountObject>;
 
 const PRICE = 3;
 const GRANTED = 1_000_000_000;
-/** Name of a key without a label, as long as all of these are. */
+/** Name of an API key without a label; all such names have this length. */
 const KEY_NAME = "5e884898";
 
 /**
- * Charges and refunds one account, `concurrency` pairs at a time, until `pairs` are done or `ms`
+ * Worker that charges and refunds one account, `concurrency` pairs at a time, until `pairs` are done or `ms`
  * milliseconds have passed. Answers with the number of pairs done.
  */
 export default {
@@ -35,7 +35,7 @@ export default {
   },
 };
 
-/** Makes the two calls that a failed task makes to its account. */
+/** Makes the two calls that a failed task makes to the ledger of its account: a charge and a refund. */
 async function chargeAndRefund(account: Account): Promise<void> {
   const [taskId, reference] = [crypto.randomUUID(), crypto.randomUUID()];
   const notAfter = Date.now() + 2_000;

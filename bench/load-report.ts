@@ -32,7 +32,7 @@ export function printReport(plan: LoadPlan, run: LoadRun): void {
   }
 }
 
-/** Lists the guarantees of the relay that a task violates. */
+/** Lists the guarantees of the relay that were broken for a task. */
 export function faultsOf({ id, kind, status, arrivals, stored }: Sent, plan: LoadPlan): string[] {
   if (status !== 202 && stored === undefined && arrivals.length === 0) return [];
   const attempts = stored?.callback.attempts ?? [];

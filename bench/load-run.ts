@@ -14,7 +14,10 @@ export interface LoadPlan {
   readonly tasks: number;
   readonly ratePerS: number;
   readonly scheduleS: readonly number[];
-  /** Share of the tasks whose receiver hangs, and share of those whose receiver fails; from 0 to 0.5. */
+  /**
+   * Fraction of the tasks whose receiver hangs, and fraction of those whose receiver fails; each from 0 to
+   * 0.5.
+   */
   readonly sickShare: number;
   /** Rate of tasks for healthy receivers while the run waits for the last attempts. */
   readonly trickleRatePerS: number;
@@ -23,7 +26,7 @@ export interface LoadPlan {
   readonly parent: string;
 }
 
-/** Task that was reported to the relay; times in Unix milliseconds. */
+/** Task whose end was reported to the relay; times in Unix milliseconds. */
 export interface Sent {
   readonly id: string;
   readonly kind: Kind;
@@ -37,7 +40,7 @@ export interface Sent {
 
 export interface LoadRun {
   readonly sent: readonly Sent[];
-  /** Time in milliseconds in which all tasks but the trickle were reported. */
+  /** Time in milliseconds in which all tasks were reported, except those of the low rate after the load. */
   readonly wallMs: number;
   /** Samples taken while tasks came at the full rate. */
   readonly samples: readonly Sample[];
@@ -45,7 +48,7 @@ export interface LoadRun {
   readonly maxRssBytes: number;
   /** Sample of the process after 30 s without requests. */
   readonly quiet: Sample;
-  /** Number of tasks in the trickle, the low rate of tasks after the load. */
+  /** Number of tasks that were reported at the low rate after the load. */
   readonly trickled: number;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Limit on the calls in flight when they take longer than the rate allows. */
+/** Largest number of calls in flight, which is reached when calls take longer than the rate allows. */
 const MAX_AT_ONCE = 256;
 
 /** Starts `count` calls of `work` at the given rate per second, and waits until all have ended. */

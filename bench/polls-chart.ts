@@ -1,7 +1,10 @@
 import { barChart } from "./bar-chart.ts";
 import { type Panel, percent, type Row, seconds, titleOf } from "./polls-report.ts";
 
-/** Draws the mean lateness of each row as a bar, as a part of the job's duration; one panel below the other. */
+/**
+ * Draws the mean lateness of each row as a bar, as a fraction of the job's duration; one panel below the
+ * other.
+ */
 export function chart(panels: readonly Panel[]): string {
   const longest = Math.max(
     ...panels.flatMap(({ rows }) => rows.map(({ lateness }) => lateness.meanPart)),

@@ -11,7 +11,7 @@ export interface Durations {
 /** Job whose result a poll has found. */
 export interface FoundJob {
   readonly durationMs: number;
-  /** Time from the job's end to the relay's knowing it, in milliseconds. */
+  /** Time in milliseconds from the end of the job to the moment at which the relay knows the result. */
   readonly latenessMs: number;
   readonly polls: number;
 }

@@ -18,7 +18,7 @@ export interface LivePlan {
   readonly parent: string;
 }
 
-/** The jobs of a live run; of each, the lateness lasts until its callback has arrived. */
+/** The jobs of a live run. The lateness of a job is the time from its end to the arrival of its callback. */
 export interface LiveRun {
   readonly unknown: readonly FoundJob[];
   readonly known: readonly FoundJob[];
@@ -57,7 +57,10 @@ const REQUESTS_AT_ONCE = 50;
 const GIVE_UP_AFTER_MS = 300_000;
 const LOOK_EVERY_MS = 500;
 
-/** Runs jobs without hooks against a new relay: of kinds that it does not know, then of the same kinds. */
+/**
+ * Runs jobs without hooks against a new relay: first of kinds of which the relay knows no durations, then of
+ * the same kinds.
+ */
 export async function liveRun({
   durations,
   jobs,
@@ -78,7 +81,7 @@ export async function liveRun({
   const together = { ...group, count: atOnce, spreadMs: 0 };
 
   const unknown = await Promise.all([run(stated, world), run(unstated, world)]);
-  // What an isolate has read of a kind it keeps for ten minutes; a new process reads it again.
+  // An isolate keeps the durations of a kind for ten minutes; a new process reads them again.
   await relay.restart();
   const [known, knownUnstated] = await Promise.all([run(stated, world), run(unstated, world)]);
   const atOnceUnknown = await run({ ...together, model: "is-new" }, world);

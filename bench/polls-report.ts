@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { table as markdownTable } from "./markdown.ts";
 import type { Durations, Lateness } from "./polls-jobs.ts";
 
-/** Measurements of jobs whose polls were chosen in one way. */
+/** Measurements of jobs whose polls were planned in the same way. */
 export interface Row {
   readonly name: string;
   readonly lateness: Lateness;

@@ -3,21 +3,24 @@ import { nextPollTime } from "../src/core/record/poll-cadence.ts";
 import { seeded } from "../test/simulation/random.ts";
 import { type Durations, durationsOf, type FoundJob } from "./polls-jobs.ts";
 
-/** Returns the ages in milliseconds, ascending, at which one job is polled. */
+/** Function that returns the ages in milliseconds, ascending, at which one job is polled. */
 type Polls = (jitter: number) => Iterable<number>;
 
-/** A way to choose the times of polls; returns jobs that were polled so. */
+/** A way to plan polls, with a function that returns jobs polled in this way. */
 export interface Contender {
   readonly name: string;
   readonly run: (durations: Durations, seed: number) => readonly FoundJob[];
 }
 
 const JOBS = 20_000;
-/** Number of independent histograms over which the jobs of a known kind are spread. */
+/** Number of independent histograms of durations over which the simulated jobs of a known kind are spread. */
 const KINDS = 40;
-/** Number of jobs from which each histogram was learned. */
+/** Number of earlier jobs from which each histogram was made. */
 const LEARNED_JOBS = 200;
-/** Age at the first poll when nothing is known, and shortest time between polls of most providers. */
+/**
+ * Age in milliseconds at the first poll when no durations are known, and shortest time between polls of most
+ * providers.
+ */
 const FIRST_MS = 10_000;
 const GAP_MS = 1_000;
 
@@ -52,7 +55,7 @@ function polledAsKnown(isEndStated: boolean): Contender["run"] {
   };
 }
 
-/** Returns the likely ages after jobs that were polled with what was known before each of them. */
+/** Returns the likely ages after many jobs, each of which was polled by the likely ages of the jobs before. */
 function learned(
   isEndStated: boolean,
   next: () => number,
@@ -88,25 +91,28 @@ function found(
   throw new Error("the polls ended before the job");
 }
 
-/** The times of the relay when no hook can come. */
+/** Returns the ages at which the relay polls a job when no hook can come. */
 function* relayAges(likelyAgesMs: readonly number[], jitter: number): Generator<number> {
   const plan = { attachedAt: 0, likelyAgesMs, hookWaitMs: null };
   const cadence = { ...plan, firstMs: FIRST_MS, gapMs: GAP_MS, jitter };
   for (let ageMs = 0; ;) yield (ageMs = nextPollTime(cadence, ageMs));
 }
 
-/** A plain loop. */
+/** Returns the ages at which a loop polls a job that always waits for the same time. */
 function* everyMs(waitMs: number): Generator<number> {
   for (let ageMs = waitMs; ; ageMs += waitMs) yield ageMs;
 }
 
-/** Waits of 15 s, 30 s, 60 s and so on up to 5 minutes, each lengthened by up to a fifth. */
+/**
+ * Returns the ages at which a job is polled after waits of 15 s, 30 s, 60 s and so on up to 5 minutes, each
+ * lengthened by up to a fifth.
+ */
 function* doubled(jitter: number): Generator<number> {
   const longestMs = 300_000;
   let ageMs = 0;
   for (let waitMs = 15_000; ; waitMs = Math.min(2 * waitMs, longestMs)) {
     const spreadMs = waitMs * (1 + 0.2 * jitter);
-    // Beyond the longest wait the jitter shortens the wait instead.
+    // The longest wait is not lengthened by the jitter but shortened.
     yield (ageMs += Math.min(spreadMs, 2 * longestMs - spreadMs));
   }
 }

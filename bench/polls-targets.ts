@@ -2,10 +2,13 @@ import { latenessOf, type Lateness } from "./polls-jobs.ts";
 import type { LiveRun } from "./polls-live.ts";
 import { type Check, percent, type Row, seconds } from "./polls-report.ts";
 
-/** Most by which the lateness of jobs at once may differ from that of spread jobs, in milliseconds. */
+/**
+ * Largest accepted difference in milliseconds between the lateness of jobs attached at once and that of jobs
+ * attached over time.
+ */
 const AT_ONCE_DIFFERENCE_MS = 2_000;
 
-/** Returns the rows of a live run, and whether it holds the limits. */
+/** Returns the rows of a live run, and whether their figures keep the limits. */
 export function judged(run: LiveRun): { readonly rows: readonly Row[]; readonly checks: Check[] } {
   const unknown = latenessOf(run.unknown);
   const known = latenessOf(run.known);

@@ -15,7 +15,7 @@ const BASE = "/api/v3";
 const KEY = "bench-ark-key";
 const POLL_PATH = /^\/api\/v3\/contents\/generations\/tasks\/([^/?]+)$/;
 
-/** A fake of Ark whose jobs end by the clock and which sends no hooks. */
+/** A fake of the provider Ark whose jobs end at set times and which sends no hooks. */
 export class PollsUpstream extends LoopbackServer {
   readonly #jobs = new Map<string, UpstreamJob>();
   readonly #polls = new Map<string, number>();
@@ -28,7 +28,7 @@ export class PollsUpstream extends LoopbackServer {
     return new PollsUpstream().listen();
   }
 
-  /** The variable `CONNECTIONS`. */
+  /** Value of the variable `CONNECTIONS` that leads the relay to this upstream. */
   get connections(): string {
     const connection = { provider: "ark", base_url: this.origin + BASE, key: KEY };
     return JSON.stringify({ [CONNECTION]: connection });
@@ -43,7 +43,7 @@ export class PollsUpstream extends LoopbackServer {
   }
 
   #answer({ url = "", headers }: IncomingMessage, response: ServerResponse): void {
-    // The relay aborts polls of tasks that have ended.
+    // The relay aborts a poll when its task has ended meanwhile.
     response.on("error", () => {});
     const id = POLL_PATH.exec(url)?.[1] ?? "";
     const job = this.#jobs.get(id);
@@ -56,7 +56,7 @@ export class PollsUpstream extends LoopbackServer {
   }
 }
 
-/** Returns the state of a job now, as Ark shows it. */
+/** Returns the present state of a job, in the form in which Ark reports it. */
 function shown(id: string, { endsAt, isEndStated }: UpstreamJob): object {
   if (Date.now() < endsAt) return { id, status: "running" };
   const content = { video_url: `https://cdn.example.com/${id}.mp4` };

@@ -1,4 +1,5 @@
-// Prints what tasks cost, and the same job elsewhere. Used as `npm run cost -- --tasks 10M --polls 6`.
+// Prints what tasks cost on the relay, and what the same job costs with other services. Used as `npm run cost
+// -- --tasks 10M --polls 6`.
 import { parseArgs } from "node:util";
 import { DEFAULTS, orderOf, USAGE } from "./cost/options.ts";
 import { report } from "./cost/report.ts";
@@ -15,7 +16,7 @@ try {
   });
   console.log(report(orderOf(values, values.queue)));
 } catch (error) {
-  // Both the arguments and their values may be wrong; each error names the option.
+  // Both the names of the options and their values may be wrong; each error names the option.
   console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   process.exitCode = 2;
 }

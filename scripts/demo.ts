@@ -1,8 +1,8 @@
 /**
- * Shows the whole way of a task on this machine, with a relay, an upstream and a client that the script
- * starts: the upstream finishes the task while the client is down, and the client gets the callback once it
- * is up. Further tasks, in every state, are then seen in the console. Ends by itself, except on a terminal and
- * with `--open`, which opens the console in a browser.
+ * Shows a task from its registration to its callback on this machine, with a relay, an upstream and a client
+ * that the script starts: the upstream finishes the task while the client is down, and the client gets the
+ * callback once it is up. Further tasks, in every state, are then seen in the console. Ends by itself, except
+ * on a terminal and with `--open`, which opens the console in a browser.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -91,7 +91,10 @@ async function runDemo(): Promise<void> {
   upstream.close();
 }
 
-/** Says where the console is. Fires the cron trigger first, which makes the counts that the console shows. */
+/**
+ * Prints the address of the console. Fires the cron trigger first, which makes the counts that the console
+ * shows.
+ */
 async function showConsole(accountKey: string): Promise<void> {
   await fetch(`${relay.origin}/cdn-cgi/handler/scheduled?cron=*/10+*+*+*+*`);
   say("6. The console shows this task, and others in every state, to you and to the account.");

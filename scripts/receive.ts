@@ -1,5 +1,6 @@
-// Receives callbacks on this machine, prints and verifies them, and fails as told. Run by
-// `npm run receive -- [--fail 2] [--hang] [--status 500] [--port 3000] [--secret whsec_…] [--account acme]`.
+// Receives callbacks on this machine, prints and verifies them, and fails those attempts that the options
+// select. Run by `npm run receive -- [--fail 2] [--hang] [--status 500] [--port 3000] [--secret whsec_…]
+// [--account acme]`.
 import { LOOPBACK, requireFreePort } from "./dev/port.ts";
 import { optionsOf, USAGE } from "./receive/options.ts";
 import { CallbackReceiver } from "./receive/receiver.ts";

@@ -23,7 +23,10 @@ if (address?.origin.startsWith("http:") === true) void report(relay, address.ori
 else console.log(keyLine());
 process.exitCode = await relay.ended;
 
-/** Prints the summary of the relay once it answers; nothing when it never does, which wrangler explains. */
+/**
+ * Prints the summary of the relay once it answers; nothing when it never answers, because wrangler then prints
+ * the reason.
+ */
 async function report({ child }: WranglerDev, origin: string): Promise<void> {
   const isAnswering = await isAnsweringSoon(child, origin);
   if (isAnswering) console.log(await summaryOf(origin).catch(keyLine));

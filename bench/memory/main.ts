@@ -33,7 +33,7 @@ const { values } = parseArgs({
 });
 const Count = z.coerce.number().int().positive();
 const [TASKS, RATE] = [Count.parse(values.tasks), Count.parse(values.rate)];
-/** Longer than the 10 s after which an idle object leaves memory. */
+/** Time without requests in milliseconds, longer than the 10 s after which an idle object leaves memory. */
 const QUIET_MS = 30_000;
 const CONNECTIONS = 32;
 const PAGE = join(import.meta.dirname, "../MEMORY.md");
@@ -54,7 +54,7 @@ const text = page(measured, { tasks: TASKS, ratePerS: RATE, quietMs: QUIET_MS, s
 console.log(text);
 writeFileSync(PAGE, text);
 
-/** Sends all tasks to one server, and samples the memory of its process meanwhile and at rest. */
+/** Sends all tasks to one server, and samples the memory of its process during the load and after it. */
 async function measure({ name, options, asks }: Contender): Promise<Measured> {
   await using server = await Workerd.start(options);
   const pool = new Pool(server.url, { connections: CONNECTIONS });

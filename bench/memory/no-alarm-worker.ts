@@ -2,7 +2,9 @@ import { TaskObject as FloorObject } from "../throughput/floor-worker.ts";
 
 export { AccountObject, default } from "../throughput/floor-worker.ts";
 
-/** The object of the bare Worker without a pending alarm: each that is set is deleted at once. */
+/**
+ * Object of the bare Worker, changed so that no alarm is pending: each alarm is deleted as soon as it is set.
+ */
 export class TaskObject extends FloorObject {
   override accept(event: Parameters<FloorObject["accept"]>[0]): string {
     const id = super.accept(event);

@@ -11,10 +11,10 @@ export interface Outages {
 }
 
 const README_LINE = /^.*\(bench\/OUTAGE\.md\)$/m;
-/** Heading before which the first run puts its line. */
+/** Heading in the README before which the first run inserts its line. */
 const AFTER_README_LINE = "## Verify a callback";
 
-/** Returns what was measured, in one sentence. */
+/** Describes the measured result in one sentence. */
 function sentence(outages: Outages, plan: OutagePlan): string {
   const { tasks, ratePerS, waitMs } = plan;
   const { relay, bullmq } = outages;
@@ -27,7 +27,7 @@ function sentence(outages: Outages, plan: OutagePlan): string {
   return `${own}; BullMQ with Redis (concurrency 64) lacks ${others}, ${waitMs / 1000} s after the last task.`;
 }
 
-/** Returns the README with what was measured, in one line that replaces that of an earlier run. */
+/** Returns the README with the measured result in one line, which replaces the line of an earlier run. */
 export function readmeWith(readme: string, outages: Outages, plan: OutagePlan): string {
   const line = `**A dead receiver delays no other.** ${sentence(outages, plan)} [All figures](bench/OUTAGE.md)`;
   if (README_LINE.test(readme)) return readme.replace(README_LINE, () => line);
@@ -61,7 +61,7 @@ ${table(head, rows)}
 ${OTHERS}`;
 }
 
-/** Figures of servers that the command does not start, measured once by hand. */
+/** Figures of servers that `npm run bench:outage` does not start; they were measured once by hand. */
 const OTHERS = `## Other servers
 
 Not measured by the command. The first four were measured with the load above on 2026-11-21, on two cores, with everything on one disk.
@@ -81,7 +81,10 @@ function row(name: string, outage: Outage, plan: OutagePlan): readonly string[] 
   return [name, count(outage.accepted), ...latencies, count(missingOf(outage, plan))];
 }
 
-/** Returns how many of the tasks whose receiver answers have no callback, accepted or not. */
+/**
+ * Returns the number of tasks with a healthy receiver whose callback has not arrived, whether or not the
+ * server accepted them.
+ */
 function missingOf({ latenciesMs }: Outage, { tasks }: OutagePlan): number {
   return tasks / 2 - latenciesMs.length;
 }

@@ -16,8 +16,8 @@ import { profiled } from "./inspector.ts";
 import { grouped, partOf, timeByFile } from "./parts.ts";
 
 // Shows where the CPU time of a task goes, in the relay and in the bare Worker of `npm run bench`, and writes
-// it to `PROFILE.md` beside this folder: `npm run bench:profile`, about a minute. The profiler itself slows both
-// down, so only the proportions count.
+// it to `PROFILE.md` beside this folder: `npm run bench:profile`, about a minute. The profiler slows both
+// down, so only the proportions of the figures are meaningful.
 
 const FLOOR = join(import.meta.dirname, "../throughput/floor-worker.ts");
 const LOAD = { connections: 32, forMs: 8_000 };

@@ -15,7 +15,7 @@ export const Profile = z.object({
 });
 
 const MARKER = /^\/\/ ((?:src|node_modules|bench)\/\S+)$/;
-/** Names of the nodes that stand for no function. `(idle)` and `(root)` take no CPU time. */
+/** Names of the nodes of a profile that stand for no function. `(idle)` and `(root)` take no CPU time. */
 const PLATFORM = new Set(["(program)", "(garbage collector)"]);
 const NO_WORK = new Set(["(idle)", "(root)"]);
 
@@ -62,7 +62,7 @@ export function partOf(file: string): string {
   return PACKAGE.exec(file)?.[1] ?? FOLDER.exec(file)?.[1] ?? file;
 }
 
-/** Adds up times by a name that several keys share, the longest time first. */
+/** Adds up the times of all keys that get the same name, and sorts the names by time, the longest first. */
 export function grouped(
   times: ReadonlyMap<string, number>,
   nameOf: (key: string) => string,

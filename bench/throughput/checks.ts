@@ -4,12 +4,15 @@ import { type PlaceResult, type ReadSeries, roundsOf, turnByTurn } from "./resul
 import type { ReadRound } from "./read-round.ts";
 import type { Round } from "./round.ts";
 
-/** Condition of the relay's speed, measured against the floor in the same turn. */
+/**
+ * Condition on a figure of the relay, relative to that of another server in the same turn, e.g. of the bare Worker
+ * (`floor`).
+ */
 interface Target {
   readonly what: string;
   readonly place: Place["key"];
   readonly limit: number;
-  /** Value beyond the limit that is aimed at; null for none. */
+  /** Better value than the limit that the relay is to reach one day; null for none. */
   readonly goal: number | null;
   /** True when smaller values are better. */
   readonly isCost: boolean;
@@ -18,7 +21,7 @@ interface Target {
   readonly values: (result: PlaceResult) => readonly number[];
 }
 
-/** Target with the median of its values. */
+/** A condition with the median of its measured values. */
 export interface Check extends Omit<Target, "values"> {
   readonly value: number;
 }
@@ -97,12 +100,14 @@ export function checksOf(places: readonly PlaceResult[]): readonly Check[] {
   });
 }
 
-/** Tells whether the value keeps the limit or reaches the goal. */
+/** Tells whether a value satisfies a limit or goal. */
 export function keeps({ value, isCost }: Check, limit: number): boolean {
   return isCost ? value <= limit : value >= limit;
 }
 
-/** Returns a Markdown item that states the value, its limit and its goal, and whether it keeps them. */
+/**
+ * Returns a Markdown item that states a value, its limit and its goal, and whether the value satisfies them.
+ */
 export function checkLine(check: Check): string {
   const { what, place, limit, goal, isCost, unit, value } = check;
   const shown = (number: number) => `${number.toFixed(2)} ${unit}`;
@@ -113,7 +118,10 @@ export function checkLine(check: Check): string {
   return `- ${verdict}: ${what} (${place}): ${shown(value)}, ${bound} ${shown(limit)}${aim}`;
 }
 
-/** Compares the rounds of the relay, event only, with those of the floor in the same turns. */
+/**
+ * Compares the rounds of the relay without registration (`event`) with those of the bare Worker in the same
+ * turns.
+ */
 function compared(
   { series }: PlaceResult,
   connections: number,

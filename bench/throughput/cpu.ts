@@ -5,12 +5,12 @@ import { readdirSync, readFileSync } from "node:fs";
 export type Cpu = number;
 
 const TICK_MS = 1000 / Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
-/** Positions in /proc/{pid}/stat, counted from the field after the command's name. */
+/** Positions of the fields in /proc/{pid}/stat, counted from the field after the command's name. */
 const PARENT = 1;
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 
-/** Returns the CPU time, user and system, that the processes and all that these started have used. */
+/** Returns the CPU time, user and system, that these processes and all processes started by them have used. */
 export function cpuMsOf(roots: readonly number[]): Cpu {
   const stats = new Map(
     readdirSync("/proc")
@@ -21,7 +21,7 @@ export function cpuMsOf(roots: readonly number[]): Cpu {
       }),
   );
   const tree = new Set(roots);
-  // A process may come before its parent in the list.
+  // In the list of processes a child may come before its parent.
   for (let size = 0; size !== tree.size;) {
     size = tree.size;
     for (const [pid, fields] of stats) if (tree.has(fields[PARENT] ?? 0)) tree.add(pid);

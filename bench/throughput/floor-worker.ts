@@ -14,13 +14,16 @@ interface Bindings {
   readonly TASKS: DurableObjectNamespace<TaskObject>;
 }
 
-/** Longer than any run, so that the alarm costs its write and never a call. */
+/**
+ * Delay of the watchdog alarm in milliseconds, longer than any run: setting the alarm costs a write, but the
+ * alarm never fires.
+ */
 const WATCHDOG_MS = 3_600_000;
 const KEY = "task";
 
 /**
- * The least that an object does for a durable callback: a record and a watchdog alarm before the answer, one
- * POST, and a record of its outcome.
+ * Durable Object that does the minimum for a durable callback: it stores a record and a watchdog alarm before
+ * the answer, sends one POST, and stores the outcome.
  */
 export class TaskObject extends DurableObject {
   accept(event: Event): string {
@@ -51,10 +54,12 @@ export class TaskObject extends DurableObject {
   }
 }
 
-/** The harness binds this class too; nothing calls it. */
+/** Class that the harness binds too; nothing calls its objects. */
 export class AccountObject extends DurableObject {}
 
-/** Hands a POST to the object of its task, and answers a GET of `/{id}` with the stored record. */
+/**
+ * Worker that passes a POST on to the object of its task, and answers a GET of `/{id}` with the stored record.
+ */
 export default {
   async fetch(request: Request, { TASKS }: Bindings): Promise<Response> {
     if (request.method === "POST") {

@@ -12,11 +12,11 @@ import { Receiver } from "./receiver.ts";
 import type { PlaceResult } from "./results.ts";
 import { startServers } from "./servers.ts";
 
-// Compares the relay with the least that a Worker and an object must do for the same callback, and with other
-// servers: `npm run bench`, less than 8 minutes. Writes `RESULTS.md` and `results.svg` beside this folder. With
-// `-- --quick` it compares the relay with the floor only, in less than a minute, with `-- --console` with a
-// relay without console and documentation, in two minutes, and with `-- --place tmpfs` (`disk`, `dev`) it measures
-// one place for as long as all; these write nothing.
+// Compares the relay with a bare Worker (`floor`), which does the minimum for the same callback, and with other
+// servers: `npm run bench`, less than 8 minutes. Writes `RESULTS.md` and `results.svg` beside this folder. Three
+// options shorten the run, which then writes no file: `-- --quick` compares the relay with the bare Worker only, in
+// less than a minute; `-- --console` compares it with a relay without console and documentation, in two minutes;
+// `-- --place tmpfs` (`disk`, `dev`) measures the servers of one place, in the time that all places otherwise take.
 
 const BENCH = join(import.meta.dirname, "..");
 const CHART = "results.svg";

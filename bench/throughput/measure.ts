@@ -9,17 +9,20 @@ import type { Ask, Served } from "./server.ts";
 import type { Servers } from "./servers.ts";
 import { bareRead, relayRead } from "./tasks.ts";
 
-/** Number of finished tasks that the reads ask for in turn. */
+/** Number of finished tasks that are read one after the other, again and again. */
 const READ_TASKS = 200;
 const READERS = ["floor", "event"] as const;
 
 interface Turns {
   readonly rounds: number;
-  /** Returns for how long the next turn sends tasks, in milliseconds. */
+  /** Returns the time in milliseconds for which the next turn sends tasks. */
   readonly nextMs: () => number;
 }
 
-/** Measures all servers of a place in turns: in each round every server, with another one first each time. */
+/**
+ * Measures all servers of a place in rounds. In each round every server is measured once, and each round
+ * begins with another server.
+ */
 export async function measurePlace(
   place: Place,
   servers: Servers,
@@ -60,7 +63,7 @@ async function measureReads(
   return measured.map(([contender, each]) => ({ contender, rounds: each }));
 }
 
-/** Delivers tasks whose callbacks arrive. @returns their ids. */
+/** Reports tasks and waits until their callbacks have arrived. @returns their ids. */
 async function finishedTasks(server: Served, receiver: Receiver): Promise<readonly string[]> {
   const ids = Array.from({ length: READ_TASKS }, () => randomUUID());
   receiver.reset();

@@ -71,7 +71,7 @@ ${METHOD}
 `;
 }
 
-/** Returns one Markdown item per check. */
+/** Returns one Markdown item for each check. */
 export function checkLines(checks: readonly Check[]): string {
   return checks.map(checkLine).join("\n");
 }

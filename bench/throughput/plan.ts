@@ -6,11 +6,11 @@ export interface Plan {
   readonly limitMs: number;
 }
 
-/** Servers that run beside each other and are measured in turns. */
+/** Servers that run at the same time on the same kind of storage and are measured in turns. */
 export interface Place {
   readonly key: "tmpfs" | "disk" | "dev";
   readonly title: string;
-  /** The others are compared with the first. */
+  /** Servers at this place; the others are compared with the first one. */
   readonly contenders: readonly [ContenderKey, ...ContenderKey[]];
   /** Numbers of connections, each measured on its own. */
   readonly connections: readonly number[];
@@ -33,7 +33,7 @@ export const CONTENDERS = {
   bullmq: "BullMQ",
 } as const;
 
-/** Numbers of connections of the calm load, at which one task follows the other, and of the busy one. */
+/** Numbers of connections of the two loads: in the calm one each task waits for the one before. */
 export const CALM = 1;
 export const BUSY = 32;
 const MANY = 256;
@@ -61,7 +61,7 @@ const DEV: Place = {
   hasReads: false,
 };
 
-/** Returns the whole comparison. @param hasRedis whether BullMQ takes part. */
+/** Returns the whole comparison. @param hasRedis true when BullMQ is measured too. */
 export function fullPlan(hasRedis: boolean): Plan {
   const rivals = hasRedis ? (["bullmq"] as const) : [];
   const withRivals = (place: Place): Place => ({ ...place, contenders: [...PLAIN, ...rivals] });
@@ -97,7 +97,8 @@ export function turnsOf({ contenders, connections, hasReads }: Place, rounds: nu
 }
 
 /**
- * Returns the time in milliseconds for all turns of the first of the places, whose servers are running.
+ * Returns the time in milliseconds for all turns of the first of these places, whose servers have started
+ * already.
  * @param leftMs time for all places that are left.
  */
 export function shareMs(places: readonly Place[], rounds: number, leftMs: number): number {
@@ -111,7 +112,9 @@ export function turnMs(leftMs: number, turnsLeft: number): number {
   return Math.max(MIN_TURN_MS, leftMs / Math.max(1, turnsLeft) - TURN_OVERHEAD_MS);
 }
 
-/** Returns the items with the first `by` of them moved to the end, so that each is the first in its turn. */
+/**
+ * Returns the items with the first `by` of them moved to the end, so that each item comes first in its turn.
+ */
 export function rotated<T>(items: readonly T[], by: number): readonly T[] {
   const cut = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(cut), ...items.slice(0, cut)];

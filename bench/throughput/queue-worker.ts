@@ -9,7 +9,7 @@ interface Bindings {
 
 const RETRY_DELAY_S = 180;
 
-/** Puts the task that a POST reports into a queue, whose consumer sends the callbacks. */
+/** Worker that puts the task which a POST reports into a queue, whose consumer sends the callbacks. */
 export default {
   async fetch(request: Request, { CALLBACKS }: Bindings): Promise<Response> {
     if (request.method !== "POST") return new Response();

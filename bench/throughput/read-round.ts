@@ -9,7 +9,7 @@ export interface ReadRound {
   readonly cpuMs: number;
 }
 
-/** Sends the requests in turn again and again, each connection the next one after an answer. */
+/** Sends the requests in turn, again and again; each connection sends the next one when it has an answer. */
 export async function readRound(
   { url, pids }: Served,
   asks: readonly Ask[],

@@ -36,7 +36,7 @@ export class Receiver extends LoopbackServer {
     return `${this.origin}/${taskId}`;
   }
 
-  /** Expects no callback of this task. */
+  /** Stops expecting the callback of this task. */
   forget(taskId: string): void {
     this.#expected.delete(taskId);
     this.#resume();

@@ -23,7 +23,10 @@ export interface PlaceResult {
   readonly reads: readonly ReadSeries[];
 }
 
-/** Returns the medians of the rounds, the quantiles of all their latencies, and the sums of faults. */
+/**
+ * Returns the medians of the figures of all rounds, the quantiles of all their latencies, and the sums of
+ * lost, doubled and refused tasks.
+ */
 export function figuresOf(rounds: readonly Round[]) {
   const sum = (count: (round: Round) => number) =>
     rounds.reduce((total, round) => total + count(round), 0);
@@ -67,7 +70,7 @@ export function roundsOf(
   return found?.rounds ?? [];
 }
 
-/** Compares each round with the other server's round of the same turn. */
+/** Compares each round with the round of another server in the same turn. */
 export function turnByTurn<T>(
   own: readonly T[],
   others: readonly T[],

@@ -8,7 +8,7 @@ import { type Ask, cpuPer, type Load, poolOf, type Served, statusOf } from "./se
 /** Measurements of one server in one round. Latencies in milliseconds. */
 export interface Round {
   readonly acceptMs: readonly number[];
-  /** From the request with the result to the arrival of the callback. */
+  /** Times in milliseconds from the request with the result to the arrival of the callback. */
   readonly callbackMs: readonly number[];
   readonly acceptedPerS: number;
   readonly deliveredPerS: number;
@@ -39,8 +39,9 @@ interface SentTask {
 }
 
 /**
- * Hands tasks to the server, each connection the next one after the answer to the one before, unless four
- * tasks per connection wait for their callbacks. One connection waits for the callback before each next task.
+ * Sends tasks to the server. Each connection sends the next task after the answer to the one before, unless
+ * four tasks per connection wait for their callbacks. A single connection also waits for the callback before
+ * each next task.
  */
 export async function taskRound(
   { url, pids, tasks }: Served,
@@ -106,7 +107,7 @@ function callbacksOf(accepted: readonly SentTask[], receiver: Receiver, startedA
   };
 }
 
-/** Returns how many of these times fall into a second, from the start to the last of them. */
+/** Returns how many of these times fall into one second on average, from the start to the last time. */
 function perSecond(times: readonly number[], startedAt: number): number {
   const lastAt = times.reduce((latest, time) => Math.max(latest, time), startedAt);
   return times.length === 0 ? 0 : (times.length * 1000) / (lastAt - startedAt);

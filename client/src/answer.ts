@@ -1,13 +1,13 @@
 import { RelayProblem } from "./problem.ts";
 
-/** An answer as openapi-fetch gives it. */
+/** An answer in the form that openapi-fetch returns. */
 interface Answer<T> {
   readonly data?: T;
   readonly error?: unknown;
   readonly response: Response;
 }
 
-/** Returns what the relay has answered. @throws RelayProblem when it has refused the request. */
+/** Returns the data of an answer of the relay. @throws RelayProblem when the relay has refused the request. */
 export async function dataOf<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer;
   if (data === undefined) throw new RelayProblem(response, error);

@@ -7,7 +7,7 @@ export interface RelayOptions {
   readonly key: string;
   /** Sends the requests, e.g. through a service binding; by default the global `fetch`. */
   readonly fetch?: Send;
-  /** For how long a failed request is tried again, in milliseconds; 30,000 by default, 0 for never. */
+  /** Time for which a failed request is tried again, in milliseconds; 30,000 by default, 0 for never. */
   readonly retryForMs?: number;
 }
 
@@ -16,6 +16,6 @@ export interface CallOptions {
 }
 
 export interface KeyedCallOptions extends CallOptions {
-  /** 1 to 255 printable ASCII characters. A request under the same key does its work once. */
+  /** Key of 1 to 255 printable ASCII characters. A request under the same key has its effect only once. */
   readonly idempotencyKey?: string;
 }

@@ -2,17 +2,17 @@ import type { components } from "./schema.d.ts";
 
 type ProblemBody = components["schemas"]["Problem"];
 
-/** The kind of a problem; `/docs/errors` of the relay explains each. */
+/** Code of the kind of a problem; `/docs/errors` of the relay explains each. */
 export type ProblemCode = ProblemBody["code"];
 export type Issue = NonNullable<ProblemBody["issues"]>[number];
 
-/** A request that the relay, or something before it, has refused. */
+/** Error for a request that the relay, or something in front of it, has refused. */
 export class RelayProblem extends Error {
   override readonly name = "RelayProblem";
   readonly status: number;
   /** Code of the problem; null when the answer is not the relay's own, e.g. that of a proxy. */
   readonly code: ProblemCode | null;
-  /** Fault in this case, as a sentence. */
+  /** Sentence about what is wrong in this case. */
   readonly detail: string;
   /** The invalid fields, parameters and headers. */
   readonly issues: readonly Issue[];

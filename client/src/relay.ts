@@ -37,9 +37,9 @@ export class TaskRelay {
    * `Idempotency-Key`.
    */
   readonly api: Client<paths>;
-  /** Sends a request again whatever its method is. */
+  /** Sends a request, and again after a failure, whatever its method is. */
   readonly #repeating: Send;
-  /** Bridges longer failures, for requests that wait. */
+  /** Sends a request that waits for a result, and again after failures of up to five minutes. */
   readonly #waiting: Send;
 
   constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
@@ -109,7 +109,7 @@ export class TaskRelay {
       const query = { ...filter, ...(cursor !== undefined && { cursor }) };
       const options = { params: { query }, ...this.#options(signal) };
       const page = await dataOf(this.api.GET("/v1/tasks", options));
-      // Only `?count=true`, which the filter does not have, is answered otherwise.
+      // Only `?count=true`, which the filter cannot contain, has another form of answer.
       if (!("data" in page)) return;
       yield* page.data;
       cursor = page.next_cursor ?? undefined;
@@ -134,7 +134,7 @@ export class TaskRelay {
     const { data, error, response } = await this.api.POST(path, options);
     if (data !== undefined) return data;
     const problem = new RelayProblem(response, error);
-    // An earlier request, whose answer may have been lost, has canceled it.
+    // The task was canceled by an earlier request, whose answer may have been lost.
     const task = problem.body?.task;
     if (task?.status === "failed" && task.error.code === "canceled") return task;
     throw problem;

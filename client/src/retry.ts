@@ -4,9 +4,9 @@ import { RelayProblem, retryAfterS } from "./problem.ts";
 export type Send = (request: Request) => Promise<Response>;
 
 export interface RetryOptions {
-  /** How long to try again in all. */
+  /** Time in milliseconds after which no further try begins. */
   readonly forMs: number;
-  /** How long the headers of an answer may take. */
+  /** Longest wait in milliseconds for the headers of an answer. */
   readonly answerWithinMs: number;
   /** Tells whether a request may be sent again although its first sending may have had an effect. */
   readonly isRepeatable: (request: Request) => boolean;
@@ -35,7 +35,7 @@ export function retrying(send: Send, { forMs, answerWithinMs, isRepeatable }: Re
 
 type Outcome = { readonly response: Response } | { readonly error: unknown };
 
-/** @throws the reason of the request's signal when it was aborted. */
+/** Sends the request once. @throws the reason of the request's signal when it was aborted. */
 async function attempt(send: Send, request: Request, withinMs: number): Promise<Outcome> {
   const timeout = new AbortController();
   const error = new DOMException(`no answer within ${withinMs} ms`, "TimeoutError");
@@ -51,7 +51,7 @@ async function attempt(send: Send, request: Request, withinMs: number): Promise<
   }
 }
 
-/** Returns how long to wait before the next attempt; null when there is none. */
+/** Returns the wait in milliseconds before the next try; null when there is no further try. */
 function pauseAfter(outcome: Outcome, failures: number, isSafe: boolean): number | null {
   const grownMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
   const jitteredMs = grownMs * (0.5 + Math.random() / 2);
@@ -63,12 +63,18 @@ function pauseAfter(outcome: Outcome, failures: number, isSafe: boolean): number
   return Math.max(jitteredMs, (askedS ?? 0) * 1000);
 }
 
-/** Frees the connection, without waiting: a body that `send` has cloned is cancelled only with its copy. */
+/**
+ * Discards the body of an answer to free the connection. Does not wait: the cancellation of a body that `send`
+ * has cloned ends only with that of its copy.
+ */
 function discard({ body }: Response): void {
   body?.cancel().catch(() => {});
 }
 
-/** @throws RelayProblem for a web page with a status of success, e.g. the login of a proxy before the relay. */
+/**
+ * Returns an answer that needs no further try. @throws the error of a request without an answer; RelayProblem
+ * for a web page with a status of success, e.g. the login of a proxy in front of the relay.
+ */
 function settled(outcome: Outcome): Response {
   if ("error" in outcome) throw outcome.error;
   const { response } = outcome;
@@ -77,7 +83,7 @@ function settled(outcome: Outcome): Response {
   return response;
 }
 
-/** Waits. @throws the reason of the signal when it is aborted. */
+/** Waits for a time. @throws the reason of the signal when it is aborted. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   await new Promise<void>((resolve) => {

@@ -8,12 +8,12 @@ type BodyOf<Id extends keyof operations> = NonNullable<RequestBodyOption<operati
 /** A task as it is read: open, completed or failed. */
 export type Task = Schemas["Task"];
 export type OpenTask = Schemas["OpenTask"];
-/** A task that has ended, as it is read. */
+/** A task that has ended, in the form in which the relay returns it. */
 export type EndedTask = Schemas["CompletedTask"] | Schemas["FailedTask"];
-/** The answer to a registration, with the hook URL for the upstream. */
+/** The answer to a registration: the task, with the hook URL for the upstream. */
 export type RegisteredTask = Schemas["RegisteredTask"];
 export type ListedTask = Schemas["ListedTask"];
-/** A task that has ended, as its callback contains it. */
+/** A task that has ended, in the form of the body of its callback. */
 export type FinishedTask = Schemas["CompletedCallback"] | Schemas["FailedCallback"];
 
 export type Registration = BodyOf<"registerTask">;

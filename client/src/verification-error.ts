@@ -1,20 +1,20 @@
-/** The check that a callback has failed. */
+/** Name of the check that a callback did not pass. */
 export type VerificationFailure =
-  /** `header` is not there. */
+  /** The header named by `header` is missing. */
   | "missing_header"
-  /** `header` cannot be read. */
+  /** The header named by `header` cannot be read. */
   | "malformed_header"
-  /** The callback was sent more than five minutes ago, by this machine's clock. */
+  /** The callback was sent more than five minutes ago by the clock of this machine. */
   | "too_old"
-  /** The callback claims a time more than five minutes ahead of this machine's clock. */
+  /** The timestamp of the callback is more than five minutes ahead of the clock of this machine. */
   | "too_new"
-  /** No signature fits the body and one of the keys. */
+  /** No signature in the header is valid for the body under one of the keys. */
   | "no_matching_signature"
   /** The body was read or parsed before, so that its bytes are gone. */
   | "body_already_read"
-  /** The signature is right, but the body is not JSON. */
+  /** The signature is valid, but the body is not JSON. */
   | "not_json"
-  /** The signature is right, but the body is no finished task. */
+  /** The signature is valid, but the body is not a finished task. */
   | "not_a_task";
 
 interface Details {
@@ -22,7 +22,10 @@ interface Details {
   readonly ageS?: number;
 }
 
-/** A callback that must not be trusted. Answer 401; it contains neither a secret nor the body. */
+/**
+ * Error for a callback that must not be trusted; answer it with 401. The error contains neither a secret nor
+ * the body.
+ */
 export class VerificationError extends Error {
   override readonly name = "VerificationError";
   readonly failure: VerificationFailure;

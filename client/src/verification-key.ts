@@ -1,4 +1,4 @@
-/** Tells whether a signature fits the content. */
+/** Function that tells whether a signature is valid for a content. */
 type Check = (signature: Bytes, content: Bytes) => Promise<boolean>;
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -13,7 +13,7 @@ const ED25519_SIGNATURE_BYTES = 64;
 
 /**
  * Reads secrets (`whsec_…`, for `v1` signatures) and public keys (`whpk_…`, for `v1a`).
- * @throws TypeError when there is none, or one is neither; the message does not contain it.
+ * @throws TypeError when there is no key, or a text is neither; the message does not contain the text.
  */
 export async function readKeys(keys: string | readonly string[]): Promise<VerificationKey[]> {
   const texts = [keys].flat();
@@ -22,7 +22,7 @@ export async function readKeys(keys: string | readonly string[]): Promise<Verifi
 }
 
 async function readKey(text: unknown): Promise<VerificationKey> {
-  // A variable of the environment that is not set is undefined, whatever its type says.
+  // An environment variable that is not set has the value undefined, whatever its type says.
   const [, prefix, encoded = ""] = /^\s*(whsec_|whpk_)(\S+)\s*$/.exec(String(text)) ?? [];
   const bytes = decodeBase64(encoded);
   if (prefix === "whsec_" && bytes !== null) return secretKey(bytes);
@@ -43,13 +43,13 @@ async function secretKey(bytes: Bytes): Promise<VerificationKey> {
 async function publicKey(bytes: Bytes): Promise<VerificationKey> {
   const key = await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
   const fits: Check = async (signature, content) =>
-    // Workers throw for another length, where Node and browsers return false.
+    // For a signature of another length Workers throw; Node and browsers return false.
     signature.length === ED25519_SIGNATURE_BYTES &&
     crypto.subtle.verify("Ed25519", key, signature, content);
   return { version: "v1a", fits };
 }
 
-/** @returns null when the text is not base64, or is empty. */
+/** Decodes base64. @returns null when the text is empty or not base64. */
 export function decodeBase64(text: string): Bytes | null {
   try {
     return text === "" ? null : Uint8Array.from(atob(text), (char) => char.charCodeAt(0));

@@ -2,7 +2,7 @@ import type { FinishedTask } from "./types.ts";
 import { VerificationError } from "./verification-error.ts";
 import { type Bytes, decodeBase64, readKeys, type VerificationKey } from "./verification-key.ts";
 
-/** Largest difference between the clocks of both sides. */
+/** Largest accepted difference in seconds between the clocks of relay and receiver. */
 const TOLERANCE_S = 300;
 
 /** A request as servers without the Fetch API have it: the headers, and the body before it is parsed. */
@@ -12,9 +12,9 @@ export interface RawRequest {
 }
 
 export interface VerifiedCallback {
-  /** The same for every attempt of a callback: de-duplicate on it. */
+  /** Id that all attempts of a callback share, by which a receiver recognises repeated ones. */
   readonly webhookId: string;
-  /** When this attempt was sent, in Unix seconds. */
+  /** Time at which this attempt was sent, in Unix seconds. */
   readonly sentAt: number;
   readonly task: FinishedTask;
 }
@@ -23,7 +23,7 @@ export interface VerifiedCallback {
  * Verifies a callback of the relay (Standard Webhooks), and reads its body.
  * @param keys the secret (`whsec_…`), or a public key of the relay (`whpk_…`); several while one is rotated.
  * @throws VerificationError that says which check failed.
- * @throws TypeError when a key is none.
+ * @throws TypeError when one of `keys` is not a key.
  */
 export async function verify(
   request: Request | RawRequest,
@@ -52,7 +52,7 @@ function headerOf(headers: RawRequest["headers"], name: string): string {
   return [value ?? ""].flat().join(", ");
 }
 
-/** Recognizes headers of any implementation of the Fetch API. */
+/** Tells whether a value is a `Headers` object of any implementation of the Fetch API. */
 function isHeaders(headers: RawRequest["headers"]): headers is Headers {
   return typeof headers.get === "function";
 }
@@ -80,7 +80,7 @@ async function bodyOf(request: Request | RawRequest): Promise<Bytes> {
   } else {
     const { body } = request;
     if (typeof body === "string") return new Uint8Array(new TextEncoder().encode(body));
-    // A framework may have put what it has parsed in place of the bytes.
+    // A framework may have replaced the bytes by the value that it has parsed.
     if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return new Uint8Array(body);
   }
   const message = "The body was read or parsed before; verify needs its bytes, so call it first.";
@@ -123,7 +123,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** The signature has proved who wrote the body, so its kind is checked and not each member. */
+/**
+ * Tells whether a value is a finished task. Only its kind is checked, because the signature has proved who
+ * wrote the body.
+ */
 function isFinishedTask(body: unknown): body is FinishedTask {
   if (typeof body !== "object" || body === null || !("id" in body) || !("status" in body)) {
     return false;

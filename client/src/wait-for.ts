@@ -3,13 +3,13 @@ import type { EndedTask, OpenTask, Task } from "./types.ts";
 
 export interface WaitOptions {
   readonly signal?: AbortSignal;
-  /** How long to wait in all, in milliseconds; by default as long as the task is open. */
+  /** Longest time to wait, in milliseconds; by default as long as the task is open. */
   readonly timeoutMs?: number;
-  /** Called with the open task at once, and whenever it has changed, e.g. by its progress. */
+  /** Function that is called with the open task at once and after every change of it, e.g. of its progress. */
   readonly onChange?: (task: OpenTask) => void;
 }
 
-/** The task did not end in time. It may end later. */
+/** Error for a task that did not end within `timeoutMs`. The task goes on and may end later. */
 export class WaitTimeoutError extends Error {
   override readonly name = "WaitTimeoutError";
   /** The task as it was last read; null when no answer came. */
@@ -23,15 +23,15 @@ export class WaitTimeoutError extends Error {
 
 /** State of a task at one read. */
 export interface ReadState {
-  /** The task; null when it is still that of the ETag. */
+  /** The task; null when it has not changed since the version of the ETag. */
   readonly task: Task | null;
   /** ETag of the answer; null when it has none. */
   readonly etag: string | null;
 }
 
 /**
- * Reads the task, after the first time as soon as it differs from `etag` and at the latest after a minute.
- * @param isFirst reads it at once.
+ * Function that reads the task: at first at once, later as soon as the task differs from `etag`, and at the
+ * latest after a minute. @param isFirst true for the read that returns at once.
  */
 export type ReadChange = (
   isFirst: boolean,
@@ -39,9 +39,9 @@ export type ReadChange = (
   signal: AbortSignal,
 ) => Promise<ReadState>;
 
-/** Pause after an answer without news that came faster than this. */
+/** Pause in milliseconds after an answer without a change that came faster than this. */
 const PAUSE_MS = 5000;
-/** Longest delay of a timer. */
+/** Longest delay that a timer accepts, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Reads a task again and again until it has ended. */

@@ -8,7 +8,7 @@ import type { RequestBuilder, SentRequest } from "./requests.ts";
  */
 type Expectation = "act" | "acknowledge" | "refuse";
 
-/** Particularity of a request, and why a receiver may answer it wrongly. */
+/** The way in which a request differs from an ordinary one, and why a receiver may answer it wrongly. */
 export interface Particular {
   /** A clause about the request that follows "when" or "although". */
   readonly when: string;
@@ -20,7 +20,7 @@ export interface Particular {
 export interface Expected {
   readonly expected: Expectation;
   readonly request: SentRequest;
-  /** Particularity of a request that only prepares the case; absent for the others. */
+  /** Difference of a request that only prepares the case; absent for the others. */
   readonly preparation?: Particular;
 }
 

@@ -8,7 +8,7 @@ const COMPLETED: Particular = {
   reason: "it verifies with another secret, or verifies something else than the bytes that arrive",
 };
 
-/** Of a request that is signed with a secret that the receiver does not know. */
+/** Description of a request that is signed with a secret which the receiver does not know. */
 export const UNKNOWN_SECRET: Particular = {
   when: "it was signed with another secret",
   reason: "it does not verify the signature",
@@ -114,7 +114,7 @@ function act(request: SentRequest): Expected {
   return { expected: "act", request };
 }
 
-/** A genuine request that is going to be repeated. */
+/** Builds a genuine request that is going to be repeated. */
 function first(request: SentRequest): Expected {
   return { ...act(request), preparation: COMPLETED };
 }

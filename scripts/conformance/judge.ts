@@ -8,17 +8,17 @@ export type Observation =
       /** Whether the receiver says in `X-Acted` that it acted; null when it does not say. */
       readonly acted: boolean | null;
     }
-  /** The time for an answer has passed. */
+  /** Outcome when the receiver has not answered in time. */
   | { readonly kind: "timeout"; readonly afterS: number }
-  /** The connection was closed without an answer. */
+  /** Outcome when the receiver has closed the connection without an answer. */
   | { readonly kind: "closed" }
-  /** No connection can be made any more, because the receiver has stopped. */
+  /** Outcome when no connection can be made any more, because the receiver has stopped. */
   | { readonly kind: "gone" };
 
 type Expectation = Expected["expected"];
 type Answer = Extract<Observation, { kind: "answer" }>;
 
-/** Words for what a receiver must do. */
+/** Text of each expectation, for the report. */
 export const EXPECTATIONS: Readonly<Record<Expectation, string>> = {
   act: "2xx",
   acknowledge: "2xx again, nothing done",

@@ -71,7 +71,7 @@ async function importedKeys(key: unknown): Promise<SigningKeys | null> {
   const { kty, crv, d, x } = Ed25519JwkSchema.parse(key);
   const jwk = { kty, crv, d, x };
   const imported = crypto.subtle.importKey("jwk", jwk, "Ed25519", true, ["sign"]);
-  // Node refuses to import halves that do not belong together.
+  // Node throws when it imports a pair whose halves do not belong together.
   const privateKey = await imported.catch(() => null);
   return privateKey && { callbackSecrets: [], signingKeys: [{ privateKey, x }] };
 }

@@ -5,7 +5,7 @@ import type { ConformanceTarget } from "./run.ts";
 const USAGE =
   "Usage: npm run conformance -- --to https://client.example.com/hook --secret whsec_… [--timeout-s 10]";
 
-/** The fault of a command line, in words for the person who has typed it. */
+/** Error for a wrong command line; its message tells the person who has typed it what is wrong. */
 export class WrongOption extends Error {}
 
 const string = { type: "string" } as const;

@@ -58,11 +58,11 @@ function sentenceFor({ particular, expected, seen }: Result): string | null {
   return faultOf(particular, expected, seen);
 }
 
-/** Kinds of faults that one sentence tells better than one for each request. */
+/** Kinds of faults that are reported in one sentence instead of one sentence for each request. */
 const GENERAL_FAULTS: readonly {
   readonly of: "genuine" | "forged" | "all";
   readonly isSeen: (seen: Observation) => boolean;
-  /** @param seen statuses, or other words for what was seen. */
+  /** Builds the sentence about the fault. @param seen statuses, or other words for the receiver's answers. */
   readonly sentence: (seen: string) => string;
 }[] = [
   {
@@ -100,7 +100,9 @@ const GENERAL_FAULTS: readonly {
   },
 ];
 
-/** Lists what the receiver got wrong, each once; one sentence stands for what is wrong everywhere. */
+/**
+ * Lists the faults of the receiver, each once. A fault in all requests of a kind is listed as one sentence.
+ */
 function faultsIn(results: readonly Result[]): readonly string[] {
   const sentences: string[] = [];
   let rest = results;

@@ -24,20 +24,20 @@ interface Variation {
 
 const CREATED_BEFORE_MS = 90_000;
 
-/** Makes the requests of one callback. Each begins as the relay itself would send it. */
+/** Builder of the requests of one callback. Each request begins as the relay itself would send it. */
 export class RequestBuilder {
   readonly scheme: Scheme;
   readonly #taskId: string;
   readonly #nowS: number;
 
-  /** @param nowS time of the requests, in Unix seconds. */
+  /** Creates the builder. @param nowS time of the requests, in Unix seconds. */
   constructor(scheme: Scheme, taskId: string, nowS: number) {
     this.scheme = scheme;
     this.#taskId = taskId;
     this.#nowS = nowS;
   }
 
-  /** Returns the body of the callback of a task that has ended so; by default it has completed. */
+  /** Returns the body of the callback of a task that has ended with this status; by default `completed`. */
   body(result: UpstreamResult = COMPLETED): string {
     const now = this.#nowS * 1000;
     const id = { id: this.#taskId, model: "seedance-1-pro", createdAt: now - CREATED_BEFORE_MS };

@@ -6,7 +6,7 @@ import { report, type Result } from "./report.ts";
 import { RequestBuilder } from "./requests.ts";
 import { send, Unreachable } from "./send.ts";
 
-/** The receiver to test, and how. */
+/** The receiver to test, the secret or key that it verifies with, and the time within which it must answer. */
 export interface ConformanceTarget {
   readonly url: URL;
   readonly scheme: Scheme;
@@ -14,7 +14,7 @@ export interface ConformanceTarget {
   readonly timeoutS: number;
 }
 
-/** After so many requests in a row without an answer in time the rest is not sent. */
+/** Number of requests in a row without an answer in time after which no further request is sent. */
 const MAX_TIMEOUTS = 3;
 
 /**

@@ -10,7 +10,7 @@ const BROKEN_CONNECTION: ReadonlySet<string> = new Set([
   "HPE_INVALID_CONSTANT",
 ]);
 
-/** No connection to the receiver could be made, e.g. because nothing listens there. */
+/** Error for a receiver to which no connection can be made, e.g. because nothing listens at its address. */
 export class Unreachable extends Error {}
 
 /**

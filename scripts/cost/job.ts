@@ -11,7 +11,7 @@ import { ASSUMED, gbMonths, OPERATIONS_PER_MESSAGE, type Usage, usageOf } from "
 
 /**
  * The job that is priced: a task is accepted, its end is reported or found by polls, and its callback is sent
- * in up to three attempts, at once, 3 and 10 minutes later. It is read once and stored for 28 days.
+ * in up to three attempts, at once, 3 and 10 minutes later. The task is read once and stored for 28 days.
  */
 export interface Job {
   /** Fraction of the attempts that fail, from 0 to 1. */
@@ -24,7 +24,7 @@ export interface Job {
   readonly isQueued: boolean;
 }
 
-/** Ways to do the job, by their names in the output. */
+/** Services with which the job can be done, by their names in the output: the relay and its alternatives. */
 export const CONTENDERS = {
   "Task Relay": relayUsage,
   Workflows: workflowsUsage,
@@ -36,7 +36,7 @@ const POLLS_COUNTED = 6;
 /** Messages in a batch of a queue by default, which one request of the consumer handles. */
 const MESSAGES_PER_BATCH = 10;
 
-/** Returns the mean meters of a relay's task, with the index. */
+/** Returns the mean number of billed operations of a task on a relay with an index. */
 function metersOf({ polls, retryRate }: Job): Meters {
   const repeated = plus(lifeWith(polls), REPEATED_ATTEMPT, retryRate + retryRate ** 2);
   return plus(repeated, FAILED_CALLBACK, retryRate ** 3);
@@ -83,7 +83,9 @@ function queuesUsage(job: Job): Usage {
   };
 }
 
-/** Returns the usage of one message for each attempt, and one for each poll, which a Worker makes. */
+/**
+ * Returns the usage of QStash with one message for each attempt, and one for each poll, which a Worker makes.
+ */
 function qstashUsage(job: Job): Usage {
   const { workerRequests, logLines, polls, attempts } = metersOf(job);
   return {

@@ -5,9 +5,9 @@ export interface Meters {
   readonly objectRequests: number;
   readonly rowsWritten: number;
   readonly rowsRead: number;
-  /** Without the counts of the statistics, which the tasks of an hour share. */
+  /** Rows written to D1, without the counts of the statistics, which the tasks of an hour share. */
   readonly d1Written: number;
-  /** With one count of the statistics. */
+  /** Rows read in D1, with one count of the statistics. */
   readonly d1Read: number;
   readonly logLines: number;
   /** Calls of the Worker and of objects to objects, to D1, to upstreams and to receivers. */
@@ -18,7 +18,7 @@ export interface Meters {
   readonly attempts: number;
 }
 
-/** Meters of whole lives of a task, by the names of the lives in docs/cost.md. */
+/** Consumption of a task in its whole life, for each kind of task in docs/cost.md, by its name there. */
 export const LIVES = {
   "event, no index": meters(2, 3, 4, 2, 0, 0, 1, 3, 0, 0, 1),
   "event, index": meters(2, 3, 5, 2, 4, 25, 1, 4, 0, 1, 1),
@@ -28,16 +28,16 @@ export const LIVES = {
   "Ark with hooks, index, receiver hangs 3 times": meters(6, 12, 25, 2, 11, 34, 4, 14, 1, 4, 3),
 } as const;
 
-/** Meters of a life whose first poll finds the result, with the index. */
+/** Consumption of a task whose first poll finds the result, on a relay with an index. */
 export const POLLED_ONCE = meters(3, 6, 11, 2, 6, 28, 1, 7, 1, 2, 1);
-/** Consumption that a poll without news adds to a life. */
+/** Consumption that a poll without news adds to a task. */
 export const IDLE_POLL = meters(0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0);
-/** Consumption that an attempt that fails and is followed by another one adds to a life with the index. */
+/** Consumption that a failed attempt which is followed by another one adds to a task with an index. */
 export const REPEATED_ATTEMPT = meters(0, 2, 6, 0, 2, 3, 1, 2, 0, 1, 1);
-/** Consumption that the failure of the last attempt adds to a life with the index. */
+/** Consumption that the failure of the last attempt adds to a task with an index. */
 export const FAILED_CALLBACK = meters(0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0);
 
-/** Adds the meters of two lives, those of the second one multiplied by a factor. */
+/** Adds the consumption of two tasks, that of the second one multiplied by a factor. */
 export function plus(a: Meters, b: Meters, factor = 1): Meters {
   const sum = (meter: keyof Meters) => a[meter] + factor * b[meter];
   return {
@@ -55,7 +55,7 @@ export function plus(a: Meters, b: Meters, factor = 1): Meters {
   };
 }
 
-/** Returns meters in the order of the columns of docs/cost.md. */
+/** Returns a consumption from numbers in the order of the columns of docs/cost.md. */
 function meters(
   workerRequests: number,
   objectRequests: number,

@@ -5,7 +5,7 @@ export interface Order extends Job {
   readonly tasks: number;
 }
 
-/** The fault of a command line, in words for the person who has typed it. */
+/** Error for a wrong command line; its message tells the person who has typed it what is wrong. */
 export class WrongOption extends Error {}
 
 export const USAGE = `Usage: npm run cost -- [options]
@@ -25,7 +25,7 @@ const MAX_TASKS = 1e12;
 const MAX_RECEIVER_MS = 25_000;
 const MAX_POLLS = 10_000;
 
-/** Texts of the options of `npm run cost` that have a value, by name. */
+/** Defaults of the options of `npm run cost` that take a value, as texts by name. */
 export const DEFAULTS = {
   tasks: "1M",
   "retry-rate": "0",

@@ -1,6 +1,6 @@
-/** List price of one meter, and what the Paid plan includes of it each month. */
+/** List price of one billed operation or amount, and what the Paid plan includes of it each month. */
 export interface Price {
-  /** Name of the meter. */
+  /** Name of the operation or amount. */
   readonly title: string;
   readonly dollars: number;
   /** Number of units that the price is for. */
@@ -35,7 +35,7 @@ const WORKFLOWS = {
 };
 const QSTASH = { name: "QStash", url: "https://upstash.com/docs/qstash/overall/pricing" };
 
-/** The prices by meter. docs/cost.md lists them, and a test compares the two. */
+/** The prices by billed operation or amount. docs/cost.md lists them, and a test compares the two. */
 export const PRICES = {
   workerRequests: perMillion("requests to the Worker", 0.3, 10 * MILLION, WORKERS),
   cpuMs: perMillion("CPU time of the Worker, ms", 0.02, 30 * MILLION, WORKERS),

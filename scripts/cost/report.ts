@@ -6,7 +6,10 @@ import { type Bill, billOf } from "./usage.ts";
 const NAME_WIDTH = 30;
 const NUMBER_WIDTH = 22;
 
-/** Returns the output of `npm run cost`: the relay's bill meter by meter, and the sums beside it. */
+/**
+ * Returns the output of `npm run cost`: each line of the relay's bill, and the sums of the alternatives beside
+ * it.
+ */
 export function report(order: Order): string {
   const bills = Object.entries(CONTENDERS).map(
     ([name, usage]) => [name, billOf(usage(order), order.tasks)] as const,

@@ -1,10 +1,10 @@
 import type { Meters } from "./lives.ts";
 import { type Meter, PRICES } from "./prices.ts";
 
-/** Number of units of each meter that is used. */
+/** Number of units that are used of each billed operation or amount. */
 export type Usage = Readonly<Partial<Record<Meter, number>>>;
 
-/** Assumptions, which are not counted. Seconds are those in which an object is awake and billed. */
+/** Assumptions for what is not counted. Seconds are those in which an object is awake and billed. */
 export const ASSUMED = {
   cpuMsPerRequest: 3,
   secondsPerObjectRequest: 0.02,
@@ -17,9 +17,9 @@ export const ASSUMED = {
   indexRowDays: 7,
 } as const;
 
-/** Settings of a relay on which the meters of its tasks depend. */
+/** Settings of a relay on which the consumption of its tasks depends. */
 export interface Setting {
-  /** Time until a receiver answers or the relay gives it up, in milliseconds. */
+  /** Time until a receiver answers or the relay stops waiting for it, in milliseconds. */
   readonly receiverMs: number;
   /** States that rows of the index are written through the queue. */
   readonly isQueued: boolean;
@@ -27,11 +27,11 @@ export interface Setting {
 
 const OBJECT_GB = 0.128;
 const DAYS_PER_MONTH = 30;
-/** Operations of a message of a queue: it is written, read and deleted. */
+/** Number of billed operations for a message of a queue: it is written, read and deleted. */
 export const OPERATIONS_PER_MESSAGE = 3;
 const ROWS_PER_BATCH = 100;
 
-/** Returns what one task uses whose life has these meters. */
+/** Returns the units that one task with this consumption uses. */
 export function usageOf(meters: Meters, { receiverMs, isQueued }: Setting): Usage {
   const { workerRequests, objectRequests, rowsWritten, rowsRead, d1Written, d1Read } = meters;
   const { logLines, indexWrites, polls, attempts } = meters;
@@ -80,7 +80,7 @@ export interface Bill {
   readonly dollarsBeyondPlan: number;
 }
 
-/** Returns the bill of a number of tasks with the same usage, without the meters that are not used. */
+/** Returns the bill of a number of tasks with the same usage, without lines for what is not used. */
 export function billOf(usage: Usage, tasks: number): Bill {
   const lines = Object.keys(PRICES)
     .filter(isMeter)

@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from "node:http";
 
-/** Behaviour of a receiver of callbacks, as receivers of clients behave. */
+/** Ways in which the demo's receivers of callbacks answer, like those of real clients. */
 export type Behaviour = "healthy" | "flaky" | "down" | "refusing" | "hanging";
 
-/** A receiver of callbacks, a host of its own. */
+/** A receiver of callbacks on a host of its own. */
 export interface DemoReceiver {
   readonly url: string;
   /** URL that repairs the receiver when it is opened. */

@@ -25,7 +25,7 @@ export function readDemoOptions(args: string[]): DemoOptions {
     const { port, open } = parseArgs({ args, options }).values;
     if (isPort(port)) return { port: Number(port), isOpen: open };
   } catch {
-    // The arguments are wrong.
+    // `parseArgs` throws when the arguments are wrong.
   }
   console.error("The options are --port, with a number from 1 to 65535, and --open.");
   return process.exit(1);
@@ -38,7 +38,7 @@ export function isPort(text: string): boolean {
 
 /**
  * Ends the process with exit code 1 and one line when another process listens on the port.
- * @param cure what to do instead, as the rest of the line.
+ * @param cure advice, which is the rest of the line.
  */
 export async function requireFreePort(
   port: number,
@@ -47,14 +47,14 @@ export async function requireFreePort(
 ): Promise<void> {
   for (const host of hosts) {
     const code = await errorOfListening(port, host);
-    // A machine without IPv6 lacks one of the addresses, which nobody can take there.
+    // A machine without IPv6 lacks one of the addresses; no process can listen on it there.
     if (code === null || code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") continue;
     console.error(`Port ${port} of ${host} is ${code === "EADDRINUSE" ? "taken" : code}: ${cure}.`);
     process.exit(1);
   }
 }
 
-/** Listens for a moment; returns the code of the error that prevents it, null without error. */
+/** Listens for a moment; returns the code of the error that prevents this, or null when it succeeds. */
 async function errorOfListening(port: number, host: string): Promise<string | null> {
   const server = createServer().listen(port, host);
   try {

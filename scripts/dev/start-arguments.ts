@@ -45,7 +45,7 @@ export function startArguments(
     setting("ip") ?? "localhost",
     setting("local-protocol") ?? "http",
   );
-  // Told no port, wrangler would take another one when this one is taken.
+  // Without a given port, wrangler would choose another one when its default is taken.
   const listen = given === null ? ["--port", port] : [];
   const isElsewhere = values.tunnel === true || values.remote === true;
   const isGiven = args.some((arg) => /^(?:--var=)?PUBLIC_URL:/.test(arg));

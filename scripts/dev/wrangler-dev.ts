@@ -6,7 +6,7 @@ const root = join(import.meta.dirname, "../..");
 /** Interval at which the end of npm is noticed, in milliseconds; npm cannot pass on a `kill -9`. */
 const LOOK_EVERY_MS = 500;
 
-/** `wrangler dev` on this machine, which ends together with this process, however that ends. */
+/** `wrangler dev` on this machine, which ends together with this process, whatever ends this process. */
 export interface WranglerDev {
   readonly child: ChildProcess;
   /** Resolves when wrangler and the processes that it started are gone, with wrangler's exit code. */
@@ -37,7 +37,7 @@ export function startWrangler(
   });
   const askToEnd = () => watchdog.stdin.end();
   child.once("exit", askToEnd);
-  // Without it wrangler could outlive this process.
+  // Without this second process, wrangler could outlive this process.
   watchdog.once("exit", () => child.kill());
   const ended = Promise.all([once(child, "exit"), once(watchdog, "exit")]).then(([[code]]) =>
     typeof code === "number" ? code : 1,
@@ -47,7 +47,7 @@ export function startWrangler(
     await ended;
   };
   const end = () => {
-    // Requests to the relay that its end interrupts are no news.
+    // Errors of requests that are interrupted by the relay's end are not shown.
     process.on("uncaughtException", () => {});
     void stop().then(() => process.exit(0));
   };

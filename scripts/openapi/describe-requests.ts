@@ -7,8 +7,8 @@ import { describeParameter } from "./parameters.ts";
 const METHODS = { GET: "get", POST: "post", DELETE: "delete" } as const;
 
 /**
- * Adds what the schemas that validate requests do not say, because the running relay does not need it: the
- * descriptions of parameters and of the fields of bodies.
+ * Adds to the description of requests the texts that the schemas of the running relay lack: those about
+ * parameters and about the fields of bodies.
  */
 export function describeRequests(document: oas32.OpenAPIObject): oas32.OpenAPIObject {
   for (const { id, path, method } of ROUTES) {

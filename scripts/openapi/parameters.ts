@@ -6,7 +6,7 @@ import type { oas32 } from "zod-openapi";
 
 type ParameterObject = oas32.ParameterObject;
 
-/** Returns the parameters of a route that have no schema of Zod: those of its path and its headers. */
+/** Returns the parameters of a route that have no Zod schema: those in its path and its headers. */
 export function plainParameters(
   { path }: Route,
   { request }: RouteDescription,

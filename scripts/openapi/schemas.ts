@@ -7,8 +7,8 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 const BODIES: ReadonlySet<unknown> = new Set(ROUTES.map(({ body }) => body));
 
 /**
- * How schemas of Zod become JSON Schema. Answers do not forbid further members, because later releases add
- * some; tests compare the answers with the strict schemas.
+ * Options for the conversion of Zod schemas to JSON Schema. Answers do not forbid further members, because
+ * later releases add some; tests compare the answers with the strict schemas.
  */
 export const CONVERSION: CreateDocumentOptions = {
   allowEmptySchema: { custom: true, unknown: true },
@@ -20,7 +20,8 @@ export const CONVERSION: CreateDocumentOptions = {
     if (jsonSchema.additionalProperties === false && !BODIES.has(zodSchema)) {
       delete jsonSchema.additionalProperties;
     }
-    // A default of the relay's own form, e.g. of a cursor; the descriptions state those of the wire.
+    // The default is in the relay's own form, e.g. of a cursor; the description of the parameter states the
+    // default on the wire.
     if (def.type === "default") delete jsonSchema.default;
     if (def.type === "record") delete jsonSchema.propertyNames;
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -28,7 +29,7 @@ export const CONVERSION: CreateDocumentOptions = {
   },
 };
 
-/** Returns the schema of the items of a list that is counted before its items are checked. */
+/** Returns the schema of the items of a list whose length is checked before its items. */
 function itemsOf(checked: z.core.$ZodType): JsonSchema {
   if (!(checked instanceof z.core.$ZodArray)) return {};
   const { items } = z.toJSONSchema(checked, { io: "input" });

@@ -64,7 +64,7 @@ function newsRows(news: UpstreamNews, provider: UpstreamProvider): Rows {
   }
 }
 
-/** Says what the answer would do to a task. */
+/** Describes the effect that the answer would have on a task. */
 function outcomeOf(answer: PollAnswer): string {
   switch (answer.kind) {
     case "news":
@@ -99,7 +99,8 @@ function outcomeOfNews(news: UpstreamNews): string {
 }
 
 /**
- * Leaves out secrets, and control characters, which a terminal would obey; marks the query that a link had.
+ * Replaces secrets in a text, and control characters, which a terminal would obey; marks the place where a
+ * link had a query.
  */
 function masked(value: string, secrets: readonly string[]): string {
   const query = URL.parse(value)?.search ?? "";

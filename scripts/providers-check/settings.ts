@@ -11,12 +11,12 @@ import type { Connection, UpstreamProvider } from "../../src/providers/provider.
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { readTable } from "../setup/wrangler-toml.ts";
 
-/** A connection with which the provider can be asked. */
+/** A configured connection through which the provider can be asked. */
 export interface Asking {
   readonly connection: Connection;
   readonly provider: UpstreamProvider;
   readonly key: string;
-  /** Time limit of the requests together, in milliseconds. */
+  /** Time limit for all requests together, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -73,7 +73,7 @@ function readVars(file: string): object | null {
   return { ...readTable(contentOf("wrangler.toml") ?? "", "vars"), ...parseEnv(secrets) };
 }
 
-/** Parses those variables of the relay that decide how providers are asked. */
+/** Parses those variables of the relay that decide how providers are polled. */
 function parse(vars: object): Result<Parsed, readonly ConfigIssue[]> {
   const { data, error } = Needed.safeParse(vars);
   if (error !== undefined) {
@@ -89,7 +89,7 @@ function unusable(text: string): Result<Asking, Obstacle> {
   return failure({ kind: "configuration", text });
 }
 
-/** Says what a connection lacks, by the names of the variables. */
+/** Lists the names of the variables that a connection lacks. */
 function missing(name: string, provider: UpstreamProvider, file: string): string {
   const { key, baseUrl } = provider.variables;
   if (name !== provider.name) return `${name} has no key: set it in CONNECTIONS in ${file}.`;

@@ -1,7 +1,7 @@
 import type { NewProvider } from "./names.ts";
 import { adapterOf, fixturesOf, sectionOf } from "./templates.ts";
 
-/** Reports a file of the repository in which the place for a new provider was not found. */
+/** Error for a file of the repository that lacks the place at which a new provider is inserted. */
 export class UnexpectedFile extends Error {}
 
 /** Text of a file, by its path in the repository. */
@@ -11,7 +11,7 @@ const REGISTRY = "src/providers/registry.ts";
 const FIXTURES = "test/providers/fixtures/index.ts";
 const PAGE = "docs/providers.md";
 const README = "README.md";
-/** Files that list all providers. */
+/** Paths of the files that list all providers. */
 export const LISTS = [REGISTRY, FIXTURES, PAGE, README] as const;
 /** The first of the gateways, before which lists name a new provider. */
 const FIRST_GATEWAY = "newapi";
@@ -57,7 +57,7 @@ function row(...cells: readonly string[]): string {
   return `\n| ${cells.join(" | ")} |`;
 }
 
-/** Returns the function that inserts a text before another one, which must occur in the file. */
+/** Returns a function that inserts a text before another one, which must occur in the file. */
 function inserted(path: string) {
   return (text: string, [following, added]: readonly [string, string]): string => {
     const position = text.indexOf(following);

@@ -6,7 +6,7 @@ export interface NewProvider {
   readonly name: string;
   /** Name of the exported adapter, e.g. `acmeVideo`. */
   readonly identifier: string;
-  /** Beginning of the names of its variables, e.g. `ACME_VIDEO`. */
+  /** Beginning of the names of the provider's variables, e.g. `ACME_VIDEO`. */
   readonly prefix: string;
   readonly hasHooks: boolean;
 }

@@ -58,7 +58,10 @@ function observe(body: unknown): Observation | null {
 `;
 }
 
-/** Meanings that examples must have, with what is said of them in place of the documented report. */
+/**
+ * Meanings of which there must be an example, each with a sentence that stands in place of the documented
+ * report.
+ */
 const EXAMPLES = [
   ["success", "a success", "completed([LINK])"],
   ["noOutput", "a success without output", "NO_OUTPUT"],

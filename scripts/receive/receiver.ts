@@ -7,10 +7,12 @@ import { type Received, verdictOn } from "./verdict.ts";
 
 const NO_CONTENT = 204;
 
-/** HTTP server that prints each callback with its signature's worth, and answers as the options say. */
+/**
+ * HTTP server that prints each callback and whether its signature is valid, and answers as the options say.
+ */
 export class CallbackReceiver {
   readonly #options: ReceiveOptions;
-  /** Number of times that each callback has come, by `webhook-id`. */
+  /** Number of attempts that have come of each callback, by `webhook-id`. */
   readonly #counts = new Map<string, number>();
 
   constructor(options: ReceiveOptions) {
@@ -25,7 +27,7 @@ export class CallbackReceiver {
     return `answers: ${textOf(failure)} (${failed})${failures === Infinity ? "" : ", then 204"}`;
   }
 
-  /** Listens on an address; the machine may lack that of IPv6. */
+  /** Listens on an address; does nothing for an IPv6 address where the machine has no IPv6. */
   async listen(host: string): Promise<void> {
     const server = createServer((request, response) => void this.#receive(request, response));
     server.listen(this.#options.port, host);

@@ -10,6 +10,6 @@ export function reportOf(received: Received, verdict: string, answer: string): s
     `   answer:    ${answer}`,
     `   body:      ${body}`,
   ];
-  // A sender could otherwise move the cursor of the terminal.
+  // Control characters are escaped, because a sender could otherwise move the cursor of the terminal.
   return lines.map((line) => line.replaceAll(/\p{Cc}/gu, "�")).join("\n");
 }

@@ -20,7 +20,7 @@ interface Secrets {
 
 type Source = Pick<ReceiveOptions, "secret" | "account" | "relay">;
 
-/** Verifies the signature of a callback and says in a few words what came of it. */
+/** Verifies the signature of a callback and describes the result in a few words. */
 export async function verdictOn(received: Received, source: Source): Promise<string> {
   const secrets = source.secret === null ? await askSecrets(source) : [source.secret];
   if (typeof secrets === "string") return `not verified: ${secrets}`;
@@ -44,7 +44,8 @@ function faultOf({ headers, body }: Received, secret: string): string | null {
 
 /**
  * Asks the relay for the secrets that sign callbacks, at each callback, because they may have been rotated;
- * returns why it has not given them. The key is `OPERATOR_KEY`, or that of `.dev.vars` with the role all.
+ * returns the reason when the relay does not give them. The key is `OPERATOR_KEY`, or that of `.dev.vars` with
+ * the role all.
  */
 async function askSecrets({ relay, account }: Source): Promise<readonly string[] | string> {
   const key = operatorKey();

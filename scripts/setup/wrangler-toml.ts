@@ -6,8 +6,7 @@ export class UnexpectedToml extends Error {}
 
 /**
  * Function that selects blocks of a TOML text; a block is a header, such as `[[queues.producers]]`, with the
- * assignments under it.
- * @param active lines of the block, with the comment signs removed.
+ * assignments under it. @param active lines of the block, with the comment signs removed.
  */
 type IsWanted = (active: string) => boolean;
 

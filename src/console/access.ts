@@ -19,7 +19,7 @@ const Claims = z.object({
   common_name: z.optional(z.string()),
 });
 
-/** Error that says why no key is known for a token; the errors of a token that is not valid are Hono's. */
+/** Error that says why no key for a token could be fetched; tokens that are not valid cause errors of Hono. */
 class KeysUnreachable extends Error {
   override readonly name = "KeysUnreachable";
 }

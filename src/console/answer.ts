@@ -1,8 +1,8 @@
 import type { HtmlEscapedString } from "hono/utils/html";
 
 /**
- * Policy of every page: scripts, styles and connections of the relay itself only, and nothing inline. Pages
- * show text of receivers, upstreams and clients.
+ * Content-Security-Policy of every page: allows scripts, styles and connections of the relay itself, and
+ * nothing inline, because pages show text of receivers, upstreams and clients.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -15,7 +15,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Answers with a whole page, or with the fragment of one that a refresh asked for. */
+/** Answers with a whole page, or with the part of one that a refresh asked for. */
 export async function html(
   page: HtmlEscapedString | Promise<HtmlEscapedString>,
   status = 200,

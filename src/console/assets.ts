@@ -27,7 +27,8 @@ const VERSION = /\.[0-9a-z]+\.(?=\w+$)/;
 
 /**
  * Answers with the asset that has this path; null when none has. During a deployment a page of one version may
- * ask the other for its assets: a path with another hash gets the asset of this version, to be used once.
+ * request an asset from the other version: a path with another hash gets the asset of this version, which the
+ * browser must not keep.
  */
 export function assetAnswer(path: string): Response | null {
   const name = path.replace(VERSION, ".");

@@ -1,4 +1,4 @@
-/** A piece of JSON, with what it is. */
+/** A part of a JSON text, with its kind. */
 interface CodeToken {
   readonly kind: "key" | "string" | "number" | "word" | "plain";
   readonly text: string;
@@ -7,7 +7,7 @@ interface CodeToken {
 const TOKEN =
   /(?<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<word>true|false|null)/gi;
 
-/** Divides JSON into tokens, to be coloured; together they are the text as it was. */
+/** Divides a JSON text into tokens, to be coloured by kind; joined, the tokens are the same text. */
 export function codeTokens(text: string): readonly CodeToken[] {
   const tokens: CodeToken[] = [];
   let end = 0;

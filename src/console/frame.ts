@@ -8,7 +8,7 @@ interface Seen {
   readonly viewer: KeyHolder;
 }
 
-/** Returns what the frame of a page shows to its viewer. */
+/** Returns the parts of the page's frame that depend on the viewer. */
 export function frameOf({ request, runtime, viewer }: Seen): Frame {
   const isAccount = viewer.kind === "account";
   return {

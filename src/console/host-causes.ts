@@ -1,12 +1,12 @@
-/** How attempts at a host fail, as their rows in the index show it. */
+/** The way in which attempts at a host fail, as their rows in the index show it. */
 interface FailureKind {
   readonly outcome: string | null;
   readonly status_code: number | null;
 }
 
-/** Likely cause of a failure, and what to look at. */
+/** Likely cause of a failure, with advice on where to look. */
 interface Cause {
-  /** Rank by the effort of looking, the least first. */
+  /** Rank by the effort of checking this cause; the least effort comes first. */
   readonly rank: number;
   readonly text: string;
 }

@@ -1,9 +1,12 @@
 import { countText } from "./format.ts";
 
-/** Longest text of a stranger that a page shows, in characters. */
+/** Largest number of characters that a page shows of a text that someone else has written. */
 const SHOWN_CHARACTERS = 2000;
 
-/** A part of a text: as it stands, or the name of a character that would be invisible or change its order. */
+/**
+ * A part of a text: either shown as it is, or the name of a character that is invisible or changes the order
+ * of the text.
+ */
 export interface TextPart {
   readonly kind: "text" | "hidden" | "rest";
   readonly text: string;
@@ -14,7 +17,7 @@ export interface TextPart {
  * pairs, separators of lines, and fillers that look like nothing.
  */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u;
-/** Controls that lay out text as everybody expects. */
+/** Control characters that only lay out text (tab, line break) and are shown as they are. */
 const LAYOUT = new Set(["\t", "\n"]);
 
 /**

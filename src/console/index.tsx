@@ -29,7 +29,7 @@ import { cancel, erase, sendAgain } from "./pages/task/actions.tsx";
 import { diagnose, doctorPage } from "./pages/task/doctor.tsx";
 import { taskPage } from "./pages/task/page.tsx";
 
-/** All pages, and all changes that their forms order. */
+/** All pages of the console, and all changes that their forms can order. */
 const PAGES: readonly Page[] = [
   overviewPage,
   runSandboxTask,
@@ -84,7 +84,7 @@ pages.all("*", () => {
   throw noPage();
 });
 
-// The application that calls this one makes the page of an error, and logs it.
+// The relay's own application, which calls this one, answers errors with a page and logs them.
 pages.onError((error) => {
   throw error;
 });

@@ -1,13 +1,16 @@
 import type { Connection } from "../providers/provider.ts";
 
-/** Until when the links of a result can be opened, in Unix milliseconds. */
+/** Time until which the links of a result can be opened, in Unix milliseconds. */
 export interface LinkEnd {
   readonly at: number;
   /** States that links may live longer, because the operator can choose that at the provider. */
   readonly isLeast: boolean;
 }
 
-/** Derives from the provider's documentation until when the links of a job work; null when it says nothing. */
+/**
+ * Returns the time until which the links of a job work by the provider's documentation; null when it states
+ * none.
+ */
 export function linkEndOf(connection: Connection | undefined, endedAt: number): LinkEnd | null {
   const provider = connection?.provider;
   if (provider === undefined || !("linkLife" in provider)) return null;

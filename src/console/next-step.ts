@@ -8,16 +8,19 @@ import type { TaskJson } from "./task-json.ts";
 export interface NextStep {
   readonly tone: Tone;
   readonly text: string;
-  /** Time of the next step, in Unix milliseconds; null when it has no planned time. */
+  /** Time to which the page counts down, in Unix milliseconds; null when no step is planned ahead. */
   readonly at: number | null;
-  /** Seconds after which the page asks again; the page also asks when it comes into view again. */
+  /** Seconds after which the page refreshes itself; the page also refreshes when it comes into view again. */
   readonly refreshS: number;
 }
 
 /** Pause between two refreshes of a page whose task does not change by itself. */
 const SETTLED_S = 3_600;
 const LONGEST_S = 300;
-/** Pause between two refreshes for an open task: the answer to each is held until the task changes. */
+/**
+ * Pause in seconds between two refreshes for an open task. It is short, because the answer to a refresh is
+ * held back until the task changes.
+ */
 const OPEN_S = 1;
 const OVERDUE_MS = 1_000;
 
@@ -113,7 +116,10 @@ function isEnded({ status }: TaskJson): boolean {
   return status === "completed" || status === "failed";
 }
 
-/** Returns the seconds until one second before a time, so that the page sees the step itself. */
+/**
+ * Returns the seconds until one second before a time, at most five minutes, so that the page is refreshed when
+ * the step happens.
+ */
 function untilS(at: number, now: number): number {
   return Math.min(LONGEST_S, Math.max(1, Math.floor((at - now) / SECOND_MS) - 1));
 }

@@ -9,7 +9,7 @@ export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"]
 export type Series = Awaited<ReturnType<typeof series>>;
 type Step = Series["steps"][number];
 
-/** Filters that every task passes. */
+/** Filters of a list that match every task. */
 export const ANY_TASK = {
   status: null,
   callback: null,
@@ -59,7 +59,7 @@ export function totalsOf(steps: readonly Step[]): Totals {
   };
 }
 
-/** Upper bounds of the rows of the heatmap, in milliseconds; one more row has what took longer. */
+/** Upper bounds of the rows of the heatmap, in milliseconds; one more row shows the tasks that took longer. */
 export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
 /** Number of shades of the heatmap. */
 const SHADES = 8;
@@ -73,7 +73,8 @@ export interface HeatCell {
 
 /**
  * Returns the cells of the heatmap in which a task lies: one column for each step, one row for each bound, the
- * fastest first. A shade grows with the logarithm of the number of tasks, so that single slow ones are seen.
+ * fastest first. A shade grows with the logarithm of the number of tasks, so that single slow tasks can be
+ * seen.
  */
 export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
   const cells = steps.flatMap(({ latency }, column) =>
@@ -91,7 +92,7 @@ export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
     });
 }
 
-/** Tells for each row of the heatmap which buckets of the histogram are in it. */
+/** Functions that tell for each row of the heatmap which buckets of the histogram belong to it. */
 const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
   const above = HEAT_BOUNDS_MS[row - 1] ?? -1;
   return (bucket: number) => {
@@ -112,7 +113,7 @@ export interface Remedy {
   readonly path: string;
 }
 
-/** Returns the pages that show why a problem is there or help to end it, beginning with the one to open first. */
+/** Returns links to pages that show the cause of a problem or help to end it, the most useful first. */
 export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[] {
   const text = (name: string) => encodeURIComponent(String(subject[name] ?? ""));
   switch (kind) {

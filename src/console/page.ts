@@ -14,7 +14,7 @@ import { visitorOf } from "./session.ts";
 /** Parameters of a path, as the text that was received, not yet checked. */
 type Params = Readonly<Record<string, string>>;
 
-/** A request of a browser with the parameters of its path. It needs no login. */
+/** A request of a browser for a page, with the parameters of its path. The sender need not be logged in. */
 export interface Visit<P = Params> {
   readonly request: Request;
   readonly env: Env;
@@ -104,7 +104,10 @@ export async function readForm(
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
-/** Answers a viewer who has the permission, and renews the session; leads visitors without a login there. */
+/**
+ * Calls the handler of a page for a viewer who has the permission, and renews the session; redirects visitors
+ * without a login to the login.
+ */
 async function asViewer(
   visit: Visit,
   access: Permission,

@@ -1,14 +1,16 @@
 import { hostOf } from "../core/url.ts";
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-/** Places where a pasted text names a task, most certain first. */
+/** Patterns of texts that contain a task id, the most certain first. */
 const TASK_PLACES = [
   `^(?:msg_)?(${UUID})$`,
   `/hooks/[^/\\s]+/(${UUID})(?![0-9a-f-])`,
   `/tasks/(${UUID})(?![0-9a-f-])`,
   `\\b(?:webhook-id|x-task-id)\\b["']?\\s*(?:[:=,]\\s*)?["']?(?:msg_)?(${UUID})(?![0-9a-f-])`,
 ].map((pattern) => new RegExp(pattern, "i"));
-/** A name with a dot whose last part is no number, or an address, each perhaps with a port. */
+/**
+ * Pattern of a host: a name with a dot whose last part is no number, or an address, each perhaps with a port.
+ */
 const HOST =
   /^(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*|localhost|\d+(?:\.\d+){3}|\[[0-9a-f:.]+\])(?::\d+)?$/i;
 const ACCOUNT = /^[\w-]{1,64}$/;
@@ -18,12 +20,13 @@ const PREFIX = /^(account|host|model|job):\s*(\S.*)$/i;
 export type SearchTarget =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "host" | "account" | "model" | "job"; readonly name: string }
-  /** A word that names an account, or else a model. */
+  /** Plain word: the name of an account or, if there is no such account, of a model. */
   | { readonly kind: "word"; readonly name: string };
 
 /**
  * Reads the text in the search box: an id of a task or a message, a hook URL or the headers of a callback, a
- * URL or a host, an account, a model. `account:`, `host:`, `model:` and `job:` say which. Null for no text.
+ * URL or a host, an account, a model. `account:`, `host:`, `model:` and `job:` at the beginning of the text
+ * select one of these. Null for no text.
  */
 export function searchTarget(input: string): SearchTarget | null {
   const text = input.trim();

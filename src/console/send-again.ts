@@ -5,7 +5,7 @@ import { FILTER_NAMES } from "./task-parameters.ts";
 export const SEND_AGAIN = "/redeliveries";
 /** Largest number of tasks that are counted before a run. */
 export const MAX_COUNTED = 10_000;
-/** Numbers of callbacks that a run can send at a time. */
+/** Numbers of callbacks that a run can send in one step. */
 export const PACES = [10, 25, 50] as const;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -25,7 +25,8 @@ export function reasonsText(counts: Readonly<Record<string, number>>): string {
 
 /**
  * A run that sends callbacks again, page by page. Its whole state is in the URL of its page, so that a reload
- * goes on with it; its id is the `Idempotency-Key` of all its orders, so that none is given twice.
+ * goes on with it; its id is the `Idempotency-Key` of all its orders, so that no callback is sent twice for
+ * the same run.
  */
 export interface Run {
   readonly id: string;

@@ -19,7 +19,7 @@ const MAX_AGE_MS = 12 * HOUR_MS;
 /** Age from which a cookie is renewed by the next request. */
 const RENEWAL_MS = 5 * MINUTE_MS;
 
-/** A viewer, and the `Set-Cookie` header that renews the session; null when it is too early for that. */
+/** A viewer, and the `Set-Cookie` header that renews the session; null while no renewal is due. */
 export interface Visitor {
   readonly viewer: KeyHolder;
   readonly renewal: string | null;
@@ -27,7 +27,7 @@ export interface Visitor {
 
 const NAME = "task-relay-session";
 
-/** Sessions of which this isolate has lately learnt that nobody has ended them, by their names. */
+/** Sessions of which this isolate has learnt within the last minute that they have not been ended, by name. */
 const live = isolateCache<true>();
 
 /** Starts the session of somebody who has shown a valid key. @returns the `Set-Cookie` header. */
@@ -121,7 +121,7 @@ async function read(request: Request, { keyring }: Runtime): Promise<Session | n
   return sessionIn(cookieOf(request, NAME) ?? "", keyring.sessionKeys);
 }
 
-/** Tells whether somebody has logged out of a session; asks once a minute. */
+/** Tells whether the session was ended by logging out; each isolate asks for this at most once a minute. */
 async function isEnded(session: Session, env: Env): Promise<boolean> {
   const { id } = session;
   if (live.has(id)) return false;

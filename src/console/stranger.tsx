@@ -7,11 +7,11 @@ import { Problem } from "../api/http/problem.ts";
 import { hasSession } from "./session.ts";
 import { SECOND_MS } from "../core/time.ts";
 
-/** Cookie of a browser that has been answered with `bounce`, so that it is not answered so in a loop. */
+/** Cookie of a browser that has been answered with `bounce`, which prevents a loop of such answers. */
 const BOUNCED = "task-relay-bounced";
 const BOUNCED_MS = 10 * SECOND_MS;
 
-/** Header with which the script of a page asks for the page anew. */
+/** Header with which the script of a page marks a request that refreshes the page. */
 const REFRESH_HEADER = "X-Refresh";
 
 /**
@@ -31,7 +31,7 @@ export async function strangerAnswer(request: Request): Promise<Response> {
   return new Response(null, { status: 303, headers: { Location: loginPath(path) } });
 }
 
-/** Text that a page shows when a refresh finds that its login has ended. */
+/** Text that a page shows when a refresh finds that the login has ended. */
 function Expired({ path }: { readonly path: string }) {
   return (
     <p id="login-ended" class="banner tone-warn" role="alert">
@@ -50,7 +50,9 @@ function isFromElsewhere(request: Request): boolean {
   return isCrossSite && !hasSession(request) && cookieOf(request, BOUNCED) === null;
 }
 
-/** Answers with a page that asks for itself: this second request comes from the same site, with the cookie. */
+/**
+ * Answers with a page that reloads itself: the second request comes from the same site and so has the cookie.
+ */
 function bounce(request: Request, path: string): Promise<Response> {
   const page = (
     <PublicLayout title="One moment" theme={themeOf(request)}>

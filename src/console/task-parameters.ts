@@ -26,7 +26,7 @@ export const FILTER_NAMES = [
 ] as const;
 
 /**
- * Returns the parameters of `GET /v1/tasks` that the URL of a page asks for: its filters that are not empty,
+ * Converts the query of a page's URL to the parameters of `GET /v1/tasks`: its filters that are not empty,
  * `cursor`, and `since` in place of `range`.
  * @param now current time, in Unix milliseconds.
  */
@@ -43,7 +43,7 @@ export function taskParameters(search: URLSearchParams, now: number): URLSearchP
   return asked;
 }
 
-/** Returns the parameters without some of them. */
+/** Returns the parameters without those of the given names. */
 export function without(search: URLSearchParams, ...names: readonly string[]): URLSearchParams {
   const rest = new URLSearchParams(search);
   for (const name of names) rest.delete(name);

@@ -4,13 +4,13 @@ import { durationText } from "./format.ts";
 export const WIDTH = 1000;
 const LEFT = 8;
 const RIGHT = 992;
-/** Width of the break between two series, and of one inside a segment. */
+/** Width of a break in the axis, between two series or inside a segment. */
 const BREAK = 74;
 /** Smallest width of an attempt, so that one of a few milliseconds can be seen. */
 export const MIN_BAR = 7;
-/** Part of a segment's time from which a gap is compressed. */
+/** Fraction of a segment's time from which a gap within the segment is compressed. */
 const LONG_GAP = 0.8;
-/** Part of the width of a segment that a compressed gap keeps. */
+/** Fraction of the segment's width that a compressed gap keeps. */
 const SHORTENED = 0.3;
 
 /** One stretch of time on the axis: the work of the upstream, or one series of attempts. */
@@ -35,12 +35,12 @@ export interface Segment {
 
 /** A compressed gap, with its true length. */
 export interface Break {
-  /** Place in the drawing. */
+  /** Place of the gap in the drawing. */
   readonly at: number;
   readonly text: string;
 }
 
-/** A segment that can place times. */
+/** A segment with a function that converts times to places in it. */
 export interface Placed extends Segment {
   readonly xOf: (at: number) => number;
   readonly stations: readonly number[];
@@ -74,7 +74,7 @@ function place(
   const [start = 0] = stations;
   const end = stations.at(-1) ?? start;
   const durationMs = Math.max(leastMs, end - start);
-  // Room for the last attempt, which begins at the end of the axis.
+  // Keeps room for the bar of the last attempt, which begins at the end of the axis.
   const width = to - from - MIN_BAR;
   const gap = longestGap(stations);
   const isShort = gap === null || gap.ms < LONG_GAP * durationMs || stations.length < 3;
@@ -114,7 +114,7 @@ function longestGap(stations: readonly number[]) {
     }, null);
 }
 
-/** Names the time between two segments that does not follow directly. */
+/** Returns the lengths of the gaps between segments that do not follow each other directly. */
 export function between(segments: readonly Placed[]): readonly Break[] {
   return segments.slice(1).flatMap((segment, index) => {
     const before = segments[index];

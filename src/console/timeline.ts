@@ -13,16 +13,16 @@ import {
 const MAX_SERIES_DRAWN = 4;
 const LEAST_SERIES_MS = 2_000;
 
-/** Something that happened at one time, and its place in the drawing. */
+/** An event at one time, with its place in the drawing. */
 export interface Mark {
-  /** Time, in Unix milliseconds. */
+  /** Time of the event, in Unix milliseconds. */
   readonly at: number;
   readonly x: number;
   readonly name: string;
   readonly kind: "event" | "money" | "result";
 }
 
-/** One attempt, with its planned and its real time. */
+/** One attempt, drawn from its real start to its end, with its planned time. */
 export interface Bar {
   readonly number: number;
   readonly x: number;
@@ -53,7 +53,7 @@ export interface Timeline {
   readonly nextX: number | null;
 }
 
-/** Facts from which the timeline of a task is drawn besides its times. */
+/** Further facts from which the timeline of a task is drawn. */
 export interface TimelineDetails {
   /** Credits of the task; null when it costs nothing. */
   readonly credits: number | null;
@@ -170,7 +170,10 @@ function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: nu
   };
 }
 
-/** Says how an attempt kept its time: the first one counts from the result, the others from their plan. */
+/**
+ * Describes the lateness of an attempt: the first one counts from the result, the others from their planned
+ * time.
+ */
 export function latenessText(
   { number, dueAt, startedAt }: Pick<AttemptFacts, "number" | "dueAt" | "startedAt">,
   { finishedAt }: Pick<TaskFacts, "finishedAt">,

@@ -1,6 +1,6 @@
 import type { AttemptRequest } from "../api/tasks/attempt-request.ts";
 
-/** Code that verifies a callback, by language. */
+/** Example code that verifies a callback, by language. */
 export const VERIFICATION_CODE: readonly { readonly language: string; readonly code: string }[] = [
   {
     language: "JavaScript",
@@ -60,7 +60,10 @@ http_response_code(204);`,
   },
 ];
 
-/** Writes a request as a command of curl, for a POSIX shell. @param url where it goes instead of its own URL. */
+/**
+ * Writes a request as a command of curl, for a POSIX shell. @param url URL to which the command sends the
+ * request instead of the original one.
+ */
 export function curlOf({ headers, body, url: own }: AttemptRequest, url = own): string {
   const options = Object.entries(headers).map(
     ([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`,
@@ -68,7 +71,7 @@ export function curlOf({ headers, body, url: own }: AttemptRequest, url = own): 
   return [`curl -gi ${quoted(url)}`, ...options, `  --data-binary ${quoted(body)}`].join(" \\\n");
 }
 
-/** Writes a request as it goes over the wire. */
+/** Writes a request in the form in which it is sent by HTTP. */
 export function wireOf({ url, headers, body }: AttemptRequest): string {
   const { host, pathname, search } = new URL(url);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

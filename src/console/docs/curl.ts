@@ -28,7 +28,10 @@ function queryOf(parameters: readonly Parameter[]): string {
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
 }
 
-/** Headers that make repeating the command harmless; others are left to the reader. */
+/**
+ * Returns the headers that a request requires, and an `Idempotency-Key`, with which the command can be
+ * repeated without harm.
+ */
 function headersOf(parameters: readonly Parameter[]): readonly string[] {
   return parameters
     .filter((each) => each.in === "header" && (each.required ?? each.name === "Idempotency-Key"))
@@ -43,7 +46,7 @@ function quoted(url: string): string {
   return /[?&*{}'"\s]/.test(url) ? `'${shellText(url)}'` : url;
 }
 
-/** Escapes a text that stands between single quotes of a shell. */
+/** Escapes a text that is put between single quotes of a shell. */
 function shellText(text: string): string {
   return text.replaceAll("'", String.raw`'\''`);
 }

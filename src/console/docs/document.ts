@@ -33,7 +33,7 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-/** An answer; one with `$ref` is that of a problem. */
+/** An answer in the description of the API; one with `$ref` is a problem. */
 interface Answer {
   readonly $ref?: string | undefined;
   readonly description?: string | undefined;
@@ -41,7 +41,7 @@ interface Answer {
   readonly content?: Content | undefined;
 }
 
-/** A header of an answer; one with `$ref` is common to all answers. */
+/** A header of an answer in the description of the API; one with `$ref` belongs to every answer. */
 interface Header {
   readonly $ref?: string | undefined;
   readonly description?: string | undefined;

@@ -1,7 +1,7 @@
 import { countText } from "../format.ts";
 import { type ApiDocument, refName, type Schema } from "./document.ts";
 
-/** A part of the text of a type; with the name of the schema that it links to, if any. */
+/** A part of the text of a type, and the name of the schema to which this part links, if any. */
 export interface TypePart {
   readonly text: string;
   readonly schema?: string;
@@ -11,7 +11,7 @@ export interface TypePart {
 export interface Field {
   readonly name: string;
   readonly type: readonly TypePart[];
-  /** `required`, or of which kinds of the object it is; empty when it may always be absent. */
+  /** `required`, or the kinds of the object that require the member; empty when it may always be absent. */
   readonly requirement: string;
   readonly limits: string;
   readonly description: string;
@@ -52,7 +52,7 @@ function kindsOf(schema: Schema, schemas: Schemas): readonly Schema[] {
   return schema.properties === undefined ? [] : [schema];
 }
 
-/** Lists the members of a field that is an object, or a list of objects, without a schema of its own. */
+/** Lists the members of a field whose value is an object without a named schema, or a list of such objects. */
 function membersOf(schema: Schema, schemas: Schemas): readonly Field[] {
   if (schema.$ref !== undefined) return [];
   if (schema.items !== undefined) return membersOf(schema.items, schemas);
@@ -110,7 +110,7 @@ function unionOf(kinds: readonly Schema[]): readonly TypePart[] {
   const types = kinds.map(typeOf);
   const texts = types.map((parts) => parts.map(({ text }) => text).join(""));
   const distinct = types.filter((_, at) => texts.indexOf(texts[at] ?? "") === at);
-  // Null is named last.
+  // The type null is written last.
   const isNull = (parts: readonly TypePart[]) => parts[0]?.text === "null";
   const ordered = distinct.toSorted((a, b) => Number(isNull(a)) - Number(isNull(b)));
   return ordered.flatMap((parts, at) => (at === 0 ? parts : [{ text: " | " }, ...parts]));
@@ -122,7 +122,7 @@ export function limitsOf(schemas: readonly Schema[]): string {
   const found = all.flatMap((schema) => [
     range(schema.minLength, schema.maxLength, "characters"),
     range(schema.minItems, schema.maxItems, "items"),
-    // This maximum marks a time; as a limit it would tell the reader nothing.
+    // The number 99,999,999,999 is the maximum of every time; as a limit it would tell the reader nothing.
     schema.maximum === 99_999_999_999 ? "Unix seconds" : range(schema.minimum, schema.maximum, ""),
   ]);
   return [...new Set(found)].filter((text) => text !== "").join(", ");

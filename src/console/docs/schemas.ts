@@ -2,10 +2,13 @@ import { type ApiDocument, refName, type Schema } from "./document.ts";
 
 type Schemas = ApiDocument["components"]["schemas"];
 
-/** Schemas of the document, and the place where the reference describes each. */
+/** Schemas of the API's description, and the section of the reference that describes each. */
 export interface Reference {
   readonly schemas: Schemas;
-  /** Returns the id of the section that describes a schema: its own, or that of which it is a kind. */
+  /**
+   * Returns the id of the section that describes a schema: its own section, or that of the schema of which it
+   * is one kind.
+   */
   readonly anchorOf: (schema: string) => string;
 }
 
@@ -15,7 +18,10 @@ export function referenceOf(schemas: Schemas): Reference {
   return { schemas, anchorOf: (name) => parents.get(name) ?? name };
 }
 
-/** Lists the schemas that have a section: all but those that are a kind of another one, and problems. */
+/**
+ * Lists the schemas that have a section of their own: all except problems and schemas that are one kind of
+ * another one.
+ */
 export function visibleSchemas(schemas: Schemas): readonly (readonly [string, Schema])[] {
   const parents = parentsOf(schemas);
   return Object.entries(schemas).filter(([name]) => !parents.has(name) && name !== "Problem");

@@ -7,7 +7,7 @@ import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/time.tsx";
 
-/** A task that shows how the host fails; its callback is null when the task is gone. */
+/** A task whose callback shows how the host fails; the callback is null when the task no longer exists. */
 export interface Sample {
   readonly id: string;
   readonly callback: SampleCallback | null;
@@ -19,7 +19,10 @@ interface HostFailuresProps {
   readonly now: number;
 }
 
-/** Shows how the callbacks to a host fail: each kind with its likely cause, the cheapest to look at first. */
+/**
+ * Shows how the callbacks to a host fail: each kind of failure with its likely cause, the one that is easiest
+ * to check first.
+ */
 export function HostFailures({ failures, samples, now }: HostFailuresProps) {
   const { outcomes, accounts, is_capped: isCapped } = failures;
   if (outcomes.length === 0) return null;
@@ -70,7 +73,7 @@ export function HostFailures({ failures, samples, now }: HostFailuresProps) {
   );
 }
 
-/** Shows what the receiver answered last to one task. */
+/** Shows the receiver's last answer to one task. */
 function SampleText(props: { readonly id: string | null; readonly samples: readonly Sample[] }) {
   const { id, samples } = props;
   if (id === null) return null;

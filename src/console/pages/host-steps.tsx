@@ -6,24 +6,30 @@ import { Panel } from "../parts/page-head.tsx";
 import { reasonsText } from "../send-again.ts";
 import { StartForm } from "./send-again-parts.tsx";
 
-/** The way from a failing host to delivered callbacks, and how far it is gone. */
+/** The three steps from a failing host to delivered callbacks, and the results of those already taken. */
 export interface Steps {
   readonly host: string;
-  /** URL that a test goes to; empty when none is known. */
+  /** URL to which a test is sent; empty when no URL is known. */
   readonly url: string;
-  /** Id of a task whose callback has failed; null when none is known. */
+  /** Id of a task whose callback has failed, for the second step; null when none is known. */
   readonly task: string | null;
   /** Number of failed callbacks. */
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: SampleCallback | null } | null;
-  /** Reason why the last order was refused; null when it was not. */
+  /** Reason why the last order was refused; null when none was refused. */
   readonly refusal: string | null;
-  /** Count of what a run over all failed callbacks would do; null until one was delivered. */
+  /**
+   * Numbers of callbacks that a run over all failed ones would send and skip; null until one callback was
+   * delivered.
+   */
   readonly expected: Awaited<ReturnType<typeof redeliverPage>> | null;
 }
 
-/** Three steps: send a test, send one callback again, send all again. The next one stands out. */
+/**
+ * Section with three steps: send a test, send one callback again, send all again. The next step is
+ * highlighted.
+ */
 export function HostSteps(steps: Steps) {
   const { tested, sent } = steps;
   const isTested = tested?.outcome === "delivered" || sent !== null;

@@ -19,7 +19,7 @@ import { Ago, Time } from "../parts/time.tsx";
 import { HostFailures, type Sample } from "./host-failures.tsx";
 import { HostSteps, type Steps } from "./host-steps.tsx";
 
-/** Largest number of tasks whose last attempt the page shows, one of each kind of failure. */
+/** Largest number of tasks whose last attempt the page shows, one for each kind of failure. */
 const MAX_SAMPLES = 4;
 
 type Host = Awaited<ReturnType<typeof oneHostView>>;
@@ -27,14 +27,14 @@ type HostVisit = ViewerVisit<{ readonly host: string }>;
 
 export const hostPage = viewerPage("/hosts/{host}", "inspect", (visit) => showHost(visit, NOTHING));
 
-/** Sends a test to the host, and shows how it went. */
+/** Sends a test callback to the host, and shows its outcome. */
 export const testHost = formAction("/hosts/{host}/test", "operate", async (visit) => {
   const url = visit.form.get("callback_url") ?? "";
   const { value, refusal } = await refusalOr(() => testUrl(visit, url));
   return showHost(visit, { ...NOTHING, tested: value, refusal, url });
 });
 
-/** Sends the callback of one task again, shows how it went, and counts the others. */
+/** Sends the callback of one task again, shows its outcome, and counts the other failed callbacks. */
 export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (visit) => {
   const id = visit.form.get("task") ?? "";
   const run = visit.form.get("run") ?? "";
@@ -42,15 +42,17 @@ export const sendOneAgain = formAction("/hosts/{host}/one", "operate", async (vi
   return showHost(visit, { ...NOTHING, sent: { id, callback: value }, refusal });
 });
 
-/** Result of a form of the page. */
+/** Results of the forms of the page. */
 interface Done extends Pick<Steps, "tested" | "sent" | "refusal"> {
-  /** URL to which a test was sent; null for none. */
+  /** URL to which a test was sent; null when none was sent. */
   readonly url: string | null;
 }
 
 const NOTHING: Done = { tested: null, sent: null, refusal: null, url: null };
 
-/** Returns what a function returns, or the reason of the problem that it throws, for the page to show. */
+/**
+ * Calls a function and returns its result, or the text of the problem that it throws, for the page to show.
+ */
 async function refusalOr<T>(
   act: () => Promise<T>,
 ): Promise<{ readonly value: T | null; readonly refusal: string | null }> {
@@ -96,7 +98,10 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
   );
 }
 
-/** Returns the steps towards delivered callbacks; null for a host without failed ones, and for several hosts. */
+/**
+ * Returns the steps of the page; null when no callback was to be sent again, and for the group of hosts that
+ * are counted together.
+ */
 async function stepsOf(
   host: Host,
   samples: readonly Sample[],
@@ -117,18 +122,21 @@ async function stepsOf(
   };
 }
 
-/** Returns the first callback URL of some tasks; empty when none is known. */
+/** Returns the first callback URL of these tasks; empty when none is known. */
 function urlIn(samples: readonly Sample[]): string {
   return samples.flatMap(({ callback }) => callback?.url ?? [])[0] ?? "";
 }
 
-/** Returns the number of failed callbacks, by the counts or by the rows of the index, whichever knows more. */
+/**
+ * Returns the number of failed callbacks, by the hourly counts or by the rows of the index, whichever is
+ * larger.
+ */
 function failedCount({ callbacks, failing, failures }: Host): number {
   const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;
   return Math.max(callbacks.failed, failing?.failed ?? 0, found);
 }
 
-/** Reads from their objects the callbacks of tasks that show how the host fails. */
+/** Reads from the tasks' objects the callbacks that show how the host fails. */
 async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly Sample[]> {
   const ids = failures.outcomes.flatMap(({ task_id: id }) => id ?? []).slice(0, MAX_SAMPLES);
   return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));

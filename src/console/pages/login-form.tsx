@@ -4,13 +4,13 @@ import { PublicLayout } from "../parts/public-layout.tsx";
 interface LoginProps {
   readonly theme: Theme;
   readonly returnTo: string;
-  /** Fault of the key or the address; null at first. */
+  /** Message about the key or address that was refused; null before the first try. */
   readonly fault: string | null;
-  /** Whom Cloudflare Access has let through; null for nobody. */
+  /** User whom Cloudflare Access has let through; null when there is none. */
   readonly accessUser: string | null;
 }
 
-/** The page with the form of the login. */
+/** The page with the login form. */
 export function Login({ theme, returnTo, fault, accessUser }: LoginProps) {
   return (
     <PublicLayout title="Log in" theme={theme}>

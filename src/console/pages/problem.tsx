@@ -21,7 +21,7 @@ export interface Refused {
   readonly requestId: string;
 }
 
-/** Seconds after which the page of a passing failure is asked for again, unless the problem says when. */
+/** Seconds after which the page of a temporary failure reloads itself, unless the problem states a time. */
 const RETRY_S = "10";
 
 const INDEX_LINES = `[[d1_databases]]
@@ -30,7 +30,7 @@ database_name = "task-relay-index"`;
 
 /**
  * Answers with the page of a problem, which has the status and the headers of the API's answer. The page of a
- * failure that passes asks for itself again.
+ * temporary failure reloads itself.
  */
 export async function problemPage(problem: Problem, refused: Refused): Promise<Response> {
   const { code, details } = problem;
@@ -56,7 +56,10 @@ export async function problemPage(problem: Problem, refused: Refused): Promise<R
   );
 }
 
-/** Returns the frame for the viewer; null for a stranger, and where nobody can be identified. */
+/**
+ * Returns the frame of the console for the viewer; null when nobody is logged in or the viewer cannot be
+ * identified.
+ */
 async function frameFor({ request, env }: Refused): Promise<Frame | null> {
   try {
     const runtime = await placedRuntimeOf(env);

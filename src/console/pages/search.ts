@@ -2,7 +2,10 @@ import { findAccount } from "../../api/accounts/account-client.ts";
 import { viewerPage } from "../page.ts";
 import { searchPath, searchTarget } from "../search.ts";
 
-/** Leads from the search box to the page of what was searched; a word is an account before it is a model. */
+/**
+ * Redirects from the search box to the page that was searched for; a plain word is tried as an account first,
+ * then as a model.
+ */
 export const searchPage = viewerPage("/search", "read", async ({ env, url, viewer }) => {
   const target = searchTarget(url.searchParams.get("q") ?? "");
   if (target === null) return seeOther("/");

@@ -4,7 +4,7 @@ import { countText } from "../format.ts";
 import { PACES, reasonsText, type Run, runParameters, SEND_AGAIN } from "../send-again.ts";
 import { pathWith } from "../task-parameters.ts";
 
-/** What a run would do, by the rows of the index. */
+/** Numbers of callbacks that a run would send and skip, by the rows of the index. */
 type Counted = Awaited<ReturnType<typeof redeliverPage>>;
 
 /** Says how many callbacks a run would send, and which tasks it would skip for which reasons. */
@@ -34,7 +34,7 @@ interface StartFormProps {
   readonly filters: URLSearchParams;
   readonly expected: Counted;
   readonly verb: "Send" | "Send all";
-  /** Whether the button stands out, as the next thing to do. */
+  /** States that the button is highlighted as the next thing to do. */
   readonly isMain?: boolean;
   readonly children?: Child;
 }
@@ -73,11 +73,11 @@ export function StartForm({ filters, expected, verb, isMain = true, children }: 
 interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly run: Run;
-  /** Whether this browser has begun the run, which then goes on by itself. */
+  /** States that this browser has begun the run, so that it continues by itself. */
   readonly isBegun: boolean;
 }
 
-/** Shows how far a run is, and lets it go on. */
+/** Shows the progress of a run, with a button to continue it. */
 export function Progress({ filters, run, isBegun }: ProgressProps) {
   const skipped = Object.values(run.skipped).reduce((sum, count) => sum + count, 0);
   const done = run.started + skipped;
@@ -146,11 +146,11 @@ function Hidden({ values }: { readonly values: URLSearchParams }) {
 
 interface FilterTextProps {
   readonly filters: URLSearchParams;
-  /** Text for no filters. */
+  /** Text to show when no filters are set. */
   readonly none: string;
 }
 
-/** Says in one line which tasks a run is about. */
+/** Describes in one line the tasks of a run. */
 export function FilterText({ filters, none }: FilterTextProps) {
   const named = [...filters].filter(([name]) => name !== "until" && name !== "since");
   if (named.length === 0) return <>{none}</>;

@@ -24,18 +24,18 @@ import {
 import { pathWith, taskParameters } from "../task-parameters.ts";
 import { Expected, FilterText, Progress, StartForm } from "./send-again-parts.tsx";
 
-/** Largest number of tasks that are selected in a list. */
+/** Largest number of tasks that can be selected in a list. */
 const MAX_SELECTED = 50;
-/** Time in milliseconds for which a run goes on by itself after its last order. */
+/** Time in milliseconds after its last order for which a run continues by itself. */
 const BEGUN_MS = HOUR_MS;
 
-/** Sends the callbacks of a list again: counts them first, then shows how far the run is. */
+/** Page that sends the callbacks of a list again: it counts them first, then shows the progress of the run. */
 export const sendAgainPage = viewerPage(SEND_AGAIN, "redeliver", async (visit) => {
   const run = readRun(visit.url.searchParams);
   if (run !== null) return progressPage(visit, run);
   const now = Date.now();
   const filters = filtersIn(taskParameters(visit.url.searchParams, now));
-  // A task that is created from now on does not belong to what is counted here.
+  // Tasks that are created from now on are left out, because they are not counted here.
   if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
   await countRequest("LIMIT_BULK", visit.viewer, visit.env);
   const expected = await order(visit, filters, MAX_COUNTED, null);
@@ -115,7 +115,10 @@ async function orderedOrHeld(visit: FormVisit, filters: URLSearchParams, run: Ru
   }
 }
 
-/** Orders the callbacks of one page of a list, or counts them. @param key null only counts. */
+/**
+ * Orders the callbacks of one page of a list. @param key `Idempotency-Key` of the order; with null the
+ * callbacks are only counted.
+ */
 async function order(
   visit: ViewerVisit,
   asked: URLSearchParams,
@@ -129,7 +132,7 @@ async function order(
   return redeliverPage(query, key, { ...visit, caller: visit.viewer });
 }
 
-/** Returns the name of the cookie of a browser that has begun a run. */
+/** Returns the name of the cookie by which a browser shows that it has begun a run. */
 function begunName({ id }: Run): string {
   return `task-relay-run-${id}`;
 }

@@ -17,7 +17,7 @@ import { PageHead, Panel } from "../parts/page-head.tsx";
 
 type Result = Awaited<ReturnType<typeof sendTest>>;
 
-/** The form that sends a test callback; `url` and `account` of the address fill it. */
+/** The form that sends a test callback; the query parameters `url` and `account` fill in its fields. */
 export const testPage = viewerPage("/test", "redeliver", (visit) => {
   const { searchParams } = visit.url;
   return answer(visit, searchParams.get("url") ?? "", searchParams.get("account") ?? "", null);
@@ -66,7 +66,7 @@ function answer(
 
 interface TestFormProps {
   readonly url: string;
-  /** Account whose secret signs; null where the viewer cannot choose one. */
+  /** Account whose secret signs the callback; null where the viewer cannot choose one. */
   readonly account: string | null;
 }
 

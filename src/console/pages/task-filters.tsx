@@ -1,7 +1,7 @@
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { FILTER_NAMES, pathWith, RANGES, without } from "../task-parameters.ts";
 
-/** Statuses of callbacks that the chips above the list offer. */
+/** Statuses of callbacks for which the list has a chip (a link that filters by this status). */
 const CHIPS = ["failed", "sending", "waiting"] as const;
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
@@ -27,7 +27,10 @@ const OPERATOR_FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["job", "Upstream job"],
 ];
 
-/** Chips that limit the list to one status of the callbacks; `f` presses the failed one. */
+/**
+ * Chips above the list of tasks, which filter it by the status of the callback; the key `f` presses the chip
+ * for failed ones.
+ */
 export function Chips({ search }: { readonly search: URLSearchParams }) {
   const rest = without(search, "cursor", "callback");
   const chosen = search.get("callback");
@@ -52,12 +55,12 @@ export function Chips({ search }: { readonly search: URLSearchParams }) {
 
 interface FilterFormProps {
   readonly search: URLSearchParams;
-  /** Fault of each wrong filter, by its name. */
+  /** Message about each wrong filter, by the filter's name. */
   readonly issues: ReadonlyMap<string, string>;
   readonly isOperator: boolean;
 }
 
-/** The form with all filters, whose names are those of the API. */
+/** The form with all filters of the list of tasks, whose fields have the names of the API's parameters. */
 export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
   const isSet = FILTER_NAMES.some((name) => name !== "callback" && search.has(name));
   const fields = isOperator ? [...FIELDS, ...OPERATOR_FIELDS] : FIELDS;

@@ -9,7 +9,7 @@ const SHORT_ID = 8;
 
 interface TaskTableProps {
   readonly tasks: readonly TaskSummary[];
-  /** Path of the page that sends the callbacks of all that match again; null where the viewer may not. */
+  /** Path of the page that sends the callbacks of all matching tasks again; null when the viewer may not. */
   readonly again: string | null;
   readonly now: number;
 }

@@ -18,7 +18,7 @@ import { TaskTable } from "./task-table.tsx";
 
 const PATH = "/tasks";
 const PAGE_SIZE = 50;
-/** Time in seconds after which the page asks whether there are newer tasks. */
+/** Time in seconds after which an open list checks for newer tasks. */
 const REFRESH_S = 30;
 
 type Page = Awaited<ReturnType<typeof taskPage>>;
@@ -54,7 +54,7 @@ export const tasksPage = viewerPage(PATH, "read", async (visit) => {
   );
 });
 
-/** Tells a list that is open how many newer tasks there are; the list itself does not move. */
+/** Answers an open list with the number of newer tasks; the list itself does not move. */
 export const newerTasks = viewerPage("/tasks/newer", "read", async (visit) => {
   const { searchParams: search } = visit.url;
   const top = search.get("top") ?? "";
@@ -86,7 +86,7 @@ interface NewerProps {
   readonly count: number;
 }
 
-/** Line above a list that says how many newer tasks there are, and asks again by itself. */
+/** Line above a list with the number of newer tasks, which refreshes itself. */
 function Newer({ search, top, count }: NewerProps) {
   const more = count === PAGE_SIZE ? `${count} or more` : String(count);
   return (
@@ -157,7 +157,7 @@ interface NoTasksProps {
   readonly next: string | null;
 }
 
-/** Says what was looked for when a page has no task; a page without tasks need not be the last one. */
+/** Text for a page without tasks: what was searched for, and that later pages may still have tasks. */
 function NoTasks({ asked, next }: NoTasksProps) {
   if (next !== null) {
     const until = Number(next.split("_")[0]);

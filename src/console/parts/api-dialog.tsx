@@ -11,7 +11,7 @@ interface ApiDialogProps {
   readonly paths: readonly string[];
 }
 
-/** A button that shows the requests to the API which answer what is on the page. */
+/** A button that opens a dialog with the API requests whose answers contain what the page shows. */
 export function ApiDialog({ origin, paths }: ApiDialogProps) {
   const commands = paths.map(
     (path) => `curl -gfsS "${origin}${path}" \\\n  -H "Authorization: Bearer $KEY"`,

@@ -1,13 +1,13 @@
 import { axisTicks } from "../axis-ticks.ts";
 import { countText } from "../format.ts";
 
-/** A bar of a chart: numbers that are stacked, from the bottom to the top. */
+/** A bar of a chart: numbers that are stacked from bottom to top. */
 export interface Bar {
   /** Name of the bar, e.g. its hour. */
   readonly name: string;
   /** Path of the list that the bar counts. */
   readonly href: string;
-  /** Whether its name stands below the axis. */
+  /** States that the name of the bar is written below the axis. */
   readonly isLabelled: boolean;
   readonly parts: readonly number[];
 }
@@ -21,10 +21,10 @@ interface BarsProps {
 const HEIGHT = 150;
 const TOP = 8;
 const BASE = 128;
-/** Place of the numbers at the left, in percent of the width. */
+/** Width of the axis labels on the left, in percent of the chart's width. */
 const LEFT = 6;
 
-/** Draws bars over time; each leads to the list that it counts. */
+/** Draws bars over time; each bar links to the list of the tasks that it counts. */
 export function Bars({ bars, kinds }: BarsProps) {
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   const ticks = axisTicks(most);

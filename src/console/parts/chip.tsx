@@ -1,6 +1,6 @@
 import { Icon, type IconName } from "./icon.tsx";
 
-/** How good or bad a status is; decides its colour. */
+/** Tone of a status, from good to bad, which determines its colour. */
 export type Tone = "ok" | "bad" | "warn" | "busy" | "idle";
 
 /** Icon and tone of every status of a task, of a callback, of an attempt and of the key of a connection. */
@@ -28,11 +28,11 @@ interface ChipProps {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly word: string;
-  /** Whether the chip has a background, as the one status of a page has. */
+  /** States that the chip has a background; only the main status of a page has one. */
   readonly solid?: boolean;
 }
 
-/** Shows a state by an icon and a word; the colour only repeats it. */
+/** Shows a state by an icon and a word; the colour only adds to them. */
 export function Chip({ tone, icon, word, solid = false }: ChipProps) {
   return (
     <span class={`chip tone-${tone}${solid ? " chip-solid" : ""}`}>

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 interface FieldProps {
   readonly label: string;
   readonly name: string;
-  /** Id of the field, where another form of the page has a field of the same name. */
+  /** Id of the field, required when another form of the page has a field of the same name. */
   readonly id?: string;
   readonly value?: string;
   readonly type?: "text" | "number" | "url";
@@ -14,7 +14,7 @@ interface FieldProps {
   readonly hint?: Child;
 }
 
-/** A field of a form with its label and, below it, what belongs into it. */
+/** A field of a form with its label and, below it, a hint on what to enter. */
 export function Field({ label, name, hint, id = name, type = "text", ...rest }: FieldProps) {
   const described = hint === undefined ? {} : { "aria-describedby": `${id}-hint` };
   return (
@@ -41,13 +41,13 @@ export function Field({ label, name, hint, id = name, type = "text", ...rest }: 
 interface SelectProps {
   readonly label: string;
   readonly name: string;
-  /** Id of the field, where another form of the page has a field of the same name. */
+  /** Id of the field, required when another form of the page has a field of the same name. */
   readonly id?: string;
-  /** Values with what they mean; the first is chosen. */
+  /** Values with their labels; the first is selected. */
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
-/** A field of a form that takes one of a few values. */
+/** A field of a form in which one of a few values is selected. */
 export function Select({ label, name, id = name, options }: SelectProps) {
   return (
     <div class="field">

@@ -8,11 +8,11 @@ interface FormDialogProps {
   readonly action: string;
   /** Text of the button that sends the form. */
   readonly send: string;
-  /** States that what is ordered cannot be undone. */
+  /** States that the ordered change cannot be undone. */
   readonly isFinal?: boolean;
 }
 
-/** A dialog with a form that orders a change, and says before what will happen. */
+/** A dialog with a form that orders a change, and that says beforehand what will happen. */
 export function FormDialog({
   id,
   title,

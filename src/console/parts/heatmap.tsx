@@ -2,7 +2,7 @@ import type { HeatCell } from "../overview.ts";
 
 interface HeatmapProps {
   readonly cells: readonly HeatCell[];
-  /** Name of each column; an empty one is not written. */
+  /** Name of each column; a column with an empty name has no label. */
   readonly columns: readonly string[];
   /** Name of each row, the lowest first. */
   readonly rows: readonly string[];
@@ -10,7 +10,7 @@ interface HeatmapProps {
 
 const HEIGHT = 150;
 const BASE = 128;
-/** Place of the names of the rows at the left, in percent of the width. */
+/** Width of the row names on the left, in percent of the drawing's width. */
 const LEFT = 14;
 const SHADES = [1, 2, 3, 4, 5, 6, 7, 8];
 

@@ -19,7 +19,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["?", "This help"],
 ];
 
-/** The dialog that lists the keys, and switches them off. */
+/** The dialog that lists the keyboard shortcuts and can switch them off. */
 export function Help({ account }: { readonly account: string | null }) {
   const places = railEntries(account).map(({ hotkey, title }) => [hotkey, title] as const);
   return (

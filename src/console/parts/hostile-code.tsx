@@ -3,15 +3,15 @@ import { Hostile } from "./hostile.tsx";
 
 interface HostileCodeProps {
   readonly text: string;
-  /** Name of the code, for the button that copies it. */
+  /** Name of the code for the label of its copy button. */
   readonly what: string;
   /** Heading above the code. */
   readonly title?: string;
 }
 
 /**
- * Code that contains text of strangers: characters that cannot be seen are named, and the button copies the
- * text as it is.
+ * Code block with text that someone else has written: invisible characters are replaced by their names, but
+ * the button copies the original text.
  */
 export function HostileCode({ text, what, title }: HostileCodeProps) {
   return (

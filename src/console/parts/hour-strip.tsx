@@ -1,6 +1,8 @@
 const HOURS = 24;
 
-/** Classes of the share of callbacks that failed in an hour, each with its largest share. */
+/**
+ * Classes for the share of an hour's callbacks that failed, each with the largest share that it stands for.
+ */
 const LEVELS = [
   ["none", 0],
   ["few", 0.05],
@@ -9,15 +11,15 @@ const LEVELS = [
 ] as const;
 
 interface HourStripProps {
-  /** Callbacks of each of 24 hours, oldest first. */
+  /** Numbers of callbacks in each of 24 hours, oldest first. */
   readonly callbacks: readonly number[];
-  /** Those of them that failed. */
+  /** Numbers of these callbacks that failed. */
   readonly failed: readonly number[];
 }
 
 /**
- * Draws 24 hours as cells, coloured by the share of callbacks that failed, one path for each colour. What it
- * shows, the numbers beside it say.
+ * Draws 24 hours as cells, coloured by the share of callbacks that failed, one path for each colour. The
+ * numbers beside the drawing have the same content.
  */
 export function HourStrip({ callbacks, failed }: HourStripProps) {
   const levels = callbacks.map((count, at) => levelOf(count, failed[at] ?? 0));
@@ -39,7 +41,7 @@ function levelOf(count: number, failed: number): string | null {
   return LEVELS.find(([, share]) => failed / count <= share)?.[0] ?? "most";
 }
 
-/** Says what the colours of the hours mean. */
+/** Explains the colours of the hours. */
 export function HourLegend() {
   return (
     <p class="legend">

@@ -52,7 +52,7 @@ export interface Frame {
   readonly theme: Theme;
   /** Account of the reader; null for the operator. */
   readonly account: string | null;
-  /** Name of the reader's key or role, shown beside the way out. */
+  /** Name of the reader's key or role, shown beside the logout button. */
   readonly who: string;
   /** Notices on every page, e.g. that callbacks are paused. */
   readonly warnings: readonly string[];
@@ -63,7 +63,10 @@ interface LayoutProps {
   readonly frame: Frame;
   /** The part of the console that the page belongs to; null for none. */
   readonly section: Section | null;
-  /** Whether parts of the page have `data-refresh`, the seconds after which they are asked for again. */
+  /**
+   * States that parts of the page have the attribute `data-refresh`, with the seconds after which they are
+   * refreshed.
+   */
   readonly isLive?: boolean;
 }
 

@@ -10,7 +10,7 @@ interface NoticeProps {
   readonly actions?: Child;
 }
 
-/** Says what needs attention or what has happened, with what can be done about it. */
+/** Notice that tells what needs attention or what has happened, with links to what can be done about it. */
 export function Notice({ tone, icon, title, actions, children }: PropsWithChildren<NoticeProps>) {
   return (
     <div class={`notice tone-${tone}`}>

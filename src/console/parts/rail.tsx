@@ -1,7 +1,7 @@
 import { Brand } from "./brand.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** A part of the console that the rail leads to. */
+/** A part of the console to which the navigation leads. */
 export type Section = "overview" | "tasks" | "hosts" | "accounts" | "providers" | "test";
 
 interface Entry {
@@ -9,7 +9,7 @@ interface Entry {
   readonly title: string;
   readonly path: string;
   readonly icon: IconName;
-  /** Keys, pressed one after the other, that lead there. */
+  /** Keys that lead to the part when they are pressed one after the other. */
   readonly hotkey: string;
 }
 
@@ -36,7 +36,7 @@ const OPERATOR: readonly Entry[] = [
   { section: "providers", title: "Providers", path: "/providers", icon: "provider", hotkey: "g p" },
 ];
 
-/** Returns the entries of the rail: an account sees its own page, but no hosts and providers. */
+/** Returns the entries of the navigation: an account gets its own page, but no hosts and providers. */
 export function railEntries(account: string | null): readonly Entry[] {
   if (account === null) return OPERATOR;
   const path = `/accounts/${account}`;
@@ -62,7 +62,7 @@ interface RailProps {
   readonly section: Section | null;
 }
 
-/** Navigation: a rail at the left of a wide page, a bar at the bottom of a narrow one. */
+/** The navigation: a column at the left of a wide page, a bar at the bottom of a narrow one. */
 export function Rail({ account, section }: RailProps) {
   return (
     <nav class="rail" aria-label="Console">

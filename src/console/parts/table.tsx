@@ -3,13 +3,13 @@ import type { Child } from "hono/jsx";
 /** A column of a table of `Row`. */
 export interface Column<Row> {
   readonly title: string;
-  /** Whether its cells are numbers, which are aligned at their last digit. */
+  /** States that the cells of the column are numbers, which are aligned at the right. */
   readonly isNumber?: boolean;
   readonly cell: (row: Row) => Child;
 }
 
 interface TableProps<Row> {
-  /** Says what the table lists, for screen readers. */
+  /** Description of the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

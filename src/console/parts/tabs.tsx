@@ -1,21 +1,21 @@
 import type { Child } from "hono/jsx";
 
-/** One of several versions of the same thing. */
+/** One of several versions of the same content. */
 interface Tab {
   readonly title: string;
   readonly content: Child;
 }
 
 interface TabsProps {
-  /** Name of the choice; tabs of the same page have different ones. */
+  /** Name of the group of tabs; the groups of a page have different names. */
   readonly name: string;
-  /** Name of the choice, for screen readers. */
+  /** Label of the group of tabs, for screen readers. */
   readonly label: string;
-  /** At most five tabs; the first is shown at first. */
+  /** Tabs, at most five; the first is selected at first. */
   readonly tabs: readonly Tab[];
 }
 
-/** Shows one of several versions of the same thing, by choice; works without script. */
+/** Shows one of several versions of the same content, selected by a tab; works without script. */
 export function Tabs({ name, label, tabs }: TabsProps) {
   return (
     <div class="tabs">

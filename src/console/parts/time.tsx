@@ -1,14 +1,14 @@
 import { relativeText, utcText } from "../format.ts";
 
 interface TimeProps {
-  /** Unix time in milliseconds. */
+  /** Time to show, in Unix milliseconds. */
   readonly at: number;
   readonly precision?: "s" | "ms";
 }
 
 /**
- * A time. It is written in UTC here; the script of the page writes it in the reader's zone, in the same width,
- * unless UTC is chosen.
+ * Shows a time. The server writes it in UTC; the script of the page then writes it in the reader's zone, with
+ * the same width, unless the reader has chosen UTC.
  */
 export function Time({ at, precision = "s" }: TimeProps) {
   const iso = new Date(at).toISOString();
@@ -20,7 +20,7 @@ export function Time({ at, precision = "s" }: TimeProps) {
   );
 }
 
-/** How long ago a time was, kept up to date by the script of the page. */
+/** Shows how long ago a time was; the script of the page keeps the text up to date. */
 export function Ago({ at, now }: { readonly at: number; readonly now: number }) {
   const iso = new Date(at).toISOString();
   return (

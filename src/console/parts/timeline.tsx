@@ -3,7 +3,7 @@ import { WIDTH } from "../timeline-scale.ts";
 
 const AXIS = 74;
 const TALLEST = 188;
-/** Room that a label needs, in units of the drawing. */
+/** Width that a label needs, in units of the drawing. */
 const LABEL = 118;
 const CHARACTER = 6.4;
 const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
@@ -71,7 +71,7 @@ function Marks({ timeline: { marks } }: { readonly timeline: Timeline }) {
         const width = name.length * CHARACTER;
         const isAtEnd = kind === "result" || x + width > WIDTH;
         const from = isAtEnd ? x - width : x;
-        // A refund stands above the planned time of the first attempt.
+        // A refund is drawn in the second row or above, over the planned time of the first attempt.
         const lowest = kind === "money" ? 1 : 0;
         const row = Math.max(
           lowest,
@@ -121,7 +121,7 @@ function planned(x: number): string {
   return `M${round(x - 4.5)} ${AXIS - 24}h9l-4.5 8z`;
 }
 
-/** Puts the labels of attempts that are close to each other below one another. */
+/** Moves the labels of attempts that are close together below one another. */
 function placedLabels(bars: readonly Bar[]) {
   let ends: readonly number[] = [0, 0];
   return bars.map((bar) => {

@@ -3,7 +3,7 @@ import { DialogButton } from "./dialog.tsx";
 import { HELP } from "./help.tsx";
 import { Icon } from "./icon.tsx";
 
-/** The bar at the top of every page of the console: search, and what belongs to the reader. */
+/** The bar at the top of every page of the console, with the search box and the buttons of the reader. */
 export function Topbar({ who, isLive }: { readonly who: string; readonly isLive: boolean }) {
   return (
     <header class="topbar">
@@ -76,7 +76,7 @@ function SearchBox() {
   );
 }
 
-/** The button of a page that refreshes itself, which stops that and starts it again. */
+/** The button of a page that refreshes itself, which pauses the refreshes and continues them. */
 function LiveButton() {
   return (
     <button

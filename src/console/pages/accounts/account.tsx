@@ -25,7 +25,7 @@ import { SecretsPanel } from "./secrets.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
 
-/** Result of a form of the page, by the word that the address has after it. */
+/** Texts about the result of a form of the page, by the value of the query parameter `done`. */
 const DONE: Readonly<Record<string, string>> = {
   granted: "The credits are booked.",
   repeated: "These credits were booked before under this reference. Nothing was booked again.",
@@ -99,14 +99,16 @@ function Head({ visit: { viewer, url }, id, createdAt, mayOrder }: HeadProps) {
   );
 }
 
-/** Checks the account in the path. @throws Problem `not_found` when it is no account of the viewer. */
+/**
+ * Returns the account id in the path. @throws Problem `not_found` when the viewer may not see this account.
+ */
 function ownOrAny(text: string, own: string | null): string {
   const id = AccountId.safeParse(text);
   if (!id.success || (own !== null && own !== id.data)) throw unknownAccount();
   return id.data;
 }
 
-/** Returns the paths of the API that answer what the viewer sees of an account. */
+/** Returns the paths of the API whose answers contain what the page shows to the viewer. */
 function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
   const path = `/v1/accounts/${id}`;
   return [
@@ -117,7 +119,7 @@ function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
   ];
 }
 
-/** Reads those parts of an account that the viewer may see; null for the others. */
+/** Reads those parts of an account that the viewer may see; a part that the viewer may not see is null. */
 async function readParts(
   { env, viewer, runtime }: ViewerVisit<unknown>,
   id: string,

@@ -11,7 +11,7 @@ export const ENTRIES = 50;
 
 interface LedgerPanelProps {
   readonly account: string;
-  /** Newest first; one more than a page when there are older ones. */
+  /** Entries of the ledger, newest first; one more than fits on a page when there are older ones. */
   readonly entries: readonly StoredEntry[];
   readonly reader: Reader;
   readonly cursor: number;
@@ -87,7 +87,7 @@ function hostile(text: string | null) {
   return text === null ? "" : <Hostile text={text} />;
 }
 
-/** Writes an amount with the sign that it has in the balance: a charge takes its amount away. */
+/** Writes an amount with the sign of its effect on the balance: a charge reduces the balance. */
 function signed({ kind, amount }: StoredEntry): string {
   const change = kind === "charge" ? -amount : amount;
   return change > 0 && kind !== "opening" ? `+${countText(change)}` : amountText(change);

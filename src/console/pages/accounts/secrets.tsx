@@ -25,7 +25,7 @@ interface SecretsPanelProps {
   readonly mayOrder: boolean;
 }
 
-/** The secrets that sign the callbacks of an account, masked, and how they are replaced. */
+/** The secrets that sign the callbacks of an account, masked, and how to rotate them. */
 export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;
   return (
@@ -88,7 +88,7 @@ function RotateDialog(props: { readonly account: string; readonly generation: nu
   );
 }
 
-/** A secret that is copied without being seen, and seen only when it is opened. */
+/** A secret that can be copied without being shown, and is shown only on request. */
 function Masked({ secret, what }: { readonly secret: string; readonly what: string }) {
   return (
     <div class="masked">
@@ -103,7 +103,7 @@ function Masked({ secret, what }: { readonly secret: string; readonly what: stri
   );
 }
 
-/** Draws which secrets sign before and after a rotation. */
+/** Drawing of the secrets that sign before and after a rotation. */
 function RotationDrawing({ generation: now }: { readonly generation: number }) {
   const lanes = [now - 1, now, now + 1, now + 2].filter((lane) => lane > 0);
   const before = lanes.filter((lane) => lane <= now + 1).join(", ");
@@ -128,7 +128,10 @@ function RotationDrawing({ generation: now }: { readonly generation: number }) {
   );
 }
 
-/** A secret that signs, with its place; nothing without a place. */
+/**
+ * Bar of a secret in the drawing, with the word for its age (previous, current, next); nothing when the secret
+ * does not sign.
+ */
 function Bar({ x, word }: { readonly x: number; readonly word: string | undefined }) {
   if (word === undefined) return null;
   return (

@@ -34,7 +34,7 @@ export function Answers({ endpoint, reference }: AnswersProps) {
   );
 }
 
-/** Shows the type of each body of an answer; members of one without a name are listed. */
+/** Shows the type of each body of an answer, and the members of a body whose type has no name. */
 function Bodies({ content, reference }: { content: Content; reference: Reference }) {
   return (
     <>
@@ -64,7 +64,7 @@ function answersOf({ responses }: Endpoint) {
   return Object.entries(responses).flatMap(([status, answer]) => {
     if (answer === undefined || answer.$ref !== undefined) return [];
     const { description = "", headers = {} } = answer;
-    // Problems are listed by their codes.
+    // Problems are listed separately, by their codes.
     const { "application/problem+json": _, ...content } = answer.content ?? {};
     const own = Object.entries(headers).flatMap(([name, header]) =>
       header?.description === undefined ? [] : [[name, header.description] as const],
@@ -73,10 +73,10 @@ function answersOf({ responses }: Endpoint) {
   });
 }
 
-/** Origin that the examples of the document have. */
+/** Origin that the examples in openapi.json use, which pages replace by the relay's own. */
 const EXAMPLE_ORIGIN = "https://relay.example.com";
 
-/** Returns an example of each answer of an operation, with the origin of this relay. */
+/** Returns an example of each answer of an operation, in which the origin is that of this relay. */
 export function examplesOf(endpoint: Endpoint, origin: string) {
   return answersOf(endpoint).flatMap(({ status, content }) =>
     Object.entries(content).flatMap(([mediaType, body]) => {

@@ -6,7 +6,7 @@ interface Topic extends ContentsEntry {
   readonly text: (origin: string) => Child;
 }
 
-/** Section of rules that hold for all operations. */
+/** Topics of rules that apply to all operations. */
 const TOPICS: readonly Topic[] = [
   {
     id: "requests",
@@ -78,10 +78,10 @@ const TOPICS: readonly Topic[] = [
   },
 ];
 
-/** Entries of the chapter that says what holds for all operations. */
+/** Entries of the table of contents for the chapter on rules that apply to all operations. */
 export const BASICS: readonly ContentsEntry[] = TOPICS;
 
-/** The chapter that says what holds for all operations. */
+/** The chapter on rules that apply to all operations. */
 export function Basics({ origin }: { readonly origin: string }) {
   return (
     <>

@@ -4,7 +4,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { Document, type Theme } from "../../parts/layout.tsx";
 import { ThemeButton } from "../../parts/topbar.tsx";
 
-/** An entry of the table of contents; `id` is that of a section of the page. */
+/** An entry of the table of contents; `id` is the id of the section to which it leads. */
 export interface ContentsEntry {
   readonly id: string;
   readonly title: string;
@@ -12,7 +12,7 @@ export interface ContentsEntry {
   readonly badge?: string;
 }
 
-/** A part of the table of contents. */
+/** A part of the table of contents, with its entries. */
 export interface Chapter {
   readonly title: string;
   readonly entries: readonly ContentsEntry[];
@@ -29,11 +29,11 @@ interface DocsLayoutProps {
   readonly theme: Theme;
   readonly path: string;
   readonly chapters: readonly Chapter[];
-  /** Label of the field that filters the page. */
+  /** Label of the field in which readers type words to filter the page. */
   readonly filter: string;
 }
 
-/** The frame of the pages of the documentation: they need no login. */
+/** The frame of the documentation pages, which can be read without a login. */
 export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
   const { title, theme, path, chapters, filter, children } = props;
   return (

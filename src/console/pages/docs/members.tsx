@@ -8,7 +8,7 @@ interface MembersProps {
   readonly reference: Reference;
 }
 
-/** Lists the members of an object; those of an object within it are folded. */
+/** Lists the members of an object; the members of nested objects are folded. */
 function Members({ fields, reference }: MembersProps) {
   return (
     <ul class="members">
@@ -45,7 +45,7 @@ const PLACES = [
   ["header", "Headers"],
 ] as const;
 
-/** Lists the parameters of an operation by where they stand. */
+/** Lists the parameters of an operation, grouped by their place (path, query, header). */
 export function Parameters(props: {
   readonly parameters: readonly Parameter[];
   readonly reference: Reference;
@@ -89,7 +89,7 @@ function Explanation({ description, limits }: Pick<Field, "description" | "limit
   );
 }
 
-/** Shows a type; names of schemas lead to their description. */
+/** Shows a type; the names of schemas in it link to their sections. */
 export function TypeText(props: {
   readonly type: readonly TypePart[];
   readonly reference: Reference;

@@ -14,7 +14,7 @@ interface OperationProps {
   readonly origin: string;
 }
 
-/** The section of an operation: what it does at the left, how it is called at the right. */
+/** The section of an operation: on the left its description, on the right examples of calls and answers. */
 export function Operation({ endpoint, reference, origin }: OperationProps) {
   const { operationId: id, method, path, summary, description, parameters = [] } = endpoint;
   const title = titleOf(id);

@@ -12,12 +12,15 @@ export const referencePage = publicPage("/docs", async ({ request, env }) =>
   html(raw(await referenceText(linkOrigin(env, request), themeOf(request)))),
 );
 
-/** Serves the page to which the `type` of every problem links. */
+/** Serves the page `/docs/errors`, to which the `type` of every problem links. */
 export const errorsPage = publicPage("/docs/errors", ({ request }) =>
   html(<ErrorsPage theme={themeOf(request)} />),
 );
 
-/** The reference as it was last made; making it takes a hundred times as long as sending it. */
+/**
+ * The HTML of the reference as it was last rendered, because rendering takes a hundred times as long as
+ * sending it.
+ */
 let latest: { readonly origin: string; readonly theme: Theme; readonly text: string } | null = null;
 
 async function referenceText(origin: string, theme: Theme): Promise<string> {

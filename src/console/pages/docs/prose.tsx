@@ -1,4 +1,4 @@
-/** Shows a text of the description of the API: what stands between backticks is code. */
+/** Shows a text of the API's description, with the parts between backticks as code. */
 export function Prose({ text }: { readonly text: string }) {
   return <>{text.split("`").map((part, at) => (at % 2 === 1 ? <code>{part}</code> : part))}</>;
 }

@@ -9,7 +9,7 @@ import { SchemaMembers } from "./members.tsx";
 import { Operation } from "./operation.tsx";
 import { Prose } from "./prose.tsx";
 
-/** Readers of the reference, with the tag of their operations. */
+/** Groups of readers of the reference, each with the tag of its operations. */
 const AUDIENCES = [
   ["client", "For clients", "Read tasks and what became of their callbacks."],
   ["operator", "For operators", "Run the relay: accounts, credits, statistics, repairs."],

@@ -1,11 +1,13 @@
-/** Attempts with their place on the axis in percent, and the wait before each. */
+/** Attempts of the drawing, with their place on the axis in percent and the wait before each. */
 const ATTEMPTS = [
   { at: 4, title: "#1", wait: "at once" },
   { at: 30, title: "#2", wait: "3 min" },
   { at: 92, title: "#3", wait: "10 min" },
 ] as const;
 
-/** Draws the automatic attempts of a callback on a time axis; the text beside it says the same. */
+/**
+ * Draws the automatic attempts of a callback on a time axis; the text beside the drawing has the same content.
+ */
 export function Schedule() {
   return (
     <svg class="schedule" width="100%" height="64" aria-hidden="true">

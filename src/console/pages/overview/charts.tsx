@@ -19,7 +19,7 @@ const HOUR_S = 3600;
 /** Number of steps from one label of an axis to the next. */
 const LABEL_EVERY = 6;
 
-/** Names a step of the series: its hour, or its day. */
+/** Writes the name of a step of the series: its hour or its day. */
 function nameOf(at: number, stepS: number): string {
   const text = utcText(at * 1000);
   return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
@@ -29,7 +29,7 @@ function isLabelled(at: number, stepS: number): boolean {
   return (at / stepS) % LABEL_EVERY === 0;
 }
 
-/** The callbacks of the tasks created in each step, by what became of them. */
+/** Chart of the callbacks of the tasks created in each hour or day, by their status. */
 export function CallbacksChart({ counts: { steps, step_s: stepS } }: ChartProps) {
   const bars = steps.map(({ at, callbacks }) => ({
     name: nameOf(at, stepS),
@@ -58,7 +58,7 @@ export function CallbacksChart({ counts: { steps, step_s: stepS } }: ChartProps)
   );
 }
 
-/** How long the tasks created in each step waited for their first attempt. */
+/** Chart of how long the tasks created in each hour or day waited for their first attempt. */
 export function LatencyChart({ counts: { steps, step_s: stepS } }: ChartProps) {
   const rows = [...HEAT_BOUNDS_MS.map((bound) => `≤ ${durationText(bound)}`), "longer"];
   const quantiles = steps.map(({ at, latency }) => [
@@ -87,11 +87,11 @@ export function LatencyChart({ counts: { steps, step_s: stepS } }: ChartProps) {
 interface NumbersProps {
   readonly caption: string;
   readonly titles: readonly string[];
-  /** The name of the step, then its numbers. */
+  /** Rows of the table: the name of the step, then its numbers. */
   readonly rows: readonly (readonly string[])[];
 }
 
-/** The numbers of a chart as a table, folded. */
+/** The numbers of a chart as a table that can be unfolded. */
 function Numbers({ caption, titles, rows }: NumbersProps) {
   return (
     <details class="details">

@@ -55,7 +55,7 @@ export function HostsTable({ hosts, now }: HostsTableProps) {
   );
 }
 
-/** Says whether a host takes callbacks at present, and what it answers if it does not. */
+/** Shows whether a host takes callbacks at present, and its answer if it does not. */
 function StateOf({ host: { failing } }: { readonly host: HostView }) {
   if (failing === null) return <Chip tone="ok" icon="check" word="takes callbacks" />;
   const { status_code: code, outcome } = failing;

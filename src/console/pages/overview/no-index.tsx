@@ -3,7 +3,7 @@ import { Empty } from "../../parts/empty.tsx";
 
 const BINDING = '[[d1_databases]]\nbinding = "INDEX_DB"';
 
-/** Notice in place of lists and numbers on a relay without an index. */
+/** Notice that a relay without an index shows in place of lists and numbers. */
 export function NoIndex() {
   return (
     <Empty icon="search" title="No index is bound">

@@ -29,7 +29,7 @@ export function Now({ problems, now }: NowProps) {
   );
 }
 
-/** Writes a count; `+` says that there may be more. */
+/** Writes a count, with `+` when there may be more. */
 function cappedText({ count, is_capped: isCapped }: { count: number; is_capped: boolean }): string {
   return `${countText(count)}${isCapped ? "+" : ""}`;
 }
@@ -37,11 +37,11 @@ function cappedText({ count, is_capped: isCapped }: { count: number; is_capped: 
 interface PastProps {
   readonly totals: Totals;
   readonly counts: Series;
-  /** Name of the range: `24 h`. */
+  /** Name of the time range, e.g. `24 h`. */
   readonly range: string;
 }
 
-/** The sums of the range. */
+/** The sums over the time range. */
 export function Past({ totals, counts, range }: PastProps) {
   const { successRate, attemptsEach, firstAttempt } = totals;
   const since = `since=${counts.since}`;

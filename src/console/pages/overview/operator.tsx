@@ -21,18 +21,18 @@ import { NoIndex } from "./no-index.tsx";
 import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
-/** A range of time that the overview can show, with the name of its steps in the API. */
+/** Time ranges that the overview can show, each with its name and the length of its steps for the API. */
 const RANGES = { "24h": ["24 h", "3600"], "30d": ["30 d", "86400"] } as const;
 type Range = keyof typeof RANGES;
 
 /** Data of the overview of operators. */
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
-/** Reads what the overview of operators shows; without an index there are only problems. */
+/** Reads the data of the operators' overview; without an index these are only the problems. */
 export async function readOperatorFacts(env: Env, config: Config, range: Range) {
   const shards = shardsOf(env, config);
   const query = { step: RANGES[range][1] };
-  // The problems read the counts of the last day first, which the others then find in memory.
+  // The search for problems reads the counts of the last day, which the other queries then find in memory.
   const problems = await presentProblems(env, config);
   const [counts, hosts] = await Promise.all([
     shards === null ? null : series(env, shards, query),
@@ -54,7 +54,7 @@ interface OperatorOverviewProps {
   readonly isSandboxOn: boolean;
 }
 
-/** The front page of operators: problems first, then what happens now, then the last day or month. */
+/** The front page of operators: first the problems, then the present numbers, then the last day or month. */
 export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
   const { range, problems, counts, hasTasks } = facts;
   const totals = totalsOf(counts?.steps ?? []);
@@ -93,7 +93,7 @@ interface TasksProps {
   readonly origin: string;
 }
 
-/** The tasks with work to do now, and the counts of the range. */
+/** Section with the tasks that have work to do now, and the counts of the time range. */
 function Tasks({ facts, counts, totals, origin }: TasksProps) {
   const { range, problems, hosts, now } = facts;
   const isCounted = counts.counted_at !== null;
@@ -118,7 +118,7 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
   );
 }
 
-/** Says why there are no numbers yet. */
+/** Explains why there are no numbers yet. */
 function NotCounted({ origin }: { readonly origin: string }) {
   const url = URL.parse(origin);
   return (

@@ -4,7 +4,7 @@ import { Hostile } from "../../parts/hostile.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Time } from "../../parts/time.tsx";
 
-/** Tone and icon of the problems that are shown one by one. */
+/** Colour and icon of the severities whose problems are shown one by one. */
 const LOOKS = {
   error: ["bad", "cross"],
   warning: ["warn", "warn"],
@@ -58,7 +58,7 @@ function OneProblem({ problem }: { readonly problem: PresentProblem }) {
   );
 }
 
-/** Says since when a problem lasts and how many tasks it concerns. */
+/** Shows since when a problem lasts and how many tasks it affects. */
 function Extent({ problem: { since, tasks } }: { readonly problem: PresentProblem }) {
   if (since === null && tasks === null) return null;
   return (

@@ -10,7 +10,7 @@ type States = Awaited<ReturnType<typeof connectionsOf>>;
 
 interface Row {
   readonly connection: Connection;
-  /** Faults of a connection with a key; undefined for one without. */
+  /** Faults of a connection that has a key; undefined for a connection without a key. */
   readonly state: States[string] | undefined;
 }
 
@@ -79,7 +79,7 @@ function Key({ connection: { provider }, state }: Row) {
   );
 }
 
-/** Says how hooks are authenticated, as far as the connection has what that needs. */
+/** Describes how hooks are authenticated, as far as the connection has the secrets for it. */
 function Hooks({ connection: { provider, webhookSecret, jwksUrl }, state }: Row) {
   const hooks = "linkLife" in provider ? provider.hooks : null;
   if (hooks === null) return "none, polled";

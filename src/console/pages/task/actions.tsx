@@ -13,7 +13,7 @@ interface ActionsProps {
   readonly visit: TaskVisit;
 }
 
-/** The actions on a task that its reader may order now, each in a dialog that says what will happen. */
+/** The actions that the viewer may order for a task now, each in a dialog that says what will happen. */
 export function TaskActions({ shown, visit: { viewer } }: ActionsProps) {
   const { facts } = shown;
   const isEnded = isEndedTask(shown);
@@ -125,7 +125,7 @@ function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
   );
 }
 
-/** Orders a redelivery, and leads back to the task. A form that is sent twice orders it once. */
+/** Orders a redelivery and redirects to the task. A form that is sent twice orders it only once. */
 export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
   const { form, params } = visit;
   const body = {
@@ -136,7 +136,7 @@ export const sendAgain = formAction("/tasks/{id}/redeliver", "redeliver", async 
   return leadTo(`/tasks/${taskIdOf(params.id)}`);
 });
 
-/** Cancels a task, and leads back to it. */
+/** Cancels a task and redirects to it. */
 export const cancel = formAction(
   "/tasks/{id}/cancel",
   "operate",
@@ -147,7 +147,7 @@ export const cancel = formAction(
   },
 );
 
-/** Erases a task, and leads to the first page. */
+/** Erases a task and redirects to the first page. */
 export const erase = formAction("/tasks/{id}/erase", "administer", async (visit) => {
   const { env, runtime, viewer, params } = visit;
   await eraseStored(taskIdOf(params.id), viewer, runtime, env);

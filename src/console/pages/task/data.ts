@@ -7,7 +7,7 @@ import { Problem } from "../../../api/http/problem.ts";
 import type { ViewerVisit } from "../../page.ts";
 import type { TaskJson } from "../../task-json.ts";
 
-/** A task with everything that its page shows. */
+/** A task with everything that its page shows, e.g. the times of its attempts. */
 export interface ShownTask {
   readonly task: TaskJson;
   readonly facts: TaskFacts;
@@ -44,7 +44,10 @@ export async function readShownTask({
   return { task: shown, facts, version: task.version };
 }
 
-/** Tells whether a task changes soon, at a time that nobody knows; a running attempt is drawn every second. */
+/**
+ * Tells whether a refresh of the page waits for a change: the task is open, or its next callback attempt is near.
+ * While an attempt runs, the page is refreshed every second instead.
+ */
 function isAboutToChange({ finishedAt, callback }: TaskFacts, now: number): boolean {
   if (callback === null) return finishedAt === null;
   return callback.nextAttemptAt !== null && callback.nextAttemptAt - now < SOON_MS;

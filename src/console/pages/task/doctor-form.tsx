@@ -4,7 +4,7 @@ interface DoctorFormProps {
   readonly body?: string;
 }
 
-/** The form of the signature doctor: what a server has received. */
+/** Form of the signature doctor, for the headers and the body that a server has received. */
 export function DoctorForm({ taskId, headers = "", body = "" }: DoctorFormProps) {
   return (
     <form class="stack-s doctor" method="post" action={`/tasks/${taskId}/verify`}>

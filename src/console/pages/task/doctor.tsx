@@ -22,13 +22,13 @@ export const doctorPage = viewerPage(PATH, "read", async (visit) => {
   return doctorAnswer(visit, null, "", "");
 });
 
-/** The verdict of the signature doctor on what a server has received. It changes nothing. */
+/** Shows the verdict of the signature doctor on the request that a server has received. Changes nothing. */
 export const diagnose = formAction(PATH, "read", async (visit) => {
   const { form, runtime, env, viewer } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);
   const callback = callbackOf(await readShownTask(visit));
   const headers = form.get("headers") ?? "";
-  // A form sends the ends of lines as CRLF, and the body of a callback has none.
+  // Browsers send line ends in forms as CRLF; the body of a callback contains no line ends.
   const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
   const verdict = await verdictOn({ headers, body }, callback, Date.now(), runtime, env);
   return doctorAnswer(visit, verdict, headers, body);

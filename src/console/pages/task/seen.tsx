@@ -9,15 +9,15 @@ import { curlOf, VERIFICATION_CODE, wireOf } from "../../verification-code.ts";
 import type { ShownTask, TaskVisit } from "./data.ts";
 import { DoctorForm } from "./doctor-form.tsx";
 
-/** Where a freshly signed request is sent by default: a receiver on the reader's own machine. */
+/** Default receiver of a freshly signed request: a server on the reader's own machine. */
 const LOCAL_URL = "http://localhost:3000/";
 
-/** The request of one attempt, as it was sent and signed with the present time. */
+/** The request of one attempt as it was sent, and the same request signed with the present time. */
 export interface Seen {
   readonly number: number;
   readonly numbers: readonly number[];
   readonly sent: AttemptRequest;
-  /** Null for readers who may not send callbacks. */
+  /** The request signed with the present time; null for viewers who may not send callbacks. */
   readonly fresh: AttemptRequest | null;
 }
 
@@ -40,7 +40,7 @@ export async function seenOf(
   };
 }
 
-/** Section on what the client saw: the exact request of an attempt, and help to verify it. */
+/** Section about what the client received: the exact request of an attempt, and help with verifying it. */
 export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly taskId: string }) {
   const { number, numbers, sent, fresh } = seen;
   return (
@@ -99,7 +99,7 @@ function exactText({ exact }: AttemptRequest): string {
     : "computed again; a secret or the public URL has changed since";
 }
 
-/** Names a secret or key for people: `generation 2, the current one`. */
+/** Describes a secret or key in words, e.g. `generation 2, the current one`. */
 export function signerText({
   scheme,
   age,
