@@ -2,13 +2,10 @@ import { errorText, log } from "./log.ts";
 
 /** Abort reason of a signal of `withDeadline` whose time was up; a caller who aborts has another reason. */
 const DEADLINE_PASSED = new Error("deadline passed");
-/** Abort reason of a signal of `withDeadline` whose work has ended; a new error for each would cost CPU time. */
-const WORK_ENDED = new Error("work ended");
 
 /**
- * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when `aborted` does. The signal
- * also aborts when `work` has ended: this frees the connection of a response whose body was not read to its
- * end.
+ * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when `aborted` does. Work that
+ * fetches must read or cancel the body of the response, because the signal does not abort when `work` ends.
  */
 export async function withDeadline<T>(
   ms: number,
@@ -22,7 +19,6 @@ export async function withDeadline<T>(
     return await work(signal);
   } finally {
     clearTimeout(timer);
-    deadline.abort(WORK_ENDED);
   }
 }
 
