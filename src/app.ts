@@ -1,9 +1,11 @@
+import { Hono } from "hono/tiny";
+import { requestId, type RequestIdVariables } from "hono/request-id";
 import { requireHost } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
+import { honoPath } from "./api/http/path.ts";
 import { Problem, problemResponse } from "./api/http/problem.ts";
 import { PROBLEMS } from "./api/http/problem-list.ts";
-import { type PathMatch, rawPathOf, routerOf } from "./api/http/router.ts";
 import { SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
 import type { Env } from "./env.ts";
@@ -11,90 +13,90 @@ import { logAs, type LogLevel } from "./log.ts";
 import { isForBrowser } from "./browser-request.ts";
 import { logSettingsOf } from "./config/runtime.ts";
 
-/** The HTTP server of the relay: the routes of the API and, for browsers, the console. */
-export const app = { fetch: answer };
+export const app = new Hono<{ Bindings: Env; Variables: RequestIdVariables }>();
 
-const routesOf = routerOf(ROUTES);
-
-/** Pattern of an `X-Request-Id` of a request that the answer repeats. */
-const REQUEST_ID = /^[\w=-]{1,255}$/;
-
-/** Path that the log gives for a refused request without a route or with an invalid `Host` header. */
-const NO_ROUTE = "/*";
-
-/** Paths of the public routes, on which anyone may send a request without a key. */
-const OPEN_PATHS: ReadonlySet<string> = new Set(
-  ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => path),
-);
-
-async function answer(request: Request, env: Env): Promise<Response> {
-  const givenId = request.headers.get("X-Request-Id");
-  const isUsable = givenId !== null && REQUEST_ID.test(givenId);
-  const requestId = isUsable ? givenId : crypto.randomUUID();
-  const response = await routed(request, env, requestId);
-  const { headers } = response;
+app.use(requestId());
+app.use(async (c, next) => {
+  await next();
+  // `c.header` would copy the whole response at each call.
+  const { headers } = c.res;
   for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
-  headers.set("X-Request-Id", requestId);
+  headers.set("X-Request-Id", c.get("requestId"));
   // `Cache-Control` defaults to `no-store`, because two users may share a browser cache.
   if (!headers.has("Cache-Control")) headers.set("Cache-Control", "no-store");
-  return request.method === "HEAD" ? new Response(null, response) : response;
-}
+});
+app.use((c, next) => {
+  requireHost(c.req.raw);
+  return next();
+});
 
-async function routed(request: Request, env: Env, requestId: string): Promise<Response> {
-  let match: PathMatch | null = null;
-  try {
-    const url = requireHost(request);
-    const path = rawPathOf(request.url);
-    match = routesOf(path);
-    if (match !== null) {
-      const { params } = match;
-      return await routeOf(match, request).handle({ request, env, url, params });
-    }
-    // Without a slash at its end, the path may be one of the console.
-    if ((path.length > 1 && path.endsWith("/")) || !isForBrowser(request)) throw noRoute();
-    const { answerBrowser } = await loadConsole();
-    return await answerBrowser(request, env);
-  } catch (error) {
-    return refusal(problemFrom(error), match?.path ?? NO_ROUTE, request, env, requestId);
-  }
-}
+app.use(async (c, next) => {
+  // Hono's router would ignore a final slash, so that each route had two paths.
+  if (c.req.path.length > 1 && c.req.path.endsWith("/")) throw noRoute();
+  await next();
+});
 
-/** Returns the route of a path for the method of a request. HEAD has the route of GET. */
-function routeOf({ byMethod }: PathMatch, { method }: Request) {
-  const route = byMethod.get(method === "HEAD" ? "GET" : method);
-  if (route !== undefined) return route;
-  const methods = [...byMethod.keys()].flatMap((each) =>
-    each === "GET" ? [each, "HEAD"] : [each],
+for (const route of ROUTES) {
+  app.on(route.method, honoPath(route.path), (c) =>
+    route.handle({
+      request: c.req.raw,
+      env: c.env,
+      url: new URL(c.req.url),
+      params: c.req.param(),
+    }),
   );
-  const allowed = methods.join(", ");
-  const detail = `This path supports ${allowed}.`;
-  throw new Problem("method_not_allowed", { detail, headers: { Allow: allowed } });
 }
 
-async function refusal(
-  problem: Problem,
-  path: string,
-  request: Request,
-  env: Env,
-  requestId: string,
-): Promise<Response> {
+for (const [path, routes] of Map.groupBy(ROUTES, (route) => route.path)) {
+  const methods = routes.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  app.all(honoPath(path), () => {
+    const detail = `This path supports ${methods.join(", ")}.`;
+    throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
+  });
+}
+
+// A catch-all route, because `app.notFound` bypasses the middleware above.
+app.all("*", async ({ req, env }) => {
+  if (!isForBrowser(req.raw)) throw noRoute();
+  const { answerBrowser } = await loadConsole();
+  return answerBrowser(req.raw, env);
+});
+
+app.onError(async (error, c) => {
+  const problem = problemFrom(error);
   const { code, details } = problem;
   const { status } = PROBLEMS[code];
+  const { method, routePath: path } = c.req;
+  const request = { request_id: c.get("requestId"), method, path };
   const reason = details.reason == null ? {} : { reason: details.reason };
-  const about = { request_id: requestId, method: request.method, path };
-  const line = { event: "request.refused", ...about, status, code, ...reason };
-  logAs(levelOfRefusal(status, path), line, logSettingsOf(env));
-  if (path === NO_ROUTE && isForBrowser(request)) {
+  const line = { event: "request.refused", ...request, status, code, ...reason };
+  logAs(levelOfRefusal(status, path), line, logSettingsOf(c.env));
+  if (path === NO_ROUTE && isForBrowser(c.req.raw)) {
     const { answerProblem } = await loadConsole();
-    return answerProblem(problem, { request, env, requestId });
+    return answerProblem(problem, {
+      request: c.req.raw,
+      env: c.env,
+      requestId: c.get("requestId"),
+    });
   }
-  return problemResponse(problem, linkOrigin(env, request));
-}
+  return problemResponse(problem, linkOrigin(c.env, c.req.raw));
+});
 
 /** Loads the console, which is evaluated at its first use: a relay that nobody looks at starts without it. */
 function loadConsole() {
   return import("./console/index.tsx");
 }
+
+/** Paths of the public routes, on which anyone may send a request without a key. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(
+  ROUTES.filter(({ access }) => access === "anyone").map(({ path }) => honoPath(path)),
+);
+
+/**
+ * Path that the log gives for a refused request to no route: no route has its path, or its `Host` header is
+ * not a valid host.
+ */
+const NO_ROUTE = "/*";
 
 /**
  * Returns the log level of a refused request: `warn` for a status from 500 on; `detail`, which is normally

@@ -43,8 +43,7 @@ export async function call(path: string, message: Message = {}): Promise<Respons
 
 /** Sends a request to a relay that is configured with these bindings; the answer must be as described. */
 export async function answerTo(request: Request, bindings: object): Promise<Response> {
-  const answer: unknown = await Reflect.apply(app.fetch, app, [request, bindings]);
-  return conforming(request, z.instanceof(Response).parse(answer));
+  return conforming(request, await app.fetch(request, bindings));
 }
 
 export async function callWith(bindings: object, path: string, message: Message = {}) {

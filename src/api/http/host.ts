@@ -7,23 +7,18 @@ import { invalidRequest } from "./problem.ts";
 const HOST = /^[^\s/?#@\\]{1,260}$/;
 
 /**
- * Returns the URL of a request, which the platform builds from its `Host` header.
- * @throws Problem `invalid_request` when the header is not a host, so that the URL cannot be parsed or has another
+ * Checks the `Host` header, from which the platform builds the URL of a request.
+ * @throws Problem `invalid_request` when it is not a host, so that the URL cannot be parsed or has another
  * path than the one that was asked for.
  */
-export function requireHost(request: Request): URL {
-  const url = urlOf(request);
-  if (url !== null) return url;
+export function requireHost(request: Request): void {
+  if (originOf(request) !== null) return;
   const message = "must be a host name or an IP address, with a port or without";
   throw invalidRequest([{ path: "/Host", message }]);
 }
 
 /** Returns the origin (scheme and host) that a request addresses; null when its `Host` header is not a host. */
-export function originOf(request: Request): string | null {
-  return urlOf(request)?.origin ?? null;
-}
-
-function urlOf({ url, headers }: Request): URL | null {
+export function originOf({ url, headers }: Request): string | null {
   const host = headers.get("Host");
-  return host === null || HOST.test(host) ? URL.parse(url) : null;
+  return host === null || HOST.test(host) ? (URL.parse(url)?.origin ?? null) : null;
 }

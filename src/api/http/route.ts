@@ -15,7 +15,8 @@ import { AccountId, TaskId } from "./fields.ts";
 
 /**
  * A row of the table of all routes (routes.ts): a method and path, what their requests need, and their handler.
- * What only describes the route stands in api/description.
+ * What only describes the route stands in api/description. Hono is only the router and the middleware, because
+ * its typed handlers would state paths and bodies a second time.
  */
 export interface Route<Id extends string = string> {
   /** Name of the operation, by which its description (api/description) and generated clients call it. */
